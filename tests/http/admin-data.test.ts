@@ -50,12 +50,12 @@ describe("one record", () => {
     [
       "users/3",
       "user",
-      { username: "three" },
+      { username: "three", bio: "Hello.\nWorld." },
       {
         id: 3,
         username: "three",
         display_name: "three",
-        bio: "",
+        bio: "Hello.\nWorld.",
         profile_picture: null,
         followers_count: 0,
         following_count: 0,
@@ -136,6 +136,15 @@ describe("one record", () => {
 
   test.each<[string, object, number, string]>([
     ["users/3", { username: "ONE" }, 409, 'username "ONE" is taken by user 1'],
+    [
+      "users/3",
+      { username: "search" },
+      409,
+      'username "search" is reserved, because it is a path of the public API',
+    ],
+    ["users/3", {}, 400, "username is required"],
+    ["users/3", [], 400, "body must be an object"],
+    ["users/x", { username: "x" }, 400, "id must be an integer from 1 to 9007199254740991"],
     ["categories/7", { name: "X", slug: "chess" }, 409, 'slug "chess" is taken by category 5'],
     [
       "categories/7",

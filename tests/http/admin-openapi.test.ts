@@ -122,6 +122,7 @@ test("every admin route but health needs the operator key, before anything else 
     const [method = "", path = ""] = name.split(" ");
     if (operation.security.length === 0) {
       expect(["/healthz", "/readyz"]).toContain(path);
+      expect((await fetch(server.app.adminUrl + path)).status).toBe(200);
       continue;
     }
     const url = server.app.adminUrl + path.replace(/\{[a-z_]+\}/g, "x");
@@ -133,6 +134,13 @@ test("every admin route but health needs the operator key, before anything else 
       expect(await answer.text()).not.toContain(adminKey);
     }
   }
+});
+
+test("errors have the one shape, here too", async () => {
+  const unknown = await server.admin("GET", "/admin/v1/nothing");
+  expect([unknown.status, await unknown.json()]).toMatchObject([404, { code: "not_found", errors: [] }]);
+  const method = await server.admin("GET", "/admin/v1/events");
+  expect([method.status, method.headers.get("allow")]).toEqual([405, "POST, OPTIONS"]);
 });
 
 /** Of an application to which something was sent. */

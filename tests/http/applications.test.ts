@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { secretHash } from "../../src/domain/tokens.ts";
 import { subscriptionsPath } from "../support/publishing.ts";
-import { Clock, json, refusal, type TestApplication, testServer } from "../support/server.ts";
+import { Clock, json, ownServer, refusal, type TestApplication, testServer } from "../support/server.ts";
 
 const clock = new Clock();
 const path = "/admin/v1/applications";
@@ -13,6 +13,81 @@ const patch = (id: string, body: object) => server.admin("PATCH", `${path}/${id}
 const shownOf = async (id: string) =>
   json<Record<string, unknown>>(await server.admin("GET", `${path}/${id}`));
 const profile = ({ token }: TestApplication) => server.get("/public/v1/users/maya", token);
+
+describe("creating", () => {
+  const create = (body: object) => server.admin("POST", path, body);
+
+  test("answers with the application and its secrets", async () => {
+    const response = await create({
+      name: "Bot",
+      webhook_url: "http://127.0.0.1:9/x",
+      redirect_uris: ["https://bot.example/cb"],
+    });
+    expect(response.status).toBe(201);
+    const body = await json<Record<string, unknown>>(response);
+    expect(body).toEqual({
+      id: expect.any(String),
+      name: "Bot",
+      client_type: "confidential",
+      delivery: "webhook",
+      client_id: body["id"],
+      client_secret: expect.stringMatching(/^onair_cs_/),
+      webhook_url: "http://127.0.0.1:9/x",
+      webhook_secret: expect.stringMatching(/^whsec_/),
+      scopes: ["users:read", "events:subscribe"],
+      redirect_uris: ["https://bot.example/cb"],
+      rate_limit: null,
+      subscription_limit: null,
+      webhook_concurrency: null,
+      locked: [],
+      owner_user_id: null,
+      disabled: false,
+      created_at: expect.any(String),
+      updated_at: body["created_at"],
+    });
+  });
+
+  test("lists all wrong fields at once", async () => {
+    const response = await create({ name: "", webhook_url: 7, scopes: "x", rate_limit: -1 });
+    expect(response.status).toBe(400);
+    const { errors } = await json<{ errors: { field: string }[] }>(response);
+    expect(errors.map(({ field }) => field).sort()).toEqual(["name", "rate_limit", "scopes", "webhook_url"]);
+    const later = await create({ name: "x", webhook_url: "ftp://x.example/", scopes: ["users:write"] });
+    const body = await json<{ errors: { field: string }[] }>(later);
+    expect(body.errors.map(({ field }) => field).sort()).toEqual(["scopes", "webhook_url"]);
+  });
+
+  test("a public client has no secret", async () => {
+    const response = await create({
+      name: "App",
+      client_type: "public",
+      redirect_uris: ["http://127.0.0.1/"],
+    });
+    expect(response.status).toBe(201);
+    expect(await json<object>(response)).toMatchObject({ client_type: "public", client_secret: null });
+  });
+
+  test("refuses unsafe redirect URIs, and names each", async () => {
+    const redirect_uris = ["https://bot.example/", "http://bot.example/", "app.example:/", "javascript:0"];
+    const response = await create({ name: "Bot", redirect_uris });
+    expect(response.status).toBe(400);
+    const { errors } = await json<{ errors: { field: string }[] }>(response);
+    const indexes = [1, 2, 3];
+    expect(errors.map(({ field }) => field)).toEqual(indexes.map((i) => `redirect_uris[${i}]`));
+    expect((await create({ name: "Bot", client_type: "secret" })).status).toBe(400);
+  });
+
+  test("takes no http or private webhook URL in production", async () => {
+    const strict = await ownServer({ env: { ONAIR_ALLOW_PRIVATE_WEBHOOKS: "false" } });
+    const status = async (webhook_url: string) =>
+      (await strict.admin("POST", path, { name: "Bot", webhook_url })).status;
+    for (const host of ["127.0.0.1", "169.254.169.254", "[::1]", "0x7f.1", "2130706433", "localhost"]) {
+      expect([host, await status(`https://${host}/x`)]).toEqual([host, 400]);
+    }
+    expect(await status("http://bot.example/x")).toBe(400);
+    expect(await status("https://bot.example/x")).toBe(201);
+  });
+});
 
 describe("listing", () => {
   test("shows every application once, page by page, and no secret", async () => {

@@ -6,6 +6,7 @@ import {
   authorizationRequest,
   Browser,
   challengeFor,
+  clientCredentials,
   codeFor,
   credentials,
   form,
@@ -16,7 +17,7 @@ import {
   userTokens,
 } from "../support/oauth.ts";
 import { users } from "../support/real-data.ts";
-import { Clock, json, type TestApplication, testServer } from "../support/server.ts";
+import { Clock, type TestApplication, testServer } from "../support/server.ts";
 
 // An application, a user or a consent goes while requests that stand on it are under way.
 
@@ -33,150 +34,149 @@ const newApp = (server = stepped) =>
     delivery: "both",
   });
 const subscriptions = "/public/v1/events/subscriptions";
+const span = { from: "2026-01-01T00:00:00Z", to: "2026-01-02T00:00:00Z" };
 const wanted = { events: [{ name: "channel.followed", version: 1 }], broadcaster_user_id: 1001 };
 const removeApp = ({ id }: TestApplication, server = stepped) =>
   server.admin("DELETE", `/admin/v1/applications/${id}`);
 
-type StoredNoun = Exclude<keyof Store, "close">;
+/** A verb of the store, like `tokens.create`. */
+type Verb = {
+  [Noun in Exclude<keyof Store, "close">]: `${Noun}.${keyof Store[Noun] & string}`;
+}[Exclude<keyof Store, "close">];
 
 /** Has `before` happen between the checks of a request and its verb of the store. */
-async function justBefore<Noun extends StoredNoun>(
-  noun: Noun,
-  verb: keyof Store[Noun] & string,
-  before: () => Promise<unknown>,
-  request: () => Promise<Response | { status: number }>,
-): Promise<Response | { status: number }> {
-  // An interface has no index signature, and which verb it is only the caller knows.
+async function justBefore<Answer>(
+  verb: Verb,
+  before: () => Promise<{ status: number }>,
+  request: () => Promise<Answer>,
+): Promise<Answer> {
+  const [noun, name] = verb.split(".") as [Exclude<keyof Store, "close">, string];
+  // An interface has no index signature.
   const verbs = stepped.app.store[noun] as unknown as Record<
     string,
     (...given: unknown[]) => Promise<unknown>
   >;
-  const original = verbs[verb];
+  const original = verbs[name] as (typeof verbs)[string];
   let isCalled = false;
-  verbs[verb] = async (...given) => {
+  verbs[name] = async (...given) => {
     isCalled = true;
-    verbs[verb] = original as NonNullable<typeof original>;
-    expect((await before()) as { status: number }).toHaveProperty("status", 204);
-    return original?.call(verbs, ...given);
+    verbs[name] = original;
+    expect(await before()).toHaveProperty("status", 204);
+    return original.call(verbs, ...given);
   };
   try {
     const answer = await request();
     expect(isCalled).toBe(true);
     return answer;
   } finally {
-    verbs[verb] = original as NonNullable<typeof original>;
+    verbs[name] = original;
   }
 }
 
-const clientCredentials = (app: TestApplication, server = stepped) =>
-  form(server, "/oauth/token", { grant_type: "client_credentials", ...credentials(app) });
+/** What is ready to be asked for an application: everything before was done. */
+type Ready = () => Promise<Response | Awaited<ReturnType<typeof form>>>;
+
+const basic = 'Basic realm="onair"';
+const bearer = 'error="invalid_token"';
+const asPerson = { headers: { accept: "text/html" } };
 
 describe("an application that is deleted just before", () => {
-  test("a token is made: invalid_client", async () => {
-    const app = await newApp();
-    const answer = await justBefore(
-      "tokens",
-      "create",
-      () => removeApp(app),
-      () => clientCredentials(app),
-    );
-    expect(answer).toMatchObject({ status: 401, body: { error: "invalid_client" } });
-    expect((answer as { headers: Headers }).headers.get("www-authenticate")).toStartWith("Basic");
-  });
-
-  test("the operator makes a token: 404", async () => {
-    const app = await newApp();
-    const path = `/admin/v1/applications/${app.id}/tokens`;
-    const answer = await justBefore(
-      "tokens",
-      "create",
-      () => removeApp(app),
-      () => stepped.admin("POST", path, {}),
-    );
-    expect(answer.status).toBe(404);
-  });
-
-  test("a code or a refresh token is exchanged: 400 or 401, as for one that has ended", async () => {
-    const app = await newApp();
-    const code = await codeFor(stepped, app);
-    const redeemed = await justBefore(
-      "tokens",
-      "redeemCode",
-      () => removeApp(app),
-      () => redeem(stepped, app, code),
-    );
-    expect(redeemed).toMatchObject({ status: 400, body: { error: "invalid_grant" } });
-
-    const other = await newApp();
-    const { refresh_token } = await userTokens(stepped, other);
-    const refreshed = await justBefore(
-      "tokens",
-      "refresh",
-      () => removeApp(other),
-      () => refresh(stepped, other, refresh_token),
-    );
-    expect(refreshed).toMatchObject({ status: 400, body: { error: "invalid_grant" } });
-  });
-
-  test("a login begins: the page for people", async () => {
-    const app = await newApp();
-    const answer = await justBefore(
-      "loginRequests",
-      "create",
-      () => removeApp(app),
-      () => stepped.get(authorizationRequest(app.client_id), undefined, { headers: { accept: "text/html" } }),
-    );
-    expect([answer.status, await (answer as Response).text()]).toEqual([
-      400,
-      expect.stringContaining("no application"),
-    ]);
-  });
-
-  test("the platform answers a login, or the browser comes back", async () => {
-    const app = await newApp();
-    const browser = new Browser(stepped);
-    const challenge = await challengeFor(browser, authorizationRequest(app.client_id));
-    const path = `/admin/v1/login-requests/${challenge}/accept`;
-    const answered = await justBefore(
-      "loginRequests",
-      "answer",
-      () => removeApp(app),
-      () => stepped.admin("PUT", path, { user_id: 1001 }),
-    );
-    expect(answered.status).toBe(404);
-
-    const other = await newApp();
-    const back = await accept(stepped, await challengeFor(browser, authorizationRequest(other.client_id)), {
-      user_id: 1001,
-    });
-    const returned = await justBefore(
-      "loginRequests",
-      "redeem",
-      () => removeApp(other),
-      () => browser.open(back),
-    );
-    expect(returned.status).toBe(400);
-  });
-
-  test.each<[string, StoredNoun, string, object]>([
-    [subscriptions, "subscriptions", "subscribe", wanted],
+  test.each<[string, Verb, (app: TestApplication) => Promise<Ready>, number, string, string | null]>([
     [
-      "/public/v1/events/replays",
-      "replays",
-      "create",
-      { from: "2026-01-01T00:00:00Z", to: "2026-01-02T00:00:00Z" },
+      "a token is made",
+      "tokens.create",
+      async (app) => () => clientCredentials(stepped, app),
+      401,
+      "invalid_client",
+      basic,
     ],
-  ])("POST %s: 401", async (path, noun, verb, body) => {
+    [
+      "the operator makes a token",
+      "tokens.create",
+      async (app) => () => stepped.admin("POST", `/admin/v1/applications/${app.id}/tokens`, {}),
+      404,
+      "not_found",
+      null,
+    ],
+    [
+      "a code is exchanged",
+      "tokens.redeemCode",
+      async (app) => {
+        const code = await codeFor(stepped, app);
+        return () => redeem(stepped, app, code);
+      },
+      400,
+      "invalid_grant",
+      null,
+    ],
+    [
+      "a refresh token is exchanged",
+      "tokens.refresh",
+      async (app) => {
+        const { refresh_token } = await userTokens(stepped, app);
+        return () => refresh(stepped, app, refresh_token);
+      },
+      400,
+      "invalid_grant",
+      null,
+    ],
+    [
+      "a login begins, which gets the page for people",
+      "loginRequests.create",
+      async (app) => () => stepped.get(authorizationRequest(app.client_id), undefined, asPerson),
+      400,
+      "no application",
+      null,
+    ],
+    [
+      "the platform answers a login",
+      "loginRequests.answer",
+      async (app) => {
+        const challenge = await challengeFor(new Browser(stepped), authorizationRequest(app.client_id));
+        const path = `/admin/v1/login-requests/${challenge}/accept`;
+        return () => stepped.admin("PUT", path, { user_id: 1001 });
+      },
+      404,
+      "not_found",
+      null,
+    ],
+    [
+      "the browser comes back from a login",
+      "loginRequests.redeem",
+      async (app) => {
+        const browser = new Browser(stepped);
+        const challenge = await challengeFor(browser, authorizationRequest(app.client_id));
+        const back = await accept(stepped, challenge, { user_id: 1001 });
+        return async () => (await browser.open(back)).response;
+      },
+      400,
+      "",
+      null,
+    ],
+    [
+      "it subscribes",
+      "subscriptions.subscribe",
+      async (app) => () => stepped.post(subscriptions, wanted, app.token),
+      401,
+      "invalid_token",
+      bearer,
+    ],
+    [
+      "it replays",
+      "replays.create",
+      async (app) => () => stepped.post("/public/v1/events/replays", span, app.token),
+      401,
+      "invalid_token",
+      bearer,
+    ],
+  ])("%s (%s) is as one that is gone", async (_, verb, prepare, status, says, challenge) => {
     const app = await newApp();
-    const answer = await justBefore(
-      noun,
-      verb as never,
-      () => removeApp(app),
-      () => stepped.post(path, body, app.token),
-    );
-    expect(answer.status).toBe(401);
-    expect((await json<{ code: string }>(answer as Response)).code).toBe("invalid_token");
-    expect((answer as Response).headers.get("www-authenticate")).toContain('error="invalid_token"');
+    const answer = await justBefore(verb, () => removeApp(app), await prepare(app));
+    const text = answer instanceof Response ? await answer.text() : JSON.stringify(answer.body);
+    expect([answer.status, text]).toEqual([status, expect.stringContaining(says)]);
+    const given = answer.headers.get("www-authenticate");
+    if (challenge) expect(given).toContain(challenge);
+    else expect(given).toBeNull();
   });
 });
 
@@ -189,8 +189,7 @@ describe("what a token allows is not done once the token has ended", () => {
     const app = await newApp();
     const { access_token } = await userTokens(stepped, app);
     const answer = await justBefore(
-      "subscriptions",
-      "subscribe",
+      "subscriptions.subscribe",
       () => revokeConsent(app),
       () => stepped.post(subscriptions, wanted, access_token),
     );
@@ -205,8 +204,7 @@ describe("what a token allows is not done once the token has ended", () => {
     const { access_token } = await userTokens(stepped, app);
     let renewed = "";
     const answer = await justBefore(
-      "subscriptions",
-      "subscribe",
+      "subscriptions.subscribe",
       async () => {
         const revoked = await revokeConsent(app);
         renewed = (await userTokens(stepped, app)).access_token;
@@ -238,10 +236,9 @@ test("deleting applications under load gives no 5xx", async () => {
     const app = await newApp(server);
     const { refresh_token, access_token } = await userTokens(server, app);
     const code = await codeFor(server, app);
-    const span = { from: "2026-01-01T00:00:00Z", to: "2026-01-02T00:00:00Z" };
     const asAdmin = `/admin/v1/applications/${app.id}`;
     const requests: (() => Promise<{ status: number }>)[] = [
-      () => clientCredentials(app, server),
+      () => clientCredentials(server, app),
       () => redeem(server, app, code),
       () => refresh(server, app, refresh_token),
       () => form(server, "/oauth/introspect", { ...credentials(app), token: access_token }),
@@ -271,6 +268,6 @@ test("deleting applications under load gives no 5xx", async () => {
     }
     expect((await server.get("/public/v1/users/xqcow", app.token)).status).toBe(401);
     // 429 behind too many wrong secrets from one address in a minute: those of the rounds before.
-    expect([401, 429]).toContain((await clientCredentials(app, server)).status);
+    expect([401, 429]).toContain((await clientCredentials(server, app)).status);
   }
 });

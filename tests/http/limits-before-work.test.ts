@@ -1,63 +1,33 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { exportJWK, generateKeyPair, type JWK, SignJWT } from "jose";
+import { beforeEach, describe, expect, test } from "bun:test";
+import { SignJWT } from "jose";
 import { type OpenApiDocument, operations } from "../support/openapi.ts";
+import { audience, issuer, newKey, platformKeys } from "../support/platform-keys.ts";
 import { users } from "../support/real-data.ts";
-import { Clock, json, startServer, type TestApplication, type TestServer } from "../support/server.ts";
+import { Clock, json, ownServer, testServer } from "../support/server.ts";
 
 /** Nothing is looked up, verified or fetched for a caller who has used up the limit of the address. */
 const limit = 8;
-const issuer = "https://platform.example";
-const audience = "https://api.example";
 const clock = new Clock();
-let keys: JWK[] = [];
-let areKeysThere = true;
-let fetches = 0;
-const keyServer = Bun.serve({
-  hostname: "127.0.0.1",
-  port: 0,
-  fetch() {
-    fetches++;
-    return areKeysThere ? Response.json({ keys }) : new Response("down", { status: 500 });
+const platform = platformKeys();
+const args = ["--rate-limit", String(limit), ...platform.args];
+const server = await testServer({ clock, args, users });
+const app = await server.application({ rate_limit: 100 });
+let lookUps = 0;
+const { tokens } = server.app.store;
+const { find } = tokens;
+Object.assign(tokens, {
+  find(hash: Uint8Array) {
+    lookUps++;
+    return find(hash);
   },
 });
 
-let server: TestServer;
-let app: TestApplication;
-let lookUps = 0;
-
-/** A server that has fetched no keys yet. */
-const start = () =>
-  startServer({
-    clock,
-    args: [
-      ...["--rate-limit", String(limit), "--jwks-url", `http://127.0.0.1:${keyServer.port}/`],
-      ...["--jwt-issuer", issuer, "--jwt-audience", audience],
-    ],
-  });
-
-beforeAll(async () => {
-  server = await start();
-  await server.load("users", users);
-  app = await server.application({ rate_limit: 100 });
-  const { tokens } = server.app.store;
-  const { find } = tokens;
-  Object.assign(tokens, {
-    find(hash: Uint8Array) {
-      lookUps++;
-      return find(hash);
-    },
-  });
-});
 beforeEach(() => {
-  areKeysThere = true;
+  platform.respond = null;
   // The bucket of the address is full again, and the keys are fetched again.
   clock.advance(20 * 60_000);
   lookUps = 0;
-  fetches = 0;
-});
-afterAll(async () => {
-  await server.stop();
-  await keyServer.stop(true);
+  platform.fetches = 0;
 });
 
 const path = "/public/v1/users/xqcow";
@@ -87,24 +57,20 @@ describe("a token that is not known", () => {
     for (let i = 0; i < 3 * limit; i++) statuses.push((await server.get(path, make(i))).status);
     expect(statuses).toEqual([...Array(limit).fill(401), ...Array(2 * limit).fill(429)]);
     expect(lookUps).toBe(limit);
-    expect(fetches).toBeLessThanOrEqual(limit);
+    expect(platform.fetches).toBeLessThanOrEqual(limit);
   });
 
   test("has no key fetched for it, with the key server down and the address over its limit", async () => {
-    areKeysThere = false;
-    const cold = await start();
-    try {
-      for (let i = 0; i < limit; i++) expect((await cold.get(path, jwtLike(i))).status).toBe(503);
-      const before = fetches;
-      for (let i = 0; i < limit; i++) {
-        const answer = await cold.get(path, jwtLike(i));
-        expect(limitsOf(answer)).toEqual([429, limit, 0]);
-        expect(answer.headers.get("retry-after")).not.toBeNull();
-      }
-      expect(fetches).toBe(before);
-    } finally {
-      await cold.stop();
+    platform.respond = () => new Response("down", { status: 500 });
+    const cold = await ownServer({ clock, args });
+    for (let i = 0; i < limit; i++) expect((await cold.get(path, jwtLike(i))).status).toBe(503);
+    const before = platform.fetches;
+    for (let i = 0; i < limit; i++) {
+      const answer = await cold.get(path, jwtLike(i));
+      expect(limitsOf(answer)).toEqual([429, limit, 0]);
+      expect(answer.headers.get("retry-after")).not.toBeNull();
     }
+    expect(platform.fetches).toBe(before);
   });
 
   test("that is good gives back what it took from the address", async () => {
@@ -118,24 +84,19 @@ describe("a token that is not known", () => {
   });
 
   test("of the platform likewise", async () => {
-    const pair = await generateKeyPair("ES256", { extractable: true });
-    keys = [{ ...(await exportJWK(pair.publicKey)), kid: "first", alg: "ES256", use: "sig" }];
-    const cold = await start();
-    try {
-      await cold.load("users", users);
-      const { client_id } = await cold.application({ rate_limit: 100 });
-      clock.advance(60_000);
-      const token = await new SignJWT({ client_id, scope: "users:read", sub: "1001" })
-        .setProtectedHeader({ alg: "ES256", kid: "first", typ: "at+jwt" })
-        .setIssuer(issuer)
-        .setAudience(audience)
-        .setExpirationTime(Math.floor(clock.ms / 1000) + 600)
-        .sign(pair.privateKey);
-      expect(limitsOf(await cold.get(path, token))).toEqual([200, 100, 99]);
-      expect(limitsOf(await cold.get("/public/v1/categories"))).toEqual([200, limit, limit - 1]);
-    } finally {
-      await cold.stop();
-    }
+    const { jwk, privateKey } = await newKey("first");
+    platform.keys = [jwk];
+    const cold = await ownServer({ clock, args, users });
+    const { client_id } = await cold.application({ rate_limit: 100 });
+    clock.advance(60_000);
+    const token = await new SignJWT({ client_id, scope: "users:read", sub: "1001" })
+      .setProtectedHeader({ alg: "ES256", kid: "first", typ: "at+jwt" })
+      .setIssuer(issuer)
+      .setAudience(audience)
+      .setExpirationTime(Math.floor(clock.ms / 1000) + 600)
+      .sign(privateKey);
+    expect(limitsOf(await cold.get(path, token))).toEqual([200, 100, 99]);
+    expect(limitsOf(await cold.get("/public/v1/categories"))).toEqual([200, limit, limit - 1]);
   });
 });
 

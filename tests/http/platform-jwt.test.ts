@@ -1,47 +1,26 @@
-import { afterAll, beforeEach, describe, expect, test } from "bun:test";
-import { exportJWK, exportSPKI, generateKeyPair, type JWK, SignJWT } from "jose";
+import { beforeEach, describe, expect, test } from "bun:test";
+import { exportSPKI, SignJWT } from "jose";
 import { DomainError } from "../../src/domain/errors.ts";
 import { minute, second } from "../../src/domain/time.ts";
 import { platformJwtReader } from "../../src/http/platform-jwt.ts";
+import { audience, issuer, newKey, platformKeys } from "../support/platform-keys.ts";
 import { users } from "../support/real-data.ts";
-import { Clock, json, refusal, startServer, testServer } from "../support/server.ts";
+import { Clock, json, ownServer, refusal, startServer, testServer } from "../support/server.ts";
 
 /** A platform that signs access tokens by itself, and publishes its keys. */
-const issuer = "https://platform.example";
-const audience = "https://api.example";
+const platform = platformKeys();
+const { jwksUrl } = platform;
 const clock = new Clock();
-let published: JWK[] = [];
-let respond: (() => Response) | null = null;
-let fetches = 0;
-const keyServer = Bun.serve({
-  hostname: "127.0.0.1",
-  port: 0,
-  fetch() {
-    fetches++;
-    return respond?.() ?? Response.json({ keys: published });
-  },
-});
-const jwksUrl = `http://127.0.0.1:${keyServer.port}/jwks`;
-
-async function newKey(kid: string, alg = "ES256") {
-  const pair = await generateKeyPair(alg, { extractable: true });
-  return { ...pair, jwk: { ...(await exportJWK(pair.publicKey)), kid, alg, use: "sig" } };
-}
 
 const first = await newKey("first");
 const key = first.privateKey;
 const publicKey = first.publicKey;
-published = [first.jwk];
-const server = await testServer({
-  clock,
-  args: ["--jwks-url", jwksUrl, "--jwt-issuer", issuer, "--jwt-audience", audience],
-  users,
-});
+platform.keys = [first.jwk];
+const server = await testServer({ clock, args: platform.args, users });
 const app = await server.application({ webhook_url: "http://127.0.0.1:9/hook" });
 beforeEach(() => {
-  respond = null;
+  platform.respond = null;
 });
-afterAll(() => keyServer.stop(true));
 
 const seconds = () => Math.floor(clock.ms / 1000);
 const claims = (): Record<string, unknown> => ({
@@ -89,14 +68,7 @@ describe("RFC 9068: an access token of the platform", () => {
   test("without a subject is the application's own only where a setting says so", async () => {
     const token = await sign({ sub: undefined });
     expect(await status(token)).toBe(401);
-    await using saying = await startServer({
-      clock,
-      args: [
-        ...["--jwks-url", jwksUrl, "--jwt-issuer", issuer, "--jwt-audience", audience],
-        "--jwt-app-without-sub",
-      ],
-    });
-    await saying.load("users", users);
+    const saying = await ownServer({ clock, args: [...platform.args, "--jwt-app-without-sub"], users });
     const { client_id } = await saying.application({ webhook_url: "http://127.0.0.1:9/" });
     const own = await sign({ sub: undefined, client_id });
     const path = "/public/v1/events/subscriptions";
@@ -209,58 +181,58 @@ describe("the keys of the platform", () => {
     const read = reader(0);
     const old = await sign();
     expect((await read(old))?.grant.userId).toBe(1001);
-    const before = published;
+    const before = platform.keys;
     const next = await newKey("next", "RS256");
     const token = await sign({}, { kid: "next", alg: "RS256" }, next.privateKey);
     expect(await read(token)).toBeNull();
-    published = [next.jwk];
+    platform.keys = [next.jwk];
     try {
       expect((await read(token))?.grant.userId).toBe(1001);
       expect(await read(old)).toBeNull();
     } finally {
-      published = before;
+      platform.keys = before;
     }
   });
 
   test("are not fetched for each unknown one", async () => {
     const read = reader(30 * second);
     await read(await sign());
-    const before = fetches;
+    const before = platform.fetches;
     for (let i = 0; i < 20; i++) expect(await read(await sign({}, { kid: `unknown${i}` }))).toBeNull();
-    expect(fetches).toBe(before);
+    expect(platform.fetches).toBe(before);
   });
 
   test("are fetched once for many tokens at a time", async () => {
     const read = reader(30 * second);
     const tokens = await Promise.all(Array.from({ length: 20 }, () => sign()));
-    const before = fetches;
+    const before = platform.fetches;
     const callers = await Promise.all(tokens.map(read));
     expect(callers.every((caller) => caller?.grant.userId === 1001)).toBe(true);
-    expect(fetches).toBe(before + 1);
+    expect(platform.fetches).toBe(before + 1);
   });
 
   test.each<[string, () => Response]>([
     ["an error", () => new Response("down", { status: 500 })],
     ["no JSON", () => new Response("<html>")],
     ["no key set", () => Response.json({ key: [] })],
-    ["more than 256 KiB", () => Response.json({ keys: published, padding: "x".repeat(300_000) })],
+    ["more than 256 KiB", () => Response.json({ keys: platform.keys, padding: "x".repeat(300_000) })],
     ["a redirect", () => Response.redirect(`${jwksUrl}/elsewhere`)],
   ])(
     "that come as %s make the token neither good nor bad: unavailable, and later it is good",
     async (_, answer) => {
       const read = reader(0);
       const token = await sign();
-      respond = answer;
+      platform.respond = answer;
       const failure = await read(token).catch((error: unknown) => error);
       if (!(failure instanceof DomainError)) throw failure;
       expect(failure.code).toBe("unavailable");
-      respond = null;
+      platform.respond = null;
       expect((await read(token))?.grant.userId).toBe(1001);
     },
   );
 
   test("that cannot be fetched at all are 503 for the caller, and other tokens go on", async () => {
-    await using alone = await startServer({
+    const alone = await ownServer({
       clock,
       args: ["--jwks-url", "http://127.0.0.1:9/", "--jwt-issuer", issuer, "--jwt-audience", audience],
     });
@@ -273,12 +245,8 @@ describe("the keys of the platform", () => {
 });
 
 test("without the settings no JWT is taken, and none of them works alone", async () => {
-  const without = await startServer({ clock });
-  try {
-    expect((await without.get("/public/v1/users/xqcow", await sign())).status).toBe(401);
-  } finally {
-    await without.stop();
-  }
+  const without = await ownServer({ clock });
+  expect((await without.get("/public/v1/users/xqcow", await sign())).status).toBe(401);
   for (const args of [
     ["--jwks-url", jwksUrl],
     ["--jwt-issuer", issuer, "--jwt-audience", audience],

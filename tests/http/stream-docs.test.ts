@@ -1,10 +1,11 @@
 import { expect, test } from "bun:test";
 import { mkdirSync, symlinkSync } from "node:fs";
-import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
+import { metric } from "../support/metrics.ts";
 import { event, publish, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { startServer, temporaryDirectory } from "../support/server.ts";
+import { tcpProxy } from "../support/tcp-proxy.ts";
 import { until } from "../support/until.ts";
 
 /* The programs in docs/stream.md are run as they stand, those of languages that this machine has. */
@@ -34,35 +35,6 @@ async function command(language: string, directory: string): Promise<string[]> {
   return [built];
 }
 
-/** A way to the server that counts the streams that began, also to one that listens elsewhere after a restart. */
-async function wayTo(server: () => { readonly port: string }) {
-  const way = { streams: 0, url: "", close: () => {} };
-  const sockets = new Set<Socket>();
-  const listener = createServer((client) => {
-    const upstream = connect(Number(server().port), "127.0.0.1");
-    for (const [from, to] of [
-      [client, upstream],
-      [upstream, client],
-    ] as const) {
-      sockets.add(from);
-      from.on("error", () => {});
-      from.on("close", () => to.destroy());
-      from.pipe(to);
-    }
-    upstream.on("data", (bytes) => {
-      if (bytes.includes("retry: ")) way.streams++;
-    });
-  });
-  await new Promise<void>((resolve) => listener.listen(0, "127.0.0.1", resolve));
-  const address = listener.address();
-  way.url = `http://127.0.0.1:${typeof address === "object" ? address?.port : address}`;
-  way.close = () => {
-    listener.close();
-    for (const socket of sockets) socket.destroy();
-  };
-  return way;
-}
-
 test.each([
   ["js", "bun"],
   ["python", "python3"],
@@ -75,12 +47,22 @@ test.each([
   mkdirSync(data);
   const run = await command(language, directory.path);
   let server = await startServer({ data });
-  const way = await wayTo(() => new URL(server.app.publicUrl));
+  const way = await tcpProxy(Number(new URL(server.app.publicUrl).port));
+  const restart = async () => {
+    await server.stop();
+    server = await startServer({ data });
+    way.lead(Number(new URL(server.app.publicUrl).port));
+  };
   await server.load("users", users);
   const app = await server.application({ delivery: "stream" });
   await subscribe(server, app, ["channel.followed", "chat.message.sent"]);
   const child = Bun.spawn(run, {
-    env: { ...process.env, TOKEN: app.token, SECRET: app.webhook_secret, ONAIR_URL: way.url },
+    env: {
+      ...process.env,
+      TOKEN: app.token,
+      SECRET: app.webhook_secret,
+      ONAIR_URL: `http://127.0.0.1:${way.port}`,
+    },
     stderr: "inherit",
   });
   let output = "";
@@ -93,20 +75,18 @@ test.each([
       () => `${count} lines did not come, but ${output}`,
     );
   try {
-    await until(() => way.streams > 0);
-    await server.stop();
-    server = await startServer({ data });
+    await until(async () => (await metric(server, "onair_event_streams_open")) === 1);
+    await restart();
     // It had no event yet, and is not connected again.
     await publish(server, event("channel.followed"));
     await lines(1);
-    await server.stop();
-    server = await startServer({ data });
+    await restart();
     await publish(server, event("channel.followed"));
     await lines(2);
   } finally {
     child.kill();
     await Promise.all([child.exited, reading]);
-    way.close();
+    way.stop();
     await server.stop();
     directory.remove();
   }

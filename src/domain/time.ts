@@ -8,6 +8,18 @@ export function isoTimeOrNull(ms: number | null): string | null {
   return ms === null ? null : isoTime(ms);
 }
 
+/**
+ * Whether the date of a timestamp of the right form exists in the calendar: `Date.parse` turns the 30th of February into
+ * the 1st of March.
+ */
+export function hasRealDate(text: string): boolean {
+  const time = Date.parse(text);
+  return !Number.isNaN(time) && isoTime(time).slice(0, 10) === text.slice(0, 10);
+}
+
+/** The problem of a timestamp whose date does not exist. */
+export const noRealDate = "is not a date of the calendar";
+
 export const second = 1_000;
 export const minute = 60 * second;
 export const hour = 60 * minute;

@@ -1,6 +1,6 @@
 import { Kind, type SchemaOptions, type TUnsafe, Type, TypeRegistry } from "@sinclair/typebox";
 import { maxId } from "../domain/ids.ts";
-import { isoTime } from "../domain/time.ts";
+import { hasRealDate, noRealDate } from "../domain/time.ts";
 import { Timestamp } from "../domain/validation/fields.ts";
 import { codePoints } from "../domain/validation/text.ts";
 
@@ -61,21 +61,13 @@ export function ChoiceParameter<Word extends string>(
 /** An ISO 8601 timestamp in UTC that exists in the calendar. */
 export function TimeParameter(options: SchemaOptions = {}): TUnsafe<string> {
   const { pattern = "", errorMessage } = Timestamp;
-  return TextParameter({ ...options, pattern, errorMessage, refine: calendarDate });
+  const refine = (text: string) => (hasRealDate(text) ? null : noRealDate);
+  return TextParameter({ ...options, pattern, errorMessage, refine });
 }
 
 /** The value of a `TimeParameter` in milliseconds since the epoch; null where it is left out. */
 export function timeGiven(text: string | undefined): number | null {
   return text === undefined ? null : Date.parse(text);
-}
-
-/**
- * The problem of a timestamp of the right form, or null. `Date.parse` turns the 30th of February into the 2nd of March.
- */
-export function calendarDate(text: string): string | null {
-  const time = Date.parse(text);
-  const isDate = !Number.isNaN(time) && isoTime(time).slice(0, 10) === text.slice(0, 10);
-  return isDate ? null : "is not a date of the calendar";
 }
 
 /** A decimal integer, without sign, exponent or leading zeros. */

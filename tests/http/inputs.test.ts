@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { type OpenApiDocument, type OperationObject, operations } from "../support/openapi.ts";
+import { event, example } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { adminKey, json, testServer } from "../support/server.ts";
 
@@ -242,6 +243,49 @@ describe("a body", () => {
       ] as never);
     }
     expect(await (await server.admin("GET", "/admin/v1/applications")).text()).toBe(before);
+  });
+});
+
+describe("a time in a body", () => {
+  const message = "is not a date of the calendar";
+  const type = "livestream.status.updated";
+
+  test.each<[string, string, string, (time: string) => object]>([
+    ["PUT", "/admin/v1/users/8100", "created_at", (created_at) => ({ username: "dated", created_at })],
+    [
+      "POST",
+      "/admin/v1/events",
+      "data.started_at",
+      (started_at) => event(type, { data: { ...(example(type) as object), started_at } }),
+    ],
+    ["POST", "/public/v1/events/replays", "from", (from) => ({ from, to: "2026-03-03T00:00:00Z" })],
+  ])("%s %s takes %s only where the date exists", async (method, path, field, body) => {
+    const { token } = await server.application();
+    const send = (time: string) =>
+      path.startsWith("/admin")
+        ? server.admin(method, path, body(time))
+        : server.post(path, { ...body(time), dry_run: true }, token);
+    for (const time of ["2026-02-29T00:00:00Z", "2026-04-31T23:59:59.5Z", "2100-02-29T00:00:00Z"]) {
+      const answer = await send(time);
+      const errors = [{ in: "body", field, message }];
+      expect([answer.status, await json<object>(answer)]).toMatchObject([400, { errors }]);
+    }
+    expect((await send("2026-02-28T23:59:59.123456789Z")).status).toBeLessThan(300);
+  });
+
+  test.each<[string, string, object, string]>([
+    ["POST", "/admin/v1/users/batch", { id: 8101, username: "dated2" }, "created_at"],
+    ["PUT", "/admin/v1/livestreams", { channel_id: 5001, category_id: 1, viewers: 1 }, "started_at"],
+  ])("%s %s refuses the line otherwise", async (method, path, line, field) => {
+    const answer = await server.admin(
+      method,
+      path,
+      `${JSON.stringify({ ...line, [field]: "2026-02-30T00:00:00Z" })}\n`,
+    );
+    expect(await json<object>(answer)).toMatchObject({
+      accepted: 0,
+      errors: [{ line: 1, message: `${field} ${message}` }],
+    });
   });
 });
 

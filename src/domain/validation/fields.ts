@@ -7,6 +7,7 @@ import {
   Type,
 } from "@sinclair/typebox";
 import { maxId } from "../ids.ts";
+import { hasRealDate } from "../time.ts";
 
 /** Id of a user, channel or category: a positive integer that is exact as a JSON number. */
 export const Id = Type.Integer({ minimum: 1, maximum: maxId });
@@ -14,8 +15,12 @@ export const Id = Type.Integer({ minimum: 1, maximum: maxId });
 /** A count, from 0 on. */
 export const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 
-/** ISO 8601 in UTC with `Z`, with or without a fraction of a second. */
+// What the pattern of a timestamp cannot say. Set before Elysia looks whether it is.
+FormatRegistry.Set("date-time", hasRealDate);
+
+/** ISO 8601 in UTC with `Z`, with or without a fraction of a second, of a date that exists in the calendar. */
 export const Timestamp = Type.String({
+  format: "date-time",
   pattern:
     "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,9})?Z$",
   errorMessage: "must be a timestamp like 2026-01-14T16:08:06Z",

@@ -2,6 +2,7 @@ import type { TSchema } from "@sinclair/typebox";
 import { type TypeCheck, TypeCompiler } from "@sinclair/typebox/compiler";
 import { type ValueError, ValueErrorType } from "@sinclair/typebox/errors";
 import type { FieldProblem } from "../errors.ts";
+import { noRealDate } from "../time.ts";
 
 /** The most problems that are reported for one value. */
 export const maxProblems = 20;
@@ -211,6 +212,7 @@ function failure(error: ValueError, of: string | undefined): string {
     case ValueErrorType.RegExp:
       return schema.errorMessage ?? "does not have the right form";
     case ValueErrorType.StringFormat:
+      if (schema.format === "date-time") return noRealDate;
       return schema.errorMessage ?? `must be a valid ${schema.format}`;
     case ValueErrorType.ArrayMinItems:
     case ValueErrorType.ArrayMaxItems:

@@ -6,7 +6,7 @@ import { day, isoTime, isoTimeOrNull, second } from "../../domain/time.ts";
 import { about, nullable, oneOf, Timestamp } from "../../domain/validation/fields.ts";
 import type { Store } from "../../store/store.ts";
 import { IsoTimestamp, named, picked } from "../fields.ts";
-import { calendarDate, TextParameter } from "../parameters.ts";
+import { TextParameter } from "../parameters.ts";
 import { DeliveryStatus } from "./delivery-fields.ts";
 
 /*
@@ -141,7 +141,7 @@ export async function newReplay(
   now: number,
 ): Promise<NewReplay> {
   const { subscription_id = null, status = null, type = null, dry_run = false } = input;
-  const range = { from: timeOf("from", input.from), to: timeOf("to", input.to) };
+  const range = { from: Date.parse(input.from), to: Date.parse(input.to) };
   checkRange(range);
   if (subscription_id !== null) {
     const found = await store.subscriptions.find(scope.application_id, subscription_id);
@@ -150,12 +150,6 @@ export async function newReplay(
       throw wrong("subscription_id", "is not a subscription of the application");
   }
   return { id: newId(), ...scope, subscription_id, status, type, ...range, dry_run, created_at: now };
-}
-
-function timeOf(field: string, text: string): number {
-  const message = calendarDate(text);
-  if (message === null) return Date.parse(text);
-  throw wrong(field, message);
 }
 
 function wrong(field: string, message: string): DomainError {

@@ -3,6 +3,7 @@ import { builtInEventTypes, Catalogue } from "../../src/domain/events/catalogue.
 import { endpointNotices } from "../../src/domain/operations/notices.ts";
 import { authenticator } from "../../src/http/auth.ts";
 import { Cursors } from "../../src/http/cursors.ts";
+import { statusOf } from "../../src/http/errors.ts";
 import { publicApp } from "../../src/http/public/app.ts";
 import { rateLimiter } from "../../src/http/rate-limit.ts";
 import { createLog } from "../../src/log/log.ts";
@@ -89,6 +90,15 @@ describe("the document", () => {
       }
     }
   });
+});
+
+test("the introduction lists the error codes of the listener with their statuses, and no other", () => {
+  const rows = [...String(document.info["description"]).matchAll(/^\| ([1-5][0-9]{2}) +\| ([^|]*)\|/gm)];
+  const listed = rows.flatMap(([, status, codes = ""]) =>
+    [...codes.matchAll(/`([a-z_]+)`/g)].map(([, code = ""]) => [code, Number(status)]),
+  );
+  const { insufficient_role, range_not_satisfiable, unknown_host, ...ours } = statusOf;
+  expect(Object.fromEntries(listed)).toEqual(ours);
 });
 
 describe("the operations", () => {

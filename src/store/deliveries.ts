@@ -26,14 +26,9 @@ export interface DeliveryStore {
   pending(): Promise<{ application_id: string; due_at: number }[]>;
   /**
    * Deliveries of an application that are due, first attempts in the order of publishing before retries, each
-   * claimed once until it is recorded, released, or the process restarts. `hasBacklog`: more first attempts are
-   * waiting. `retryAt`: when the first retry that was not claimed is due.
+   * claimed once until it is recorded, released, or the process restarts.
    */
-  claim(
-    applicationId: string,
-    now: number,
-    limit: number,
-  ): Promise<{ due: DueDelivery[]; hasBacklog: boolean; retryAt: number | null }>;
+  claim(applicationId: string, now: number, limit: number): Promise<Claimed>;
   /** Ends the claim of these deliveries: they can be claimed again. */
   release(seqs: readonly number[]): Promise<void>;
   /**
@@ -71,4 +66,13 @@ interface StreamedDeliveries {
   readonly upTo: number;
   /** Whether there was nothing behind it. */
   readonly isAll: boolean;
+}
+
+/** What was claimed for an application. */
+export interface Claimed {
+  readonly due: DueDelivery[];
+  /** Whether more first attempts are waiting. */
+  readonly hasBacklog: boolean;
+  /** When the first retry that was not claimed is due, in milliseconds since the epoch; null where there is none. */
+  readonly retryAt: number | null;
 }

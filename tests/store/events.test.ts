@@ -95,6 +95,25 @@ describe.each(stores)("$name", ({ empty }) => {
     expect(await loggedDeliveries(store)).toHaveLength(1);
   });
 
+  test("claims of one moment take what is of their own application, within their limit, and nothing twice", async () => {
+    const applications = [
+      await subscriber("webhook"),
+      await subscriber("webhook"),
+      await subscriber("stream"),
+    ];
+    for (const id of ["a", "b", "c"]) await publish(id, never);
+    const asked = [...applications, applications[0] ?? ""];
+    const claims = await Promise.all(asked.map((one) => store.deliveries.claim(one, publishedAt, 2)));
+    const seen = claims.map(({ due }) =>
+      due.map(({ application_id, event: { id } }) => `${id} of ${applications.indexOf(application_id)}`),
+    );
+    expect(seen.slice(1, 3)).toEqual([["a of 1", "b of 1"], []]);
+    expect(claims.slice(1, 3).map(({ hasBacklog }) => hasBacklog)).toEqual([true, false]);
+    const ofFirst = [...(seen[0] ?? []), ...(seen[3] ?? [])];
+    expect(ofFirst).toEqual([...new Set(ofFirst)]);
+    expect(ofFirst.slice(0, 2)).toEqual(["a of 0", "b of 0"]);
+  });
+
   test("one that is refused does not touch those that were published with it", async () => {
     const application = await subscriber("webhook");
     const results = await Promise.allSettled([

@@ -1,15 +1,17 @@
 import type { DueDelivery, SentEvent } from "../../../domain/deliveries.ts";
-import type { DeliveryStore } from "../../deliveries.ts";
+import type { Claimed, DeliveryStore } from "../../deliveries.ts";
 import type { Postgres } from "../database/pool.ts";
 import type { HandedOut, Look } from "./handed-out.ts";
-import type { OwnedShards } from "./owned-shards.ts";
+import type { Fence, OwnedShards } from "./owned-shards.ts";
 
 interface Due {
+  /** Of which claim, from 0 on. */
+  readonly claim: number;
   readonly seq: number;
   readonly next_attempt_at: number;
 }
 
-interface DueRow extends Omit<DueDelivery, "application_id" | "event"> {
+interface DueRow extends Omit<DueDelivery, "event"> {
   readonly event_seq: number;
   readonly event_id: string;
   readonly type: string;
@@ -17,27 +19,43 @@ interface DueRow extends Omit<DueDelivery, "application_id" | "event"> {
   readonly body: string | null;
 }
 
+/** What is claimed for an application. */
+interface Claim {
+  readonly applicationId: string;
+  readonly now: number;
+  readonly limit: number;
+  resolve(claimed: Claimed): void;
+  reject(error: unknown): void;
+}
+
+/** Claims of one statement at most. */
+const mostClaims = 64;
+
 /** A part of each claim is for retries, so that neither a backlog nor a flood of new events starves them. */
 const partForRetries = 1 / 4;
 
 /**
- * Of an application ($1), what is pending and not in memory ($2): so many ($3) first attempts in the order of publishing,
+ * Of applications ($1), what is pending and not in memory ($2): so many ($3) first attempts in the order of publishing,
  * and as many retries in the order of their times. Nothing where the shard ($4) is not owned in this epoch ($5).
  */
-const pendingOfApplication = `
-WITH pending AS NOT MATERIALIZED (
-  SELECT seq, next_attempt_at FROM deliveries d
-  WHERE application_id = $1 AND status = 'pending'
-    AND EXISTS (SELECT FROM endpoint_shards WHERE shard = $4::smallint AND epoch = $5)
-    AND NOT EXISTS (SELECT FROM unnest($2::bigint[]) AS here WHERE here = d.seq)
-)
-(SELECT seq::float8, next_attempt_at::float8 FROM pending WHERE next_attempt_at = 0 ORDER BY pending.seq LIMIT $3)
-UNION ALL
-(SELECT seq::float8, next_attempt_at::float8 FROM pending WHERE next_attempt_at > 0
- ORDER BY pending.next_attempt_at, pending.seq LIMIT $3)`;
+const pendingOfApplications = `
+SELECT asked.n::float8 - 1 AS claim, pending.seq::float8, pending.next_attempt_at::float8
+FROM unnest($1::text[], $3::int[], $4::smallint[], $5::bigint[]) WITH ORDINALITY AS asked (application, most, shard, epoch, n)
+CROSS JOIN LATERAL (
+  (SELECT seq, next_attempt_at FROM deliveries d
+   WHERE application_id = application AND status = 'pending' AND next_attempt_at = 0
+     AND NOT EXISTS (SELECT FROM unnest($2::bigint[]) AS here WHERE here = d.seq)
+   ORDER BY seq LIMIT most)
+  UNION ALL
+  (SELECT seq, next_attempt_at FROM deliveries d
+   WHERE application_id = application AND status = 'pending' AND next_attempt_at > 0
+     AND NOT EXISTS (SELECT FROM unnest($2::bigint[]) AS here WHERE here = d.seq)
+   ORDER BY next_attempt_at, seq LIMIT most)
+) AS pending
+WHERE EXISTS (SELECT FROM endpoint_shards s WHERE s.shard = asked.shard AND s.epoch = asked.epoch)`;
 
 const dueDeliveries = `
-SELECT d.seq::float8, d.id, d.subscription_id, d.sequence::float8, d.attempts, d.extra_attempts,
+SELECT d.seq::float8, d.id, d.application_id, d.subscription_id, d.sequence::float8, d.attempts, d.extra_attempts,
   d.resume_at::float8, d.expires_at::float8, d.event_seq::float8, d.event_id, d.type, d.version::float8, e.body,
   (SELECT count(*) > 0 FROM subscriptions s WHERE s.id = d.subscription_id) AS "isWanted"
 FROM deliveries d LEFT JOIN events e ON e.seq = d.event_seq
@@ -58,43 +76,63 @@ WITH RECURSIVE apps AS (
 )
 SELECT application_id, next_attempt_at::float8 AS due_at FROM apps`;
 
-/** Claims what is due. A claim is held in memory alone, and good as long as this process owns the endpoint. */
+/**
+ * Claims what is due. A claim is held in memory alone, and good as long as this process owns the endpoint. Claims of one
+ * turn of the event loop are one statement: what a replica publishes for others concerns many of their endpoints.
+ */
 export function deliveryClaims(
   pool: Postgres,
   handedOut: HandedOut,
   owned: OwnedShards,
 ): Pick<DeliveryStore, "releaseAll" | "pending" | "claim" | "release"> {
-  const claimDuring = async (look: Look, applicationId: string, now: number, limit: number) => {
-    const fence = owned.of(applicationId);
-    const { shard, epoch } = fence;
-    const here = handedOut.of(applicationId);
-    const pending = await pool.run<Due>(pendingOfApplication, [applicationId, here, limit + 1, shard, epoch]);
-    const firsts = pending.filter(({ next_attempt_at }) => next_attempt_at === 0);
-    const retries = pending.filter(({ next_attempt_at }) => next_attempt_at > 0);
-    const due = retries.filter(({ next_attempt_at }) => next_attempt_at <= now);
-    const kept = Math.min(due.length, Math.ceil(limit * partForRetries));
-    const newOnes = firsts.slice(0, limit - kept);
-    const oldOnes = due.slice(0, limit - newOnes.length);
-    const chosen = [...newOnes, ...oldOnes].filter(({ seq }) => handedOut.take(look, fence, seq));
-    const found = chosen.length === 0 ? [] : await details(applicationId, chosen);
-    return {
-      due: found,
-      hasBacklog: firsts.length > newOnes.length,
-      retryAt: retries[oldOnes.length]?.next_attempt_at ?? null,
-    };
+  const claimAll = async (look: Look, claims: readonly Claim[]) => {
+    const fences = claims.map(({ applicationId }) => owned.of(applicationId));
+    const pending = await pool.run<Due>(pendingOfApplications, [
+      claims.map(({ applicationId }) => applicationId),
+      claims.flatMap(({ applicationId }) => handedOut.of(applicationId)),
+      claims.map(({ limit }) => limit + 1),
+      fences.map(({ shard }) => shard),
+      fences.map(({ epoch }) => epoch),
+    ]);
+    const byClaim = Map.groupBy(pending, ({ claim }) => claim);
+    const choices = claims.map((claim, n) => choose(byClaim.get(n) ?? [], claim));
+    const taken = choices.map(({ chosen }, n) =>
+      chosen.filter(({ seq }) => handedOut.take(look, fences[n] as Fence, seq)),
+    );
+    const claimOf = new Map(taken.flatMap((some, n) => some.map(({ seq }) => [seq, n] as const)));
+    const details = await detailsOf([...claimOf.keys()]);
+    const due = Map.groupBy(details, ({ seq }) => claimOf.get(seq));
+    claims.forEach(({ resolve }, n) => {
+      const { hasBacklog = false, retryAt = null } = choices[n] ?? {};
+      resolve({ due: due.get(n) ?? [], hasBacklog, retryAt });
+    });
   };
 
   /** What was canceled meanwhile is left out. */
-  const details = async (applicationId: string, chosen: readonly Due[]): Promise<DueDelivery[]> => {
-    const seqs = chosen.map(({ seq }) => seq);
+  const detailsOf = async (seqs: readonly number[]): Promise<DueDelivery[]> => {
+    if (seqs.length === 0) return [];
     try {
       const rows = await pool.run<DueRow>(dueDeliveries, [seqs]);
       const found = new Set(rows.map(({ seq }) => seq));
       handedOut.end(seqs.filter((seq) => !found.has(seq)));
-      return withEvents(applicationId, rows);
+      return withEvents(rows);
     } catch (error) {
       handedOut.end(seqs);
       throw error;
+    }
+  };
+
+  const waiting: Claim[] = [];
+  const claimWaiting = async () => {
+    const claims = waiting.splice(0, mostClaims);
+    if (waiting.length > 0) void claimWaiting();
+    const look = handedOut.look();
+    try {
+      await claimAll(look, claims);
+    } catch (error) {
+      for (const { reject } of claims) reject(error);
+    } finally {
+      look.end();
     }
   };
 
@@ -104,25 +142,36 @@ export function deliveryClaims(
       await owned.takeAll(pool);
     },
     pending: () => pool.run(pendingByApplication),
-    async claim(applicationId, now, limit) {
-      const look = handedOut.look();
-      try {
-        return await claimDuring(look, applicationId, now, limit);
-      } finally {
-        look.end();
-      }
-    },
+    claim: (applicationId, now, limit) =>
+      new Promise((resolve, reject) => {
+        if (waiting.push({ applicationId, now, limit, resolve, reject }) === 1) setImmediate(claimWaiting);
+      }),
     release: async (seqs) => handedOut.end(seqs),
   };
 }
 
+/** Of what is pending, what a claim takes. */
+function choose(pending: readonly Due[], { now, limit }: Claim) {
+  const firsts = pending.filter(({ next_attempt_at }) => next_attempt_at === 0);
+  const retries = pending.filter(({ next_attempt_at }) => next_attempt_at > 0);
+  const due = retries.filter(({ next_attempt_at }) => next_attempt_at <= now);
+  const kept = Math.min(due.length, Math.ceil(limit * partForRetries));
+  const newOnes = firsts.slice(0, limit - kept);
+  const oldOnes = due.slice(0, limit - newOnes.length);
+  return {
+    chosen: [...newOnes, ...oldOnes],
+    hasBacklog: firsts.length > newOnes.length,
+    retryAt: retries[oldOnes.length]?.next_attempt_at ?? null,
+  };
+}
+
 /** Deliveries of one event share its body. */
-function withEvents(application_id: string, rows: readonly DueRow[]): DueDelivery[] {
+function withEvents(rows: readonly DueRow[]): DueDelivery[] {
   const events = new Map<number, SentEvent>();
   return rows.map(({ event_seq, event_id, type, version, body, ...about }) => {
     const known = events.get(event_seq);
     const event = known ?? { id: event_id, name: type, version, body: Buffer.from(body ?? "") };
     events.set(event_seq, event);
-    return { ...about, application_id, event };
+    return { ...about, event };
   });
 }

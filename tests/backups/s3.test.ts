@@ -220,6 +220,31 @@ describe("what does not pass is one sentence, and nothing is left of the backup:
     expect(failure.message).toMatch(/^S3 at 127\.0\.0\.1:1 cannot be reached .*--backup-endpoint/);
   });
 
+  test.each([
+    [503, /answers 503 SlowDown/],
+    [403, /answers 403 SlowDown/],
+    [200, /sends more than a list can have\.$/],
+  ])("an answer of %i has no end: a part of it is read", async (status, sentence) => {
+    s3.fault = () => ({ endless: status });
+    const failure = await place({ waits: { ...patience, attempts: 1 } })
+      .list()
+      .catch((error) => error);
+    expect(failure.message).toMatch(sentence);
+    // What is under way in sockets aside.
+    expect(s3.poured).toBeLessThan(status === 200 ? 24 << 20 : 8 << 20);
+  });
+
+  test("a list has no end: it is not taken for whole", async () => {
+    s3.pageSize = 1;
+    for (let n = 0; n < 102; n++)
+      s3.objects.set(`onair/one/${n}`, { bytes: Buffer.alloc(0), modified: new Date() });
+    const failure = await place()
+      .list()
+      .catch((error) => error);
+    expect(failure.message).toMatch(/^S3 lists more than 100 pages: name a prefix with --backup-to/);
+    expect(s3.calls).toHaveLength(100);
+  });
+
   test("there is no such bucket", async () => {
     const failure = await place({ to: "s3://others/onair" })
       .list()

@@ -13,11 +13,12 @@ export interface S3Call {
 }
 
 /**
- * What a test makes of a request: an answer with this status and code; nothing for ever; the connection cut off before
+ * What a test makes of a request: an answer with this status and code, or with a body without an end; nothing for ever; the connection cut off before
  * an answer, or after so many bytes of it, or after the work was done; the body of a PUT stored otherwise than it was sent.
  */
 export type S3Fault =
   | { readonly status: number; readonly code: string }
+  | { readonly endless: number }
   | { readonly hang: true }
   | { readonly cut: true }
   | { readonly cutAfterBytes: number }
@@ -32,6 +33,8 @@ export class FakeS3 {
   readonly calls: S3Call[] = [];
   /** Asked for each request; null lets it through. */
   fault: (call: S3Call) => S3Fault | null = () => null;
+  /** Bytes of answers without an end. */
+  poured = 0;
   /** Entries of a page of a list. */
   pageSize = 1_000;
   readonly #server = createServer((request, response) => void this.#answer(request, response));
@@ -75,6 +78,7 @@ export class FakeS3 {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const sent = Buffer.concat(chunks);
+    if (fault && "endless" in fault) return this.#pour(response, fault.endless);
     if (fault && "status" in fault) return this.#refuse(response, fault.status, fault.code);
     if (!headers.authorization?.startsWith("AWS4-HMAC-SHA256 Credential="))
       return this.#refuse(response, 403, "AccessDenied");
@@ -167,6 +171,20 @@ export class FakeS3 {
       ([id, { key }]) => `<Upload><Key>${key}</Key><UploadId>${id}</UploadId></Upload>`,
     );
     this.#xml(response, `<ListMultipartUploadsResult>${entries.join("")}</ListMultipartUploadsResult>`);
+  }
+
+  /** Writes as long as it is read; gives up at a size that nobody has a use for. */
+  #pour(response: ServerResponse, status: number): void {
+    response.writeHead(status, { "content-type": "application/xml" });
+    const chunk = `<Error><Code>SlowDown</Code>${"x".repeat(1 << 16)}`;
+    const write = () => {
+      while (!response.destroyed && this.poured < 64 << 20) {
+        this.poured += chunk.length;
+        if (!response.write(chunk)) return void response.once("drain", write);
+      }
+      response.end();
+    };
+    write();
   }
 
   #done(response: ServerResponse): void {

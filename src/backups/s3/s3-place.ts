@@ -8,7 +8,7 @@ const mebibyte = 1024 * 1024;
 /** In memory at once. S3 takes no more than 10,000 parts of an object. */
 const leastPartBytes = 8 * mebibyte;
 const mostParts = 9_000;
-/** More pages of a list are not read: 1,000 objects each. */
+/** More pages of a list are not read: 1,000 objects each, of which the newest come last. */
 const mostPages = 100;
 
 /** Backups in a bucket of S3-compatible storage, under a prefix that is theirs alone. */
@@ -38,9 +38,12 @@ export class S3Place implements BackupPlace {
         if (read) found.push({ ...read, size: Number(field(entry, "Size")), keptAt });
       }
       token = field(answer, "NextContinuationToken");
-      if (token === "") break;
+      if (token === "") return found;
     }
-    return found;
+    throw new S3Fault(
+      `S3 lists more than ${mostPages} pages: name a prefix with --backup-to that has nothing but backups.`,
+      false,
+    );
   }
 
   /** Uploads the file, in parts where it is large, then reads all of it again. */

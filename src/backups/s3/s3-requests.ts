@@ -30,6 +30,9 @@ export interface S3Patience {
 
 const patient: S3Patience = { attempts: 4, pauseMs: 1_000, timeoutMs: 60_000, partTimeoutMs: 300_000 };
 
+/** A page of a list has at most 1,000 keys of 1,024 bytes, each with entities. */
+const mostBytes = { answer: 8 * 1024 * 1024, error: 16 * 1024 };
+
 type S3Settings = Extract<PlaceSettings, { kind: "s3" }>;
 
 /** Signed requests to a bucket, with time limits, repeated where that may help. Each rejects with an `S3Fault`. */
@@ -55,7 +58,10 @@ export class S3Requests {
     return this.repeated(async () => {
       const signal = AbortSignal.timeout(timeoutMs);
       try {
-        return await (await this.#send(request, signal)).text();
+        const { body } = await this.#send(request, signal);
+        const bytes = await beginningOf(body, mostBytes.answer + 1);
+        if (bytes.length <= mostBytes.answer) return bytes.toString();
+        throw new S3Fault(`S3 at ${this.#root.host} sends more than a list can have.`, false);
       } catch (error) {
         throw brokenFault(error, this.#root.host, timeoutMs);
       }
@@ -68,7 +74,7 @@ export class S3Requests {
     return this.repeated(async () => {
       try {
         const response = await this.#send(request, AbortSignal.timeout(timeoutMs));
-        await response.text();
+        await beginningOf(response.body, mostBytes.error);
         return response.headers;
       } catch (error) {
         throw brokenFault(error, this.#root.host, timeoutMs);
@@ -143,7 +149,7 @@ export class S3Requests {
       ...(body && { body }),
     });
     if (response.ok) return response;
-    const said = (await response.text()).slice(0, 10_000);
+    const said = (await beginningOf(response.body, mostBytes.error)).toString();
     const named = { host: this.#root.host, bucket: this.#bucket, region: this.#region };
     throw answeredFault(response.status, said, named);
   }
@@ -151,6 +157,18 @@ export class S3Requests {
   #credentials(): S3Credentials {
     return readCredentials(this.#aws);
   }
+}
+
+/** What a body begins with, up to so many bytes; the rest is not read. */
+async function beginningOf(body: ReadableStream<Uint8Array> | null, most: number): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let missing = most;
+  for await (const chunk of body ?? []) {
+    chunks.push(chunk.subarray(0, missing));
+    missing -= chunk.length;
+    if (missing <= 0) break;
+  }
+  return Buffer.concat(chunks);
 }
 
 /** The address of a bucket of AWS: by its name where that can be a part of a host with a certificate. */

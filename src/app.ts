@@ -25,6 +25,7 @@ import { liveSettings, type Reloaded } from "./serving/reload.ts";
 import { StorageWatch } from "./storage-watch.ts";
 import type { Store } from "./store/store.ts";
 import { watchEventLoop } from "./threads/event-loop-delay.ts";
+import { exitWithout } from "./threads/exit.ts";
 
 /** A running server. */
 export interface App {
@@ -234,11 +235,6 @@ async function engineOf(options: AppOptions, onFault: StorageWatch["note"]): Pro
     logLevel: config.logLevel,
     log,
     onFault,
-    failed: exitOnFailure(log),
+    failed: exitWithout("engine", log),
   });
-}
-
-/** Ends the process after the loss of a part that requests or deliveries need; the service manager restarts it. */
-function exitOnFailure(log: Log): () => void {
-  return () => void log.flush().then(() => process.exit(1));
 }

@@ -11,7 +11,7 @@ interface ThreadOptions<Contract extends ThreadContract> {
   readonly start: Contract["start"];
   readonly logLevel: LogLevel;
   readonly log: Log;
-  /** Called when it broke down. */
+  /** Called when it broke down, or has ended by itself: it is not started again. */
   readonly failed: (error: Error) => void;
   /** What it may call here. */
   readonly offered: Contract["calls"];
@@ -38,6 +38,7 @@ export function startThread<Contract extends ThreadContract>(
   const { name, program, start, logLevel, log, failed, offered, held = false } = options;
   const { promise: started, resolve, reject } = Promise.withResolvers<void>();
   let worker: Worker | null = null;
+  /** By `end`, or because it broke down. */
   let hasEnded = false;
   let unsent: ToThread[] = [{ start, logLevel }];
   const post = (message: ToThread) => {
@@ -55,13 +56,16 @@ export function startThread<Contract extends ThreadContract>(
       else if ("started" in data) resolve();
       else link.received(data);
     };
-    worker.onerror = ({ message }) => {
-      const error = new Error(message);
+    const broke = (error: Error) => {
+      if (hasEnded) return;
+      hasEnded = true;
       log.error("thread_failed", { thread: name, ...errorFields(error) });
       link.broken(error);
       reject(error);
       failed(error);
     };
+    worker.onerror = ({ message }) => broke(new Error(message));
+    worker.addEventListener("close", () => broke(new Error(`The thread ${name} has ended by itself`)));
     for (const message of unsent) post(message);
     unsent = [];
     return started;
@@ -75,6 +79,7 @@ export function startThread<Contract extends ThreadContract>(
   };
 
   started.catch((error) => {
+    hasEnded = true;
     link.broken(error);
     worker?.terminate();
   });

@@ -115,3 +115,24 @@ test("what is no database is refused by the connection that writes, which says s
   writeFileSync(join(directory, "onair.db"), "no database at all".repeat(100));
   expect(await messageOf(start())).toContain("is not a database of onair");
 });
+
+test.each(["load throws", "load exits", "begin exits", "later throws", "later rejects", "later exits"])(
+  "a process whose thread ends (%s) ends with a sentence and a code, also where nothing was thrown",
+  async (ending) => {
+    const script = new URL("fixtures/losing-a-thread.ts", import.meta.url).pathname;
+    const child = Bun.spawn([process.execPath, script], {
+      env: { ...process.env, ENDING: ending },
+      stdout: "pipe",
+      stderr: "pipe",
+    });
+    const [code, stdout, stderr] = await Promise.all([
+      child.exited,
+      child.stdout.text(),
+      child.stderr.text(),
+    ]);
+    expect(code).toBe(1);
+    if (ending.startsWith("later")) expect(stdout).toBe("started\n");
+    expect(stderr).toContain('"event":"thread_failed","thread":"engine"');
+    expect(stderr.match(/^onair: The thread engine has ended, .* Start it again\.$/gm)).toHaveLength(1);
+  },
+);

@@ -18,13 +18,25 @@ import { targets } from "./targets.ts";
 const root = resolve(import.meta.dir, "../..");
 const usage = `Usage: bun run release [--target TARGET]… [--out DIR]
 
-Targets: ${targets.map(({ name }) => name).join(", ")} (default: all)
+Makes archives, packages for Debian and npm, an SBOM and checksums.
+
+  --target TARGET  one of these targets, may be repeated (default: all):
+                   ${targets.map(({ name }) => name).join(", ")}
+  --out DIR        where they go; what is there is replaced (default: dist/release)
 `;
 
 function readArguments() {
   try {
-    const options = { target: { type: "string", multiple: true }, out: { type: "string" } } as const;
-    const { target: names = [], out = join(root, "dist/release") } = parseArgs({ options }).values;
+    const options = {
+      target: { type: "string", multiple: true },
+      out: { type: "string" },
+      help: { type: "boolean", short: "h" },
+    } as const;
+    const { target: names = [], out = join(root, "dist/release"), help } = parseArgs({ options }).values;
+    if (help) {
+      process.stdout.write(usage);
+      process.exit(0);
+    }
     const unknown = names.filter((name) => !targets.some((target) => target.name === name));
     if (unknown.length > 0) throw new Error(`There is no target ${unknown.join(", ")}`);
     const chosen = targets.filter(({ name }) => names.length === 0 || names.includes(name));

@@ -19,7 +19,7 @@ interface RunningOptions {
   readonly now: () => number;
 }
 
-/** How long findings are cached: the console asks often. */
+/** How long findings are cached, but not a failure: the console asks often. */
 const keptMs = minute / 2;
 
 /**
@@ -31,8 +31,12 @@ export function runningFindings(options: RunningOptions): () => Promise<readonly
   return () => {
     const at = options.now();
     if (last && at - last.at < keptMs) return last.findings;
-    last = { at, findings: Array.fromAsync(found(options)) };
-    return last.findings;
+    const findings = Array.fromAsync(found(options));
+    last = { at, findings };
+    findings.catch(() => {
+      if (last?.findings === findings) last = null;
+    });
+    return findings;
   };
 }
 

@@ -3,9 +3,11 @@ import { expect, test } from "bun:test";
 import { chmodSync, mkdirSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { databaseCheckProgram } from "../../src/app.ts";
+import { readConfig } from "../../src/config/read-config.ts";
 import { isLoopback } from "../../src/doctor/ask.ts";
 import { integrityFindings } from "../../src/doctor/database.ts";
 import { spaceFinding } from "../../src/doctor/directory.ts";
+import { runningFindings } from "../../src/doctor/running.ts";
 import { migrate, migrations } from "../../src/store/sqlite/database/migrations.ts";
 import { breakIndex } from "../support/backups.ts";
 import { alterDatabase, endedServer, freePorts, ofCheck, statuses } from "../support/doctor.ts";
@@ -200,4 +202,30 @@ test.each([
   ["localhost.example", false],
 ])("%s is loopback: %p", (host, is) => {
   expect(isLoopback(host)).toBe(is);
+});
+
+test("a server keeps what it finds for a while, and a failure to look not at all", async () => {
+  let isBroken = true;
+  let looks = 0;
+  const env = new Proxy<Record<string, string>>(
+    {},
+    {
+      ownKeys() {
+        looks++;
+        if (isBroken) throw new Error("broken");
+        return [];
+      },
+    },
+  );
+  const config = readConfig(["--data", ended], {});
+  const find = runningFindings({ config, env, program: databaseCheckProgram, now: () => 1 });
+  for (let n = 1; n <= 2; n++) {
+    expect(await find().catch((error) => error.message)).toBe("broken");
+    expect(looks).toBe(n);
+  }
+  isBroken = false;
+  const found = await find();
+  expect(found.length).toBeGreaterThan(3);
+  expect(await find()).toBe(found);
+  expect(looks).toBe(3);
 });

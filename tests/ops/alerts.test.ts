@@ -61,6 +61,10 @@ const cases: Readonly<Record<string, Case>> = {
     fires: { onair_deliveries_queued: "7x60", 'onair_attempts_total{outcome="ok"}': "0+5x20 100x40" },
     quiet: { onair_deliveries_queued: "7x60", 'onair_attempts_total{outcome="ok"}': "0+5x60" },
   },
+  OnAirDeliveriesHeld: {
+    fires: { onair_deliveries_held: "0x20 1x40" },
+    quiet: { onair_deliveries_held: "1x20 0x10 1x30" },
+  },
   OnAirDeliveriesFail: {
     fires: {
       'onair_attempts_total{outcome="ok"}': "0+10x60",

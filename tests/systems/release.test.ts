@@ -72,3 +72,11 @@ test("wrong arguments are refused before anything is made", async () => {
     stderr: expect.stringContaining("set SOURCE_DATE_EPOCH"),
   });
 });
+
+test("--help says what it makes, and makes nothing", async () => {
+  const { code, stdout, stderr } = await release(["--help", "--out", join(directory, "none")]);
+  expect([code, stderr]).toEqual([0, ""]);
+  expect(stdout).toStartWith("Usage: bun run release");
+  for (const { name } of targets) expect(stdout).toContain(name);
+  expect(readdirSync(directory)).not.toContain("none");
+});

@@ -47,161 +47,121 @@ interface Kind {
 
 /** The type parameter makes the compiler check the payload against the event's schema. */
 function kind<Type extends EventType>(
-  _type: Type,
-  weight: Kind["weight"],
+  { name }: Type,
+  weight: number | Kind["weight"],
   make: (scene: Scene) => GeneratedEvent & { readonly data: Type["example"] },
-): Kind {
-  return { weight, make };
+): [string, Kind] {
+  return [name, { weight: typeof weight === "number" ? () => weight : weight, make }];
 }
 
 const month = 30 * day;
 const colours = ["#FF5733", "#3FA7D6", "#59CD90", "#FAC05E", "#EE6352", "#B388EB"] as const;
 
-const kindsByName: Readonly<Record<string, Kind>> = {
-  [chatMessageSent.name]: kind(
-    chatMessageSent,
-    () => 60,
-    (scene) => {
-      const { broadcaster, id, now, random } = scene;
-      const sender = somebody(scene);
-      const language = random() < 0.7 ? broadcaster.language : sender.language;
-      const badges =
-        random() < 0.3 ? [{ text: "Subscriber", type: "subscriber", count: between(random, 1, 24) }] : [];
-      const identity = { username_color: pick(random, colours), badges };
-      return {
-        data: {
-          message_id: id,
-          replies_to: null,
-          broadcaster: shown(scene, broadcaster),
-          sender: { ...shown(scene, sender), identity },
-          content: pick(random, language.chat),
-          emotes: [],
-          created_at: isoTime(now),
-        },
-      };
-    },
-  ),
-  [channelFollowed.name]: kind(
-    channelFollowed,
-    () => 18,
-    (scene) => ({
-      data: { broadcaster: shown(scene, scene.broadcaster), follower: shown(scene, somebody(scene)) },
-    }),
-  ),
-  [channelSubscriptionNew.name]: kind(
-    channelSubscriptionNew,
-    () => 6,
-    (scene) => ({ data: subscription(scene, 1) }),
-  ),
-  [channelSubscriptionRenewal.name]: kind(
-    channelSubscriptionRenewal,
-    () => 5,
-    (scene) => ({ data: subscription(scene, between(scene.random, 2, 36)) }),
-  ),
-  [channelSubscriptionGifts.name]: kind(
-    channelSubscriptionGifts,
-    () => 4,
-    (scene) => {
-      const { random } = scene;
-      const gifter = shown(scene, somebody(scene));
-      const giftees = new Set(Array.from({ length: between(random, 1, 5) }, () => somebody(scene)));
-      return {
-        data: {
-          broadcaster: shown(scene, scene.broadcaster),
-          gifter: random() < 0.25 ? anonymous : gifter,
-          giftees: [...giftees].map((one) => shown(scene, one)),
-          ...oneMonth(scene.now),
-        },
-      };
-    },
-  ),
-  [channelRewardRedemptionUpdated.name]: kind(
-    channelRewardRedemptionUpdated,
-    () => 5,
-    (scene) => ({
-      data: {
-        id: scene.id,
-        user_input: "The one with the trumpet, please",
-        status: pick(scene.random, ["pending", "accepted", "rejected"] as const),
-        redeemed_at: isoTime(scene.now),
-        reward: {
-          id: `reward-${scene.broadcaster.user.id}`,
-          title: "Choose the next song",
-          cost: 1500,
-          description: "Name a song and it plays after this round.",
-        },
-        redeemer: shown(scene, somebody(scene)),
-        broadcaster: shown(scene, scene.broadcaster),
-      },
-    }),
-  ),
-  [livestreamStatusUpdated.name]: kind(
-    livestreamStatusUpdated,
-    // Going live has a high weight, so that a subscribed channel is mostly live.
-    (live) => (live ? 2 : 20),
-    (scene) => statusChange(scene),
-  ),
-  [livestreamMetadataUpdated.name]: kind(
+/** By name. A map, because names come from outside. */
+const kinds: ReadonlyMap<string, Kind> = new Map([
+  kind(chatMessageSent, 60, (scene) => {
+    const { broadcaster, id, now, random } = scene;
+    const sender = somebody(scene);
+    const language = random() < 0.7 ? broadcaster.language : sender.language;
+    const badges =
+      random() < 0.3 ? [{ text: "Subscriber", type: "subscriber", count: between(random, 1, 24) }] : [];
+    const identity = { username_color: pick(random, colours), badges };
+    const data = {
+      message_id: id,
+      replies_to: null,
+      broadcaster: shown(scene, broadcaster),
+      sender: { ...shown(scene, sender), identity },
+      content: pick(random, language.chat),
+      emotes: [],
+      created_at: isoTime(now),
+    };
+    return { data };
+  }),
+  kind(channelFollowed, 18, (scene) => {
+    const { broadcaster } = scene;
+    return { data: { broadcaster: shown(scene, broadcaster), follower: shown(scene, somebody(scene)) } };
+  }),
+  kind(channelSubscriptionNew, 6, (scene) => ({ data: subscription(scene, 1) })),
+  kind(channelSubscriptionRenewal, 5, (scene) => ({
+    data: subscription(scene, between(scene.random, 2, 36)),
+  })),
+  kind(channelSubscriptionGifts, 4, (scene) => {
+    const { broadcaster, random, now } = scene;
+    const gifter = shown(scene, somebody(scene));
+    const giftees = new Set(Array.from({ length: between(random, 1, 5) }, () => somebody(scene)));
+    const data = {
+      broadcaster: shown(scene, broadcaster),
+      gifter: random() < 0.25 ? anonymous : gifter,
+      giftees: [...giftees].map((one) => shown(scene, one)),
+      ...oneMonth(now),
+    };
+    return { data };
+  }),
+  kind(channelRewardRedemptionUpdated, 5, (scene) => {
+    const { broadcaster, id, now, random } = scene;
+    const { example } = channelRewardRedemptionUpdated;
+    const data = {
+      ...example,
+      id,
+      status: pick(random, ["pending", "accepted", "rejected"] as const),
+      redeemed_at: isoTime(now),
+      reward: { ...example.reward, id: `reward-${broadcaster.user.id}` },
+      redeemer: shown(scene, somebody(scene)),
+      broadcaster: shown(scene, broadcaster),
+    };
+    return { data };
+  }),
+  // Going live has a high weight, so that a subscribed channel is mostly live.
+  kind(livestreamStatusUpdated, (live) => (live ? 2 : 20), statusChange),
+  kind(
     livestreamMetadataUpdated,
     (live) => (live ? 4 : 0),
     (scene) => {
       const { broadcaster, categories, random, pictures, now } = scene;
       const before = scene.live ?? newLivestream(broadcaster, now, random);
-      const category = pick(random, categories);
-      const title = pick(random, broadcaster.language.titles);
+      const { id, name } = pick(random, categories);
+      const { code: language, titles } = broadcaster.language;
+      const title = pick(random, titles);
+      const category = { id, name, thumbnail: pictures.icon };
+      const metadata = { title, language, has_mature_content: false, category };
       return {
-        livestream: { ...before, title, category_id: category.id },
-        data: {
-          broadcaster: shown(scene, broadcaster),
-          metadata: {
-            title,
-            language: broadcaster.language.code,
-            has_mature_content: false,
-            category: { id: category.id, name: category.name, thumbnail: pictures.icon },
-          },
-        },
+        livestream: { ...before, title, category_id: id },
+        data: { broadcaster: shown(scene, broadcaster), metadata },
       };
     },
   ),
-  [moderationBanned.name]: kind(
-    moderationBanned,
-    () => 2,
-    (scene) => ({
-      data: {
-        broadcaster: shown(scene, scene.broadcaster),
-        moderator: shown(scene, scene.broadcaster),
-        banned_user: shown(scene, somebody(scene)),
-        metadata: {
-          reason: "Posting the same link again and again",
-          created_at: isoTime(scene.now),
-          expires_at: scene.random() < 0.7 ? isoTime(scene.now + 10 * minute) : null,
-        },
+  kind(moderationBanned, 2, (scene) => {
+    const { broadcaster, now, random } = scene;
+    const data = {
+      broadcaster: shown(scene, broadcaster),
+      moderator: shown(scene, broadcaster),
+      banned_user: shown(scene, somebody(scene)),
+      metadata: {
+        ...moderationBanned.example.metadata,
+        created_at: isoTime(now),
+        expires_at: random() < 0.7 ? isoTime(now + 10 * minute) : null,
       },
-    }),
-  ),
-  [kicksGifted.name]: kind(
-    kicksGifted,
-    () => 5,
-    (scene) => ({
-      data: {
-        broadcaster: shown(scene, scene.broadcaster),
-        sender: shown(scene, somebody(scene)),
-        gift: {
-          amount: pick(scene.random, [10, 50, 100, 500]),
-          name: pick(scene.random, ["Paper Plane", "Confetti Storm", "Brass Band"]),
-          type: "BASIC",
-          tier: "BASIC",
-          message: pick(scene.random, ["What a finish!", "For the cat", ""]),
-          pinned_time_seconds: null,
-        },
-        created_at: isoTime(scene.now),
+    };
+    return { data };
+  }),
+  kind(kicksGifted, 5, (scene) => {
+    const { broadcaster, now, random } = scene;
+    const data = {
+      broadcaster: shown(scene, broadcaster),
+      sender: shown(scene, somebody(scene)),
+      gift: {
+        amount: pick(random, [10, 50, 100, 500]),
+        name: pick(random, ["Paper Plane", "Confetti Storm", "Brass Band"]),
+        type: "BASIC",
+        tier: "BASIC",
+        message: pick(random, ["What a finish!", "For the cat", ""]),
+        pinned_time_seconds: null,
       },
-    }),
-  ),
-};
-
-/** By name. A map, because names come from outside. */
-const kinds: ReadonlyMap<string, Kind> = new Map(Object.entries(kindsByName));
+      created_at: isoTime(now),
+    };
+    return { data };
+  }),
+]);
 
 /** A subscribed event, and whether its broadcaster is live. */
 interface Wanted {
@@ -253,10 +213,8 @@ function oneMonth(now: number) {
 }
 
 function somebody({ people, broadcaster, random }: Scene): SamplePerson {
-  return pick(
-    random,
-    people.filter((one) => one !== broadcaster),
-  );
+  const others = people.filter((one) => one !== broadcaster);
+  return pick(random, others);
 }
 
 const anonymous = {

@@ -197,38 +197,19 @@ export const languages: readonly SampleLanguage[] = [
 ];
 
 /** The best known streamers: they are live at the start, and examples use them. */
-export const stars: readonly {
-  readonly username: string;
-  readonly displayName: string;
-  readonly language: string;
-  readonly bio: string;
-}[] = [
-  {
-    username: "LunaBytes",
-    displayName: "Luna Bytes",
-    language: "en",
-    bio: "Writes games, plays games, breaks games. Live most evenings.",
-  },
-  { username: "haneul", displayName: "하늘", language: "ko", bio: "하늘을 나는 게임을 좋아합니다." },
-  {
-    username: "ninja_fox",
-    displayName: "Ninja Fox",
-    language: "en",
-    bio: "Sneaky builds and honest reviews.",
-  },
-  {
-    username: "zoe_arnadottir",
-    displayName: "Zoë Árnadóttir",
-    language: "en",
-    bio: "Streaming from the north. Hot springs, cold takes.",
-  },
-  { username: "hoshinoumi", displayName: "星の海", language: "ja", bio: "星とゲームの話をします。" },
-  {
-    username: "don_cafeina",
-    displayName: "Don Cafeína",
-    language: "es",
-    bio: "Café, carreras y cero paciencia.",
-  },
-  { username: "xingchen", displayName: "星辰大海", language: "zh", bio: "游戏、音乐与夜宵。" },
-  { username: "layla_plays", displayName: "ليلى تلعب", language: "ar", bio: "ألعاب وقصص كل مساء." },
-];
+export const stars = `
+LunaBytes | Luna Bytes | en | Writes games, plays games, breaks games. Live most evenings.
+haneul | 하늘 | ko | 하늘을 나는 게임을 좋아합니다.
+ninja_fox | Ninja Fox | en | Sneaky builds and honest reviews.
+zoe_arnadottir | Zoë Árnadóttir | en | Streaming from the north. Hot springs, cold takes.
+hoshinoumi | 星の海 | ja | 星とゲームの話をします。
+don_cafeina | Don Cafeína | es | Café, carreras y cero paciencia.
+xingchen | 星辰大海 | zh | 游戏、音乐与夜宵。
+layla_plays | ليلى تلعب | ar | ألعاب وقصص كل مساء.
+`
+  .trim()
+  .split("\n")
+  .map((line) => {
+    const [username = "", displayName = "", language = "", bio = ""] = line.split(" | ");
+    return { username, displayName, language, bio };
+  });

@@ -10,11 +10,11 @@ import {
   settingsHelp,
   unknownVariables,
 } from "../config/read-config.ts";
-import { banner, type Welcome } from "../dev/banner.ts";
-import { type DevCredentials, openCredentials } from "../dev/credentials.ts";
+import { banner } from "../dev/banner.ts";
+import { openCredentials } from "../dev/credentials.ts";
 import { faultPlan } from "../dev/faults/plan.ts";
 import { devLog } from "../dev/log.ts";
-import { type DevPlatform, sampleQuery, startDevPlatform } from "../dev/platform.ts";
+import { type DevPlatform, startDevPlatform } from "../dev/platform.ts";
 import { firstFree, withAlternatives } from "../dev/ports.ts";
 import { heldBack, terminalOn } from "../dev/terminal.ts";
 import { logLevels } from "../log/log.ts";
@@ -80,11 +80,10 @@ ${settingsHelp({ ...defaults })}
       output.release();
       throw error;
     });
-    const welcome = welcomeTo(platform, config, credentials, notes);
     process.stdout.write(
       args.includes("--json")
-        ? `${JSON.stringify(machineReadable(welcome, platform))}\n`
-        : banner(welcome, terminal),
+        ? `${JSON.stringify(machineReadable(config.data, platform.facts))}\n`
+        : banner(platform, config, notes, terminal),
     );
     output.release();
     await terminated;
@@ -121,26 +120,17 @@ function dotEnv(directory: string): Environment {
 /** The settings. A default port that is taken is replaced by a free one, with a note; a requested port is not. */
 function freePorts(args: readonly string[], env: Environment): { config: Config; notes: string[] } {
   const asked = readConfig(args, env, defaults, ownOptions);
-  const port =
-    asked.port === defaultPorts.port
+  const chosen = (host: string, port: number, usual: number, other: number) =>
+    port === usual
       ? firstFree(
-          asked.host,
-          withAlternatives(asked.port).filter((one) => one !== asked.adminPort),
+          host,
+          withAlternatives(port).filter((one) => one !== other),
         )
-      : asked.port;
-  const adminPort =
-    asked.adminPort === defaultPorts.adminPort
-      ? firstFree(
-          asked.adminHost,
-          withAlternatives(asked.adminPort).filter((one) => one !== port),
-        )
-      : asked.adminPort;
-  const config = readConfig(
-    args,
-    env,
-    { ...defaults, port: `${port}`, adminPort: `${adminPort}` },
-    ownOptions,
-  );
+      : port;
+  const port = chosen(asked.host, asked.port, defaultPorts.port, asked.adminPort);
+  const adminPort = chosen(asked.adminHost, asked.adminPort, defaultPorts.adminPort, port);
+  const ports = { port: `${port}`, adminPort: `${adminPort}` };
+  const config = readConfig(args, env, { ...defaults, ...ports }, ownOptions);
   const notes = (["port", "adminPort"] as const)
     .filter((name) => config[name] !== asked[name])
     .map((name) => {
@@ -150,42 +140,8 @@ function freePorts(args: readonly string[], env: Environment): { config: Config;
   return { config, notes };
 }
 
-function welcomeTo(
-  { app, publicUrl, adminKey, receiverUrl, signInUrl, isNew, sample }: DevPlatform,
-  config: Config,
-  credentials: DevCredentials,
-  notes: readonly string[],
-): Welcome {
-  return {
-    data: config.data,
-    isNew,
-    publicUrl,
-    adminUrl: app.adminUrl,
-    receiverUrl,
-    signInUrl,
-    adminKey: config.adminKey === null ? adminKey : null,
-    clientId: credentials.client_id,
-    clientSecret: credentials.client_secret,
-    accessToken: credentials.access_token,
-    webhookSecret: credentials.webhook_secret,
-    username: sample.people[0]?.user.username ?? "",
-    query: sampleQuery,
-    notes,
-  };
-}
-
-function machineReadable(welcome: Welcome, { adminKey }: DevPlatform) {
-  return {
-    public_url: welcome.publicUrl,
-    admin_url: welcome.adminUrl,
-    docs_url: `${welcome.publicUrl}/docs`,
-    receiver_url: welcome.receiverUrl,
-    sign_in_url: welcome.signInUrl,
-    data: resolve(welcome.data),
-    admin_key: adminKey,
-    client_id: welcome.clientId,
-    client_secret: welcome.clientSecret,
-    access_token: welcome.accessToken,
-    webhook_secret: welcome.webhookSecret,
-  };
+function machineReadable(data: string, facts: DevPlatform["facts"]) {
+  const { public_url, admin_url, receiver_url, sign_in_url, secrets } = facts();
+  const docs_url = `${public_url}/docs`;
+  return { public_url, admin_url, docs_url, receiver_url, sign_in_url, data: resolve(data), ...secrets };
 }

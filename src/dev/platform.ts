@@ -31,16 +31,17 @@ interface DevPlatformOptions {
   readonly faults: FaultPlan | null;
 }
 
+type DevFacts = WelcomeFacts & { readonly secrets: NonNullable<WelcomeFacts["secrets"]> };
+
 /** A running development platform. */
 export interface DevPlatform {
   readonly app: App;
   /** The URL of the API. */
   readonly publicUrl: string;
   readonly sample: SampleData;
-  readonly adminKey: string;
   readonly receiverUrl: string;
-  /** The URL where a browser signs in to the Dev app. */
-  readonly signInUrl: string;
+  /** What a developer needs to use it. */
+  facts(): DevFacts;
   /** Whether the data directory was new. */
   readonly isNew: boolean;
   /** Waits for deliveries under way, then stops everything. */
@@ -59,7 +60,7 @@ const subscribedEvents = [
 const subscribedBroadcasters = 5;
 
 /** A word that finds some of the sample users. */
-export const sampleQuery = "fox";
+const sampleQuery = "fox";
 
 /** Marks a data directory with complete sample data. */
 const completeKey = "dev_sample_data";
@@ -90,7 +91,7 @@ export async function startDevPlatform(options: DevPlatformOptions): Promise<Dev
   });
   try {
     const loginUrl = config.loginUrl ?? signIn.loginUrl;
-    const facts = (): WelcomeFacts => {
+    const facts = (): DevFacts => {
       const { client_id, client_secret, access_token, webhook_secret } = credentials;
       return {
         public_url: badDay?.url ?? config.publicUrl ?? app?.publicUrl ?? "",
@@ -138,9 +139,8 @@ export async function startDevPlatform(options: DevPlatformOptions): Promise<Dev
       app,
       publicUrl: badDay?.url ?? app.publicUrl,
       sample,
-      adminKey,
       receiverUrl: receiver.url,
-      signInUrl: signIn.startUrl,
+      facts,
       isNew,
       async stop() {
         await services.stop();

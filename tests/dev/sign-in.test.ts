@@ -52,7 +52,7 @@ describe.skipIf(chromium === null)("in a real browser", () => {
   test("the portal takes who owns the Dev app, by the same login, without a secret", async () => {
     const context = await browser.createBrowserContext();
     const tab = new Tab(await context.newPage(), `${platform.app.publicUrl}/portal`);
-    tab.elsewhere.push(new URL(platform.signInUrl).origin);
+    tab.elsewhere.push(new URL(platform.facts().sign_in_url).origin);
     await tab.page.goto(tab.base);
     await tab.click("Sign in with your account");
     await tab.see("Allow Developer portal to use your account?");
@@ -65,7 +65,7 @@ describe.skipIf(chromium === null)("in a real browser", () => {
   });
 
   test("picking a user and clicking Allow gives the application a token of that user", async () => {
-    await page.goto(platform.signInUrl);
+    await page.goto(platform.facts().sign_in_url);
     expect(await text()).toContain("Allow Dev app to use your account?");
     expect(await text()).toContain("events:subscribe");
     const people = platform.sample.people.map(({ user }) => user);
@@ -74,7 +74,7 @@ describe.skipIf(chromium === null)("in a real browser", () => {
     expect(await page.$$eval("option", (options) => options.length)).toBe(50);
     await page.select("select", String(third.id));
     await click("allow");
-    expect(page.url()).toStartWith(`${new URL(platform.signInUrl).origin}/callback?code=`);
+    expect(page.url()).toStartWith(`${new URL(platform.facts().sign_in_url).origin}/callback?code=`);
     const shown = await text();
     expect(shown).toContain("Signed in");
     const token = /onair_at_[A-Za-z0-9_-]{43}/.exec(shown)?.[0] ?? "";
@@ -89,7 +89,7 @@ describe.skipIf(chromium === null)("in a real browser", () => {
   });
 
   test("clicking Deny gives the application an error and no token", async () => {
-    await page.goto(platform.signInUrl);
+    await page.goto(platform.facts().sign_in_url);
     await click("deny");
     expect(new URL(page.url()).searchParams.get("error")).toBe("access_denied");
     const shown = await text();
@@ -98,7 +98,7 @@ describe.skipIf(chromium === null)("in a real browser", () => {
   });
 
   test("going back and answering again leads nowhere", async () => {
-    await page.goto(platform.signInUrl);
+    await page.goto(platform.facts().sign_in_url);
     await click("allow");
     await page.goBack();
     await page.reload();
@@ -118,7 +118,7 @@ test("the login page of another platform is used where it is set", async () => {
   const other = join(directory, "other");
   const elsewhere = await start({ ONAIR_LOGIN_URL: "https://login.example/" }, other);
   try {
-    const begun = await fetch(elsewhere.signInUrl, { redirect: "manual" });
+    const begun = await fetch(elsewhere.facts().sign_in_url, { redirect: "manual" });
     const sent = await fetch(begun.headers.get("location") ?? "", { redirect: "manual" });
     expect(sent.headers.get("location")).toStartWith("https://login.example/?login_challenge=");
   } finally {
@@ -130,7 +130,7 @@ test("the redirect URI of the Dev app follows the sample application; others sta
   const again = join(directory, "again");
   const first = await start({}, again);
   const { client_id } = openCredentials(again);
-  const callback = (of: DevPlatform) => new URL("/callback", of.signInUrl).href;
+  const callback = (of: DevPlatform) => new URL("/callback", of.facts().sign_in_url).href;
   const registered = async (of: DevPlatform) =>
     (await of.app.store.applications.find(client_id))?.redirect_uris;
   expect(await registered(first)).toEqual([callback(first)]);
@@ -150,7 +150,7 @@ test("the login page escapes what it shows, and cannot be framed", async () => {
   const { store } = platform.app;
   const { client_id } = openCredentials(data);
   await store.applications.update(client_id, { name: "<b>Bad</b>" }, Date.now());
-  const begun = await fetch(platform.signInUrl, { redirect: "manual" });
+  const begun = await fetch(platform.facts().sign_in_url, { redirect: "manual" });
   const sent = await fetch(begun.headers.get("location") ?? "", { redirect: "manual" });
   const page = await fetch(sent.headers.get("location") ?? "");
   const html = await page.text();
@@ -165,7 +165,7 @@ test.each([
   ["/login?login_challenge=forged", 404, "This sign-in has ended"],
   ["/callback?code=x&state=forged", 400, "Not signed in"],
 ])("%s is refused", async (path, status, title) => {
-  const page = await fetch(new URL(path, platform.signInUrl));
+  const page = await fetch(new URL(path, platform.facts().sign_in_url));
   expect(page.status).toBe(status);
   const html = await page.text();
   expect(html).toContain(title);

@@ -9,6 +9,7 @@ import type { Environment, settingsInForce } from "./config/read-config.ts";
 import type { WelcomeSource } from "./console/session.ts";
 import { catalogueOf, updateCatalogue } from "./domain/events/registered.ts";
 import { StatisticCounter } from "./domain/operations/statistics.ts";
+import { minute } from "./domain/time.ts";
 import type { DataPlace } from "./engine/data-place.ts";
 import type { Engine } from "./engine/engine.ts";
 import type { AdminDeps } from "./http/admin/base.ts";
@@ -221,10 +222,16 @@ export async function startAdmin(core: Core, parts: Parts, open: Open, options: 
 }
 
 /** What runs beside the listeners. */
-export function servicesOf({ engine, log, now, place }: Core, { counter, backups }: Parts) {
+export function servicesOf({ engine, log, now, place }: Core, { counter, backups, outcomes }: Parts) {
   const sizes = "directory" in place ? [samplingSizes(place.directory, engine.store, now)] : [];
   const backing = repeating("backups", backupLookMs, () => backups.look());
-  return supervise([storingStatistics(counter, engine.store, log), ...sizes, backing], log);
+  let minuteNow = Math.floor(now() / minute);
+  const storing = storingStatistics(counter, engine.store, log, () => {
+    const before = minuteNow;
+    minuteNow = Math.floor(now() / minute);
+    if (minuteNow !== before) outcomes.changedHere("minute");
+  });
+  return supervise([storing, ...sizes, backing], log);
 }
 
 /** What is wrong with the server; loaded when it is asked for first. */

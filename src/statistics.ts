@@ -1,4 +1,4 @@
-import type { StatisticCounter } from "./domain/operations/statistics.ts";
+import type { StatisticCounter, StatisticRow } from "./domain/operations/statistics.ts";
 import { second } from "./domain/time.ts";
 import { errorFields, type Log } from "./log/log.ts";
 import type { Store } from "./store/store.ts";
@@ -9,11 +9,16 @@ const storeEveryMs = 10 * second;
 /** Rows of one commit. */
 const rowsAtOnce = 200;
 
-/** The service that stores what a counter has counted, at intervals and at its end. */
+/**
+ * The service that stores what a counter has counted, at intervals and at its end.
+ *
+ * @param stored called with what was stored, also with nothing
+ */
 export function storingStatistics(
   counter: StatisticCounter,
   store: Pick<Store, "statistics">,
   log: Log,
+  stored: (rows: readonly StatisticRow[]) => void = () => {},
 ): Service {
   const flush = async (): Promise<void> => {
     const rows = counter.take();
@@ -25,6 +30,7 @@ export function storingStatistics(
         return log.error("statistics_failed", { rows: rows.length - at, ...errorFields(error) });
       }
     }
+    stored(rows);
   };
   return {
     name: "statistics",

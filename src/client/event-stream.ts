@@ -1,5 +1,5 @@
 import { errorOf, OnairError } from "./errors.ts";
-import { type ServerSentEvent, serverSentEvents } from "./server-sent-events.ts";
+import { chunksOf, type ServerSentEvent, serverSentEvents } from "./server-sent-events.ts";
 import { sleep } from "./sleep.ts";
 
 /** An event of an application's event stream, as it is sent. */
@@ -91,25 +91,6 @@ async function* connection(
   } finally {
     clearTimeout(timer);
     silence.abort();
-  }
-}
-
-/** The chunks of a body, comments included; calls `notice` for each. Not every browser can iterate a body itself. */
-async function* chunksOf(
-  body: ReadableStream<Uint8Array>,
-  notice: () => void,
-): AsyncGenerator<Uint8Array, void> {
-  const reader = body.getReader();
-  try {
-    for (;;) {
-      const { value, done } = await reader.read();
-      if (done) return;
-      notice();
-      yield value;
-    }
-  } finally {
-    // Not awaited, because a connection that is dead would hold up the next one.
-    reader.cancel().catch(() => {});
   }
 }
 

@@ -58,3 +58,22 @@ async function* frames(stream: AsyncIterable<Uint8Array>): AsyncGenerator<string
     if (rest.length > longestFrame) throw new Error("The stream sends a line without an end");
   }
 }
+
+/** The chunks of a body, comments included; calls `notice` for each. Not every browser can iterate a body itself. */
+export async function* chunksOf(
+  body: ReadableStream<Uint8Array>,
+  notice: () => void,
+): AsyncGenerator<Uint8Array, void> {
+  const reader = body.getReader();
+  try {
+    for (;;) {
+      const { value, done } = await reader.read();
+      if (done) return;
+      notice();
+      yield value;
+    }
+  } finally {
+    // Not awaited, because a connection that is dead would hold up the next one.
+    reader.cancel().catch(() => {});
+  }
+}

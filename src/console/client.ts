@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 import createClient from "openapi-fetch";
 import type { paths as PublicPaths } from "../client/api.d.ts";
-import { type ServerSentEvent, serverSentEvents } from "../client/server-sent-events.ts";
+import { chunksOf, type ServerSentEvent, serverSentEvents } from "../client/server-sent-events.ts";
 import type { paths as AdminPaths } from "./generated/admin.d.ts";
 
 /*
@@ -115,16 +115,23 @@ export async function session<T>(method: string, init: RequestInit = {}, name = 
   return body as T;
 }
 
-/** Opens an event stream of the API; throws where it is refused. @param body sent as JSON, by POST */
+interface StreamOptions {
+  readonly signal: AbortSignal;
+  /** Sent as JSON, by POST. */
+  readonly body?: object;
+  /** Called with everything that arrives, heartbeats included. */
+  readonly heard?: () => void;
+}
+
+/** Opens an event stream of the API; throws where it is refused. */
 export async function openStream(
   path: string,
-  signal: AbortSignal,
-  body?: object,
+  { signal, body, heard = () => {} }: StreamOptions,
 ): Promise<AsyncGenerator<ServerSentEvent>> {
   const posted = body && { method: "POST", body: JSON.stringify(body) };
   const headers = { ...pageHeaders, ...(body && { "content-type": "application/json" }) };
   const response = await observed(new Request(location.origin + root + path, { ...posted, headers, signal }));
-  if (response.ok && response.body) return serverSentEvents(response.body);
+  if (response.ok && response.body) return serverSentEvents(chunksOf(response.body, heard));
   throw faultOf(await response.json().catch(() => null), response.status);
 }
 

@@ -7,15 +7,27 @@ import { openStream, reconnects } from "./client.ts";
  * more when a lost connection is back, so that nothing is missed.
  */
 
-/** What may change: deliveries and their endpoints, or what operators change. */
-export type Topic = "deliveries" | "audit" | "applications" | "backups" | "keys" | "inbox";
+/** What may change. `minute`: all that changes with time; whatever watches something is read anew then, too. */
+export type Topic =
+  | "applications"
+  | "audit"
+  | "backups"
+  | "deliveries"
+  | "event-types"
+  | "inbox"
+  | "keys"
+  | "minute"
+  | "notices"
+  | "ranking"
+  | "statistics"
+  | "subscriptions";
 
 /** How often something of each topic has changed, counted at most every `paceMs`. */
 const turns = signal<Partial<Record<string, number>>>({});
 
 /** Counts up when one of the topics changes. */
 export const turnOf = (topics: readonly Topic[]): number =>
-  topics.reduce((sum, topic) => sum + (turns.value[topic] ?? 0), 0);
+  [...topics, "minute"].reduce((sum, topic) => sum + (turns.value[topic] ?? 0), 0);
 
 /** Whether the stream is open. */
 export const isLive = signal(false);
@@ -23,6 +35,8 @@ export const isLive = signal(false);
 const paceMs = 700;
 const firstWaitMs = 250;
 const longestWaitMs = 15_000;
+/** The server sends a heartbeat every 15 seconds; after three missing ones the connection is dead. */
+const longestSilenceMs = 45_000;
 
 /** Keeps the stream open while the page can be seen. */
 export function useLiveStream(path: string | null): void {
@@ -50,12 +64,20 @@ export function useLiveStream(path: string | null): void {
 async function keepOpen(path: string, ending: AbortSignal): Promise<void> {
   let isFirst = true;
   for (let waitMs = firstWaitMs; !ending.aborted; waitMs = Math.min(waitMs * 2, longestWaitMs)) {
+    const silence = new AbortController();
+    let timer = 0;
+    const heard = () => {
+      clearTimeout(timer);
+      timer = window.setTimeout(() => silence.abort(), longestSilenceMs);
+    };
+    heard();
     try {
-      const stream = await openStream(path, ending);
+      const stream = await openStream(path, { signal: AbortSignal.any([ending, silence.signal]), heard });
       isLive.value = true;
       waitMs = firstWaitMs;
       // What happened while it was not open.
-      if (!isFirst) reconnects.value++;
+      if (isFirst) note("minute");
+      else reconnects.value++;
       isFirst = false;
       for await (const { type, data } of stream) {
         // What became of deliveries, or the names of what has changed.
@@ -65,6 +87,7 @@ async function keepOpen(path: string, ending: AbortSignal): Promise<void> {
     } catch {
       // It is opened again.
     }
+    clearTimeout(timer);
     isLive.value = false;
     if (!ending.aborted) await new Promise((resolve) => setTimeout(resolve, waitMs));
   }

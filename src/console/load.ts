@@ -11,14 +11,11 @@ export interface Loaded<T> {
 }
 
 const typingMs = 150;
-/** How often what is watched is read anew without a stream, and beside it. */
-const liveMs = { without: 3_000, beside: 15_000 } as const;
+/** How often what is watched is read anew while there is no event stream. */
+const withoutStreamMs = 5_000;
 
-/**
- * When what was read is read anew: when the event stream tells that one of these has changed; every so many milliseconds,
- * for what changes all the time, like statistics; null: never by itself.
- */
-export type Watched = readonly Topic[] | number | null;
+/** When what was read is read anew: when the event stream tells that one of these has changed; null: never by itself. */
+export type Watched = readonly Topic[] | null;
 
 /**
  * Reads what `load` gives: at once, when one of `inputs` changes, when the connection is back, and as `watched`
@@ -63,17 +60,16 @@ export function useLoad<T>(
       abort.abort();
     };
   }, [key, turn, connection]);
-  const topics = typeof watched === "object" ? watched : null;
-  const everyMs = topics ? (isLive.value ? liveMs.beside : liveMs.without) : (watched as number | null);
-  const change = topics ? turnOf(topics) : 0;
+  const change = watched ? turnOf(watched) : 0;
+  const isPolling = watched !== null && !isLive.value;
   useEffect(() => {
     if (change > 0) reload();
   }, [change, reload]);
   useEffect(() => {
-    if (everyMs === null) return;
-    const timer = setInterval(() => document.visibilityState === "visible" && reload(), everyMs);
+    if (!isPolling) return;
+    const timer = setInterval(() => document.visibilityState === "visible" && reload(), withoutStreamMs);
     return () => clearInterval(timer);
-  }, [everyMs, reload]);
+  }, [isPolling, reload]);
   return { ...state, reload };
 }
 

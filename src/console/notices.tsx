@@ -14,7 +14,6 @@ interface Entry {
 }
 
 const shown = 6;
-const everyMs = 15_000;
 
 /** The API says times in UTC; people read them in their own. */
 export function withLocalTimes(text: string): string {
@@ -32,7 +31,7 @@ export function NoticesCard({
 }: {
   read: (limit: number, signal: AbortSignal) => Promise<readonly Entry[]>;
 }) {
-  const { data, fault } = useLoad((signal) => read(shown, signal), [], everyMs);
+  const { data, fault } = useLoad((signal) => read(shown, signal), [], ["notices"]);
   if (fault && !data) return <FaultNotice fault={fault} />;
   if (!data || data.length === 0) return null;
   return (

@@ -1,7 +1,7 @@
 import type { EventSink, Retention } from "../domain/deliveries.ts";
 import type { Histogram } from "../domain/operations/histogram.ts";
 import type { ServerNotice } from "../domain/operations/notices.ts";
-import type { OutcomeBatch, WatchedOutcomes } from "../domain/operations/outcomes.ts";
+import type { Changed, OutcomeBatch, WatchedOutcomes } from "../domain/operations/outcomes.ts";
 import type { StorageFault } from "../store/faults.ts";
 import type { ReplicaNewsLink } from "../store/replicas/news.ts";
 import type { Store } from "../store/store.ts";
@@ -59,7 +59,7 @@ export interface Engine extends EventSink, ReplicaNewsLink {
   onStreamed(listener: StreamedListener): void;
   /** Says whose outcomes are handed to the listener of `onOutcomes` from now on; by default none. */
   watchOutcomes(watched: WatchedOutcomes): Promise<void>;
-  /** Calls `listener` with what becomes of deliveries, some times a second while they are watched. */
+  /** Calls `listener` with outcomes of deliveries and with what has changed, some times a second while they are watched. */
   onOutcomes(listener: OutcomeListener): void;
   /** Lets attempts under way finish for up to `graceMs`, then closes everything. */
   stop(graceMs: number): Promise<void>;
@@ -73,7 +73,7 @@ export interface EngineStats extends DispatcherStats {
   readonly spans: SpanCounts;
 }
 
-export type OutcomeListener = (batches: readonly OutcomeBatch[]) => void;
+export type OutcomeListener = (batches: readonly OutcomeBatch[], changed: readonly Changed[]) => void;
 
 export type StreamedListener = (applicationIds: readonly string[]) => void;
 

@@ -5,7 +5,7 @@ import { idTime } from "../domain/ids.ts";
 import { replacing } from "../domain/lazily.ts";
 import type { ServerNotice } from "../domain/operations/notices.ts";
 import { type DeliveryOutcome, OutcomeCollector } from "../domain/operations/outcomes.ts";
-import { StatisticCounter } from "../domain/operations/statistics.ts";
+import { allSubjects, StatisticCounter } from "../domain/operations/statistics.ts";
 import type { Log } from "../log/log.ts";
 import { storingStatistics } from "../statistics.ts";
 import type { ApplicationStore } from "../store/applications.ts";
@@ -32,7 +32,7 @@ import type { Engine, EngineSettings, OutcomeListener, StreamedListener } from "
 import { maintenance } from "./maintenance.ts";
 import { openStorage } from "./storage.ts";
 import { tracedSink, tracingOf } from "./tracing.ts";
-import { watchedStore } from "./watched-store.ts";
+import { type NoteChange, watchedStore } from "./watched-store.ts";
 
 interface EngineOptions {
   readonly settings: EngineSettings;
@@ -91,10 +91,13 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
     let handing: Timer | null = null;
     const hand = (): void => {
       handing = null;
-      outcomes(watched.take());
+      outcomes(watched.take(), watched.takeChanged());
+    };
+    const note: NoteChange = (topic, applications) => {
+      if (watched.note(topic, applications)) handing ??= setTimeout(hand, handEveryMs);
     };
     const notify = (type: ServerNotice, data: ServerNoticeData) =>
-      notifier.announce(notices.ofServer(type, data, now()));
+      notifier.announce(notices.ofServer(type, data, now())).then(() => note("notices", []));
     const stopping = new AbortController();
     let streamed: StreamedListener = () => {};
     const streamedHere: StreamedListener = (applications) => {
@@ -122,7 +125,10 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
         watched.add(shownOutcome(outcome, now()));
         handing ??= setTimeout(hand, handEveryMs);
       },
-      noticed: (ids) => streamedHere(ids),
+      noticed(ids) {
+        note("notices", ids);
+        streamedHere(ids);
+      },
     });
     const services = supervise(
       [
@@ -130,7 +136,10 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
         replaying(store, dispatcher, ownership, now),
         hold.service(dispatcher.resume),
         notifier,
-        storingStatistics(counter, store, log),
+        storingStatistics(counter, store, log, (rows) => {
+          const applications = new Set(rows.map(({ subject }) => subject).filter((id) => id !== allSubjects));
+          if (applications.size > 0) note("statistics", [...applications]);
+        }),
         watchingForStuck({
           store,
           dispatcher,
@@ -145,11 +154,12 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
     );
     return {
       async start() {},
-      store: watchedStore(store, dispatcher),
+      store: watchedStore(store, dispatcher, note),
       ...tracedSink(
         tracing?.attempts ?? null,
         eventSink(store, dispatcher, (ids) => {
           for (const id of ids) counter.count("deliveries", id, "streamed", null);
+          note("deliveries", ids);
           streamedHere(ids);
         }),
       ),
@@ -162,7 +172,10 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       onOutcomes(listener) {
         outcomes = listener;
       },
-      enable: (id) => dispatcher.enable(id),
+      async enable(id) {
+        await dispatcher.enable(id);
+        note("applications", [id]);
+      },
       async test(id, sample, watch) {
         const application = await receiving.applications.find(id);
         if (!application) throw (await store.applications.find(id)) ? noReceiver() : ownerGone();

@@ -1,28 +1,45 @@
+import type { Application } from "../domain/applications.ts";
 import { replacing } from "../domain/lazily.ts";
+import type { OutcomeCollector } from "../domain/operations/outcomes.ts";
 import type { Store } from "../store/store.ts";
 import type { Dispatcher } from "../webhooks/dispatcher.ts";
 
-/** The store, which reports to the dispatcher what concerns deliveries, before the change is acknowledged. */
+/** Takes a change that may be watched; see `OutcomeCollector`. */
+export type NoteChange = (...change: Parameters<OutcomeCollector["note"]>) => void;
+
+/**
+ * The store, which reports to the dispatcher what concerns deliveries, and to `note` what may be watched, before the
+ * change is acknowledged.
+ */
 export function watchedStore(
   store: Store,
   dispatcher: Pick<Dispatcher, "applicationChanged" | "subscriptionsRemoved" | "hurry">,
+  note: NoteChange = () => {},
 ): Store {
+  const changed = (id: string, application: Application | null): void => {
+    dispatcher.applicationChanged(id, application);
+    note("applications", [id]);
+  };
+  const unsubscribed = (removed: Parameters<Dispatcher["subscriptionsRemoved"]>[0]): void => {
+    dispatcher.subscriptionsRemoved(removed);
+    note("subscriptions", [removed.application_id]);
+  };
   return replacing(store, {
     applications: () => ({
       ...store.applications,
       async update(id, changes, now) {
-        const changed = await store.applications.update(id, changes, now);
-        dispatcher.applicationChanged(id, changed);
-        return changed;
+        const updated = await store.applications.update(id, changes, now);
+        changed(id, updated);
+        return updated;
       },
       async rotateWebhookSecret(id, secret, rotation) {
-        const changed = await store.applications.rotateWebhookSecret(id, secret, rotation);
-        dispatcher.applicationChanged(id, changed);
-        return changed;
+        const updated = await store.applications.rotateWebhookSecret(id, secret, rotation);
+        changed(id, updated);
+        return updated;
       },
       async remove(id, now) {
         const removed = await store.applications.remove(id, now);
-        dispatcher.applicationChanged(id, null);
+        changed(id, null);
         return removed;
       },
     }),
@@ -30,7 +47,7 @@ export function watchedStore(
       ...store.users,
       async remove(id, now) {
         const removed = await store.users.remove(id, now);
-        removed.subscriptions.forEach(dispatcher.subscriptionsRemoved);
+        removed.subscriptions.forEach(unsubscribed);
         return removed;
       },
     }),
@@ -38,7 +55,7 @@ export function watchedStore(
       ...store.consents,
       async revoke(userId, applicationId, now) {
         const ids = await store.consents.revoke(userId, applicationId, now);
-        dispatcher.subscriptionsRemoved({ application_id: applicationId, ids });
+        unsubscribed({ application_id: applicationId, ids });
         return ids;
       },
     }),
@@ -52,9 +69,14 @@ export function watchedStore(
     }),
     subscriptions: () => ({
       ...store.subscriptions,
+      async subscribe(keys, ...rest) {
+        const results = await store.subscriptions.subscribe(keys, ...rest);
+        note("subscriptions", [...new Set(keys.map(({ app_id }) => app_id))]);
+        return results;
+      },
       async remove(applicationId, ids, now, userId) {
         const removed = await store.subscriptions.remove(applicationId, ids, now, userId);
-        dispatcher.subscriptionsRemoved({ application_id: applicationId, ids: removed });
+        unsubscribed({ application_id: applicationId, ids: removed });
         return removed;
       },
     }),

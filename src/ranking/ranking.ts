@@ -50,6 +50,7 @@ export class Ranking {
   #snapshot: Snapshot | null = null;
   #takenAt = Number.NEGATIVE_INFINITY;
   #handedOutAt = 0;
+  #changed = (): void => {};
 
   constructor(
     readonly now: () => number,
@@ -57,6 +58,11 @@ export class Ranking {
     /** Of all replicas; null where there is but one. */
     readonly sharedOrders: SharedOrders | null = null,
   ) {}
+
+  /** Calls `listener` from now on when something has changed that `current` will show within `refreshMs`. */
+  onChanged(listener: () => void): void {
+    this.#changed = listener;
+  }
 
   /** Adds or changes categories, at once. */
   putCategories(categories: readonly Category[]): void {
@@ -75,15 +81,18 @@ export class Ranking {
   /** Updates livestreams; viewer counts change within `refreshMs`. */
   putLive(livestreams: readonly LiveChannel[]): void {
     this.#live.put(livestreams);
+    this.#changed();
   }
 
   endLive(channelIds: readonly number[]): void {
     this.#live.end(channelIds);
+    this.#changed();
   }
 
   /** Invalidates the snapshot after a change of other data in answers, such as a channel's name. */
   touch(): void {
     this.#live.touch();
+    this.#changed();
   }
 
   categoryIds(): readonly number[] {
@@ -98,6 +107,7 @@ export class Ranking {
     if (count === 0) return;
     this.#ids = null;
     this.#snapshot = null;
+    this.#changed();
   }
 
   current(): Snapshot {

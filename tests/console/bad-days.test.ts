@@ -5,7 +5,7 @@ import { consolePages } from "../support/console-pages.ts";
 import { openPage, operator, type SignIn, signedIn, signIn, type Tab } from "../support/pages.ts";
 import { event, subscribe } from "../support/publishing.ts";
 import { testReceiver } from "../support/receiver.ts";
-import { isOnPostgres, json, type TestApplication, testServer } from "../support/server.ts";
+import { json, type TestApplication, testServer } from "../support/server.ts";
 import { tcpProxy } from "../support/tcp-proxy.ts";
 
 /** What every page has to bear: lost connections, ended sessions, two people at once, roles, the way back. */
@@ -89,48 +89,6 @@ describe.skipIf(chromium === null).each(["portal", "console"] as const)("each pa
       await tab.see(title ?? "");
     }
   }, 300_000);
-});
-
-describe.skipIf(chromium === null)("what one operator does, another sees without a click", () => {
-  test.each<[string, () => Promise<unknown>, string]>([
-    ["/applications", () => server.application({ name: "Made elsewhere" }), "Made elsewhere"],
-    [
-      "/applications/:application",
-      () => server.admin("PATCH", `/admin/v1/applications/${app.id}`, { disabled: true }),
-      "The application is disabled",
-    ],
-    [
-      "/keys",
-      () => server.admin("POST", "/admin/v1/keys", { name: "Ada elsewhere", role: "reader" }),
-      "Ada elsewhere",
-    ],
-    [
-      "/audit",
-      () => server.admin("POST", `/admin/v1/applications/${app.id}/client-secret`, {}),
-      "rotateClientSecret",
-    ],
-    ...(isOnPostgres
-      ? []
-      : [
-          ["/backups", () => server.admin("POST", "/admin/v1/backups"), "done"] as [
-            string,
-            () => Promise<unknown>,
-            string,
-          ],
-        ]),
-    ["", () => server.application({ name: "One more" }), "Applications"],
-  ])(
-    "%s",
-    async (path, act, shown) => {
-      await using tab = await signedIn(server, operator);
-      await tab.go(placeOf(path));
-      await tab.gone("Loading…");
-      if (path !== "") expect(await tab.text()).not.toContain(shown);
-      await act();
-      await tab.see(shown);
-    },
-    300_000,
-  );
 });
 
 test.skipIf(chromium === null)(

@@ -67,7 +67,7 @@ describe("a stream of outcomes", () => {
     const own = watching((await server.get("/public/v1/application/outcomes", app.token)).body);
     const everything = await operatorStream(server);
     const ofOther = await operatorStream(server, `?application_id=${other.id}`);
-    await until(() => [own, everything, ofOther].every(({ text }) => text === "retry: 1000\n"));
+    await until(() => [own, everything, ofOther].every(({ text }) => text.startsWith("retry: 1000\n")));
     for (const name of ["channel.followed", "channel.followed", "kicks.gifted"]) {
       const before = all(everything).length;
       expect((await publish(server, event(name))).status).toBe(202);
@@ -180,16 +180,32 @@ test("what nobody watches is not collected; of many a sample is, and each watche
   expect([collector.isWanted("noisy"), collector.isWanted("quiet")]).toEqual([false, true]);
 });
 
-test("operators are told what else has changed, and an application is not", async () => {
-  const { server, app } = await platform();
+/** The topics that a stream has named so far. */
+const named = ({ text }: { text: string }) =>
+  new Set(
+    [...text.matchAll(/^event: changed\ndata: (.*)$/gm)].flatMap(([, topics]) => topics?.split(" ") ?? []),
+  );
+
+test("operators are told what else has changed, and an application what of its own has", async () => {
+  const { server, app, other } = await platform();
   const own = watching((await server.get("/public/v1/application/outcomes", app.token)).body);
+  const others = watching((await server.get("/public/v1/application/outcomes", other.token)).body);
   const everything = await operatorStream(server);
-  await until(() => everything.text !== "" && own.text !== "");
+  const ofOther = await operatorStream(server, `?application_id=${other.id}`);
+  const streams = [own, others, everything, ofOther];
+  await until(() => streams.every(({ text }) => text !== ""));
   await server.admin("PATCH", `/admin/v1/applications/${app.id}`, { rate_limit: 7 });
-  await until(() => /^event: changed\ndata: .*\bapplications\b/m.test(everything.text));
-  await until(() => /^data: .*\baudit\b/m.test(everything.text));
-  await server.admin("GET", "/admin/v1/applications");
-  expect(own.text).toBe("retry: 1000\n");
+  await until(() => named(everything).has("audit"));
+  await until(() => [own, everything].every((one) => named(one).has("applications")));
+  await subscribe(server, app, ["chat.message.sent"]);
+  await until(() => [own, everything].every((one) => named(one).has("subscriptions")));
+  await server.load("categories", [{ id: 9, name: "Chess", slug: "chess" }]);
+  await until(() => named(everything).has("ranking"));
+  const ofApplications = ["applications", "subscriptions"];
+  expect(ofApplications.filter((topic) => named(others).has(topic) || named(ofOther).has(topic))).toEqual([]);
+  expect(["audit", "ranking"].filter((topic) => named(own).has(topic) || named(others).has(topic))).toEqual(
+    [],
+  );
 });
 
 /** Two processes that tell each other everything. */
@@ -222,7 +238,7 @@ test("who looks on at one replica is told that something has changed at another,
   if (!here || !there) throw new Error("there are two");
   // Nobody looks on: nothing is told.
   there.changed("audit");
-  hands[1]?.([{ application_id: null, outcomes: [outcome(1)], left_out: 0 }]);
+  hands[1]?.([{ application_id: null, outcomes: [outcome(1)], left_out: 0 }], []);
   expect([told, watched[1]]).toEqual([[], undefined as never]);
   const options = { isAllowed: async () => true, cut() {} };
   const operator = watching(here.open({ applicationId: null, topics: "all", ...options }));
@@ -231,13 +247,33 @@ test("who looks on at one replica is told that something has changed at another,
   expect(watched[1]).toEqual({ all: true, applications: [] });
   await until(() => [operator, own, other].every(({ text }) => text === "retry: 1000\n"));
   there.changed("audit");
-  hands[1]?.([{ application_id: null, outcomes: [outcome(1)], left_out: 0 }]);
+  hands[1]?.([{ application_id: null, outcomes: [outcome(1)], left_out: 0 }], []);
   await until(() => operator.text.endsWith("event: changed\ndata: audit deliveries\n\n"));
   await until(() => own.text.endsWith("event: changed\ndata: deliveries\n\n"));
   // More than are named: it may be anybody's.
-  hands[1]?.([{ application_id: null, outcomes: [outcome(2)], left_out: 1 }]);
+  hands[1]?.([{ application_id: null, outcomes: [outcome(2)], left_out: 1 }], []);
   await until(() => other.text.endsWith("event: changed\ndata: deliveries\n\n"));
   for (const one of replicas) one.close();
+});
+
+test("changes are collected for those who look on, and of very many applications it is not said of which", () => {
+  const collector = new OutcomeCollector();
+  expect(collector.note("subscriptions", ["a"])).toBe(false);
+  collector.watch({ all: false, applications: ["a"] });
+  expect([collector.note("subscriptions", ["b"]), collector.note("notices", [])]).toEqual([false, false]);
+  expect(collector.note("subscriptions", ["a", "b"])).toBe(true);
+  expect(collector.takeChanged()).toEqual([{ topic: "subscriptions", applications: ["a"] }]);
+  collector.watch({ all: true, applications: [] });
+  expect(collector.note("notices", [])).toBe(true);
+  collector.note(
+    "applications",
+    Array.from({ length: 1_000 }, (_, i) => `a${i}`),
+  );
+  expect(collector.takeChanged()).toEqual([
+    { topic: "notices", applications: [] },
+    { topic: "applications", applications: null },
+  ]);
+  expect(collector.takeChanged()).toEqual([]);
 });
 
 test("a slow reader keeps nothing but some outcomes waiting, and one that does not read is cut off", async () => {
@@ -258,7 +294,7 @@ test("a slow reader keeps nothing but some outcomes waiting, and one that does n
   expect(new TextDecoder().decode((await reader.read()).value)).toBe("retry: 1000\n");
   for (let n = 0; n < 100; n++) {
     const outcomes = Array.from({ length: 20 }, (_, i) => outcome(20 * n + i));
-    hand([{ application_id: "a", outcomes, left_out: 1 }]);
+    hand([{ application_id: "a", outcomes, left_out: 1 }], []);
   }
   const text = new TextDecoder().decode((await reader.read()).value);
   const { outcomes, left_out } = JSON.parse(text.slice(text.indexOf("data: ") + 6)) as Outcomes;

@@ -1,5 +1,6 @@
 import { useEffect, useRef } from "preact/hooks";
 import type uPlot from "uplot";
+import { reconnects } from "../client.ts";
 import { Empty } from "./basics.tsx";
 import { currentTheme } from "./shell.tsx";
 
@@ -44,17 +45,19 @@ export function Plot({
     let isOver = false;
     let plot: uPlot | null = null;
     const resize = new ResizeObserver(() => plot?.setSize({ width: element.clientWidth, height }));
-    import("uplot").then(({ default: Made }) => {
+    const draw = ({ default: Made }: { default: typeof uPlot }) => {
       if (isOver) return;
       plot = new Made(optionsOf(Made, element, kind, series, format), dataOf(times, series, kind), element);
       resize.observe(element);
-    });
+    };
+    // Where the connection is lost, it is drawn when that is back.
+    import("uplot").then(draw, () => {});
     return () => {
       isOver = true;
       resize.disconnect();
       plot?.destroy();
     };
-  }, [key, currentTheme.value]);
+  }, [key, currentTheme.value, reconnects.value]);
   if (isEmpty) return <Empty title={empty ?? "Nothing in this time."} />;
   return (
     <figure class="stack tight">

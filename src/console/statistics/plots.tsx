@@ -16,7 +16,6 @@ const words: Readonly<Record<Range, string>> = {
   day: "Last 24 hours",
   week: "Last 7 days",
 };
-const everyMs = 10_000;
 
 /** The range of time in the address, and its choice. */
 export function useRange(): readonly [Range, preact.JSX.Element] {
@@ -86,7 +85,7 @@ interface Statistics {
 /** The outcomes of deliveries over a time that can be chosen. */
 export function OutcomeCard({ read }: { read: (range: Range, signal: AbortSignal) => Promise<Statistics> }) {
   const [range, choice] = useRange();
-  const { data, fault, reload } = useLoad((signal) => read(range, signal), [range], everyMs);
+  const { data, fault, reload } = useLoad((signal) => read(range, signal), [range], ["statistics"]);
   return (
     <Card title="Deliveries" actions={choice}>
       <FaultNotice fault={data ? null : fault} retry={reload} />

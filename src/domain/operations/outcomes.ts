@@ -26,6 +26,23 @@ export interface OutcomeBatch {
   readonly left_out: number;
 }
 
+/** A change of a topic. */
+export interface Changed {
+  readonly topic: Topic;
+  /** Of these; null: of any. */
+  readonly applications: readonly string[] | null;
+}
+
+/** Topics that belong to applications: a stream of an application has its own changes only. */
+export const applicationTopics = [
+  "applications",
+  "deliveries",
+  "notices",
+  "statistics",
+  "subscriptions",
+] as const;
+type Topic = (typeof applicationTopics)[number];
+
 /** Whose outcomes are wanted. */
 export interface WatchedOutcomes {
   /** Those of all applications together. */
@@ -35,10 +52,13 @@ export interface WatchedOutcomes {
 
 /** The most outcomes of a batch: more could not be read. */
 const mostOfBatch = 20;
+/** A change of more applications than this counts as one of any application. */
+const mostApplications = 100;
 
 /** Collects the outcomes that are watched, a sample where there are many. */
 export class OutcomeCollector {
   readonly #batches = new Map<string | null, { outcomes: DeliveryOutcome[]; left_out: number }>();
+  #changed = new Map<Topic, Set<string>>();
 
   /** Collects from now on what is wanted, and nothing else. */
   watch({ all, applications }: WatchedOutcomes): void {
@@ -65,6 +85,25 @@ export class OutcomeCollector {
       if (batch.outcomes.length < mostOfBatch) batch.outcomes.push(outcome);
       else batch.left_out++;
     }
+  }
+
+  /** Notes a change of these applications, or without any, of the server. Returns whether it is watched. */
+  note(topic: Topic, applications: readonly string[]): boolean {
+    const wanted = applications.filter((id) => this.isWanted(id));
+    if (applications.length === 0 ? !this.#batches.has(null) : wanted.length === 0) return false;
+    const known = this.#changed.get(topic) ?? new Set();
+    for (const id of wanted) if (known.size <= mostApplications) known.add(id);
+    this.#changed.set(topic, known);
+    return true;
+  }
+
+  /** The changes that were noted since the last call. */
+  takeChanged(): Changed[] {
+    const changed = this.#changed;
+    this.#changed = new Map();
+    return [...changed].map(([topic, ids]) => {
+      return { topic, applications: ids.size > mostApplications ? null : [...ids] };
+    });
   }
 
   /** What was collected since the last call. */

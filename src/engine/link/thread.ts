@@ -44,7 +44,7 @@ export async function startEngineThread(options: EngineThreadOptions): Promise<E
     offered: {
       storageFault: onFault,
       streamed: (ids) => streamed(ids),
-      outcomes: (batches) => outcomes(batches),
+      outcomes: (batches, changed) => outcomes(batches, changed),
       sampleStep: (watched, step) => watches.get(watched)?.(step),
       news: (news) => hear(news),
     },

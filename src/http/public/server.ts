@@ -6,6 +6,7 @@ import type { Application } from "../../domain/applications.ts";
 import type { Catalogue } from "../../domain/events/catalogue.ts";
 import { lazily } from "../../domain/lazily.ts";
 import type { StatisticCounter } from "../../domain/operations/statistics.ts";
+import { second } from "../../domain/time.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Log } from "../../log/log.ts";
 import { trustedProxies } from "../../proxies.ts";
@@ -45,7 +46,7 @@ interface PublicServerOptions {
   readonly isReplica: boolean;
   readonly catalogue: Catalogue;
   readonly log: Log;
-  readonly outcomes: Pick<OutcomeStreams, "open" | "changed" | "receive">;
+  readonly outcomes: Pick<OutcomeStreams, "open" | "changed" | "changedHere" | "receive">;
   /** Counts requests by operation. */
   readonly counter?: StatisticCounter;
   /** By default nothing is traced. */
@@ -56,6 +57,9 @@ interface PublicServerOptions {
   /** The first page of a server for development; by default there is none. */
   readonly welcome?: WelcomeSource | undefined;
 }
+
+/** The time from a change of the ranking to its message; longer than the ranking needs to show it. */
+const rankingEveryMs = 2 * second;
 
 /** The public listener and its caches, which are updated before a change is acknowledged. */
 interface PublicServer {
@@ -125,6 +129,16 @@ export async function publicServer(options: PublicServerOptions): Promise<Public
     isTrimmed: config.maxDataSize !== null,
   });
   engine.onStreamed((applicationIds) => streams.wake(applicationIds));
+  let isToTell = false;
+  ranking.onChanged(() => {
+    if (isToTell) return;
+    isToTell = true;
+    const tell = () => {
+      isToTell = false;
+      options.outcomes.changedHere("ranking");
+    };
+    setTimeout(tell, rankingEveryMs).unref();
+  });
   let url = config.publicUrl ?? "";
   let listening: Listening | null = null;
   const app = publicApp({

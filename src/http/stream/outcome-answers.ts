@@ -25,7 +25,7 @@ export const Outcomes = eventStream(
 );
 
 export const outcomesDescription =
-  "as [server-sent events](https://html.spec.whatwg.org/multipage/server-sent-events.html), while it happens, for people who look on. `data` of an event `outcomes` has `outcomes`, each with the state of the delivery (`pending`: it is tried again), and `left_out`: how many more there were. At most 20 come at once, five times a second, and a reader that is slow is left out more. Nothing is kept for later: what happened before the connection was made is in the list of deliveries. `data` of an event `changed` names what else has changed, separated by spaces: `deliveries` where several processes share a database, and another one has sent some, within a second or two.";
+  "as [server-sent events](https://html.spec.whatwg.org/multipage/server-sent-events.html), while it happens, for people who look on. `data` of an event `outcomes` has `outcomes`, each with the state of the delivery (`pending`: it is tried again), and `left_out`: how many more there were. At most 20 come at once, five times a second, and a reader that is slow is left out more. Nothing is kept for later: what happened before the connection was made is in the list of deliveries. `data` of an event `changed` names what else has changed, separated by spaces: `applications` (settings, secrets or the endpoint), `subscriptions`, `notices`, `statistics`; `deliveries` where several processes share a database, and another one has sent some, within a second or two; `minute` when a minute of the statistics is over.";
 
 const headers = {
   "content-type": "text/event-stream",

@@ -1,5 +1,9 @@
 import { DomainError } from "../../domain/errors.ts";
-import type { DeliveryOutcome, OutcomeBatch } from "../../domain/operations/outcomes.ts";
+import {
+  applicationTopics,
+  type DeliveryOutcome,
+  type OutcomeBatch,
+} from "../../domain/operations/outcomes.ts";
 import { isoTime, second } from "../../domain/time.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { ReplicaNews } from "../../store/replicas/news.ts";
@@ -15,7 +19,7 @@ const opening = "retry: 1000\n";
 interface OutcomeStreamOptions {
   /** null: outcomes of all applications; "": of none. */
   readonly applicationId: string | null;
-  /** Further topics whose changes it sends; by default none. `all`: all topics. */
+  /** Topics beside those of applications whose changes it sends; by default none. `all`: all topics. */
   readonly topics?: "all" | readonly string[];
   /** Whether the reader may still read; asked before each part. */
   isAllowed(): Promise<boolean>;
@@ -39,8 +43,9 @@ const encoder = new TextEncoder();
 type WatchedEngine = Pick<Engine, "watchOutcomes" | "onOutcomes" | "broadcast">;
 type ChangedNews = Extract<ReplicaNews, { kind: "changed" }>;
 
-/** The topic of deliveries; its messages name the applications. */
 const deliveries = "deliveries";
+/** Their messages name the applications. */
+const ofApplications: ReadonlySet<string> = new Set(applicationTopics);
 /** The least time between two messages to other replicas. */
 const notifyEveryMs = second;
 /** Above this number of applications a message to other replicas stands for all applications. */
@@ -65,7 +70,10 @@ export class OutcomeStreams {
   constructor(engine: WatchedEngine, remindMs = heartbeatMs) {
     this.#engine = engine;
     this.#remindMs = remindMs;
-    engine.onOutcomes((batches) => this.#hand(batches));
+    engine.onOutcomes((batches, changed) => {
+      this.#hand(batches);
+      for (const { topic, applications } of changed) this.changed(topic, applications);
+    });
     this.#timer = setInterval(() => this.#remind(), remindMs);
     this.#timer.unref();
   }
@@ -111,10 +119,19 @@ export class OutcomeStreams {
     );
   }
 
-  /** Sends a change of a topic to the open streams, here and on other replicas. */
-  changed(topic: string): void {
-    this.#note([topic], null);
-    this.#notifyReplicas(topic, null);
+  /**
+   * Sends a change of a topic to the open streams, here and on other replicas.
+   *
+   * @param applications whose streams are told, beside those of operators; null: any
+   */
+  changed(topic: string, applications: ChangedNews["applications"] = []): void {
+    this.changedHere(topic, applications);
+    this.#notifyReplicas(topic, applications);
+  }
+
+  /** The same, but not to other replicas, which find it out by themselves. */
+  changedHere(topic: string, applications: ChangedNews["applications"] = []): void {
+    this.#note([topic], applications);
   }
 
   /** Handles a message of another replica. */
@@ -169,17 +186,19 @@ export class OutcomeStreams {
         stream.wake();
       }
       if (application_id !== null) continue;
-      if (left_out > 0) this.#notifyReplicas(deliveries, null);
-      else for (const one of outcomes) this.#notifyReplicas(deliveries, one.application_id);
+      const applications = outcomes.map((one) => one.application_id);
+      this.#notifyReplicas(deliveries, left_out > 0 ? null : applications);
     }
   }
 
   #note(topics: readonly string[], applications: ChangedNews["applications"]): void {
     for (const stream of this.#open) {
       const { applicationId, topics: subscribed = [] } = stream;
-      const isOwn = applicationId === null || applications === null || applications.includes(applicationId);
+      const isOwn =
+        applicationId === null ||
+        (applicationId !== "" && (applications === null || applications.includes(applicationId)));
       const matching = topics.filter((one) =>
-        one === deliveries ? isOwn && applicationId !== "" : subscribed === "all" || subscribed.includes(one),
+        ofApplications.has(one) ? isOwn : subscribed === "all" || subscribed.includes(one),
       );
       for (const one of matching) stream.changed.add(one);
       if (matching.length > 0) stream.wake();
@@ -190,18 +209,18 @@ export class OutcomeStreams {
     return performance.now() < this.#watchedElsewhereUntil;
   }
 
-  /** Schedules a message to the other replicas if they have open streams. @param application null: it may be any */
-  #notifyReplicas(topic: string, application: string | null): void {
+  /** Schedules a message to the other replicas if they have open streams. */
+  #notifyReplicas(topic: string, applications: ChangedNews["applications"]): void {
     if (!this.#isWatchedElsewhere) return;
     if (this.#pending === null) {
       this.#pending = { topics: new Set(), applications: new Set() };
       setTimeout(() => this.#sendPending(), notifyEveryMs).unref();
     }
-    const { topics, applications } = this.#pending;
+    const { topics, applications: known } = this.#pending;
     topics.add(topic);
-    if (application === null && topic === deliveries) this.#pending.applications = null;
-    else if (application !== null) applications?.add(application);
-    if (applications && applications.size > mostApplications) this.#pending.applications = null;
+    if (applications === null) this.#pending.applications = null;
+    for (const id of applications ?? []) known?.add(id);
+    if (known && known.size > mostApplications) this.#pending.applications = null;
   }
 
   #sendPending(): void {

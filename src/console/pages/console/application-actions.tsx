@@ -24,6 +24,7 @@ export function ApplicationActions({ application: { id, name, client_type } }: {
   const tokens = useLoad(
     (signal) => done(admin.GET("/admin/v1/applications/{id}/tokens", { ...path, signal })),
     [id],
+    ["applications"],
   );
   const rotate = useAction(async () => {
     const options = { ...path, body: { overlap_seconds: Number(overlap) } };

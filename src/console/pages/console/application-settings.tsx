@@ -1,5 +1,5 @@
-import { useState } from "preact/hooks";
 import { admin, done } from "../../client.ts";
+import { useDraft } from "../../draft.ts";
 import type { components } from "../../generated/admin.d.ts";
 import { useAction } from "../../load.ts";
 import { Button, Card, FaultNotice, toast, Value } from "../../parts/basics.tsx";
@@ -28,39 +28,32 @@ export function ApplicationSettings({
   onSaved: () => void;
 }) {
   const { id } = application;
-  const [name, setName] = useState(application.name);
-  const [url, setUrl] = useState(application.webhook_url ?? "");
-  const [delivery, setDelivery] = useState(application.delivery);
-  const [granted, setGranted] = useState<readonly string[]>(application.scopes);
-  const [redirects, setRedirects] = useState(application.redirect_uris.join("\n"));
-  const [rate, setRate] = useState(text(application.rate_limit));
-  const [subscriptions, setSubscriptions] = useState(text(application.subscription_limit));
-  const [concurrency, setConcurrency] = useState(text(application.webhook_concurrency));
-  const [locked, setLocked] = useState<Application["locked"]>(application.locked);
-  const [owner, setOwner] = useState(text(application.owner_user_id));
+  const { values, changes, put } = useDraft({
+    name: application.name,
+    webhook_url: application.webhook_url ?? "",
+    delivery: application.delivery,
+    scopes: application.scopes,
+    redirect_uris: application.redirect_uris.join("\n"),
+    rate_limit: text(application.rate_limit),
+    subscription_limit: text(application.subscription_limit),
+    webhook_concurrency: text(application.webhook_concurrency),
+    locked: application.locked,
+    owner_user_id: text(application.owner_user_id),
+  });
   const save = useAction(async () => {
-    const wanted = {
-      name,
-      webhook_url: url || null,
-      delivery,
-      scopes: [...granted],
-      redirect_uris: redirects.split(/\s+/).filter(Boolean),
-      rate_limit: limit(rate),
-      subscription_limit: limit(subscriptions),
-      webhook_concurrency: limit(concurrency),
-      locked,
-      owner_user_id: limit(owner),
+    const { name, webhook_url, delivery, scopes, redirect_uris, locked, ...limits } = changes;
+    const numbers = Object.entries(limits).map(([field, value]) => [field, limit(value)]);
+    if (Object.keys(changes).length === 0) return toast("Nothing was changed.");
+    const body = {
+      ...(name !== undefined && { name }),
+      ...(webhook_url !== undefined && { webhook_url: webhook_url || null }),
+      ...(delivery && { delivery }),
+      ...(scopes && { scopes }),
+      ...(redirect_uris !== undefined && { redirect_uris: redirect_uris.split(/\s+/).filter(Boolean) }),
+      ...(locked && { locked }),
+      ...Object.fromEntries(numbers),
     };
-    const changed = Object.entries(wanted).filter(([field, value]) => {
-      return JSON.stringify(value) !== JSON.stringify(application[field as keyof typeof wanted]);
-    });
-    if (changed.length === 0) return toast("Nothing was changed.");
-    await done(
-      admin.PATCH("/admin/v1/applications/{id}", {
-        params: { path: { id } },
-        body: Object.fromEntries(changed),
-      }),
-    );
+    await done(admin.PATCH("/admin/v1/applications/{id}", { params: { path: { id } }, body }));
     toast("Saved. It holds for every request and delivery from now on.");
     onSaved();
   });
@@ -68,17 +61,29 @@ export function ApplicationSettings({
   return (
     <Card title="Settings" actions={<Value text={application.client_id} />}>
       <Form label="Settings" onSubmit={() => save.run()}>
-        <Field label="Name" value={name} required problem={fields["name"]} onInput={setName} />
-        <Field label="Webhook URL" type="url" value={url} problem={fields["webhook_url"]} onInput={setUrl} />
+        <Field
+          label="Name"
+          value={values.name}
+          required
+          problem={fields["name"]}
+          onInput={(name) => put({ name })}
+        />
+        <Field
+          label="Webhook URL"
+          type="url"
+          value={values.webhook_url}
+          problem={fields["webhook_url"]}
+          onInput={(webhook_url) => put({ webhook_url })}
+        />
         <Select
           label="Gets events by"
-          value={delivery}
+          value={values.delivery}
           options={[
             ["webhook", "Webhook"],
             ["stream", "Event stream"],
             ["both", "Both"],
           ]}
-          onChange={(value) => setDelivery(value as Application["delivery"])}
+          onChange={(value) => put({ delivery: value as Application["delivery"] })}
         />
         <fieldset class="stack tight">
           <legend class="label">Scopes</legend>
@@ -86,18 +91,18 @@ export function ApplicationSettings({
             <Check
               key={scope}
               label={scope}
-              checked={granted.includes(scope)}
-              onChange={() => setGranted(toggled(granted, scope))}
+              checked={values.scopes.includes(scope)}
+              onChange={() => put({ scopes: toggled(values.scopes, scope) })}
             />
           ))}
         </fieldset>
         <Field
           label="Redirect URIs"
           rows={3}
-          value={redirects}
+          value={values.redirect_uris}
           hint="One in a line."
           problem={fields["redirect_uris[0]"]}
-          onInput={setRedirects}
+          onInput={(redirect_uris) => put({ redirect_uris })}
         />
         <div class="grid small">
           <Field
@@ -106,27 +111,27 @@ export function ApplicationSettings({
             min={0}
             placeholder="default"
             hint="0: no limit"
-            value={rate}
+            value={values.rate_limit}
             problem={fields["rate_limit"]}
-            onInput={setRate}
+            onInput={(rate_limit) => put({ rate_limit })}
           />
           <Field
             label="Subscriptions"
             type="number"
             min={0}
             placeholder="default"
-            value={subscriptions}
+            value={values.subscription_limit}
             problem={fields["subscription_limit"]}
-            onInput={setSubscriptions}
+            onInput={(subscription_limit) => put({ subscription_limit })}
           />
           <Field
             label="Deliveries at once"
             type="number"
             min={1}
             placeholder="default"
-            value={concurrency}
+            value={values.webhook_concurrency}
             problem={fields["webhook_concurrency"]}
-            onInput={setConcurrency}
+            onInput={(webhook_concurrency) => put({ webhook_concurrency })}
           />
         </div>
         <Field
@@ -135,9 +140,9 @@ export function ApplicationSettings({
           min={1}
           placeholder="nobody"
           hint="The id of the user who looks after it."
-          value={owner}
+          value={values.owner_user_id}
           problem={fields["owner_user_id"]}
-          onInput={setOwner}
+          onInput={(owner_user_id) => put({ owner_user_id })}
         />
         <fieldset class="stack tight">
           <legend class="label">Locked: its developer may not change</legend>
@@ -145,8 +150,8 @@ export function ApplicationSettings({
             <Check
               key={field}
               label={words}
-              checked={locked.includes(field)}
-              onChange={() => setLocked(toggled(locked, field))}
+              checked={values.locked.includes(field)}
+              onChange={() => put({ locked: toggled(values.locked, field) })}
             />
           ))}
         </fieldset>

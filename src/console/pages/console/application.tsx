@@ -71,11 +71,7 @@ export function Application() {
             </div>
             <div class="stack wide">
               {canChange ? (
-                <ApplicationSettings
-                  key={application.updated_at}
-                  application={application}
-                  onSaved={reload}
-                />
+                <ApplicationSettings key={application.id} application={application} onSaved={reload} />
               ) : (
                 <ReadOnly application={application} />
               )}

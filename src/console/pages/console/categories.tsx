@@ -7,8 +7,6 @@ import { ListState, Table } from "../../parts/table.tsx";
 import { useQuery } from "../../places.ts";
 import { useOperator } from "./operator.tsx";
 
-const everyMs = 3_000;
-
 /** The categories in their order of this moment, and who is live in them. */
 export function Categories() {
   const { role } = useOperator();
@@ -20,7 +18,7 @@ export function Categories() {
     async (signal) =>
       (await done(admin.GET("/admin/v1/ranking", { params: { query: { name, limit: 100 } }, signal }))).data,
     [name],
-    everyMs,
+    ["ranking"],
   );
   const rows = ranking.data ?? [];
   const places = new Map(rows.map(({ id }, i) => [id, i + 1]));
@@ -103,7 +101,7 @@ function Live({ id }: { id: number | null }) {
         ? null
         : (await done(admin.GET("/admin/v1/ranking/{id}", { params: { path: { id } }, signal }))).data,
     [id],
-    everyMs,
+    ["ranking"],
   );
   if (id === null) return null;
   return (

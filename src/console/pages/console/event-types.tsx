@@ -31,6 +31,7 @@ export function EventTypes() {
   const loaded = useLoad(
     async (signal) => (await done(admin.GET("/admin/v1/catalogue", { signal }))).data,
     [],
+    ["event-types"],
   );
   const wanted = (query["name"] ?? "").toLowerCase();
   const shown = (loaded.data ?? []).filter(({ name }) => name.toLowerCase().includes(wanted));

@@ -29,7 +29,6 @@ const oldPendingMs = 900_000;
 
 /** The findings of checks that the page shows in a form of its own. */
 const shownOtherwise = ["webhooks", "disk_space"];
-const findingsEveryMs = 60_000;
 const atOnce = 100;
 
 export function Overview() {
@@ -57,7 +56,7 @@ export function Overview() {
   const findings = useLoad(
     async (signal) => (await done(admin.GET("/admin/v1/findings", { signal }))).data,
     [],
-    findingsEveryMs,
+    ["minute"],
   );
   const known = loaded.data;
   const troubled = known?.endpoints.data ?? [];

@@ -30,6 +30,7 @@ export function Subscriptions() {
       return done(admin.GET("/admin/v1/subscriptions", { params: { query }, signal }));
     },
     [query],
+    ["subscriptions"],
   );
   const names = useApplicationNames(list.rows.map(({ app_id }) => app_id));
   const isFiltered = Object.keys(query).length > 0;

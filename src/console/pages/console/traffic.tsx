@@ -9,15 +9,13 @@ import { ArrivalPlot, OutcomePlot, seconds, useRange } from "../../statistics/pl
 
 type Statistics = components["schemas"]["Statistics"];
 
-const everyMs = 10_000;
-
 /** What the server does over time: deliveries, arrival, requests and the time they take, by operation. */
 export function Traffic() {
   const [range, choice] = useRange();
   const { data, fault, reload } = useLoad(
     (signal) => done(admin.GET("/admin/v1/statistics", { params: { query: { range } }, signal })),
     [range],
-    everyMs,
+    ["statistics"],
   );
   return (
     <>

@@ -20,7 +20,7 @@ export function PortalApplication({ children }: { children: ComponentChildren })
   const application: Loaded<OwnApplication> = useLoad(
     async (signal) => (await done(api.GET("/public/v1/application", { signal }))).data,
     [],
-    ["deliveries"],
+    ["applications", "deliveries", "subscriptions"],
   );
   if (!application.data) {
     if (!application.fault) return null;

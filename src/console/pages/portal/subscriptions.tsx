@@ -14,14 +14,13 @@ type Subscription = components["schemas"]["NamedSubscription"];
 const pageSize = 100;
 /** Of more than these, the others are found by the slug of their channel. */
 const maxPages = 20;
-const everyMs = 30_000;
 
 export function Subscriptions() {
   const [query, setQuery] = useQuery();
   const [isAdding, setAdding] = useState(Boolean(query["event"]));
   const [removing, setRemoving] = useState<Subscription | null>(null);
   const find = (query["find"] ?? "").trim();
-  const loaded = useLoad((signal) => subscriptionsNow(find, signal), [find], everyMs);
+  const loaded = useLoad((signal) => subscriptionsNow(find, signal), [find], ["subscriptions"]);
   const wanted = find.toLowerCase();
   const all = loaded.data?.found ?? [];
   const fits = (one: Subscription) =>

@@ -75,14 +75,11 @@ function Sample({
   const send = useAction(async () => {
     setExchange(null);
     setProgress(null);
-    const sample = { event: type.name, version: type.version, data };
+    const body = { event: type.name, version: type.version, data };
+    const { signal } = abort.current;
     const beganAt = Date.now();
     let isEnded = false;
-    for await (const event of await openStream(
-      "/public/v1/events/test/stream",
-      abort.current.signal,
-      sample,
-    )) {
+    for await (const event of await openStream("/public/v1/events/test/stream", { signal, body })) {
       const data: unknown = JSON.parse(event.data ?? "null");
       if (event.type === "request")
         setProgress({ beganAt, request: data as Exchange["request"], passed: [] });

@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import { api, base, done } from "../../client.ts";
+import { useDraft } from "../../draft.ts";
 import { useAction } from "../../load.ts";
 import { Button, Card, FaultNotice, Head, toast } from "../../parts/basics.tsx";
 import { Code, Tabs } from "../../parts/code.tsx";
@@ -48,15 +49,17 @@ export function Webhook() {
 function Settings({ application }: { application: OwnApplication }) {
   const { reload } = useApplication();
   const { locked } = application;
-  const [url, setUrl] = useState(application.webhook_url ?? "");
-  const [delivery, setDelivery] = useState(application.delivery);
-  const [redirects, setRedirects] = useState(application.redirect_uris.join("\n"));
+  const { values, changes, put } = useDraft({
+    url: application.webhook_url ?? "",
+    delivery: application.delivery,
+    redirects: application.redirect_uris.join("\n"),
+  });
   const save = useAction(async () => {
-    const uris = redirects.split(/\s+/).filter(Boolean);
+    const { url, delivery, redirects } = changes;
     const body = {
-      ...(url !== (application.webhook_url ?? "") && { webhook_url: url || null }),
-      ...(delivery !== application.delivery && { delivery }),
-      ...(uris.join("\n") !== application.redirect_uris.join("\n") && { redirect_uris: uris }),
+      ...(url !== undefined && { webhook_url: url || null }),
+      ...(delivery && { delivery }),
+      ...(redirects !== undefined && { redirect_uris: redirects.split(/\s+/).filter(Boolean) }),
     };
     await done(api.PATCH("/public/v1/application", { body }));
     toast("Saved. It holds for everything that is sent from now on.");
@@ -69,7 +72,7 @@ function Settings({ application }: { application: OwnApplication }) {
         <Field
           label="Webhook URL"
           type="url"
-          value={url}
+          value={values.url}
           disabled={locked.includes("webhook_url")}
           hint={
             locked.includes("webhook_url")
@@ -77,11 +80,11 @@ function Settings({ application }: { application: OwnApplication }) {
               : "Another URL is another endpoint: it is enabled, and what waits is sent to it."
           }
           problem={fields["webhook_url"]}
-          onInput={setUrl}
+          onInput={(url) => put({ url })}
         />
         <Select
           label="Gets events by"
-          value={delivery}
+          value={values.delivery}
           disabled={locked.includes("delivery")}
           options={[
             ["webhook", "Webhook"],
@@ -93,19 +96,19 @@ function Settings({ application }: { application: OwnApplication }) {
               ? "Locked by the platform."
               : "The stream is for programs that cannot receive webhooks."
           }
-          onChange={(value) => setDelivery(value as OwnApplication["delivery"])}
+          onChange={(value) => put({ delivery: value as OwnApplication["delivery"] })}
         />
         <Field
           label="Redirect URIs"
           rows={3}
-          value={redirects}
+          value={values.redirects}
           disabled={locked.includes("redirect_uris")}
           hint={
             locked.includes("redirect_uris")
               ? "Locked by the platform."
               : "Where users who sign in may be sent back to, one in a line."
           }
-          onInput={setRedirects}
+          onInput={(redirects) => put({ redirects })}
         />
         <FaultNotice fault={save.fault} />
         <Button type="submit" kind="primary" isBusy={save.isBusy}>

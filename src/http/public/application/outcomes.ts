@@ -13,7 +13,9 @@ export function outcomeRoute(
     ({ caller, requestContext }) => {
       const isAllowed = () => access.authenticator.isInForce(caller);
       const applicationId = caller.application.id;
-      return replyOutcomes(requestContext, (cut) => streams.open({ applicationId, isAllowed, cut }));
+      return replyOutcomes(requestContext, (cut) =>
+        streams.open({ applicationId, topics: ["minute"], isAllowed, cut }),
+      );
     },
     {
       application: "reads",

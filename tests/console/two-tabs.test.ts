@@ -1,0 +1,222 @@
+import { beforeAll, describe, expect, test } from "bun:test";
+import { afterThisTest } from "../support/after-tests.ts";
+import { chromium } from "../support/chromium.ts";
+import { consolePages } from "../support/console-pages.ts";
+import { openPage, operator, signedIn, signIn, type Tab } from "../support/pages.ts";
+import { event, subscribe } from "../support/publishing.ts";
+import { testReceiver } from "../support/receiver.ts";
+import { isOnPostgres, json, type TestApplication, testServer } from "../support/server.ts";
+import { tcpProxy } from "../support/tcp-proxy.ts";
+import { until } from "../support/until.ts";
+
+const server = await testServer({ args: ["--portal"] });
+const receiver = testReceiver();
+let app: TestApplication;
+let delivery = "";
+
+beforeAll(async () => {
+  await server.load("users", [
+    { id: 1001, username: "luna_bytes" },
+    { id: 1002, username: "ninja_fox" },
+  ]);
+  await server.load("categories", [{ id: 1, name: "Chess", slug: "chess" }]);
+  app = await server.application({ name: "Night bot", webhook_url: receiver.url });
+  await subscribe(server, app, ["channel.followed", "chat.message.sent"]);
+  await server.admin("POST", "/admin/v1/events", event("channel.followed"));
+  await until(async () => {
+    const answer = await server.admin("GET", "/admin/v1/deliveries?status=delivered");
+    const { data } = await json<{ data: { id: string }[] }>(answer);
+    delivery = data[0]?.id ?? "";
+    return delivery !== "";
+  });
+});
+
+const pathOf = (path: string) => path.replace(":delivery", delivery).replace(":application", app.id);
+
+/** What a tab itself asks of the API, as its page does. */
+async function ask({ page }: Tab, method: string, path: string, body?: object): Promise<void> {
+  const options = {
+    method,
+    headers: { "onair-page": "http", ...(body && { "content-type": "application/json" }) },
+    ...(body && { body: JSON.stringify(body) }),
+  };
+  const status = await page.evaluate(
+    `fetch(${JSON.stringify(path)}, ${JSON.stringify(options)}).then(({ status }) => status)`,
+  );
+  expect([path, Number(status) < 300, status]).toEqual([path, true, status]);
+}
+
+/** Keeps count of the timers by which a page would ask again and again. */
+async function countTimers({ page }: Tab): Promise<void> {
+  await page.evaluateOnNewDocument(`{
+    const [begin, end] = [setInterval, clearInterval];
+    globalThis.slowTimers = new Set();
+    globalThis.setInterval = (run, ms) => {
+      const id = begin(run, ms);
+      if (ms > 1_000) slowTimers.add(id);
+      return id;
+    };
+    globalThis.clearInterval = (id) => {
+      slowTimers.delete(id);
+      end(id);
+    };
+  }`);
+}
+
+const isQuiet = "slowTimers.size === 0";
+
+interface Change {
+  /** Where the second tab is. */
+  readonly path: string;
+  /** What it shows before. */
+  readonly before: string;
+  /** What the first tab asks for. */
+  readonly asks: readonly [method: string, path: string, body?: object];
+  /** What the second tab shows then; by default no longer what was there before. */
+  readonly after?: string;
+}
+
+const changes: Record<"portal" | "console", readonly Change[]> = {
+  portal: [
+    {
+      path: "",
+      before: "Your application",
+      asks: ["PATCH", "/public/v1/application", { webhook_url: "http://127.0.0.1:9/overview" }],
+      after: "127.0.0.1:9/overview",
+    },
+    {
+      path: "/webhook",
+      before: "The endpoint takes what is sent to it",
+      asks: ["PATCH", "/public/v1/application", { webhook_url: null }],
+      after: "Set the webhook URL",
+    },
+    {
+      path: "/test",
+      before: "There is no webhook URL to send to.",
+      asks: ["PATCH", "/public/v1/application", { webhook_url: receiver.url }],
+    },
+    {
+      path: "/subscriptions",
+      before: "luna_bytes",
+      asks: [
+        "POST",
+        "/public/v1/events/subscriptions",
+        { events: [{ name: "kicks.gifted", version: 1 }], broadcaster_user_id: 1002 },
+      ],
+      after: "ninja_fox",
+    },
+    {
+      path: "/deliveries/:delivery",
+      before: "1 attempt",
+      asks: ["POST", "/public/v1/events/deliveries/:delivery/retry"],
+      after: "2 attempts",
+    },
+  ],
+  console: [
+    { path: "", before: "There is no backup yet", asks: ["POST", "/admin/v1/backups"] },
+    {
+      path: "/applications",
+      before: "Night bot",
+      asks: ["POST", "/admin/v1/applications", { name: "Made in the first tab" }],
+      after: "Made in the first tab",
+    },
+    {
+      path: "/applications/:application",
+      before: "Night bot",
+      asks: ["PATCH", "/admin/v1/applications/:application", { name: "Renamed in the first tab" }],
+      after: "Renamed in the first tab",
+    },
+    {
+      path: "/deliveries?live=1&type=chat.message.sent",
+      before: "No delivery fits these filters",
+      asks: ["POST", "/admin/v1/events", event("chat.message.sent")],
+    },
+    {
+      path: "/categories",
+      before: "Chess",
+      asks: ["PUT", "/admin/v1/categories/1", { name: "Speed chess", slug: "chess" }],
+      after: "Speed chess",
+    },
+    {
+      path: "/event-types",
+      before: "channel.followed",
+      asks: [
+        "PUT",
+        "/admin/v1/event-types/raid.started",
+        { version: 1, description: "A raid.", schema: { type: "object" }, example: {} },
+      ],
+      after: "raid.started",
+    },
+    {
+      path: "/audit",
+      before: "createApplication",
+      asks: ["POST", "/admin/v1/keys", { name: "Of another page", role: "reader" }],
+      after: "createKey",
+    },
+    {
+      path: "/keys",
+      before: "New key",
+      asks: ["POST", "/admin/v1/keys", { name: "Of the first tab", role: "reader" }],
+      after: "Of the first tab",
+    },
+    {
+      path: "/subscriptions",
+      before: "luna_bytes",
+      asks: ["DELETE", "/admin/v1/applications/:application"],
+    },
+  ],
+};
+
+describe.skipIf(chromium === null).each(["portal", "console"] as const)("two tabs of the %s", (kind) => {
+  const who = () => (kind === "console" ? operator : app);
+
+  test("where one signs out, every page of the other ends", async () => {
+    await using first = await signedIn(server, who());
+    const others: Tab[] = [];
+    for (const path of consolePages[kind]) {
+      const tab = await openPage(server, kind, { besides: first });
+      await tab.go(pathOf(path));
+      others.push(tab);
+    }
+    await first.click("Sign out");
+    await first.see("Sign in");
+    for (const tab of others) {
+      await tab.page.bringToFront();
+      await tab.see("Your session has ended.");
+      await tab[Symbol.asyncDispose]();
+    }
+  }, 300_000);
+
+  test("a change in one shows in the other, which asks for nothing while nothing changes", async () => {
+    await using first = await signedIn(server, who());
+    await using second = await openPage(server, kind, { besides: first });
+    await countTimers(second);
+    for (const { path, before, asks, after } of changes[kind]) {
+      const [method, asked, body] = asks;
+      // PostgreSQL has backups of its own.
+      if (isOnPostgres && asked === "/admin/v1/backups") continue;
+      await second.go(pathOf(path));
+      await second.see(before);
+      await second.page.waitForFunction(isQuiet);
+      await ask(first, method, pathOf(asked), body);
+      if (after) await second.see(after);
+      else await second.gone(before);
+    }
+  }, 300_000);
+
+  test("a page without its event stream asks every so often, and no more when it is back", async () => {
+    const { publicUrl, adminUrl } = server.app;
+    const proxy = await tcpProxy(Number(new URL(kind === "console" ? adminUrl : publicUrl).port));
+    afterThisTest(() => proxy.stop());
+    await using tab = await openPage(server, kind, { port: proxy.port });
+    await countTimers(tab);
+    await tab.page.goto(tab.base);
+    await signIn(tab, kind === "console" ? operator : await server.application());
+    await tab.page.waitForSelector(".shell");
+    await tab.page.waitForFunction(isQuiet);
+    proxy.cut();
+    await tab.page.waitForFunction("slowTimers.size > 0");
+    proxy.release();
+    await tab.page.waitForFunction(isQuiet);
+  }, 300_000);
+});

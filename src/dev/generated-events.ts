@@ -2,8 +2,10 @@ import type { Category } from "../domain/categories.ts";
 import { channelFollowed } from "../domain/events/channel-followed.ts";
 import { channelRewardRedemptionUpdated } from "../domain/events/channel-reward-redemption-updated.ts";
 import { channelSubscriptionGifts } from "../domain/events/channel-subscription-gifts.ts";
-import { channelSubscriptionNew } from "../domain/events/channel-subscription-new.ts";
-import { channelSubscriptionRenewal } from "../domain/events/channel-subscription-renewal.ts";
+import {
+  channelSubscriptionNew,
+  channelSubscriptionRenewal,
+} from "../domain/events/channel-subscriptions.ts";
 import { chatMessageSent } from "../domain/events/chat-message-sent.ts";
 import type { EventType } from "../domain/events/event-type.ts";
 import { kicksGifted } from "../domain/events/kicks-gifted.ts";

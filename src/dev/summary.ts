@@ -1,46 +1,55 @@
 import { checkPayload, findEventType } from "../domain/events/catalogue.ts";
-import type { ChannelFollowed } from "../domain/events/channel-followed.ts";
-import type { ChannelRewardRedemptionUpdated } from "../domain/events/channel-reward-redemption-updated.ts";
-import type { ChannelSubscriptionGifts } from "../domain/events/channel-subscription-gifts.ts";
-import type { ChannelSubscriptionNew } from "../domain/events/channel-subscription-new.ts";
-import type { ChannelSubscriptionRenewal } from "../domain/events/channel-subscription-renewal.ts";
-import type { ChatMessageSent } from "../domain/events/chat-message-sent.ts";
-import type { KicksGifted } from "../domain/events/kicks-gifted.ts";
-import type { LivestreamMetadataUpdated } from "../domain/events/livestream-metadata-updated.ts";
-import type { LivestreamStatusUpdated } from "../domain/events/livestream-status-updated.ts";
-import type { ModerationBanned } from "../domain/events/moderation-banned.ts";
+import { channelFollowed } from "../domain/events/channel-followed.ts";
+import { channelRewardRedemptionUpdated } from "../domain/events/channel-reward-redemption-updated.ts";
+import { channelSubscriptionGifts } from "../domain/events/channel-subscription-gifts.ts";
+import {
+  channelSubscriptionNew,
+  channelSubscriptionRenewal,
+} from "../domain/events/channel-subscriptions.ts";
+import { chatMessageSent } from "../domain/events/chat-message-sent.ts";
+import type { EventType } from "../domain/events/event-type.ts";
+import { kicksGifted } from "../domain/events/kicks-gifted.ts";
+import { livestreamMetadataUpdated } from "../domain/events/livestream-metadata-updated.ts";
+import { livestreamStatusUpdated } from "../domain/events/livestream-status-updated.ts";
+import { moderationBanned } from "../domain/events/moderation-banned.ts";
 import type { Person } from "../domain/events/person.ts";
 
-interface Payloads {
-  "chat.message.sent": ChatMessageSent;
-  "channel.followed": ChannelFollowed;
-  "channel.subscription.new": ChannelSubscriptionNew;
-  "channel.subscription.renewal": ChannelSubscriptionRenewal;
-  "channel.subscription.gifts": ChannelSubscriptionGifts;
-  "channel.reward.redemption.updated": ChannelRewardRedemptionUpdated;
-  "livestream.status.updated": LivestreamStatusUpdated;
-  "livestream.metadata.updated": LivestreamMetadataUpdated;
-  "moderation.banned": ModerationBanned;
-  "kicks.gifted": KicksGifted;
+/** The type parameter makes the compiler check what is read of a payload. */
+function summary<Type extends EventType>({ name }: Type, of: (data: Type["example"]) => string) {
+  return [name, of as (data: unknown) => string] as const;
 }
 
-const summaries: { readonly [Name in keyof Payloads]: (data: Payloads[Name]) => string } = {
-  "chat.message.sent": ({ sender, content }) => `${sender.username} said "${content}"`,
-  "channel.followed": ({ follower }) => `${follower.username} follows`,
-  "channel.subscription.new": ({ subscriber }) => `${subscriber.username} subscribed`,
-  "channel.subscription.renewal": ({ subscriber, duration }) =>
-    `${subscriber.username} subscribed again, month ${duration}`,
-  "channel.subscription.gifts": ({ gifter, giftees }) =>
-    `${gifter.username ?? "somebody"} gave ${giftees.length} ${giftees.length === 1 ? "subscription" : "subscriptions"}`,
-  "channel.reward.redemption.updated": ({ redeemer, reward, status }) =>
-    `${redeemer.username}: "${reward.title}" is ${status}`,
-  "livestream.status.updated": ({ is_live, title }) =>
+const summaries = new Map([
+  summary(chatMessageSent, ({ sender, content }) => `${sender.username} said "${content}"`),
+  summary(channelFollowed, ({ follower }) => `${follower.username} follows`),
+  summary(channelSubscriptionNew, ({ subscriber }) => `${subscriber.username} subscribed`),
+  summary(
+    channelSubscriptionRenewal,
+    ({ subscriber, duration }) => `${subscriber.username} subscribed again, month ${duration}`,
+  ),
+  summary(
+    channelSubscriptionGifts,
+    ({ gifter, giftees }) =>
+      `${gifter.username ?? "somebody"} gave ${giftees.length} ${giftees.length === 1 ? "subscription" : "subscriptions"}`,
+  ),
+  summary(
+    channelRewardRedemptionUpdated,
+    ({ redeemer, reward, status }) => `${redeemer.username}: "${reward.title}" is ${status}`,
+  ),
+  summary(livestreamStatusUpdated, ({ is_live, title }) =>
     is_live ? `went live: "${title}"` : "went off the air",
-  "livestream.metadata.updated": ({ metadata }) => `now "${metadata.title}" in ${metadata.category.name}`,
-  "moderation.banned": ({ banned_user, metadata }) =>
-    `${banned_user.username} was banned ${metadata.expires_at ? "for a while" : "for good"}`,
-  "kicks.gifted": ({ sender, gift }) => `${sender.username} gave ${gift.amount} Kicks (${gift.name})`,
-};
+  ),
+  summary(
+    livestreamMetadataUpdated,
+    ({ metadata }) => `now "${metadata.title}" in ${metadata.category.name}`,
+  ),
+  summary(
+    moderationBanned,
+    ({ banned_user, metadata }) =>
+      `${banned_user.username} was banned ${metadata.expires_at ? "for a while" : "for good"}`,
+  ),
+  summary(kicksGifted, ({ sender, gift }) => `${sender.username} gave ${gift.amount} Kicks (${gift.name})`),
+]);
 
 /** The summary of a delivery, for people. */
 interface Summary {
@@ -59,8 +68,7 @@ export function summaryOf(body: string): Summary {
   if (!eventType || checkPayload(eventType, data).length > 0)
     return { type: name, broadcaster: "", text: "" };
   const { broadcaster } = data as { broadcaster: Person };
-  const summarize = summaries[name as keyof Payloads] as ((data: unknown) => string) | undefined;
-  return { type: name, broadcaster: broadcaster.username, text: summarize?.(data) ?? "" };
+  return { type: name, broadcaster: broadcaster.username, text: summaries.get(name)?.(data) ?? "" };
 }
 
 function parsed(body: string): Record<string, unknown> {

@@ -27,8 +27,6 @@ describe("one field says what it must be", () => {
     [Type.Integer({ minimum: 1, maximum: 100 }), "7", "must be an integer from 1 to 100"],
     [Type.Integer({ minimum: 1 }), 0, "must be an integer of at least 1"],
     [Type.Integer({ maximum: 9 }), 10, "must be an integer of at most 9"],
-    [Type.Number({ exclusiveMinimum: 0, maximum: 1 }), 0, "must be a number of more than 0 and at most 1"],
-    [Type.Integer({ multipleOf: 5 }), 7, "must be a multiple of 5"],
     [Type.String({ minLength: 3 }), "ab", "must be at least 3 characters"],
     [Type.String({ minLength: 1 }), "", "must be at least 1 character"],
     [Type.String({ maxLength: 100 }), "a".repeat(101), "must be at most 100 characters"],
@@ -41,7 +39,6 @@ describe("one field says what it must be", () => {
     [Type.Array(Type.Any(), { maxItems: 1 }), [1, 2], "must have at most 1 item"],
     [Type.Array(Type.Any(), { minItems: 2, maxItems: 2 }), [], "must have exactly 2 items"],
     [Type.Array(Type.Any(), { uniqueItems: true }), [1, 1], "must not have the same item twice"],
-    [Type.Tuple([Type.String(), Type.String()]), ["a"], "must have exactly 2 items"],
     [Type.Literal("webhook"), "email", "must be webhook"],
     [status, "gone", "must be one of pending, accepted"],
     [status, 5, "must be one of pending, accepted"],
@@ -56,7 +53,6 @@ describe("one field says what it must be", () => {
     [Type.Union([Type.String(), Type.Integer()]), true, "must be a string or an integer"],
     [Type.Union([Type.String({ minLength: 2 }), Type.Integer()]), "x", "must be at least 2 characters"],
     [Type.Union([nullable(Type.String()), Type.Integer()]), true, "must be a string or an integer or null"],
-    [Type.Never(), 1, "is not allowed"],
   ];
   test.each(cases.map(([schema, value, message]): [string, unknown, TSchema] => [message, value, schema]))(
     "%s: %j",
@@ -115,11 +111,6 @@ describe("fields", () => {
     expect(Object.keys(messages(users, { users: many }))).toHaveLength(maxProblems);
     const unknown = Object.fromEntries(many.map((_, i) => [`k${i}`, i]));
     expect(Object.keys(messages(users, { users: [], ...unknown }))).toHaveLength(maxProblems);
-  });
-
-  test("both sides of an intersection are reported, and nothing else", () => {
-    const both = Type.Intersect([Type.Object({ a: Type.String() }), Type.Object({ b: Type.String() })]);
-    expect(messages(both, { a: 1 })).toEqual({ a: "must be a string", b: "is required" });
   });
 });
 

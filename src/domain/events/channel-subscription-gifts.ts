@@ -1,24 +1,20 @@
-import { type Static, Type } from "@sinclair/typebox";
+import { Type } from "@sinclair/typebox";
 import { about, closed, Timestamp } from "../validation/fields.ts";
-import type { EventType } from "./event-type.ts";
+import { eventType } from "./event-type.ts";
 import { exampleBroadcaster, exampleSecondViewer, exampleViewer } from "./example-people.ts";
 import { Person, PossiblyAnonymousPerson } from "./person.ts";
 
-const payload = closed({
-  broadcaster: about(Person, "Whose channel it is."),
-  gifter: about(PossiblyAnonymousPerson, "Who gave the subscriptions."),
-  giftees: Type.Array(Person, { minItems: 1, maxItems: 1000, description: "Who got one." }),
-  created_at: about(Timestamp, "When they were given."),
-  expires_at: about(Timestamp, "When they end."),
-});
-
-export type ChannelSubscriptionGifts = Static<typeof payload>;
-
-export const channelSubscriptionGifts: EventType<typeof payload> = {
+export const channelSubscriptionGifts = eventType({
   name: "channel.subscription.gifts",
   version: 1,
   description: "A user, who may stay anonymous, gave subscriptions to a channel to others.",
-  payload,
+  payload: closed({
+    broadcaster: about(Person, "Whose channel it is."),
+    gifter: about(PossiblyAnonymousPerson, "Who gave the subscriptions."),
+    giftees: Type.Array(Person, { minItems: 1, maxItems: 1000, description: "Who got one." }),
+    created_at: about(Timestamp, "When they were given."),
+    expires_at: about(Timestamp, "When they end."),
+  }),
   example: {
     broadcaster: exampleBroadcaster,
     gifter: exampleViewer,
@@ -27,4 +23,4 @@ export const channelSubscriptionGifts: EventType<typeof payload> = {
     expires_at: "2026-02-14T16:08:06Z",
   },
   timeToLiveMs: null,
-};
+});

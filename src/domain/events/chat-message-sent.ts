@@ -1,7 +1,7 @@
-import { type Static, Type } from "@sinclair/typebox";
+import { Type } from "@sinclair/typebox";
 import { minute } from "../time.ts";
 import { about, Count, closed, Key, nullable, Timestamp, text } from "../validation/fields.ts";
-import type { EventType } from "./event-type.ts";
+import { eventType } from "./event-type.ts";
 import { exampleBroadcaster, exampleSecondViewer, exampleViewer } from "./example-people.ts";
 import { Person } from "./person.ts";
 
@@ -14,39 +14,35 @@ const answered = closed({
   sender: about(Person, "Who wrote it."),
 });
 
-const payload = closed({
-  message_id: about(Key, "Id of the message."),
-  replies_to: Type.Optional(
-    nullable(answered, {
-      description: "The message that this one answers; null or absent if it answers none.",
-    }),
-  ),
-  broadcaster: about(Person, "Whose channel it is."),
-  sender: about(Person, "Who wrote it."),
-  content: text(longestContent, { description: "What was written." }),
-  emotes: Type.Array(
-    closed({
-      emote_id: about(Key, "Id of the emote."),
-      positions: Type.Array(
-        closed(
-          { s: about(Count, "The first character."), e: about(Count, "The last character.") },
-          { description: "First and last character of the emote in `content`." },
-        ),
-        { minItems: 1, maxItems: 500, description: "Where it stands." },
-      ),
-    }),
-    { maxItems: 500, description: "The emotes in it." },
-  ),
-  created_at: about(Timestamp, "When it was sent."),
-});
-
-export type ChatMessageSent = Static<typeof payload>;
-
-export const chatMessageSent: EventType<typeof payload> = {
+export const chatMessageSent = eventType({
   name: "chat.message.sent",
   version: 1,
   description: "A user sent a message to a channel's chat.",
-  payload,
+  payload: closed({
+    message_id: about(Key, "Id of the message."),
+    replies_to: Type.Optional(
+      nullable(answered, {
+        description: "The message that this one answers; null or absent if it answers none.",
+      }),
+    ),
+    broadcaster: about(Person, "Whose channel it is."),
+    sender: about(Person, "Who wrote it."),
+    content: text(longestContent, { description: "What was written." }),
+    emotes: Type.Array(
+      closed({
+        emote_id: about(Key, "Id of the emote."),
+        positions: Type.Array(
+          closed(
+            { s: about(Count, "The first character."), e: about(Count, "The last character.") },
+            { description: "First and last character of the emote in `content`." },
+          ),
+          { minItems: 1, maxItems: 500, description: "Where it stands." },
+        ),
+      }),
+      { maxItems: 500, description: "The emotes in it." },
+    ),
+    created_at: about(Timestamp, "When it was sent."),
+  }),
   example: {
     message_id: "7c2f1a90-3d84-4b0e-9a57-1f6f0f5b8e21",
     replies_to: {
@@ -78,4 +74,4 @@ export const chatMessageSent: EventType<typeof payload> = {
     created_at: "2026-01-14T16:08:06Z",
   },
   timeToLiveMs: 10 * minute,
-};
+});

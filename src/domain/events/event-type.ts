@@ -16,3 +16,8 @@ export interface EventType<Payload extends TSchema = TSchema> {
   /** Checks payloads of a registered type, whose schema is not TypeBox's. */
   readonly check?: (data: unknown) => FieldProblem[];
 }
+
+/** A type whose example fits its payload. */
+export function eventType<Payload extends TSchema>(type: EventType<Payload>): EventType<Payload> {
+  return type;
+}

@@ -1,37 +1,33 @@
-import { type Static, Type } from "@sinclair/typebox";
+import { Type } from "@sinclair/typebox";
 import { exampleCategory } from "../examples.ts";
 import { about, closed, Id, text, Url } from "../validation/fields.ts";
-import type { EventType } from "./event-type.ts";
+import { eventType } from "./event-type.ts";
 import { exampleBroadcaster } from "./example-people.ts";
 import { Person } from "./person.ts";
 
-const payload = closed({
-  broadcaster: about(Person, "Whose channel it is."),
-  metadata: closed(
-    {
-      title: text(500, { description: "The title of the stream." }),
-      language: text(50, { description: "What is spoken in it." }),
-      has_mature_content: Type.Boolean({ description: "Whether it is for adults." }),
-      category: closed(
-        {
-          id: about(Id, "Id of the category."),
-          name: text(200, { description: "Its name." }),
-          thumbnail: about(Url, 'Address of its picture; "" where there is none.'),
-        },
-        { description: "What is streamed." },
-      ),
-    },
-    { description: "What is told of the stream from now on." },
-  ),
-});
-
-export type LivestreamMetadataUpdated = Static<typeof payload>;
-
-export const livestreamMetadataUpdated: EventType<typeof payload> = {
+export const livestreamMetadataUpdated = eventType({
   name: "livestream.metadata.updated",
   version: 1,
   description: "The title, language, category or maturity of a channel's livestream changed.",
-  payload,
+  payload: closed({
+    broadcaster: about(Person, "Whose channel it is."),
+    metadata: closed(
+      {
+        title: text(500, { description: "The title of the stream." }),
+        language: text(50, { description: "What is spoken in it." }),
+        has_mature_content: Type.Boolean({ description: "Whether it is for adults." }),
+        category: closed(
+          {
+            id: about(Id, "Id of the category."),
+            name: text(200, { description: "Its name." }),
+            thumbnail: about(Url, 'Address of its picture; "" where there is none.'),
+          },
+          { description: "What is streamed." },
+        ),
+      },
+      { description: "What is told of the stream from now on." },
+    ),
+  }),
   example: {
     broadcaster: exampleBroadcaster,
     metadata: {
@@ -46,4 +42,4 @@ export const livestreamMetadataUpdated: EventType<typeof payload> = {
     },
   },
   timeToLiveMs: null,
-};
+});

@@ -1,24 +1,20 @@
-import { type Static, Type } from "@sinclair/typebox";
+import { Type } from "@sinclair/typebox";
 import { about, closed, nullable, Timestamp, text } from "../validation/fields.ts";
-import type { EventType } from "./event-type.ts";
+import { eventType } from "./event-type.ts";
 import { exampleBroadcaster } from "./example-people.ts";
 import { Person } from "./person.ts";
 
-const payload = closed({
-  broadcaster: about(Person, "Whose channel it is."),
-  is_live: Type.Boolean({ description: "Whether it is live now." }),
-  title: text(500, { description: "The title of the stream." }),
-  started_at: about(Timestamp, "When it began."),
-  ended_at: nullable(Timestamp, { description: "Null while the stream is live." }),
-});
-
-export type LivestreamStatusUpdated = Static<typeof payload>;
-
-export const livestreamStatusUpdated: EventType<typeof payload> = {
+export const livestreamStatusUpdated = eventType({
   name: "livestream.status.updated",
   version: 1,
   description: "A channel's livestream started or ended.",
-  payload,
+  payload: closed({
+    broadcaster: about(Person, "Whose channel it is."),
+    is_live: Type.Boolean({ description: "Whether it is live now." }),
+    title: text(500, { description: "The title of the stream." }),
+    started_at: about(Timestamp, "When it began."),
+    ended_at: nullable(Timestamp, { description: "Null while the stream is live." }),
+  }),
   example: {
     broadcaster: exampleBroadcaster,
     is_live: true,
@@ -27,4 +23,4 @@ export const livestreamStatusUpdated: EventType<typeof payload> = {
     ended_at: null,
   },
   timeToLiveMs: null,
-};
+});

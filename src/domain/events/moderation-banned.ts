@@ -1,30 +1,25 @@
-import type { Static } from "@sinclair/typebox";
 import { about, closed, nullable, Timestamp, text } from "../validation/fields.ts";
-import type { EventType } from "./event-type.ts";
+import { eventType } from "./event-type.ts";
 import { exampleBroadcaster, exampleSecondViewer, exampleViewer } from "./example-people.ts";
 import { Person } from "./person.ts";
 
-const payload = closed({
-  broadcaster: about(Person, "Whose channel it is."),
-  moderator: about(Person, "Who banned."),
-  banned_user: about(Person, "Who was banned."),
-  metadata: closed(
-    {
-      reason: text(1000, { description: "Why." }),
-      created_at: about(Timestamp, "When it was."),
-      expires_at: nullable(Timestamp, { description: "Null if the ban does not end." }),
-    },
-    { description: "What is told of the ban." },
-  ),
-});
-
-export type ModerationBanned = Static<typeof payload>;
-
-export const moderationBanned: EventType<typeof payload> = {
+export const moderationBanned = eventType({
   name: "moderation.banned",
   version: 1,
   description: "A user was banned from a channel, for a time or for good.",
-  payload,
+  payload: closed({
+    broadcaster: about(Person, "Whose channel it is."),
+    moderator: about(Person, "Who banned."),
+    banned_user: about(Person, "Who was banned."),
+    metadata: closed(
+      {
+        reason: text(1000, { description: "Why." }),
+        created_at: about(Timestamp, "When it was."),
+        expires_at: nullable(Timestamp, { description: "Null if the ban does not end." }),
+      },
+      { description: "What is told of the ban." },
+    ),
+  }),
   example: {
     broadcaster: exampleBroadcaster,
     moderator: exampleSecondViewer,
@@ -36,4 +31,4 @@ export const moderationBanned: EventType<typeof payload> = {
     },
   },
   timeToLiveMs: null,
-};
+});

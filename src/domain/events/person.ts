@@ -64,4 +64,3 @@ const AnonymousPerson = closed({
 
 /** `is_anonymous` decides which of the two it is. */
 export const PossiblyAnonymousPerson = Type.Union([Person, AnonymousPerson]);
-export type PossiblyAnonymousPerson = Static<typeof PossiblyAnonymousPerson>;

@@ -28,7 +28,7 @@ interface Finding {
  * the schema alone and never repeat the value; only names of unknown fields come from it, as `field`, and are
  * shortened. A schema's `errorMessage` is used when its pattern or format does not match. A list that is over its limit
  * and over 10,000 items ends the report. The value is only read. The schema is compiled on first use to keep that out
- * of the start.
+ * of the start. Knows the keywords that our own schemas have.
  */
 export function problems(schema: TSchema, value: unknown, at: ProblemsAt): FieldProblem[] {
   const check = compiled(schema);
@@ -57,8 +57,7 @@ function compiled(schema: TSchema): TypeCheck<TSchema> {
 function* explain(errors: Iterable<ValueError>, of: string | undefined): Generator<Finding> {
   for (const error of errors) {
     if (error.type === ValueErrorType.Union) yield* explainUnion(error, of);
-    // The error of an intersection repeats those of its parts.
-    else if (error.type !== ValueErrorType.Intersect) {
+    else {
       yield { pointer: error.path, message: failure(error, of) };
       if (isHuge(error)) return;
     }
@@ -184,13 +183,8 @@ interface Keywords {
   readonly maxLength?: number;
   readonly minItems?: number;
   readonly maxItems?: number;
-  readonly minProperties?: number;
-  readonly maxProperties?: number;
   readonly minimum?: number;
   readonly maximum?: number;
-  readonly exclusiveMinimum?: number;
-  readonly exclusiveMaximum?: number;
-  readonly multipleOf?: number;
   readonly format?: string;
   readonly errorMessage?: string;
 }
@@ -202,14 +196,12 @@ function failure(error: ValueError, of: string | undefined): string {
     case ValueErrorType.ObjectRequiredProperty:
       return "is required";
     case ValueErrorType.ObjectAdditionalProperties:
-    case ValueErrorType.IntersectUnevaluatedProperties:
       return of === undefined ? "is not a known field" : `is not a field of ${of}`;
     case ValueErrorType.StringMinLength:
       return `must be at least ${count(schema.minLength, "character")}`;
     case ValueErrorType.StringMaxLength:
       return `must be at most ${count(schema.maxLength, "character")}`;
     case ValueErrorType.StringPattern:
-    case ValueErrorType.RegExp:
       return schema.errorMessage ?? "does not have the right form";
     case ValueErrorType.StringFormat:
       if (schema.format === "date-time") return noRealDate;
@@ -219,17 +211,6 @@ function failure(error: ValueError, of: string | undefined): string {
       return `must have ${amount(schema.minItems, schema.maxItems, "item")}`;
     case ValueErrorType.ArrayUniqueItems:
       return "must not have the same item twice";
-    case ValueErrorType.ObjectMinProperties:
-    case ValueErrorType.ObjectMaxProperties:
-      return `must have ${amount(schema.minProperties, schema.maxProperties, "field")}`;
-    case ValueErrorType.IntegerMultipleOf:
-    case ValueErrorType.NumberMultipleOf:
-      return `must be a multiple of ${schema.multipleOf}`;
-    case ValueErrorType.TupleLength:
-      return `must have exactly ${count(schema.maxItems ?? 0, "item")}`;
-    case ValueErrorType.Never:
-    case ValueErrorType.Not:
-      return "is not allowed";
     default:
       return `must be ${describe(schema)}`;
   }
@@ -276,15 +257,10 @@ function text(value: unknown): string {
   return value === "" ? '""' : String(value);
 }
 
-function range({ minimum, maximum, exclusiveMinimum, exclusiveMaximum }: Keywords): string {
+function range({ minimum, maximum }: Keywords): string {
   if (minimum !== undefined && maximum !== undefined) return ` from ${minimum} to ${maximum}`;
-  const bounds = [
-    minimum !== undefined && `at least ${minimum}`,
-    exclusiveMinimum !== undefined && `more than ${exclusiveMinimum}`,
-    maximum !== undefined && `at most ${maximum}`,
-    exclusiveMaximum !== undefined && `less than ${exclusiveMaximum}`,
-  ].filter((bound) => bound !== false);
-  return bounds.length === 0 ? "" : ` of ${bounds.join(" and ")}`;
+  if (minimum !== undefined) return ` of at least ${minimum}`;
+  return maximum === undefined ? "" : ` of at most ${maximum}`;
 }
 
 function amount(least: number | undefined, most: number | undefined, noun: string): string {

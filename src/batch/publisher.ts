@@ -67,9 +67,10 @@ export function createPublisher(
       version,
       broadcaster_user_id,
       body: JSON.stringify(body),
-      fingerprint: new Bun.CryptoHasher("sha256")
-        .update(JSON.stringify([name, version, broadcaster_user_id, data]))
-        .digest(),
+      fingerprint: Bun.CryptoHasher.hash(
+        "sha256",
+        JSON.stringify([name, version, broadcaster_user_id, data]),
+      ),
       published_at: publishedAt,
       expires_at: timeToLiveMs === null ? null : publishedAt + timeToLiveMs,
     };

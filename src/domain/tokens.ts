@@ -92,5 +92,5 @@ export function newSecret(prefix: SecretPrefix): string {
 
 /** The stored hash of a secret. Plain SHA-256 suffices for 256 random bits. */
 export function secretHash(secret: string): Buffer {
-  return new Bun.CryptoHasher("sha256").update(secret).digest();
+  return Bun.CryptoHasher.hash("sha256", secret);
 }

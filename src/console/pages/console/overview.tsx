@@ -210,7 +210,11 @@ function linkOf({ check }: Finding): readonly [string, string] | null {
     : null;
 }
 
-const sentence = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+/** With a capital letter and a full stop, but for commands and at the beginning of URLs. */
+function sentence(text: string): string {
+  if (/^(chmod|chown) /.test(text)) return text;
+  return `${/^https?:/.test(text) ? text : text.charAt(0).toUpperCase() + text.slice(1)}.`;
+}
 
 function Troubled({ endpoints }: { endpoints: readonly Endpoint[] }) {
   return (

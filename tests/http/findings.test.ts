@@ -1,0 +1,71 @@
+import { describe, expect, test } from "bun:test";
+import { chmodSync } from "node:fs";
+import { join } from "node:path";
+import type { Finding } from "../../src/domain/operations/findings.ts";
+import { minute } from "../../src/domain/time.ts";
+import { chromium } from "../support/chromium.ts";
+import { operator, signedIn } from "../support/pages.ts";
+import { adminKey, Clock, isOnPostgres, json, testServer } from "../support/server.ts";
+
+const clock = new Clock(Date.now());
+const server = await testServer({ clock, args: ["--public-url", "http://api.example.com"] });
+
+async function findings(): Promise<Finding[]> {
+  clock.advance(minute);
+  const answer = await server.admin("GET", "/admin/v1/findings");
+  expect(answer.status).toBe(200);
+  return (await json<{ data: Finding[] }>(answer)).data;
+}
+
+describe("what a running server finds", () => {
+  test("is what is wrong with its settings and its data, with how to mend it", async () => {
+    const found = await findings();
+    expect(found).toContainEqual({
+      check: "public_url",
+      status: "warning",
+      message: "http://api.example.com is not encrypted: tokens can be read on the way",
+      mend: "put TLS in front of it: https",
+    });
+    const checks = found.map(({ check }) => check);
+    const ofPlace = isOnPostgres ? ["database", "schema", "sizes"] : ["data_directory", "disk_space"];
+    expect(checks).toEqual(expect.arrayContaining(["settings", "public_url", "clock", ...ofPlace]));
+    expect(found.filter(({ status }) => status === "wrong")).toEqual([]);
+    expect(JSON.stringify(found)).not.toContain(adminKey);
+  });
+
+  test("is for operators and readers", async () => {
+    for (const [role, status] of [
+      ["reader", 200],
+      ["publisher", 403],
+    ] as const) {
+      const made = await server.admin("POST", "/admin/v1/keys", { name: role, role });
+      const { key } = await json<{ key: string }>(made);
+      const authorization = `Bearer ${key}`;
+      const answer = await server.admin("GET", "/admin/v1/findings", undefined, { authorization });
+      expect([role, answer.status]).toEqual([role, status]);
+    }
+  });
+});
+
+describe.skipIf(chromium === null)("the overview of the console", () => {
+  test("shows a finding, and leads to where it is mended", async () => {
+    await using tab = await signedIn(server, operator);
+    await tab.see("http://api.example.com is not encrypted: tokens can be read on the way.");
+    await tab.see("Put TLS in front of it: https.");
+    await tab.click("See the settings", "link");
+    await tab.see("public-url");
+    expect(tab.page.url()).toEndWith("/console/settings?changed=1");
+  });
+
+  test.skipIf(isOnPostgres)("shows one that comes while it is open", async () => {
+    await using tab = await signedIn(server, operator);
+    await tab.see("is not encrypted");
+    expect(await tab.text()).not.toContain("onair.db");
+    chmodSync(join(server.data, "onair.db"), 0o644);
+    clock.advance(minute);
+    await tab.see("onair.db holds secrets and is open to others (mode 0644).");
+    await tab.see(`chmod 600 ${join(server.data, "onair.db")}`);
+    await tab.click("Make a backup first", "link");
+    await tab.see("Make a backup");
+  });
+});

@@ -114,9 +114,10 @@ WITH given AS MATERIALIZED (
     created_at = excluded.created_at, folded = excluded.folded
   WHERE users IS DISTINCT FROM excluded
 )
-INSERT INTO user_search (user_id, terms) SELECT id, terms::int4[] FROM given ORDER BY n
-ON CONFLICT (user_id) DO UPDATE SET terms = excluded.terms
-WHERE user_search.terms IS DISTINCT FROM excluded.terms`;
+INSERT INTO user_search (user_id, terms, popularity)
+SELECT id, terms::int4[], onair_popularity(followers_count) FROM given ORDER BY n
+ON CONFLICT (user_id) DO UPDATE SET terms = excluded.terms, popularity = excluded.popularity
+WHERE user_search IS DISTINCT FROM excluded`;
 
 /** Of ASCII alone: there are other characters with an ASCII letter as their lower case. */
 const lower = (username: string) => username.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());

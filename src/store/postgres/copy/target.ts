@@ -131,8 +131,14 @@ async function addUsers(queries: Queries, rows: readonly CopiedRow[]): Promise<v
   }));
   await insert(queries, "users", folded, [{ name: "folded", type: "text" }]);
   await queries.run(
-    "INSERT INTO user_search (user_id, terms) SELECT id, terms::int4[] FROM unnest($1::bigint[], $2::text[]) AS t(id, terms)",
-    [folded.map((row) => numberOf(row, "id")), folded.map((row) => `{${termsOf(row.folded)}}`)],
+    `INSERT INTO user_search (user_id, terms, popularity)
+     SELECT id, terms::int4[], onair_popularity(followers)
+     FROM unnest($1::bigint[], $2::text[], $3::bigint[]) AS t(id, terms, followers)`,
+    [
+      folded.map((row) => numberOf(row, "id")),
+      folded.map((row) => `{${termsOf(row.folded)}}`),
+      folded.map((row) => numberOf(row, "followers_count")),
+    ],
   );
 }
 

@@ -6,6 +6,7 @@ import search from "../../../../drizzle/postgres/0004_search.sql" with { type: "
 import statistics from "../../../../drizzle/postgres/0005_statistics.sql" with { type: "text" };
 import replicas from "../../../../drizzle/postgres/0006_replicas.sql" with { type: "text" };
 import replicaChanges from "../../../../drizzle/postgres/0007_replica_changes.sql" with { type: "text" };
+import popularity from "../../../../drizzle/postgres/0008_popularity.sql" with { type: "text" };
 import { second } from "../../../domain/time.ts";
 import { StoreError } from "../../faults.ts";
 import { isConcurrent, runConcurrently, withLockTimeout } from "./online.ts";
@@ -35,6 +36,7 @@ export const schemaSteps: readonly SchemaStep[] = [
   { name: "0005_statistics", sql: statistics },
   { name: "0006_replicas", sql: replicas },
   { name: "0007_replica_changes", sql: replicaChanges },
+  { name: "0008_popularity", sql: popularity },
 ];
 
 /** Held while migrations are applied, so that of several processes which start at once only one applies them. */

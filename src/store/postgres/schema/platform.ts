@@ -5,6 +5,7 @@ import {
   index,
   integer as int4,
   pgTable,
+  smallint,
   text,
   uniqueIndex,
 } from "drizzle-orm/pg-core";
@@ -42,6 +43,8 @@ export const userSearchTerms = pgTable(
       .primaryKey()
       .references(() => users.id, { onDelete: "cascade" }),
     terms: int4().array().notNull(),
+    /** By `onair_popularity`: more for who has many more followers, never less for who has more. */
+    popularity: smallint().notNull(),
   },
   (table) => [index("user_search_terms").using("gin", table.terms)],
 );

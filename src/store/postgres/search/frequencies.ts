@@ -43,9 +43,14 @@ export class TermFrequencies {
     this.#readAt = performance.now();
   }
 
+  /** The one of these that the fewest users have. */
+  rarestOf(terms: readonly number[]): number | undefined {
+    const known = this.#frequencies;
+    return terms.toSorted((a, b) => (known.get(a) ?? 0) - (known.get(b) ?? 0))[0];
+  }
+
   /** How many users have all of these terms, at most; 0 for terms that are not common. */
   ofAll(terms: readonly number[]): number {
-    const rarest = Math.min(...terms.map((term) => this.#frequencies.get(term) ?? 0));
-    return rarest * this.users;
+    return (this.#frequencies.get(this.rarestOf(terms) ?? 0) ?? 0) * this.users;
   }
 }

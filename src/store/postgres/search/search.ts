@@ -7,7 +7,7 @@ import { beginningTerm, searchedText, termsIn } from "./terms.ts";
 
 /*
  * A search is answered in one of two ways. By the index of terms (GIN), which gives all who have the terms of the query, in
- * no order: good where they are few. Or by a walk along the index of popularity, which stops when it has found enough: good
+ * no order: good where a term is rare. Or by a walk along the index of popularity, which stops when it has found enough: good
  * where many contain the query. PostgreSQL's statistics of the terms tell which. `pg_trgm` is not used: which characters it
  * takes for letters depends on the locale of the database, and of other characters it has no trigrams.
  */
@@ -15,41 +15,69 @@ import { beginningTerm, searchedText, termsIn } from "./terms.ts";
 const shown = "u.id::float8, u.username, u.display_name, u.profile_picture, u.is_verified";
 const order = "u.followers_count DESC, u.id";
 
-/** $1: the terms, $2: the text, $3: the limit. No more candidates are looked at than this. */
+/** More users who have the terms of a query are too many. */
 const mostCandidates = 20_000;
-const byTerms = (isBeginning: boolean) => `
+/** So many are read at once, because to ask again costs more. */
+const alwaysRead = 300;
+
+/**
+ * $1: the terms, $2: the text, $3 and $4: patterns that names have and have not, $5: the limit, $6: how many of those who
+ * have the terms are read, where they are more than $7. To read users costs the most, so it is the most popular ones, with
+ * all who are as popular as the last: nobody who is left out has more followers. Their ids are an array, so that the planner
+ * does not read the whole table for them.
+ */
+const byTerms = `
 WITH candidates AS MATERIALIZED (
-  SELECT user_id FROM user_search WHERE terms @> $1::int4[] LIMIT ${mostCandidates}
+  SELECT user_id, popularity FROM user_search WHERE terms @> $1::int4[] LIMIT ${mostCandidates}
+), counts AS MATERIALIZED (
+  SELECT count(*)::float8 AS candidates FROM candidates
+), popular AS MATERIALIZED (
+  SELECT user_id FROM candidates ORDER BY popularity DESC
+  FETCH FIRST (SELECT CASE WHEN candidates > $7 THEN $6 ELSE $7 END FROM counts) ROWS WITH TIES
 )
-SELECT found.*, total.candidates FROM (SELECT count(*)::float8 AS candidates FROM candidates) AS total
-LEFT JOIN LATERAL (
+SELECT found.*, counts.candidates, (SELECT count(*)::float8 FROM popular) AS read FROM counts LEFT JOIN LATERAL (
   SELECT ${shown}, CASE WHEN starts_with(u.folded, $2 || E'\\n') THEN 0 WHEN starts_with(u.folded, $2) THEN 1 ELSE 2 END AS rank
-  FROM candidates c JOIN users u ON u.id = c.user_id
-  WHERE ${isBeginning ? "starts_with(u.folded, $2)" : "strpos(u.folded, $2) > 0"}
-  ORDER BY rank, ${order} LIMIT $3
+  FROM users u WHERE u.id = ANY(ARRAY(SELECT user_id FROM popular)) AND u.folded LIKE $3 AND u.folded NOT LIKE $4
+  ORDER BY rank, ${order} LIMIT $5
 ) AS found ON true`;
 
-/** $1: the text, $2: the limit, $3: how many are looked at. */
-const byWalk = (isBeginning: boolean) => `
+/** $1 and $2: patterns that names have and have not, $3: the limit, $4: how many are looked at. */
+const byWalk = `
 SELECT ${shown} FROM (
   SELECT id FROM (
-    SELECT id, folded FROM users ORDER BY followers_count DESC, id LIMIT $3
+    SELECT id, folded FROM users ORDER BY followers_count DESC, id LIMIT $4
   ) AS popular
-  WHERE ${isBeginning ? "starts_with(folded, $1)" : "strpos(folded, $1) > 1"}
-  LIMIT $2
+  WHERE folded LIKE $1 AND folded NOT LIKE $2
+  LIMIT $3
 ) AS chosen JOIN users u ON u.id = chosen.id ORDER BY ${order}`;
 
 const byName = `SELECT ${shown} FROM users u WHERE lower(u.username COLLATE "C") = $1`;
 
 const longestWalk = 200_000;
-/** What looking at a candidate costs, in steps of a walk (`bun tests/bench/search.ts --postgres`). */
-const candidateCost = 20;
+/** What the index of terms costs for each who has the rarest of them, in steps of a walk (`tests/bench/search.ts`). */
+const candidateCost = 2;
+
+/** Patterns of `LIKE` that the folded names of a class of the order have and have not. */
+type Patterns = readonly [having: string, not: string];
+const anywhere = (text: string): Patterns => [`%${literally(text)}%`, ""];
+const atBeginning = (text: string): Patterns => [`${literally(text)}%`, ""];
+const later = (text: string): Patterns => [`%${literally(text)}%`, `${literally(text)}%`];
+const literally = (text: string) => text.replace(/[\\%_]/g, "\\$&");
 
 /** Changed rows in a hundred, and at least, after which the statistics are made anew. */
 const [changedPercent, changedRows] = [10, 1_000];
 
 interface Found extends UserSummary {
+  readonly rank: number;
   readonly candidates: number;
+  /** How many of the candidates were read. */
+  readonly read: number;
+}
+
+/** Those of one class of the order. */
+interface Some {
+  readonly rows: readonly UserSummary[];
+  readonly isComplete: boolean;
 }
 
 /** The search over users. */
@@ -62,36 +90,83 @@ export function userSearch(db: Postgres): Pick<UserStore, "search" | "tidySearch
     return candidates < 100 || candidates * candidateCost <= (limit * frequencies().users) / candidates;
   };
 
-  /** Null where there are too many candidates. */
-  const ofTerms = async (terms: readonly number[], text: string, limit: number, isBeginning: boolean) => {
-    const rows = await db.run<Found>(byTerms(isBeginning), [terms, text, limit]);
-    if ((rows[0]?.candidates ?? 0) >= mostCandidates) return null;
-    return rows.filter(({ id }) => id !== null);
+  /** Each term costs. Every third trigram has all characters of the text; names are compared, too. */
+  const enough = (terms: readonly number[]) => {
+    const rarest = frequencies().rarestOf(terms);
+    return terms.filter((term, i) => i % 3 === 0 || i === terms.length - 1 || term === rarest);
+  };
+
+  /** `isComplete`: whether all who have the terms were read, as they are up to `few`. Null where they are too many. */
+  const ofTerms = async (
+    terms: readonly number[],
+    text: string,
+    patterns: Patterns,
+    limit: number,
+    few = alwaysRead,
+  ) => {
+    const popular = Math.ceil(1.5 * limit); // some have the terms, but not the text
+    const rows = await db.run<Found>(byTerms, [enough(terms), text, ...patterns, limit, popular, few]);
+    const { candidates = 0, read = 0 } = rows[0] ?? {};
+    if (candidates >= mostCandidates) return null;
+    return { rows: rows.filter(({ id }) => id !== null), isComplete: read === candidates };
+  };
+
+  /** One class of the order, by the index of terms. */
+  const someOfTerms = async (terms: readonly number[], text: string, patterns: Patterns, limit: number) => {
+    if (limit <= 0) return { rows: [], isComplete: true };
+    const popular = await ofTerms(terms, text, patterns, limit);
+    if (!popular || popular.isComplete || popular.rows.length === limit) return popular;
+    return ofTerms(terms, text, patterns, limit, mostCandidates);
   };
 
   /**
    * In the order of popularity, until there are enough. The terms together are rarer than the rarest of them alone, so a
    * first walk tells how long it takes, or that the index of terms is the better way: then it is not complete.
    */
-  const walked = async (terms: readonly number[], text: string, limit: number, isBeginning: boolean) => {
+  const walked = async (terms: readonly number[], patterns: Patterns, limit: number): Promise<Some> => {
     if (limit <= 0) return { rows: [], isComplete: true };
     const { users } = frequencies();
-    const walk = (steps: number) => db.run<UserSummary>(byWalk(isBeginning), [text, limit, steps]);
+    const walk = (steps: number) => db.run<UserSummary>(byWalk, [...patterns, limit, steps]);
     const most = Math.max(1, frequencies().ofAll(terms));
     const steps = 1_000 + Math.ceil(Math.min(longestWalk, (2 * limit * users) / most, most * candidateCost));
     const rows = await walk(steps);
     if (rows.length === limit || steps >= users) return { rows, isComplete: true };
     const matches = (Math.max(1, rows.length) * users) / steps;
     const needed = Math.ceil((2 * limit * users) / matches);
-    if (needed > Math.min(longestWalk, matches * candidateCost)) return { rows, isComplete: false };
+    if (needed > Math.min(longestWalk, Math.max(most, matches) * candidateCost))
+      return { rows, isComplete: false };
     const more = await walk(needed);
     return { rows: more, isComplete: more.length === limit || needed >= users };
   };
 
-  /** One class of the order, in the better way. */
-  const some = async (terms: readonly number[], text: string, limit: number, isBeginning: boolean) => {
-    const few = areFew(terms, limit) ? await ofTerms(terms, text, limit, isBeginning) : null;
-    return few ? { rows: few, isComplete: true } : walked(terms, text, limit, isBeginning);
+  const named = (text: string) => db.run<UserSummary>(byName, [text]);
+
+  /** All classes by the index of terms; null where too many have the terms. */
+  const searchTerms = async (terms: readonly number[], text: string, limit: number) => {
+    const popular = await ofTerms(terms, text, anywhere(text), limit);
+    if (!popular || popular.isComplete) return popular?.rows ?? null;
+    const exact = await named(text);
+    const first = await someOfTerms([beginningTerm(text), ...terms], text, atBeginning(text), limit);
+    const beginning = joined(exact, first?.rows ?? []);
+    let others: readonly UserSummary[] | undefined = popular.rows.filter(({ rank }) => rank === 2);
+    if (beginning.length + others.length < limit) {
+      others = (await ofTerms(terms, text, later(text), limit - beginning.length, mostCandidates))?.rows;
+    }
+    return first && others ? [...beginning, ...others].slice(0, limit) : null;
+  };
+
+  /** All classes by walks. */
+  const searchAlong = async (terms: readonly number[], text: string, limit: number): Promise<Some> => {
+    const exact = await named(text);
+    const beginning = [beginningTerm(text), ...terms];
+    const few = areFew(beginning, limit)
+      ? await someOfTerms(beginning, text, atBeginning(text), limit)
+      : null;
+    const first = few ? { ...few, isComplete: true } : await walked(beginning, atBeginning(text), limit);
+    const rows = joined(exact, first.rows);
+    const others = first.isComplete ? await walked(terms, later(text), limit - rows.length) : null;
+    const all = [...rows, ...(others?.rows ?? [])];
+    return { rows: all.slice(0, limit), isComplete: others?.isComplete === true || all.length >= limit };
   };
 
   return {
@@ -100,25 +175,12 @@ export function userSearch(db: Postgres): Pick<UserStore, "search" | "tidySearch
       if (text === null) return { users: [], isComplete: true };
       const terms = termsIn(text);
       await frequencies().refresh();
-      if (areFew(terms, limit)) {
-        const all = await ofTerms(terms, text, limit, false);
-        if (all) return { users: all.map(summary), isComplete: true };
-      }
-      const exact = await db.run<UserSummary>(byName, [text]);
-      const beginning = [beginningTerm(text), ...terms];
-      const first = await some(beginning, text, limit, true);
-      const taken = new Set([...exact, ...first.rows].map(({ id }) => id));
-      const others = first.isComplete ? await walked(terms, text, limit - taken.size, false) : null;
-      const users = [
-        ...exact,
-        ...first.rows.filter(({ id }) => id !== exact[0]?.id),
-        ...(others?.rows ?? []),
-      ];
-      const isComplete = others?.isComplete === true || users.length >= limit;
+      const few = areFew(terms, limit) ? await searchTerms(terms, text, limit) : null;
+      if (few) return { users: few.map(summary), isComplete: true };
+      const { rows, isComplete } = await searchAlong(terms, text, limit);
       // Each term is common, but not all of them together.
-      const all = isComplete ? null : await ofTerms(terms, text, limit, false);
-      if (all) return { users: all.map(summary), isComplete: true };
-      return { users: users.slice(0, limit).map(summary), isComplete };
+      const all = isComplete ? null : await searchTerms(terms, text, limit);
+      return { users: (all ?? rows).map(summary), isComplete: isComplete || all !== null };
     },
     async tidySearch() {
       const [table] = await db.run<{ is_old: boolean }>(
@@ -133,4 +195,9 @@ export function userSearch(db: Postgres): Pick<UserStore, "search" | "tidySearch
 
 function summary({ id, username, display_name, profile_picture, is_verified }: UserSummary): UserSummary {
   return { id, username, display_name, profile_picture, is_verified };
+}
+
+/** Who has exactly the name, and then the others. */
+function joined(exact: readonly UserSummary[], others: readonly UserSummary[]): UserSummary[] {
+  return [...exact, ...others.filter(({ id }) => id !== exact[0]?.id)];
 }

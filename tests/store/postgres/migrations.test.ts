@@ -66,10 +66,14 @@ test.skipIf(!hasPostgres)(
       await migrateDatabase(pool, schemaSteps.slice(0, last + 1));
       const hasUsers = last >= searchStep;
       if (hasUsers) await insert(pool, "users", user);
+      if (hasUsers) await insert(pool, "user_search", { user_id: user.id });
       await insert(pool, "applications", application);
       await migrateDatabase(pool);
       expect(await schemaOf(pool)).toEqual(whole);
       expect(await pool.run("SELECT id::int, username FROM users")).toEqual(hasUsers ? [user] : []);
+      expect(await pool.run("SELECT user_id::int, popularity::int FROM user_search")).toEqual(
+        hasUsers ? [{ user_id: user.id, popularity: 1 }] : [],
+      );
       expect(await pool.run("SELECT id, name FROM applications")).toEqual([application]);
     }
   },

@@ -41,11 +41,15 @@ SELECT found.*, counts.candidates, (SELECT count(*)::float8 FROM popular) AS rea
   ORDER BY rank, ${order} LIMIT $5
 ) AS found ON true`;
 
-/** $1 and $2: patterns that names have and have not, $3: the limit, $4: how many are looked at. */
+/**
+ * $1 and $2: patterns that names have and have not, $3: the limit, $4: how many are looked at, $5 and $6: followers and id of
+ * the user behind whom the walk begins.
+ */
 const byWalk = `
-SELECT ${shown} FROM (
+SELECT ${shown}, u.followers_count::float8 AS followers FROM (
   SELECT id FROM (
-    SELECT id, folded FROM users ORDER BY followers_count DESC, id LIMIT $4
+    SELECT id, folded FROM users WHERE followers_count <= $5 AND (followers_count < $5 OR id > $6)
+    ORDER BY followers_count DESC, id LIMIT $4
   ) AS popular
   WHERE folded LIKE $1 AND folded NOT LIKE $2
   LIMIT $3
@@ -73,6 +77,13 @@ interface Found extends UserSummary {
   /** How many of the candidates were read. */
   readonly read: number;
 }
+
+interface Walked extends UserSummary {
+  readonly followers: number;
+}
+
+/** Where a walk begins at the most popular one. */
+const beforeAll = { followers: Number.MAX_SAFE_INTEGER, id: -1 };
 
 /** Those of one class of the order. */
 interface Some {
@@ -126,17 +137,20 @@ export function userSearch(db: Postgres): Pick<UserStore, "search" | "tidySearch
   const walked = async (terms: readonly number[], patterns: Patterns, limit: number): Promise<Some> => {
     if (limit <= 0) return { rows: [], isComplete: true };
     const { users } = frequencies();
-    const walk = (steps: number) => db.run<UserSummary>(byWalk, [...patterns, limit, steps]);
+    const walk = (left: number, steps: number, last = beforeAll) =>
+      db.run<Walked>(byWalk, [...patterns, left, steps, last.followers, last.id]);
     const most = Math.max(1, frequencies().ofAll(terms));
     const steps = 1_000 + Math.ceil(Math.min(longestWalk, (2 * limit * users) / most, most * candidateCost));
-    const rows = await walk(steps);
+    const rows = await walk(limit, steps);
     if (rows.length === limit || steps >= users) return { rows, isComplete: true };
     const matches = (Math.max(1, rows.length) * users) / steps;
     const needed = Math.ceil((2 * limit * users) / matches);
     if (needed > Math.min(longestWalk, Math.max(most, matches) * candidateCost))
       return { rows, isComplete: false };
-    const more = await walk(needed);
-    return { rows: more, isComplete: more.length === limit || needed >= users };
+    const more = await walk(limit - rows.length, needed, rows.at(-1));
+    const seen = new Set(rows.map(({ id }) => id)); // followers change between the two
+    const all = [...rows, ...more.filter(({ id }) => !seen.has(id))];
+    return { rows: all, isComplete: all.length === limit || needed >= users };
   };
 
   const named = (text: string) => db.run<UserSummary>(byName, [text]);

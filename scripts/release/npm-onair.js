@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // Runs the executable for this machine, which npm installs beside this package.
 import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 
 const { platform, arch, report } = process;
@@ -24,6 +25,16 @@ const child = spawn(file, process.argv.slice(2), { stdio: "inherit" });
 process.on("SIGINT", () => process.stdin.isTTY || child.kill("SIGINT"));
 process.on("SIGTERM", () => child.kill("SIGTERM"));
 process.on("SIGHUP", () => child.kill("SIGHUP"));
+// npm and its shell end by a signal without passing it on; in scripts only "dev" is surely not meant to outlive them.
+const { npm_command } = process.env;
+if (npm_command === "exec" || (npm_command !== undefined && process.argv[2] === "dev")) {
+  const before = ancestors();
+  const watch = setInterval(() => {
+    if (ancestors() === before) return;
+    clearInterval(watch);
+    child.kill("SIGTERM");
+  }, 500);
+}
 child.on("error", (error) => {
   process.stderr.write(`onair: ${file} does not start: ${error.message}\n`);
   process.exit(1);
@@ -33,3 +44,15 @@ child.on("exit", (code, signal) => {
   process.removeAllListeners(signal);
   process.kill(process.pid, signal);
 });
+
+/** The parent, which is a shell of npm, and where the system tells it the parent of that. */
+function ancestors() {
+  const parent = process.ppid;
+  try {
+    // What is behind the name, which may have spaces: the state, then the parent.
+    const [, grandparent] = readFileSync(`/proc/${parent}/stat`, "latin1").split(") ").at(-1).split(" ");
+    return `${parent} ${grandparent}`;
+  } catch {
+    return String(parent);
+  }
+}

@@ -118,6 +118,17 @@ describe.skipIf(!isPossible)("the packages for npm, without Bun in PATH", () => 
     patienceMs,
   );
 
+  // SIGINT it keeps to itself, and goes on: it takes it for that of a terminal, which all processes get.
+  test.each(["SIGTERM", "SIGKILL"] as const)(
+    "npx alone gets %s, and the platform ends with it",
+    async (signal) => {
+      const { child, user } = await dev(own(`alone-${signal}`), join(bin, "npx"), "--yes", "onair");
+      child.kill(signal);
+      await gone(user);
+    },
+    patienceMs,
+  );
+
   test(
     "installed, it has onair/client with its types, and passes signals on",
     async () => {

@@ -62,6 +62,21 @@ const proxies: readonly Proxy[] = [
       return ["nginx", "-p", directory, "-c", file];
     },
   },
+  {
+    program: "haproxy",
+    configure(directory, port, upstream) {
+      const file = join(directory, "haproxy.cfg");
+      const text = replaced(readFileSync(join(docs, "haproxy.cfg"), "utf8"), [
+        ["bind :443 ssl crt /etc/ssl/api.example.com.pem", `bind 127.0.0.1:${port}`],
+        ["127.0.0.1:8080", upstream],
+        // Two descriptors each, for which it does not start where it may not have them.
+        ["maxconn 16384", "maxconn 100"],
+        ["timeout http-request 10s", "timeout http-request 1s"],
+      ]);
+      writeFileSync(file, text);
+      return ["haproxy", "-db", "-f", file];
+    },
+  },
 ];
 
 const temporaryPaths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]

@@ -2,6 +2,8 @@ import { OptionalKind, type TObject, type TSchema } from "@sinclair/typebox";
 import type { AnyElysia } from "elysia";
 import { DomainError, type FieldProblem, invalidFields } from "../domain/errors.ts";
 import { publicBodyBytes, readJson, readOptionalJson } from "./body.ts";
+import type { Json } from "./openapi/components.ts";
+import { type DescribedRoute, describeRoute } from "./openapi/declared.ts";
 import { type ListOptions, type TextOptions, textProblem } from "./parameters.ts";
 import type { RequestContext } from "./request-context.ts";
 
@@ -105,26 +107,25 @@ export function deferBody(route: { body?: TSchema; parse?: unknown }): void {
   route.parse ??= [deferred.name];
 }
 
-/** A route that the document describes. */
-export interface NamedRoute {
-  detail?: Readonly<Record<string, unknown>>;
-}
-
 /** The `operationId` of a route; null for one that the document leaves out. */
-export function operationOf({ detail }: NamedRoute): string | null {
+export function operationOf({ detail }: DescribedRoute): string | null {
   const id = detail?.["operationId"];
   return typeof id === "string" ? id : null;
 }
 
-/** Reads the input of one route, for the macro that checks its access. */
-export function routeInput(maxBodyBytes?: number) {
+/**
+ * Reads the input of one route, for the macro that checks its access.
+ * @param access what the document says of that access
+ */
+export function routeInput(access: (route: DescribedRoute) => Json, maxBodyBytes?: number) {
   let reader: InputReader | null = null;
   let operation: string | null = null;
   return {
-    introspect(route: InputSchemas & { parse?: unknown } & NamedRoute): void {
+    introspect(route: InputSchemas & { parse?: unknown } & DescribedRoute): void {
       operation = operationOf(route);
       reader = inputReader(route, maxBodyBytes);
       deferBody(route);
+      describeRoute(route, access(route));
     },
     /** Notes which operation a request is for. */
     begin(requestContext: RequestContext): void {

@@ -16,7 +16,7 @@ import type { Store } from "../../store/store.ts";
 import type { SpanCounts } from "../../tracing/span-counts.ts";
 import { headerBearer, tokenOf } from "../auth.ts";
 import type { Cursors } from "../cursors.ts";
-import { asGate, type GateContext, type InputSchemas, opaque, routeInput } from "../input.ts";
+import { asGate, type GateContext, opaque, operationOf, routeInput } from "../input.ts";
 import type { AdminErrorCode } from "../openapi/admin-errors.ts";
 import { operatorScheme } from "../openapi/admin-reference.ts";
 import { type DescribedRoute, describeRoute, errorCodes } from "../openapi/declared.ts";
@@ -122,14 +122,13 @@ export function adminListener({
       )
       .use(headerBearer())
       .macro("roles", (allowed: readonly Role[]) => {
-        const input = routeInput(adminBodyBytes);
         let operationId = "";
+        const input = routeInput((route) => {
+          operationId = operationOf(route) ?? "";
+          return allowedTo(allowed, route);
+        }, adminBodyBytes);
         return {
-          introspect(route: InputSchemas & DescribedRoute) {
-            input.introspect(route);
-            operationId = String(route.detail?.["operationId"]);
-            describeRoute(route, allowedTo(allowed, route));
-          },
+          introspect: input.introspect,
           // At the transform stage: later stages run after validation, and 401 and 403 must come before 400.
           transform: asGate(async (context: GateContext) => {
             input.begin(context.requestContext);
@@ -168,12 +167,9 @@ export function adminListener({
       })
       // For routes without a key, such as health checks.
       .macro("keyless", (_: true) => {
-        const input = routeInput(adminBodyBytes);
+        const input = routeInput(() => ({ security: [] }), adminBodyBytes);
         return {
-          introspect(route: InputSchemas & DescribedRoute) {
-            input.introspect(route);
-            describeRoute(route, { security: [] });
-          },
+          introspect: input.introspect,
           transform: asGate(async (context: GateContext) => {
             input.begin(context.requestContext);
             await input.read(context);

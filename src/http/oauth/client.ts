@@ -3,7 +3,8 @@ import type { Application } from "../../domain/applications.ts";
 import { secretHash } from "../../domain/tokens.ts";
 import type { Store } from "../../store/store.ts";
 import { type Access, admitAnyone, rateLimited } from "../auth.ts";
-import { deferBody, type NamedRoute, type OpenContext, operationOf } from "../input.ts";
+import { deferBody, type OpenContext, operationOf } from "../input.ts";
+import type { DescribedRoute } from "../openapi/declared.ts";
 import { clientNetworkOf, type RequestContext } from "../request-context.ts";
 import { OAuthError, uncached } from "./errors.ts";
 import { type Parameters, readFields, readForm } from "./form.ts";
@@ -32,7 +33,7 @@ export function clientGate(options: ClientGateOptions, kind: ClientKind) {
   let form: TSchema | undefined;
   let operation: string | null = null;
   return {
-    introspect(route: { body?: TSchema; parse?: unknown } & NamedRoute): void {
+    introspect(route: { body?: TSchema; parse?: unknown } & DescribedRoute): void {
       operation = operationOf(route);
       form = route.body;
       deferBody(route);

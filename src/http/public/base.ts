@@ -99,12 +99,9 @@ export function publicListener(
   return (
     listener({ log, headers: { ...crossOrigin, ...hsts }, trustedProxies, traffic, gate })
       .macro("anyone", (_: true) => {
-        const input = routeInput();
+        const input = routeInput(() => ({ security: [] }));
         return {
-          introspect(route: InputSchemas & DescribedRoute) {
-            input.introspect(route);
-            describeRoute(route, { security: [] });
-          },
+          introspect: input.introspect,
           transform: asGate(async (context: OpenContext) => {
             input.begin(context.requestContext);
             admitAnyone(access, context.requestContext);
@@ -147,43 +144,32 @@ export function withTokens(app: PublicListener, access: Access, cookie: PageCook
   const tokenIn = ({ bearer, headers: { authorization }, request }: GateContext) =>
     authorization === undefined ? (cookie?.read(request) ?? null) : tokenOf(bearer, authorization);
   const { authenticator } = access;
-  const gate = (input: ReturnType<typeof routeInput>, requirement: Requirement) =>
-    asGate(async (context: GateContext) => {
-      const { requestContext } = context;
-      input.begin(requestContext);
-      const token = tokenIn(context);
-      const { changeCount } = authenticator;
-      requestContext.caller = await admit(access, requestContext, token, requirement);
-      await input.read(context);
-      // Its client decides how long a body takes: what was revoked or locked meanwhile counts.
-      if (token !== null && authenticator.changeCount !== changeCount)
-        requestContext.caller = requirement(await admitAgain(access, requestContext, token));
-    });
+  const guarded = (requirement: Requirement, ...needed: readonly Scope[]) => {
+    const input = routeInput(() => ({ security: tokenSecurity(...needed) }));
+    return {
+      introspect: input.introspect,
+      transform: asGate(async (context: GateContext) => {
+        const { requestContext } = context;
+        input.begin(requestContext);
+        const token = tokenIn(context);
+        const { changeCount } = authenticator;
+        requestContext.caller = await admit(access, requestContext, token, requirement);
+        await input.read(context);
+        // Its client decides how long a body takes: what was revoked or locked meanwhile counts.
+        if (token !== null && authenticator.changeCount !== changeCount)
+          requestContext.caller = requirement(await admitAgain(access, requestContext, token));
+      }),
+      resolve: ({ requestContext }: OpenContext) => ({ caller: requestContext.caller as Caller }),
+    };
+  };
   return app
     .use(headerBearer())
-    .macro("scope", (scope: Scope) => {
-      const input = routeInput();
-      return {
-        introspect(route: InputSchemas & DescribedRoute) {
-          input.introspect(route);
-          describeRoute(route, { security: tokenSecurity(scope) });
-        },
-        transform: gate(input, needsScope(scope)),
-        resolve: ({ requestContext }) => ({ caller: requestContext.caller as Caller }),
-      };
-    })
-    .macro("application", (purpose: ApplicationPurpose) => {
-      const input = routeInput();
-      return {
-        introspect(route: InputSchemas & DescribedRoute) {
-          input.introspect(route);
-          const needed = purpose === "reads subscriptions" ? (["events:subscribe"] as const) : [];
-          describeRoute(route, { security: tokenSecurity(...needed) });
-        },
-        transform: gate(input, needsApplication(purpose)),
-        resolve: ({ requestContext }) => ({ caller: requestContext.caller as Caller }),
-      };
-    });
+    .macro("scope", (scope: Scope) => guarded(needsScope(scope), scope))
+    .macro("application", (purpose: ApplicationPurpose) =>
+      purpose === "reads subscriptions"
+        ? guarded(needsApplication(purpose), "events:subscribe")
+        : guarded(needsApplication(purpose)),
+    );
 }
 
 export type TokenListener = ReturnType<typeof withTokens>;

@@ -37,17 +37,8 @@ export function kindSizes(
   tables: readonly { readonly name: string; readonly bytes: number }[],
   free: number,
 ): KindSizes {
-  const sizes: Record<StoredKind, number> = {
-    events: 0,
-    deliveries: 0,
-    attempts: 0,
-    users: 0,
-    search: 0,
-    subscriptions: 0,
-    access: 0,
-    other: 0,
-    free,
-  };
+  const none = Object.fromEntries(storedKinds.map((kind) => [kind, 0])) as Record<StoredKind, number>;
+  const sizes = { ...none, free };
   for (const { name, bytes } of tables) sizes[kindOf(name)] += bytes;
   return sizes;
 }

@@ -144,8 +144,7 @@ export function checkFields(
   allowPrivate: boolean,
 ): ApplicationChanges & { readonly scopes?: readonly Scope[] } {
   const wrong: FieldProblem[] = [];
-  const { name, delivery, webhook_url, scopes: requested, redirect_uris } = input;
-  const { rate_limit, subscription_limit, webhook_concurrency, locked, owner_user_id, disabled } = input;
+  const { name, webhook_url, scopes: requested, ...others } = input;
   const granted = requested && parseScopes(requested.join(" "));
   if (granted === null) {
     wrong.push({ in: "body", field: "scopes", message: `may hold ${scopes.join(" and ")}` });
@@ -153,17 +152,10 @@ export function checkFields(
   wrong.push(...addressProblems(input, clientType, allowPrivate));
   if (wrong.length > 0) throw invalidFields(wrong);
   return {
+    ...others,
     ...(name !== undefined && { name: name.toWellFormed() }),
-    ...(delivery && { delivery }),
     ...(webhook_url !== undefined && { webhook_url: webhook_url || null }),
     ...(granted && { scopes: granted }),
-    ...(redirect_uris && { redirect_uris }),
-    ...(rate_limit !== undefined && { rate_limit }),
-    ...(subscription_limit !== undefined && { subscription_limit }),
-    ...(webhook_concurrency !== undefined && { webhook_concurrency }),
-    ...(locked && { locked }),
-    ...(owner_user_id !== undefined && { owner_user_id }),
-    ...(disabled !== undefined && { disabled }),
   };
 }
 

@@ -113,8 +113,12 @@ export function applicationRoutes(app: AdminListener, options: AdminDeps): void 
   app.post(
     "/admin/v1/applications",
     async ({ body, status }) => {
-      const { client_type = "confidential" } = body;
-      const { scopes: requested = scopes, ...checked } = checkFields(body, client_type, allowPrivateWebhooks);
+      const { client_type = "confidential", ...fields } = body;
+      const { scopes: requested = scopes, ...checked } = checkFields(
+        fields,
+        client_type,
+        allowPrivateWebhooks,
+      );
       await checkOwner(checked);
       const secret = client_type === "public" ? null : newSecret("onair_cs_");
       const webhook_secret = newWebhookSecret();

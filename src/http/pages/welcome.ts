@@ -3,8 +3,8 @@ import { DomainError } from "../../domain/errors.ts";
 import { knownHosts } from "../admin/hosts.ts";
 import type { PublicListener } from "../public/base.ts";
 import { clientAddressOf } from "../request-context.ts";
-import { replyOutcomes } from "../stream/outcome-answers.ts";
 import type { OutcomeStreams } from "../stream/outcome-streams.ts";
+import { replyStream } from "../stream/reply-stream.ts";
 import { isFromPage } from "./cookie.ts";
 import { pageRoutes } from "./files.ts";
 
@@ -39,7 +39,7 @@ export function welcomeRoutes(
     ({ requestContext }) => {
       requirePage(requestContext.request);
       const of = { applicationId: "", topics: ["inbox"], isAllowed: async () => true };
-      return replyOutcomes(requestContext, (cut) => outcomes.open({ ...of, cut }));
+      return replyStream(requestContext, (cut) => outcomes.open({ ...of, cut }));
     },
     { unlimited: true, detail: { hide: true } },
   );

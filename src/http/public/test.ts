@@ -11,7 +11,7 @@ import { rateLimited } from "../auth.ts";
 import type { Caller } from "../caller.ts";
 import { named, WebUrl } from "../fields.ts";
 import type { RateLimiter } from "../rate-limit.ts";
-import { reply } from "../request-context.ts";
+import { replyStream } from "../stream/reply-stream.ts";
 import type { PublicDeps, TokenListener } from "./base.ts";
 import { scopeOf } from "./deliveries.ts";
 import { exampleSentDelivery, shownTimings, TimingsSchema } from "./delivery-fields.ts";
@@ -155,16 +155,9 @@ export function testRoutes(
   );
   app.post(
     "/public/v1/events/test/stream",
-    async ({ body, caller, requestContext }) => {
-      const stream = await streamed(prepared(body, caller));
-      const { listener, request } = requestContext;
-      // A receiver may be silent for longer than a connection may be.
-      listener.server?.timeout(request, 0);
-      return reply(requestContext, 200, stream, {
-        "content-type": "text/event-stream",
-        // nginx must not buffer the stream.
-        "x-accel-buffering": "no",
-      });
+    ({ body, caller, requestContext }) => {
+      const test = prepared(body, caller);
+      return replyStream(requestContext, () => streamed(test));
     },
     {
       scope: "events:subscribe",

@@ -1,5 +1,4 @@
 import { eventStream } from "../answers.ts";
-import { type RequestContext, reply } from "../request-context.ts";
 
 /*
  * What both APIs say about streams of outcomes.
@@ -26,21 +25,3 @@ export const Outcomes = eventStream(
 
 export const outcomesDescription =
   "as [server-sent events](https://html.spec.whatwg.org/multipage/server-sent-events.html), while it happens, for people who look on. `data` of an event `outcomes` has `outcomes`, each with the state of the delivery (`pending`: it is tried again), and `left_out`: how many more there were. At most 20 come at once, five times a second, and a reader that is slow is left out more. Nothing is kept for later: what happened before the connection was made is in the list of deliveries. `data` of an event `changed` names what else has changed, separated by spaces: `applications` (settings, secrets or the endpoint), `subscriptions`, `notices`, `statistics`; `deliveries` where several processes share a database, and another one has sent some, within a second or two; `minute` when a minute of the statistics is over.";
-
-const headers = {
-  "content-type": "text/event-stream",
-  // nginx must not buffer the stream.
-  "x-accel-buffering": "no",
-};
-
-/** Answers with a stream, which the idle timeout must not close; HEAD gets the headers alone. */
-export function replyOutcomes(
-  requestContext: RequestContext,
-  open: (cut: () => void) => ReadableStream<Uint8Array>,
-): Response {
-  if (requestContext.method === "HEAD") return reply(requestContext, 200, new ReadableStream(), headers);
-  const { listener, request } = requestContext;
-  const stream = open(() => listener.server?.timeout(request, 1));
-  listener.server?.timeout(request, 0);
-  return reply(requestContext, 200, stream, headers);
-}

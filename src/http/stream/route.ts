@@ -4,8 +4,8 @@ import { eventStream } from "../answers.ts";
 import { tokenOf } from "../auth.ts";
 import { TextParameter, TimeParameter, timeGiven } from "../parameters.ts";
 import type { TokenListener } from "../public/base.ts";
-import { reply } from "../request-context.ts";
 import type { EventStreams } from "./event-streams.ts";
+import { replyStream } from "./reply-stream.ts";
 
 const exampleId =
   "mHqk5s2Wb8cZtQ3fYx0oJ1Kd0zq3GmVt8w1LrXy5uNsAeK0qS7vXo2dT4iPzR9cBnLw6jYhUaF1gM3kE8rVtDpQxCyZ5bWsJ";
@@ -53,29 +53,16 @@ const exampleHeaders = {
 const exampleData = JSON.stringify({ headers: exampleHeaders, body: JSON.stringify(exampleBody) });
 const example = `retry: 1000\nid: ${exampleId}\nevent: channel.followed\ndata: ${exampleData}\n\n`;
 
-const streamed = {
-  "content-type": "text/event-stream",
-  // nginx must not buffer the stream.
-  "x-accel-buffering": "no",
-};
-
 /** `GET /public/v1/events/stream`: deliveries as server-sent events. */
 export function streamRoute(app: TokenListener, streams: Pick<EventStreams, "open">): void {
   app.get(
     "/public/v1/events/stream",
-    async ({ query: { after }, headers, bearer, caller, requestContext, request }) => {
-      // HEAD gets the headers of GET without a stream.
-      if (requestContext.method === "HEAD") return reply(requestContext, 200, new ReadableStream(), streamed);
-      const stream = await streams.open({
-        caller,
-        lastId: headers["Last-Event-ID"] || null,
-        after: timeGiven(after),
-        token: tokenOf(bearer, request.headers.get("authorization") ?? undefined) ?? "",
-        cut: () => requestContext.listener.server?.timeout(request, 1),
-      });
-      // Without this, the idle timeout would close a quiet stream.
-      requestContext.listener.server?.timeout(request, 0);
-      return reply(requestContext, 200, stream, streamed);
+    ({ query: { after }, headers, bearer, caller, requestContext, request }) => {
+      const lastId = headers["Last-Event-ID"] || null;
+      const token = tokenOf(bearer, request.headers.get("authorization") ?? undefined) ?? "";
+      return replyStream(requestContext, (cut) =>
+        streams.open({ caller, lastId, after: timeGiven(after), token, cut }),
+      );
     },
     {
       scope: "events:subscribe",

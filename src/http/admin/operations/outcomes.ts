@@ -1,6 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import type { OperatorSessions } from "../../pages/operator-sessions.ts";
-import { Outcomes, outcomesDescription, replyOutcomes } from "../../stream/outcome-answers.ts";
+import { Outcomes, outcomesDescription } from "../../stream/outcome-answers.ts";
+import { replyStream } from "../../stream/reply-stream.ts";
 import { readers } from "../access.ts";
 import { ApplicationIdParameter } from "../application-fields.ts";
 import type { AdminDeps, AdminListener } from "../base.ts";
@@ -19,7 +20,7 @@ export function outcomeRoute(
         const key = isSession ? sessions.keyOf(request) : operatorKeys.byId(operatorKey?.id ?? "");
         return key !== null && readers.includes(key.role);
       };
-      return replyOutcomes(requestContext, (cut) =>
+      return replyStream(requestContext, (cut) =>
         outcomes.open({ applicationId: application_id, topics: "all", isAllowed, cut }),
       );
     },

@@ -85,14 +85,8 @@ export function storageRoute(app: AdminListener, { store, facts, now }: AdminDep
       };
       const sizes = facts.storage();
       if (sizes === null) {
-        return {
-          total_bytes: null,
-          free_bytes: null,
-          database_bytes: null,
-          ...kinds,
-          used_per_day_bytes: null,
-          full_at: null,
-        };
+        const disk = { total_bytes: null, free_bytes: null, database_bytes: null };
+        return { ...disk, ...kinds, used_per_day_bytes: null, full_at: null };
       }
       const at = now();
       const question = { kind: "storage", subject: allSubjects, period: "hour" } as const;

@@ -1,5 +1,6 @@
-import { Outcomes, outcomesDescription, replyOutcomes } from "../../stream/outcome-answers.ts";
+import { Outcomes, outcomesDescription } from "../../stream/outcome-answers.ts";
 import type { OutcomeStreams } from "../../stream/outcome-streams.ts";
+import { replyStream } from "../../stream/reply-stream.ts";
 import type { PublicDeps, TokenListener } from "../base.ts";
 
 /** Watch Deliveries: what becomes of the deliveries of the application, while it happens. */
@@ -13,7 +14,7 @@ export function outcomeRoute(
     ({ caller, requestContext }) => {
       const isAllowed = () => access.authenticator.isInForce(caller);
       const applicationId = caller.application.id;
-      return replyOutcomes(requestContext, (cut) =>
+      return replyStream(requestContext, (cut) =>
         streams.open({ applicationId, topics: ["minute"], isAllowed, cut }),
       );
     },

@@ -85,6 +85,8 @@ function Console() {
             who={{ name: key.name, about: `${key.role} · On Air ${version}` }}
             search={(text) => searchEverything(text, key.role)}
             onSignOut={signOut}
+            docs={`${public_url}/docs`}
+            reference={base.replace(/[^/]*$/, "docs")}
             stream={key.role === "publisher" ? null : "/admin/v1/outcomes"}
           >
             <OperatorProvider value={operator}>

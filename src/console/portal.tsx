@@ -55,6 +55,8 @@ async function search(text: string): Promise<readonly Place[]> {
   return found;
 }
 
+const docs = base.replace(/[^/]*$/, "docs");
+
 function Portal() {
   return (
     <SignedIn<PortalSession>
@@ -74,6 +76,8 @@ function Portal() {
           who={{ name: application.name, about: "Your application" }}
           search={search}
           onSignOut={signOut}
+          docs={docs}
+          reference={`${docs}/api`}
           stream="/public/v1/application/outcomes"
         >
           <DeliverySourceProvider value={ownDeliveries}>

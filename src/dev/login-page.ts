@@ -1,5 +1,5 @@
 import type { Scope } from "../domain/tokens.ts";
-import { escapeHtml, htmlPage } from "../http/oauth/browser.ts";
+import { escapeHtml, htmlHeaders, htmlPage } from "../http/pages/standalone.ts";
 import type { SamplePerson } from "./sample-person.ts";
 
 /*
@@ -90,14 +90,7 @@ const privately = { "referrer-policy": "no-referrer", "cache-control": "no-store
  * A page of the sample platform. It sets no `form-action`, which browsers also apply to the redirect after the form.
  */
 export function html(status: number, title: string, body: string): Response {
-  return new Response(htmlPage(title, body), {
-    status,
-    headers: {
-      "content-type": "text/html; charset=utf-8",
-      "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
-      ...privately,
-    },
-  });
+  return new Response(htmlPage(title, body), { status, headers: { ...htmlHeaders, ...privately } });
 }
 
 function ended(status: number): Response {

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { codeChallenge } from "../domain/authorizations.ts";
-import { escapeHtml } from "../http/oauth/browser.ts";
+import { escapeHtml } from "../http/pages/standalone.ts";
 import { html } from "./login-page.ts";
 
 /*

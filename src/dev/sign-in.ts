@@ -1,3 +1,5 @@
+import { fontBytes, fontHeaders } from "../http/pages/files.ts";
+import { fontPath } from "../http/pages/standalone.ts";
 import { loginPage, loginPath } from "./login-page.ts";
 import { firstFree, withAlternatives } from "./ports.ts";
 import { callbackPath, sampleClient, startPath } from "./sample-client.ts";
@@ -44,8 +46,9 @@ export function startSignIn(options: SignInOptions): SignIn {
     reusePort: false,
     development: false,
     maxRequestBodySize: maxBodyBytes,
-    fetch(request) {
+    async fetch(request) {
       const url = new URL(request.url);
+      if (url.pathname === fontPath) return new Response(await fontBytes(), { headers: fontHeaders });
       if (url.pathname === loginPath) return platform(request);
       const isKnown = url.pathname === startPath || url.pathname === callbackPath;
       return isKnown && request.method === "GET" ? application(url) : new Response(null, { status: 404 });

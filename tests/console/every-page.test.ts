@@ -58,12 +58,13 @@ describe.skipIf(chromium === null).each(["portal", "console"] as const)("the %s"
     }, 300_000);
   }
 
-  test("leads to the documentation at its listener", async () => {
+  test("leads to the front of the documentation, and to the reference of its API", async () => {
     await using tab = await signedIn(server, kind === "console" ? operator : app);
     await tab.see("Docs");
     const links = await tab.page.$$eval("header a", (found) => found.map(({ href }) => href));
     const { publicUrl, adminUrl } = server.app;
-    expect(links).toContain(`${kind === "console" ? adminUrl : publicUrl}/docs`);
+    const reference = kind === "console" ? `${adminUrl}/docs` : `${publicUrl}/docs/api`;
+    expect(links).toEqual(expect.arrayContaining([`${publicUrl}/docs`, reference]));
     for (const link of links) expect([link, (await fetch(link)).status]).toEqual([link, 200]);
   });
 

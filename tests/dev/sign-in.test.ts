@@ -7,6 +7,7 @@ import { type DevPlatform, startDevPlatform } from "../../src/dev/platform.ts";
 import { terminalOn } from "../../src/dev/terminal.ts";
 import { createLog } from "../../src/log/log.ts";
 import { afterTests } from "../support/after-tests.ts";
+import { violations } from "../support/axe.ts";
 import { chromium, startChromium } from "../support/chromium.ts";
 import { Tab } from "../support/pages.ts";
 import { json, testDirectory } from "../support/server.ts";
@@ -48,6 +49,39 @@ describe.skipIf(chromium === null)("in a real browser", () => {
     page = await browser.newPage();
   });
   afterAll(() => browser.close());
+
+  test.each(["light", "dark"])(
+    "what people see while they sign in looks like the other pages: %s",
+    async (theme) => {
+      const { publicUrl } = platform.app;
+      const { sign_in_url } = platform.facts();
+      const context = await browser.createBrowserContext();
+      const tab = new Tab(await context.newPage(), publicUrl);
+      tab.elsewhere.push(new URL(sign_in_url).origin);
+      await tab.page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: theme }]);
+      const missing: string[] = [];
+      tab.page.on("response", (response) => response.status() === 404 && missing.push(response.url()));
+      for (const [url, shown] of [
+        [sign_in_url, "Allow Dev app to use your account?"],
+        [`${publicUrl}/oauth/authorize`, "This sign-in does not work"],
+        [`${new URL(sign_in_url).origin}/callback`, "Not signed in"],
+      ] as const) {
+        await tab.page.goto(url);
+        await tab.see(shown);
+        await tab.see("On Air");
+        await tab.page.waitForFunction(
+          '[...document.fonts].some(({ family, status }) => family.includes("Inter") && status === "loaded")',
+        );
+        expect(await tab.page.$$eval("header svg, head link[rel=icon]", (all) => all.length)).toBe(2);
+        const canvas = await tab.page.evaluate("getComputedStyle(document.body).backgroundColor");
+        expect(canvas).toBe(theme === "dark" ? "rgb(13, 15, 19)" : "rgb(246, 247, 249)");
+        expect(await violations(tab)).toEqual([]);
+      }
+      expect(missing).toEqual([]);
+      await tab[Symbol.asyncDispose]();
+      await context.close();
+    },
+  );
 
   test("the portal takes who owns the Dev app, by the same login, without a secret", async () => {
     const context = await browser.createBrowserContext();

@@ -27,5 +27,6 @@ export const consolePages = {
     "/traffic?range=day",
     "/settings",
     "/subscriptions",
+    "/nowhere",
   ],
 } as const;

@@ -27,6 +27,9 @@ interface ShellProps {
   readonly onSignOut: () => unknown;
   /** The path of the page's event stream; null: it has none. */
   readonly stream: string | null;
+  /** The URLs of the documentation's front, and of the reference of the API that the pages use. */
+  readonly docs: string;
+  readonly reference: string;
   readonly children: ComponentChildren;
 }
 
@@ -63,7 +66,7 @@ export function Shell(props: ShellProps) {
   );
 }
 
-function Frame({ kind, groups, who, search, onSignOut, stream, children }: ShellProps) {
+function Frame({ kind, groups, who, search, onSignOut, stream, docs, reference, children }: ShellProps) {
   useLiveStream(stream);
   const { path } = useLocation();
   const main = useRef<HTMLElement>(null);
@@ -123,7 +126,10 @@ function Frame({ kind, groups, who, search, onSignOut, stream, children }: Shell
             <kbd>Ctrl K</kbd>
           </button>
           <span class="grow" />
-          <a class="button quiet" href={base.replace(/[^/]*$/, "docs")} target="_blank" rel="noopener">
+          <a class="button quiet hide-narrow" href={reference} target="_blank" rel="noopener">
+            API
+          </a>
+          <a class="button quiet" href={docs} target="_blank" rel="noopener">
             Docs
           </a>
           <ThemeButton />

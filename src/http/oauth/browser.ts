@@ -1,5 +1,6 @@
 import { newSecret } from "../../domain/tokens.ts";
 import { replyProblem } from "../errors.ts";
+import { escapeHtml, htmlHeaders, htmlPage } from "../pages/standalone.ts";
 import { type RequestContext, reply } from "../request-context.ts";
 
 /*
@@ -30,43 +31,8 @@ export function replyToPerson(requestContext: RequestContext, error: string, des
   const body = `<h1>This sign-in does not work</h1><p>${escapeHtml(description)}.</p>
 <p>Go back to the application and try again. If that does not help, tell those who made it:
 <code>${escapeHtml(error)}</code>, request <code>${escapeHtml(requestContext.requestId)}</code>.</p>`;
-  return reply(requestContext, 400, htmlPage("This sign-in does not work", body), {
-    ...privately,
-    "content-type": "text/html; charset=utf-8",
-    "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
-  });
-}
-
-/** The look of the console and the portal, for a page that stands alone. */
-const style = `:root { color-scheme: light dark; --canvas: #f6f7f9; --surface: #fff; --line: #e2e5ea; --edge: #868e9c;
-  --text: #14171c; --muted: #59616e; --accent: #4150d4; --on-accent: #fff }
-  @media (prefers-color-scheme: dark) { :root { --canvas: #0d0f13; --surface: #15181e; --line: #282d37; --edge: #687386;
-  --text: #e9ecf1; --muted: #9ba4b4; --accent: #8f9bff; --on-accent: #0d0f13 } }
-  * { box-sizing: border-box }
-  body { display: grid; place-content: center; grid-template-columns: min(100%, 440px); min-height: 100vh; margin: 0;
-  padding: 1rem; font: 14px/1.45 "Inter", system-ui, sans-serif; color: var(--text); background: var(--canvas) }
-  main { padding: 28px; border: 1px solid var(--line); border-radius: 10px; background: var(--surface);
-  box-shadow: 0 1px 2px rgb(16 24 40 / 5%); overflow-wrap: anywhere }
-  h1 { margin: 0 0 12px; font-size: 20px; line-height: 1.3; letter-spacing: -.015em }
-  p { margin: 12px 0 0 } ul { margin: 8px 0 0; padding-left: 20px } code { font-size: 12.5px }
-  pre { margin: 8px 0 0; padding: 10px 12px; border: 1px solid var(--line); border-radius: 8px; white-space: pre-wrap }
-  label { font-weight: 550 } form + p { color: var(--muted) }
-  select { display: block; width: 100%; margin-top: 5px; padding: 8px 10px; border: 1px solid var(--edge); border-radius: 8px;
-  font: inherit; color: inherit; background: var(--surface) }
-  button { padding: 8px 14px; margin: 4px 8px 0 0; border: 1px solid var(--line); border-radius: 8px; font: inherit;
-  font-weight: 550; color: inherit; background: var(--surface); cursor: pointer }
-  button[value="allow"] { border-color: var(--accent); background: var(--accent); color: var(--on-accent) }
-  :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px }`;
-
-/** A page that stands alone. `body` is HTML. */
-export function htmlPage(title: string, body: string): string {
-  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${escapeHtml(title)}</title>
-<meta name="viewport" content="width=device-width"><style>${style}</style></head>
-<body><main>${body}</main></body></html>`;
-}
-
-export function escapeHtml(text: string): string {
-  return Bun.escapeHTML(text);
+  const page = htmlPage("This sign-in does not work", body, "../");
+  return reply(requestContext, 400, page, { ...privately, ...htmlHeaders });
 }
 
 const secretForm = /^onair_br_[A-Za-z0-9_-]{43}$/;

@@ -3,8 +3,10 @@ import { DomainError } from "../../domain/errors.ts";
 import { type Cached, cached, onceUnlessFailed, replyCached } from "../cached.ts";
 import { acceptsGzip, compress } from "../compression.ts";
 import { openGate } from "../input.ts";
+import { reply } from "../request-context.ts";
 import { handlerContext } from "../server.ts";
-import { fileReply, pageFiles, pageHeaders, unlimitedGate } from "./files.ts";
+import { fileReply, fontBytes, fontHeaders, pageFiles, pageHeaders, unlimitedGate } from "./files.ts";
+import { fontPath } from "./standalone.ts";
 
 const path = "/docs";
 
@@ -14,7 +16,7 @@ const site = onceUnlessFailed(async () => (await import("../../site/bundle.ts"))
 /** The bodies of pages that were asked for, by file name and coding. */
 const bodies = new Map<string, Promise<Cached>>();
 
-/** Serves the documentation and its files. What is below `/docs/api` is the API reference. */
+/** Serves the documentation and its files, and the font of pages that have no files. What is below `/docs/api` is the API reference. */
 export function docsRoutes(app: AnyElysia): void {
   const hooks = { transform: openGate, parse: "none" as const, detail: { hide: true } };
   const page = async (context: unknown) => {
@@ -33,6 +35,11 @@ export function docsRoutes(app: AnyElysia): void {
   };
   app.get(path, page, hooks);
   app.get(`${path}/:page`, page, hooks);
+  app.get(
+    fontPath,
+    async (context) => reply(handlerContext(context).requestContext, 200, await fontBytes(), fontHeaders),
+    { ...hooks, transform: unlimitedGate },
+  );
   app.get(
     `${path}/files/:file`,
     async (context) => {

@@ -69,6 +69,14 @@ export const pageFiles = onceUnlessFailed(
   async (): Promise<PageFiles> => (await import("../../console/bundle.ts")).pages(),
 );
 
+export const fontHeaders = { "content-type": "font/woff2", "cache-control": "public, max-age=86400" };
+
+/** The font of the pages, for those without files of their own. */
+export async function fontBytes(): Promise<Uint8Array<ArrayBuffer>> {
+  const { files, entries } = await pageFiles();
+  return files[entries.font] ?? new Uint8Array();
+}
+
 const gzipped = new Map<string, Promise<Uint8Array<ArrayBuffer>>>();
 
 /**

@@ -51,7 +51,7 @@ const help = `Usage: bun tests/bench/delivery.ts [options]
   --check            exit with 1 when a goal is not met
 
 On Air runs as in production; its log goes to /dev/null. The second core has the load and the receiver. Figures are
-medians of the rounds. A run takes some seven minutes and 2 GB in the directory for temporary files.
+medians of the rounds. A run takes some eight minutes and 2 GB in the directory for temporary files.
 `;
 
 interface Measured {

@@ -47,14 +47,16 @@ function printVersion(args: readonly string[]): number {
     process.stdout.write(`${JSON.stringify({ version, bun: Bun.version, platform, arch })}\n`);
   } else if (option === "--help" || option === "-h") {
     process.stdout.write(`Usage: onair version [--json]\n\n${versionSummary}\n`);
-  } else return misused(option, true);
+  } else return misused(option, true, didYouMean(option, ["--json", "--help"]));
   return ok;
 }
 
 /** Reports an unknown or misplaced word. */
-function misused(word: string, isExtra: boolean): number {
-  const meant = didYouMean(word, [...Object.keys(commands), "version", "help"]);
-  const sentence = isExtra ? `"${word}" is not expected here.` : `there is no command "${word}".${meant}`;
+function misused(word: string, isExtra: boolean, meant = ""): number {
+  const command = didYouMean(word, [...Object.keys(commands), "version", "help"]);
+  const sentence = isExtra
+    ? `"${word}" is not expected here.${meant}`
+    : `there is no command "${word}".${command}`;
   process.stderr.write(`onair: ${sentence}\n\nonair help lists all commands.\n`);
   return wrongUsage;
 }

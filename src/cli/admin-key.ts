@@ -41,6 +41,8 @@ Exit code: 0 when it is done, 1 when it failed, 2 for wrong usage.
 
 const options = { ...targetOptions, ...switches("json"), ...valued("name", "role", "expires-in") } as const;
 
+const choices = { role: roles };
+
 const actions = ["list", "create", "revoke", "reset"] as const;
 type Action = (typeof actions)[number];
 
@@ -50,9 +52,9 @@ export const adminKey: Command = {
   summary: "list, make and revoke keys of the admin API",
   help,
   options,
-  words: { first: actions, values: { role: roles } },
+  words: { first: actions, values: choices },
   async run(args: readonly string[], env: Environment) {
-    const { values, positionals } = readArguments(args, options);
+    const { values, positionals } = readArguments(args, options, choices);
     const [word, id, ...more] = positionals;
     const mistakes: string[] = [];
     const action = readWord("action", word, actions, mistakes);

@@ -79,6 +79,8 @@ const options = {
 } as const;
 type Values = ReturnType<typeof readArguments<typeof options>>["values"];
 
+const choices = { delivery: deliveryModes, lock: lockableFields };
+
 const fieldOptions = [
   "name",
   "delivery",
@@ -111,10 +113,10 @@ export const apps: Command = {
   options,
   words: {
     first: Object.keys(actions),
-    values: { delivery: deliveryModes, scope: scopes, lock: lockableFields },
+    values: { ...choices, scope: scopes },
   },
   async run(args: readonly string[], env: Environment) {
-    const { values, positionals } = readArguments(args, options);
+    const { values, positionals } = readArguments(args, options, choices);
     const [word, id, ...more] = positionals;
     const mistakes: string[] = [];
     const target = readTarget(values, env, mistakes);

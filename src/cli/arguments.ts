@@ -16,14 +16,30 @@ function ofType<Name extends string, const Option>(names: readonly Name[], optio
   return Object.fromEntries(names.map((name) => [name, option])) as Readonly<Record<Name, Option>>;
 }
 
-/** Parses the arguments of a command; throws `UsageError`. */
+/** Parses the arguments of a command, of which `choices` are options with a fixed list of values; throws `UsageError`. */
 export function readArguments<const Options extends ParseArgsOptionsConfig>(
   args: readonly string[],
   options: Options,
+  choices: Readonly<Record<string, readonly string[]>> = {},
 ) {
   const { mistakes } = checkArguments(args, options);
   if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
-  return parseArgs({ args: [...args], allowPositionals: true, options });
+  const parsed = parseArgs({ args: [...args], allowPositionals: true, options });
+  const values: Readonly<Record<string, unknown>> = parsed.values;
+  const unknown = Object.entries(choices).flatMap(([name, known]) =>
+    [values[name] ?? []]
+      .flat()
+      .map(String)
+      // Empty stands for none, where an option may be repeated.
+      .filter((value) => value !== "" && !known.includes(value))
+      .map((value) => `--${name} ${notOneOf(known, value)}`),
+  );
+  if (unknown.length > 0) throw new UsageError(unknown.join("\n"));
+  return parsed;
+}
+
+function notOneOf(known: readonly string[], word: string): string {
+  return `must be one of ${known.join(", ")}, not "${word}".${didYouMean(word, known)}`;
 }
 
 /**
@@ -38,8 +54,8 @@ export function readWord<Word extends string>(
 ): Word | undefined {
   const found = known.find((one) => one === word);
   if (found !== undefined) return found;
-  const sentence = `the ${what} must be one of ${known.join(", ")}`;
-  mistakes.push(word === undefined ? sentence : `${sentence}, not "${word}".${didYouMean(word, known)}`);
+  const problem = word === undefined ? `must be one of ${known.join(", ")}` : notOneOf(known, word);
+  mistakes.push(`the ${what} ${problem}`);
   return undefined;
 }
 

@@ -17,12 +17,13 @@ import { trigger } from "./trigger/trigger.ts";
 
 const help = `Usage: onair events publish <file> [options]
        onair events types [name] [--json]
+       onair events trigger <type> [options]
 
 publish takes events from a file of NDJSON, one on each line, like {"name": "channel.followed",
 "version": 1, "broadcaster_user_id": 1001, "data": {…}}, to a running server or into a data
 directory that no server uses, whose server sends them when it starts. "-" reads standard input.
 types lists what can be published, with --url or --data also what the platform registered; with a
-name it shows an example. "onair trigger" makes an event of one.
+name it shows an example. trigger makes an event of one: "onair trigger --help" has its options.
 
   --idempotency-key KEY
                  publish the file only once: the same again under this key sends nothing
@@ -35,15 +36,15 @@ line was taken, 1 when some were refused or it failed, 2 for wrong usage.
 
 const options = { ...targetOptions, ...switches("json"), ...valued("idempotency-key") } as const;
 
-const actions = ["publish", "types"] as const;
+const actions = ["publish", "types", "trigger"] as const;
 
 export const events: Command = {
   summary: "publish events, list their types",
   help,
   options,
-  words: { first: actions, next: { types: eventNames } },
+  words: { first: actions, next: { types: eventNames, trigger: eventNames } },
   async run(args: readonly string[], env: Environment) {
-    // A former name of "onair trigger".
+    // The same as "onair trigger".
     const [first] = checkArguments(args, { ...trigger.options, ...options }).positionals;
     if (first === "trigger") return trigger.run(args.toSpliced(args.indexOf("trigger"), 1), env);
     const { values, positionals } = readArguments(args, options);

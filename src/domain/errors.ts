@@ -69,13 +69,18 @@ export function ownerGone(): DomainError {
 /** The message and all problems of an error in one line. */
 export function inOneLine({ message, details }: DomainError): string {
   const fields = details.errors ?? [];
-  return fields.map(({ field, message: wrong }) => `${field} ${wrong}`).join("; ") || message;
+  return fields.map(({ field, message: wrong }) => withField(field, wrong)).join("; ") || message;
+}
+
+/** The problem of a field with its name; what is a sentence of its own stands behind a colon. */
+export function withField(field: string, problem: string): string {
+  return `${field}${/^[A-Z]/.test(problem) ? ":" : ""} ${problem}`;
 }
 
 /** The error for invalid fields: its message is the first problem. */
 export function invalidFields(errors: readonly FieldProblem[]): DomainError {
   const first = errors[0];
-  const message = first ? `${first.field} ${first.message}` : "The request is not valid";
+  const message = first ? withField(first.field, first.message) : "The request is not valid";
   return new DomainError("invalid_parameter", message, { errors });
 }
 

@@ -110,7 +110,7 @@ export function textProblem(schema: TextOptions, text: string): string | null {
 function formProblem(schema: TextOptions, text: string): string | null {
   const { minLength, maxLength, pattern } = schema;
   if (minLength !== undefined && codePoints(text) < minLength)
-    return `must be at least ${minLength} characters`;
+    return `must be at least ${minLength} character${minLength === 1 ? "" : "s"}`;
   if (maxLength !== undefined && codePoints(text) > maxLength)
     return `must be at most ${maxLength} characters`;
   const fits =

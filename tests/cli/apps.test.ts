@@ -52,9 +52,13 @@ describe.each(["at a running server", "in a data directory"])("%s", (way) => {
     expect(await shown()).toMatchObject({ locked: ["webhook_url", "delivery"], owner_user_id: 1 });
     await answered("apps", "change", id, "--lock", "", "--owner", "");
     expect(await shown()).toMatchObject({ locked: [], owner_user_id: null });
-    const wrong = await onair("apps", "change", id, "--lock", "name", "--owner", "999");
-    expect(wrong.code).toBe(1);
-    expect(wrong.stderr).toContain("--lock");
+    const unlockable = await onair("apps", "change", id, "--lock", "name");
+    expect([unlockable.code, unlockable.stderr]).toEqual([
+      2,
+      expect.stringContaining("--lock must be one of"),
+    ]);
+    const unowned = await onair("apps", "change", id, "--owner", "999");
+    expect([unowned.code, unowned.stderr]).toEqual([1, expect.stringContaining("--owner")]);
     await answered("apps", "delete", id);
   });
 

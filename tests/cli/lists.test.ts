@@ -98,7 +98,12 @@ describe("which server or directory", () => {
     ["--url wins over ONAIR_URL", ["--url", "http://127.0.0.1:1"], {}, /127\.0\.0\.1:1 cannot be reached/],
     ["ONAIR_URL without a key", [], { ONAIR_ADMIN_KEY: "" }, /ONAIR_URL needs the operator key/],
     ["ONAIR_URL that is none", [], { ONAIR_URL: "here" }, /ONAIR_URL must be an http URL, .* not "here"/],
-    ["a wrong key", [], { ONAIR_ADMIN_KEY: "wrong-key" }, /ONAIR_ADMIN_KEY must hold the operator key/],
+    [
+      "a wrong key",
+      [],
+      { ONAIR_ADMIN_KEY: "wrong-key" },
+      /revoked or expired\. ONAIR_ADMIN_KEY must hold the operator key\./,
+    ],
   ])("%s", async (_, args, more, message) => {
     const { code, stderr } = await run(["apps", "list", ...args], { env: { ...env, ...more } });
     expect([code > 0, stderr]).toEqual([true, expect.stringMatching(message)]);

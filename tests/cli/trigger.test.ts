@@ -59,7 +59,7 @@ describe("onair trigger", () => {
     },
   );
 
-  test("events trigger is its former name", async () => {
+  test("events trigger is the same", async () => {
     const args = [
       "events",
       "--url",

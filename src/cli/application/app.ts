@@ -47,6 +47,8 @@ const options = {
 } as const;
 type Values = ReturnType<typeof readArguments<typeof options>>["values"];
 
+const choices = { delivery: deliveryModes };
+
 /** The options of each action, besides those that say who one is. */
 const actions = {
   show: [],
@@ -63,9 +65,9 @@ export const app: Command = {
   summary: "show and change your application, rotate its secret, enable its endpoint",
   help,
   options,
-  words: { first: Object.keys(actions), values: { delivery: deliveryModes, profile: profileNames } },
+  words: { first: Object.keys(actions), values: { ...choices, profile: profileNames } },
   async run(args: readonly string[], env: Environment) {
-    const { values, positionals } = readArguments(args, options);
+    const { values, positionals } = readArguments(args, options, choices);
     const [word, ...more] = positionals;
     const mistakes: string[] = [];
     const action = readWord("action", word, Object.keys(actions) as Action[], mistakes);

@@ -1,4 +1,5 @@
 import type { OnairError } from "../../client/errors.ts";
+import { withField } from "../../domain/errors.ts";
 
 /** The content of an error answer. */
 interface ErrorAnswer {
@@ -108,15 +109,13 @@ export function publicRefusal(error: OnairError, url: string, advice: string): s
 
 function sentenceOf(refusal: Refusal, origin: string | null, { elsewhere, unauthorized }: Hints): string {
   const { status, message: said, errors } = refusal;
-  const fields = errors.map(({ field, message }) => {
-    const separator = /^[A-Z]/.test(message) ? ": " : " ";
-    return optionOf(field) + separator + message;
-  });
+  const fields = errors.map(({ field, message }) => withField(optionOf(field), message));
   const message = fields.length > 0 ? fields.join("\n") : (said ?? foreignAnswer(refusal));
   if (origin === null) return message;
   const isElsewhere = status === 404 && (said === null || said === "There is nothing at this path");
   const hint = isElsewhere ? ` ${elsewhere}` : status === 401 ? ` ${unauthorized}` : "";
-  return `${origin} answered ${status}: ${message}${hint}`;
+  const end = hint === "" || message.endsWith(".") ? "" : ".";
+  return `${origin} answered ${status}: ${message}${end}${hint}`;
 }
 
 /** Describes an answer that does not come from an On Air server. */

@@ -74,6 +74,8 @@ const options = {
 
 type Values = ReturnType<typeof readArguments<typeof options>>["values"];
 
+const choices = { status: deliveryStatuses };
+
 const actions = ["list", "show", "retry", "replay", "release"] as const;
 type Action = (typeof actions)[number];
 
@@ -93,10 +95,10 @@ export const deliveries: Command = {
   options,
   words: {
     first: actions,
-    values: { status: deliveryStatuses, type: eventNames, profile: profileNames },
+    values: { ...choices, type: eventNames, profile: profileNames },
   },
   async run(args: readonly string[], env: Environment) {
-    const { values, positionals } = readArguments(args, options);
+    const { values, positionals } = readArguments(args, options, choices);
     const [word, id, ...more] = positionals;
     const mistakes: string[] = [];
     const isOwn = usesPublicApi(values, env);

@@ -10,6 +10,7 @@ import { createLog } from "../../src/log/log.ts";
 import { migrate, migrations } from "../../src/store/sqlite/database/migrations.ts";
 import { inProcess } from "../support/command.ts";
 import { ownProcess, program, run, type ServerProcess, serve } from "../support/process.ts";
+import { onTerminal, RunningCommand } from "../support/running-command.ts";
 import { ownDirectory } from "../support/server.ts";
 
 let directory: string;
@@ -65,20 +66,10 @@ describe("the key of the first start", () => {
 
   test.skipIf(Bun.which("script") === null)("is printed on a terminal, and nowhere else", async () => {
     const line = `${program.join(" ")} serve --data ${data} --port 0 --admin-port 0 2>${log}`;
-    const child = Bun.spawn(["script", "-qec", line, "/dev/null"], {
-      env: { PATH: process.env["PATH"], SHELL: "/bin/sh" },
-      stdin: "ignore",
-      stdout: "pipe",
-      stderr: "inherit",
-    });
-    let shown = "";
-    for await (const chunk of child.stdout) {
-      shown += new TextDecoder().decode(chunk);
-      if (!shown.includes("onair ready")) continue;
-      process.kill(Number(readFileSync(join(data, "onair.pid"), "utf8")), "SIGTERM");
-      break;
-    }
-    await child.exited;
+    const serving = new RunningCommand([], { command: onTerminal(line), env: { SHELL: "/bin/sh" } });
+    await serving.shows("onair ready");
+    process.kill(Number(readFileSync(join(data, "onair.pid"), "utf8")), "SIGTERM");
+    const { stdout: shown } = await serving.ended();
     const key = /Operator key, shown only this once: (onair_admin_\S+)/.exec(shown)?.[1] ?? "";
     expect(existsSync(keyPath)).toBe(false);
     expect(logged()).not.toContain("onair_admin_");

@@ -80,12 +80,8 @@ describe("in the shell itself", () => {
   writeFileSync(join(bin, "onair"), `#!/bin/sh\nexec ${program.join(" ")} "$@"\n`);
   chmodSync(join(bin, "onair"), 0o755);
   const shell = async (command: string[], script: string) => {
-    const child = Bun.spawn([...command, script], {
-      env: { PATH: `${bin}:${process.env["PATH"]}`, HOME: directory, ...env },
-      stdout: "pipe",
-      stderr: "pipe",
-    });
-    const [stdout, stderr] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
+    const path = `${bin}:${process.env["PATH"]}`;
+    const { stdout, stderr } = await run([script], { command, env: { PATH: path, HOME: directory, ...env } });
     expect(stderr).toBe("");
     return stdout.trimEnd().split("\n").sort();
   };

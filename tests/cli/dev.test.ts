@@ -2,7 +2,8 @@ import { beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Addresses, DevProcess } from "../support/dev-process.ts";
-import { program, run } from "../support/process.ts";
+import { run } from "../support/process.ts";
+import { RunningCommand } from "../support/running-command.ts";
 import { testDirectory } from "../support/server.ts";
 
 const free = ["--port", "0", "--admin-port", "0"];
@@ -145,18 +146,9 @@ describe("settings of onair dev", () => {
 
   test("that .env holds are not those of serve", async () => {
     const cwd = inDirectory("serve", "ONAIR_PORT=not-a-port\n");
-    const child = Bun.spawn([...program, "serve", ...free], {
-      cwd,
-      stdout: "pipe",
-      stderr: "ignore",
-      env: {},
-    });
-    for await (const chunk of child.stdout) {
-      expect(new TextDecoder().decode(chunk)).toStartWith("onair ready ");
-      break;
-    }
-    child.kill("SIGTERM");
-    expect(await child.exited).toBe(0);
+    const serving = new RunningCommand(["serve", ...free], { cwd });
+    expect(await serving.line()).toStartWith("onair ready ");
+    expect(await serving.end("SIGTERM")).toBe(0);
     expect(existsSync(join(cwd, "onair-data", "dev.json"))).toBe(false);
     const { code, stderr } = await run(["dev"], { cwd });
     expect(code).toBe(2);

@@ -3,6 +3,7 @@ import { chmodSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { backupFiles } from "../support/backups.ts";
 import { program, run, serve } from "../support/process.ts";
+import { RunningCommand } from "../support/running-command.ts";
 import { ownDirectory } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
@@ -46,16 +47,11 @@ describe("every file of a data directory is for its owner alone", () => {
   });
 
   test("of onair dev", async () => {
-    const child = Bun.spawn([...open, "dev", "--json", "--data", data, "--port", "0", "--admin-port", "0"], {
-      env: { PATH: process.env["PATH"] },
-      stdin: "ignore",
-      stdout: "pipe",
-      stderr: "ignore",
-    });
-    for await (const chunk of child.stdout) if (chunk.includes(10)) break;
+    const args = ["dev", "--json", "--data", data, "--port", "0", "--admin-port", "0"];
+    const dev = new RunningCommand(args, { command: open });
+    await dev.line();
     expect(readdirSync(data)).toContain(".gitignore");
     expect(openFiles(data)).toEqual([]);
-    child.kill("SIGTERM");
-    await child.exited;
+    await dev.end("SIGTERM");
   });
 });

@@ -2,19 +2,13 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { maxErrors, maxLineBytes } from "../../src/batch/apply.ts";
-import {
-  client,
-  expectFailure,
-  program,
-  run,
-  type ServerProcess,
-  serve,
-  untimed,
-} from "../support/process.ts";
+import { client, expectFailure, run, type ServerProcess, serve, untimed } from "../support/process.ts";
 import { categories, channels, livestreams, users } from "../support/real-data.ts";
+import { RunningCommand } from "../support/running-command.ts";
 import { adminKey, testDirectory } from "../support/server.ts";
 
 const directory = testDirectory();
+const env = { ONAIR_ADMIN_KEY: adminKey };
 
 let count = 0;
 /** A file of these lines. */
@@ -27,20 +21,8 @@ function fileOf(rows: readonly unknown[], separator = "\n"): string {
   return path;
 }
 
-/** An import that reads from a pipe. */
-function start(args: readonly string[], env: Readonly<Record<string, string>>) {
-  return Bun.spawn([...program, "import", ...args], {
-    env: { PATH: process.env["PATH"], ...env },
-    stdin: "pipe",
-    stdout: "pipe",
-    stderr: "pipe",
-  });
-}
-
-async function ended({ stdout, stderr, exited }: ReturnType<typeof start>) {
-  const [out, err, code] = await Promise.all([stdout.text(), stderr.text(), exited]);
-  return untimed({ code, stdout: out, stderr: err });
-}
+/** An import whose standard input is a pipe. */
+const start = (...args: string[]) => new RunningCommand(["import", ...args], { env });
 
 const bad = [
   { id: 1, username: "one" },
@@ -54,7 +36,6 @@ const bad = [
 describe.each(["into a data directory", "through a running server"])("onair import, %s", (way) => {
   const data = join(directory, way.replaceAll(" ", "-"));
   let server: ServerProcess | null = null;
-  const env = { ONAIR_ADMIN_KEY: adminKey };
   const to = () => (server ? ["--url", server.adminUrl] : ["--data", data]);
   const load = async (...args: string[]) => untimed(await run(["import", ...args, ...to()], { env }));
 
@@ -141,11 +122,14 @@ describe.each(["into a data directory", "through a running server"])("onair impo
   });
 
   test("reads standard input", async () => {
-    const child = start(["users", "-", ...to()], env);
-    child.stdin.write('{"id": 31, "username": "from');
-    child.stdin.write('_stdin"}\n\n{"id": 32, "username": "from_stdin_too"}');
-    await child.stdin.end();
-    expect(await ended(child)).toEqual({ code: 0, stdout: "2 accepted, 0 rejected\n", stderr: "" });
+    const importing = start("users", "-", ...to());
+    importing.write('{"id": 31, "username": "from');
+    importing.write('_stdin"}\n\n{"id": 32, "username": "from_stdin_too"}');
+    expect(untimed(await importing.ended())).toEqual({
+      code: 0,
+      stdout: "2 accepted, 0 rejected\n",
+      stderr: "",
+    });
   });
 
   test("shows twenty refused lines and counts the rest", async () => {
@@ -218,39 +202,32 @@ describe("onair import, failures", () => {
     await server.end("SIGTERM");
     expect(wrong).toMatchObject({ code: 1, stdout: "" });
     expect(wrong.stderr).toContain("answered 401: The operator key is wrong");
-    const gone = await run(args, { env: { ONAIR_ADMIN_KEY: adminKey } });
+    const gone = await run(args, { env });
     expect(gone).toMatchObject({ code: 1, stdout: "" });
     expect(gone.stderr).toContain(new URL(server.adminUrl).origin);
   });
 });
 
 /** Sends rows and half of another, waits until the import says that it has them, then presses Ctrl-C. */
-async function stopped(args: readonly string[], rows: readonly unknown[]) {
-  const child = start(args, { ONAIR_ADMIN_KEY: adminKey });
-  child.stdin.write(`${rows.map((row) => JSON.stringify(row)).join("\n")}\n{"id": 5, "user`);
-  await child.stdin.flush();
-  const stdout = child.stdout.text();
-  const decoder = new TextDecoder();
-  let stderr = "";
-  for await (const chunk of child.stderr) {
-    stderr += decoder.decode(chunk, { stream: true });
-    if (stderr.endsWith(" rows/s\n") && !child.killed) child.kill("SIGINT");
-  }
-  return untimed({ code: await child.exited, stdout: await stdout, stderr });
+async function stopped(rows: readonly unknown[], ...args: string[]) {
+  const importing = start(...args);
+  importing.write(`${rows.map((row) => JSON.stringify(row)).join("\n")}\n{"id": 5, "user`);
+  await importing.shows(/ rows\/s$/);
+  importing.kill("SIGINT");
+  return untimed(await importing.ended());
 }
 
 test("Ctrl-C keeps what was taken and says how much it is, and half a snapshot ends no livestream", async () => {
   const data = join(directory, "stopped");
   const server = await serve(["--data", join(directory, "stopped-server")]);
-  const env = { ONAIR_ADMIN_KEY: adminKey };
   for (const [kind, rows] of Object.entries({ users, categories, channels, livestreams })) {
     expect((await run(["import", kind, fileOf(rows), "--url", server.adminUrl], { env })).code).toBe(0);
   }
   const some = users.slice(0, 3);
   const [direct, served, snapshot] = await Promise.all([
-    stopped(["users", "-", "--data", data], some),
-    stopped(["users", "-", "--url", server.adminUrl, "--json"], some),
-    stopped(["livestreams", "-", "--url", server.adminUrl, "--snapshot"], livestreams.slice(0, 1)),
+    stopped(some, "users", "-", "--data", data),
+    stopped(some, "users", "-", "--url", server.adminUrl, "--json"),
+    stopped(livestreams.slice(0, 1), "livestreams", "-", "--url", server.adminUrl, "--snapshot"),
   ]);
   expect([direct.code, direct.stdout]).toEqual([130, "3 accepted, 0 rejected; stopped before the end\n"]);
   expect(served.code).toBe(130);
@@ -283,8 +260,7 @@ test("a connection that breaks off and an address of something else are reported
     socket: { data: (socket) => void socket.terminate() },
   });
   const server = await serve(["--data", join(directory, "other")]);
-  const load = (url: string) =>
-    run(["import", "users", fileOf(users), "--url", url], { env: { ONAIR_ADMIN_KEY: adminKey } });
+  const load = (url: string) => run(["import", "users", fileOf(users), "--url", url], { env });
   expectFailure(await load(`http://127.0.0.1:${breaking.port}`), 1, "broke off");
   expectFailure(await load(server.publicUrl), 1, "--url must name the admin listener");
   breaking.stop(true);

@@ -1,8 +1,9 @@
 import { describe, expect, test } from "bun:test";
-import { run } from "../support/process.ts";
+import { program, run } from "../support/process.ts";
 import { event, publishAll, settled, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { testReceiver } from "../support/receiver.ts";
+import { onTerminal } from "../support/running-command.ts";
 import { adminKey, testDirectory, testServer } from "../support/server.ts";
 
 const directory = testDirectory();
@@ -151,23 +152,18 @@ describe("what is sent again", () => {
 });
 
 describe("on a terminal", () => {
-  const onTerminal = async (more: Record<string, string>, ...args: string[]) => {
-    const program = [process.execPath, "--no-env-file", `${import.meta.dir}/../../src/main.ts`, ...args];
-    const command = `stty cols 90; exec ${program.join(" ")}`;
-    const child = Bun.spawn(["script", "-qec", command, "/dev/null"], {
-      env: { PATH: process.env["PATH"], TERM: "xterm-256color", ...env, ...more },
-      stdin: "ignore",
-      stdout: "pipe",
-    });
-    return (await child.stdout.text()).replaceAll("\r", "");
+  const shownOnTerminal = async (more: Record<string, string>, ...args: string[]) => {
+    const command = onTerminal(["stty cols 90; exec", ...program, ...args].join(" "));
+    const { stdout } = await run([], { command, env: { TERM: "xterm-256color", ...env, ...more } });
+    return stdout.replaceAll("\r", "");
   };
 
   test("states have colours and lines its width; with NO_COLOR only the width", async () => {
-    const coloured = await onTerminal({}, "deliveries", "list", "--limit", "2");
+    const coloured = await shownOnTerminal({}, "deliveries", "list", "--limit", "2");
     expect(coloured).toContain("\x1b[32mdelivered\x1b[39m");
     const rows = coloured.split("\n").filter((line) => !line.startsWith("There are more"));
     expect(Math.max(...rows.map((line) => Bun.stringWidth(line)))).toBe(90);
-    const plain = await onTerminal({ NO_COLOR: "1" }, "deliveries", "list", "--limit", "2");
+    const plain = await shownOnTerminal({ NO_COLOR: "1" }, "deliveries", "list", "--limit", "2");
     expect(plain).not.toContain("\x1b");
     expect(plain).toBe(Bun.stripANSI(coloured));
   });

@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { afterTests } from "../support/after-tests.ts";
 import { accept, Browser, challengeFor, loginUrl } from "../support/oauth.ts";
 import { unusedPort } from "../support/ports.ts";
-import { fromSource, program, run } from "../support/process.ts";
+import { program, run } from "../support/process.ts";
 import { users } from "../support/real-data.ts";
+import { onTerminal, RunningCommand } from "../support/running-command.ts";
 import { json, testDirectory, testServer } from "../support/server.ts";
-import { until } from "../support/until.ts";
 
 const server = await testServer({ args: ["--login-url", loginUrl] });
 await server.load("users", users);
@@ -64,34 +64,22 @@ describe("onair login with client id and secret", () => {
   });
 
   test("the secret comes from standard input, too", async () => {
-    const child = Bun.spawn(
-      [...program, "login", "--url", url, "--client-id", app.client_id, "--secret-file", "-"],
-      { env: { PATH: process.env["PATH"], ...env }, stdin: new Blob([app.client_secret]), stdout: "ignore" },
-    );
-    expect(await child.exited).toBe(0);
+    const args = ["login", "--url", url, "--client-id", app.client_id, "--secret-file", "-"];
+    const reading = new RunningCommand(args, { env });
+    reading.write(app.client_secret);
+    expect((await reading.ended()).code).toBe(0);
     expect(existsSync(file("default"))).toBe(true);
   });
 
   test("is asked for on a terminal, and the secret is not shown", async () => {
-    const command = [...fromSource, "login", "--url", url].join(" ");
-    const child = Bun.spawn(["script", "-qec", command, "/dev/null"], {
-      env: { PATH: process.env["PATH"], TERM: "xterm", ...env },
-      stdin: "pipe",
-      stdout: "pipe",
-    });
-    let shown = "";
-    const reading = (async () => {
-      for await (const bytes of child.stdout) shown += new TextDecoder().decode(bytes);
-    })();
-    await until(() => shown.includes("Client id: "));
-    child.stdin.write(`${app.client_id}\n`);
-    await until(() => shown.includes("Client secret (not shown): "));
-    child.stdin.write(`x\x7f${app.client_secret}\r`);
-    child.stdin.flush();
-    await until(() => shown.includes("is kept as the profile"));
-    child.stdin.end();
-    await Promise.all([reading, child.exited]);
-    expect(shown).not.toContain(app.client_secret);
+    const command = onTerminal([...program, "login", "--url", url].join(" "));
+    const asking = new RunningCommand([], { command, env: { TERM: "xterm", ...env } });
+    await asking.shows("Client id: ");
+    asking.write(`${app.client_id}\n`);
+    await asking.shows("Client secret (not shown): ");
+    asking.write(`x\x7f${app.client_secret}\r`);
+    await asking.shows("is kept as the profile");
+    expect((await asking.ended()).stdout).not.toContain(app.client_secret);
     expect(await works(read("default").session.accessToken)).toBe(true);
   });
 
@@ -134,20 +122,12 @@ describe("onair login with client id and secret", () => {
 describe("onair login --browser", () => {
   /** Signs in as a browser would, from the address that the command shows. */
   const signIn = async (decide: (address: string) => Promise<string>, ...args: string[]) => {
-    const child = Bun.spawn([...program, "login", "--url", url, "--browser", ...args], {
-      env: { PATH: process.env["PATH"], BROWSER: "true", ...env },
-      stdin: "ignore",
-      stdout: "pipe",
-      stderr: "pipe",
+    const signing = new RunningCommand(["login", "--url", url, "--browser", ...args], {
+      env: { BROWSER: "true", ...env },
     });
-    let shown = "";
-    const reading = (async () => {
-      for await (const bytes of child.stderr) shown += new TextDecoder().decode(bytes);
-    })();
-    await until(() => /https?:\S+\n\n/.test(shown));
-    const page = await fetch(await decide(/https?:\S+/.exec(shown)?.[0] ?? ""));
-    await Promise.all([reading, child.exited]);
-    return { code: child.exitCode, stderr: shown, page: { status: page.status, text: await page.text() } };
+    const [address = ""] = /https?:\S+/.exec(await signing.shows(/https?:\S+\n\n/)) ?? [];
+    const page = await fetch(await decide(address));
+    return { ...(await signing.ended()), page: { status: page.status, text: await page.text() } };
   };
   const allow = async (address: string) => {
     const browser = new Browser(server);

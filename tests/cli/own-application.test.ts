@@ -1,10 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import { Webhook } from "standardwebhooks";
-import { expectFailure, program, run } from "../support/process.ts";
+import { expectFailure, run } from "../support/process.ts";
 import { profileOf } from "../support/profile.ts";
 import { event, publish, settled } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { testReceiver } from "../support/receiver.ts";
+import { RunningCommand } from "../support/running-command.ts";
 import { testDirectory, testServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
@@ -135,30 +136,17 @@ describe("onair deliveries with a profile", () => {
   });
 
   test("--follow prints what is new and what changes, until Ctrl-C", async () => {
-    const child = Bun.spawn([...program, "deliveries", "list", "--follow", "--json", "--limit", "1"], {
-      env: { PATH: process.env["PATH"], ...env },
-      stdin: "ignore",
-      stdout: "pipe",
-    });
-    const lines: { id: string; status: string; attempts: unknown[] }[] = [];
-    let rest = "";
-    const reading = (async () => {
-      for await (const bytes of child.stdout) {
-        const parts = (rest + new TextDecoder().decode(bytes)).split("\n");
-        rest = parts.pop() ?? "";
-        lines.push(...parts.map((line) => JSON.parse(line)));
-      }
-    })();
-    await until(() => lines.length >= 1);
-    expect(lines).toHaveLength(1);
+    const args = ["deliveries", "list", "--follow", "--json", "--limit", "1"];
+    const following = new RunningCommand(args, { env });
+    const shown = () => following.lines.map((line) => JSON.parse(line) as { id: string; status: string });
+    await following.line();
+    expect(shown()).toHaveLength(1);
     await publish(server, event("kicks.gifted", { id: "followed" }));
-    await until(() => lines.some(({ status }, i) => i > 0 && status === "delivered"));
-    const [first, ...news] = lines;
+    await until(() => shown().some(({ status }, i) => i > 0 && status === "delivered"));
+    const [first, ...news] = shown();
     expect(news.every(({ id }) => id !== first?.id)).toBe(true);
     expect(news.length).toBeLessThanOrEqual(2);
-    child.kill("SIGINT");
-    await reading;
-    expect(await child.exited).toBe(0);
+    expect(await following.end()).toBe(0);
   });
 });
 

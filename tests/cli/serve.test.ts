@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { ownProcess, program, run } from "../support/process.ts";
+import { ownProcess, run } from "../support/process.ts";
+import { RunningCommand } from "../support/running-command.ts";
 import { adminKey, ownDirectory } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
@@ -188,16 +189,11 @@ describe("signals", () => {
 
   test("onair dev ends with its terminal, and not by SIGUSR1 or SIGUSR2", async () => {
     const args = ["dev", "--data", inDirectory("dev"), "--port", "0", "--admin-port", "0", "--json"];
-    const child = Bun.spawn([...program, ...args], { stdout: "pipe", stderr: "ignore", cwd: directory });
-    const reader = child.stdout.getReader();
-    let line = "";
-    while (!line.includes("\n")) line += new TextDecoder().decode((await reader.read()).value);
-    const { admin_url } = JSON.parse(line.split("\n")[0] ?? "") as { admin_url: string };
-    child.kill("SIGUSR1");
-    child.kill("SIGUSR2");
+    const dev = new RunningCommand(args, { cwd: directory });
+    const { admin_url } = JSON.parse(await dev.line()) as { admin_url: string };
+    dev.kill("SIGUSR1");
+    dev.kill("SIGUSR2");
     expect((await fetch(`${admin_url}/healthz`)).status).toBe(200);
-    expect(child.exitCode).toBeNull();
-    child.kill("SIGHUP");
-    expect(await child.exited).toBe(0);
+    expect(await dev.end("SIGHUP")).toBe(0);
   });
 });

@@ -192,13 +192,8 @@ describe("devices and pipes", () => {
     const rows = Array.from({ length: 20_000 }, (_, i) => ({ id: 5_000_000 + i, username: `piped_${i}` }));
     await server.load("users", rows);
     const line = `"$@" | head -n 1 | cut -c 1-8; echo "\${PIPESTATUS[0]}"`;
-    const args = ["export", "users", "--url", url];
-    const child = Bun.spawn(["bash", "-c", line, "bash", ...program, ...args], {
-      env: { PATH: process.env["PATH"], ...env },
-      stdout: "pipe",
-      stderr: "pipe",
-    });
-    const [stdout, stderr] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
+    const command = ["bash", "-c", line, "bash", ...program];
+    const { stdout, stderr } = await run(["export", "users", "--url", url], { command, env });
     expect([stdout, stderr]).toEqual([expect.stringMatching(/^\{"id":\d+\n141\n$/), ""]);
   });
 });

@@ -1,0 +1,184 @@
+import { describe, expect, test } from "bun:test";
+import { hour, minute } from "../../src/domain/time.ts";
+import { createLog } from "../../src/log/log.ts";
+import { StorageWatch } from "../../src/storage-watch.ts";
+import type { Store } from "../../src/store/store.ts";
+import type { SendRequest, SendResult } from "../../src/webhooks/client/sender.ts";
+import { DeliveryCounter } from "../../src/webhooks/counts.ts";
+import { noticesOf, type ServerNoticeData } from "../../src/webhooks/notices/notice.ts";
+import { createNotifier } from "../../src/webhooks/notices/notifier.ts";
+import { stuckWatch } from "../../src/webhooks/notices/stuck-watch.ts";
+import {
+  newSigningKey,
+  publicKeyForms,
+  readPublicKey,
+  readSigningKey,
+  verify,
+} from "../../src/webhooks/signature.ts";
+import { emptyStore } from "../support/store.ts";
+import { until } from "../support/until.ts";
+
+const now = () => 1_000_000;
+
+/** A notifier on a store, whose URL takes everything. */
+function notifierOn(store: Pick<Store, "notices">) {
+  const sent: SendRequest[] = [];
+  const timings = { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null };
+  const ok: SendResult = {
+    class: "ok",
+    status: 204,
+    retryAfterMs: null,
+    durationMs: 1,
+    responseBody: "",
+    error: null,
+    timings,
+    repeated: false,
+  };
+  const key = newSigningKey();
+  const notifier = createNotifier({
+    store,
+    ownership: { leads: () => true },
+    sender: {
+      async send(request) {
+        sent.push(request);
+        return ok;
+      },
+    },
+    url: "https://operator.example/notices",
+    secret: null,
+    signingKey: readSigningKey(key),
+    log: createLog("off"),
+    now,
+    random: () => 0.5,
+  });
+  const run = async (work: () => Promise<unknown>) => {
+    const stopping = new AbortController();
+    const running = notifier.run(stopping.signal);
+    await work();
+    stopping.abort();
+    await running;
+  };
+  return { sent, run, notifier, key };
+}
+
+describe("the notify URL", () => {
+  test("gets what was not sent before a restart", async () => {
+    const { store } = emptyStore();
+    const notice = noticesOf(true).ofServer("backup.failed", { summary: "It failed.", advice: null }, 1_000);
+    await store.notices.put(notice);
+    const { sent, run } = notifierOn(store);
+    await run(async () => until(() => sent.length === 1));
+    await run(() => Bun.sleep(50));
+    expect(sent.map(({ headers }) => headers["webhook-id"])).toEqual([notice.id]);
+  });
+
+  test("is signed by the platform's key alone where no secret is set", async () => {
+    const { store } = emptyStore();
+    await store.notices.put(
+      noticesOf(true).ofServer("backup.failed", { summary: "It failed.", advice: null }, now()),
+    );
+    const { sent, run, key } = notifierOn(store);
+    await run(async () => until(() => sent.length === 1));
+    const { headers = {}, body = new Uint8Array() } = sent[0] ?? {};
+    expect(headers["webhook-signature"]).toStartWith("v1a,");
+    const publicKey = publicKeyForms(key).pem;
+    expect(
+      verify({
+        id: headers["webhook-id"] ?? "",
+        timestamp: headers["webhook-timestamp"] ?? "",
+        signature: headers["webhook-signature"] ?? "",
+        body,
+        publicKey: readPublicKey(publicKey),
+        now: now(),
+      }),
+    ).toBe("ok");
+  });
+
+  test("gets a notice that the storage refuses, once, and the store gets it as soon as it can", async () => {
+    const { store } = emptyStore();
+    let isFull = true;
+    const put: Store["notices"]["put"] = (notice) =>
+      isFull ? Promise.reject(new Error("full")) : store.notices.put(notice);
+    const { sent, run, notifier } = notifierOn({ ...store, notices: { ...store.notices, put } });
+    const data = { summary: "The disk is full.", advice: null };
+    await notifier.announce(noticesOf(true).ofServer("storage.failing", data, now()));
+    await run(async () => {
+      await until(() => sent.length === 1);
+      await Bun.sleep(500);
+      isFull = false;
+      await until(async () => (await store.notices.page(null, null, 10)).length === 1);
+    });
+    expect(sent).toHaveLength(1);
+    expect((await store.notices.page(null, null, 10))[0]?.sending).toMatchObject({
+      status: "delivered",
+      attempts: 1,
+    });
+  });
+});
+
+describe("the storage", () => {
+  test("that cannot be written, and that it can again, is announced once each", async () => {
+    const told: [string, ServerNoticeData][] = [];
+    let found: "full" | null = null;
+    const watch = new StorageWatch(createLog("off"));
+    watch.start(
+      async () => found,
+      (type, data) => void told.push([type, data]),
+    );
+    found = "full";
+    watch.note("full");
+    watch.note("full");
+    await watch.look();
+    found = null;
+    await Bun.sleep(1_100);
+    await watch.look();
+    watch.stop();
+    expect(told.map(([type, { fault }]) => [type, fault])).toEqual([
+      ["storage.failing", "full"],
+      ["storage.recovered", undefined],
+    ]);
+  });
+});
+
+describe("stuck deliveries", () => {
+  test("are announced once after ten minutes without an attempt, and so is that they go on", async () => {
+    let at = 0;
+    const told: [string, ServerNoticeData][] = [];
+    const counts = { ...new DeliveryCounter().counts, attempts: { ok: 1 } };
+    let due = [{ application_id: "a", due_at: 0 }];
+    const held = new Set<string>();
+    const { look } = stuckWatch({
+      ownership: { holds: () => true },
+      store: { deliveries: { pending: async () => due } as never },
+      dispatcher: {
+        stats: { inFlight: 0, queued: 0, unrecorded: 0, heldUp: 0, reading: 0, counts },
+        isHeldUp: (id) => held.has(id),
+      },
+      now: () => at,
+      announce: (type, data) => void told.push([type, data]),
+    });
+    const pass = async (ms: number) => {
+      at += ms;
+      await look();
+    };
+    await look();
+    await pass(9 * minute);
+    expect(told).toEqual([]);
+    // Nothing is due: it is not stuck.
+    due = [];
+    await pass(hour);
+    // What is due belongs to an endpoint that is held up: it is not stuck.
+    due = [{ application_id: "a", due_at: 0 }];
+    held.add("a");
+    await pass(hour);
+    expect(told).toEqual([]);
+    held.clear();
+    await pass(11 * minute);
+    await pass(hour);
+    expect(told.map(([type]) => type)).toEqual(["deliveries.stuck"]);
+    counts.attempts.ok++;
+    await pass(minute);
+    await pass(minute);
+    expect(told.map(([type]) => type)).toEqual(["deliveries.stuck", "deliveries.resumed"]);
+  });
+});

@@ -8,15 +8,16 @@ import { emptyDatabase, hasPostgres, type TestDatabase } from "../../support/pos
 /** Names with parts that thousands have, or hundreds; some have the trigrams of such a part, and not the part. */
 function usernameOf(i: number): string {
   if (i === 500 || i === 700) return i === 500 ? "wolf_and_wolf_500" : "ght_owl_and_ght_owl_700";
-  if (i % 97 === 2) return `night_ht_owl_${i}`;
-  if (i % 20 === 1) return `${i % 3 === 0 ? "night_owl" : "the_night_owl"}_${i}`;
+  if (i % 50 === 2) return `night_ht_owl_${i}`;
+  if (i % 40 === 1) return `${i % 160 === 1 ? "night_owl" : "the_night_owl"}_${i}`;
   if (i % 30 === 3) return `badger_${i}`;
+  if (i % 30 === 13) return `lizard_${i}`;
   return `${i % 9 === 0 ? "golden" : "fan"}_${i % 7 === 0 ? "wolf" : "of"}_${i}`;
 }
 
 /** A few have very many, badgers nearly as many as each other, and always ten others have as many. */
 function followersOf(i: number): number {
-  if (i === 500 || i === 700 || i % 97 === 2) return 900_000;
+  if (i === 500 || i === 700 || i % 50 === 2) return 900_000;
   if (i % 30 === 3) return 60 + (i % 19);
   return Math.floor(600_000 / (((i * 37) % 1_200) + 1));
 }
@@ -72,6 +73,7 @@ describe.skipIf(!hasPostgres)("a search, once the statistics tell how common its
     ["that hundreds have, at the beginning and later", "night_owl"],
     ["that hundreds have, never first", "the_night_owl"],
     ["that hundreds have, one of them twice and at the beginning", "ght_owl"],
+    ["that hundreds have, always first", "lizard"],
     ["that hundreds have who are equally popular", "badger"],
     ["of one among hundreds", "night_owl_1281"],
   ])("gives those of a text %s, in the contract's order", async (_, query) => {
@@ -85,12 +87,10 @@ describe.skipIf(!hasPostgres)("a search, once the statistics tell how common its
   test("follows the counts of followers", async () => {
     const counts = [5_000_000, 0, 599, 600, 601, 1, 2];
     const changed = users.map((user, i) =>
-      user.username.includes("owl") && i % 3 === 1
-        ? { ...user, followers_count: counts[i % counts.length] ?? 0 }
-        : user,
+      i % 4 === 1 ? { ...user, followers_count: counts[Math.floor(i / 30) % counts.length] ?? 0 } : user,
     );
     await store.users.upsert(changed, "2026-01-15T16:00:00Z");
-    for (const query of ["night_owl", "the_night_owl", "ght_owl"]) {
+    for (const query of ["lizard", "badger", "night_owl", "ght_owl"]) {
       const found = await store.users.search(query, 100);
       expect([query, found.users.map(({ id }) => id)]).toEqual([query, slowly(query, 100, changed)]);
     }

@@ -59,7 +59,7 @@ const byName = `SELECT ${shown} FROM users u WHERE lower(u.username COLLATE "C")
 
 const longestWalk = 200_000;
 /** What the index of terms costs for each who has the rarest of them, in steps of a walk (`tests/bench/search.ts`). */
-const candidateCost = 2;
+const candidateCost = 4;
 
 /** Patterns of `LIKE` that the folded names of a class of the order have and have not. */
 type Patterns = readonly [having: string, not: string];
@@ -140,7 +140,8 @@ export function userSearch(db: Postgres): Pick<UserStore, "search" | "tidySearch
     const walk = (left: number, steps: number, last = beforeAll) =>
       db.run<Walked>(byWalk, [...patterns, left, steps, last.followers, last.id]);
     const most = Math.max(1, frequencies().ofAll(terms));
-    const steps = 1_000 + Math.ceil(Math.min(longestWalk, (2 * limit * users) / most, most * candidateCost));
+    const steps =
+      1_000 + Math.ceil(Math.min(longestWalk, (1.25 * limit * users) / most, most * candidateCost));
     const rows = await walk(limit, steps);
     if (rows.length === limit || steps >= users) return { rows, isComplete: true };
     const matches = (Math.max(1, rows.length) * users) / steps;

@@ -261,7 +261,14 @@ export function settingOptions(others: ParseArgsOptionsConfig = {}): ParseArgsOp
 }
 
 /** Variables that other commands read, and that may be set beside the settings. */
-const commandVariables = ["ONAIR_URL", "ONAIR_TOKEN", "ONAIR_PROFILE", "ONAIR_WEBHOOK_SECRET"];
+const commandVariables = [
+  "ONAIR_URL",
+  "ONAIR_TOKEN",
+  "ONAIR_PROFILE",
+  "ONAIR_WEBHOOK_SECRET",
+  "ONAIR_CLIENT_CERT",
+  "ONAIR_CLIENT_KEY",
+];
 
 /** All variables that any command reads. */
 export const knownVariables: readonly string[] = [

@@ -160,7 +160,7 @@ describe("servers", () => {
 
   test("TLS where there is none", async () => {
     const result = await run(["apps", "list", "--url", url.replace("http:", "https:")], { env });
-    expect(result.stderr).toContain("it does not speak TLS, so it may be http and not https");
+    expect(result.stderr).toContain("the TLS handshake failed: it may be http and not https");
   });
 
   test("an admin port that is taken", async () => {

@@ -47,7 +47,10 @@ export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => P
   const { server } = target;
   if (server) {
     const base = server.url.origin + server.url.pathname.replace(/\/+$/, "");
-    return work(adminApi(server.url.origin, base, server.key, request));
+    const { cert, key } = server.certificate ?? {};
+    const fetched: typeof request = (url, init) =>
+      request(url, { ...init, ...(cert && key && { tls: { cert, key } }) });
+    return work(adminApi(server.url.origin, base, server.key, fetched));
   }
   const { place } = target;
   await requireData(place);

@@ -2,10 +2,16 @@ import type { BackupConfig } from "../../backups/backup-settings.ts";
 import { type AwsVariables, awsVariables } from "../../backups/place.ts";
 import { type Environment, readConfig, readSecret } from "../../config/read-config.ts";
 import { type DataPlace, placeOf } from "../../engine/data-place.ts";
+import { type Certificate, CertificateError, readCertificate } from "../../serving/certificates.ts";
 
 /** The target of a command: a running server, or data that it opens itself. */
 export interface Target {
-  readonly server: { readonly url: URL; readonly key: string } | null;
+  readonly server: {
+    readonly url: URL;
+    readonly key: string;
+    /** With which the command shows who it is to a listener that asks for it. */
+    readonly certificate: Pick<Certificate, "cert" | "key"> | null;
+  } | null;
   /** Where the data is, used when there is no server. */
   readonly place: DataPlace;
   readonly allowPrivateWebhooks: boolean;
@@ -20,11 +26,16 @@ export const targetOptions = {
   url: { type: "string" },
   data: { type: "string" },
   database: { type: "string" },
+  "client-cert": { type: "string" },
+  "client-key": { type: "string" },
 } as const;
 
 export const targetHelp = `  --url URL      the admin listener of a running server, like http://127.0.0.1:8081 (ONAIR_URL); the
                  operator key is taken from ONAIR_ADMIN_KEY, or from the file that
                  ONAIR_ADMIN_KEY_FILE names
+  --client-cert FILE, --client-key FILE
+                 for a listener with --admin-tls-client-ca: a certificate of that authority and its
+                 key, both PEM (ONAIR_CLIENT_CERT, ONAIR_CLIENT_KEY)
   --data DIR     instead: the data directory, as of "onair serve" (ONAIR_DATA, where ONAIR_URL is
                  not set; default: onair-data); refused while a server uses it
   --database URL instead: the PostgreSQL database (ONAIR_DATABASE, or the file that
@@ -36,6 +47,8 @@ export function readTarget(
     readonly url?: string | undefined;
     readonly data?: string | undefined;
     readonly database?: string | undefined;
+    readonly "client-cert"?: string | undefined;
+    readonly "client-key"?: string | undefined;
   },
   env: Environment,
   mistakes: string[],
@@ -52,10 +65,11 @@ export function readTarget(
     if (!key && mistakes.every((one) => !one.startsWith("ONAIR_ADMIN_KEY")))
       mistakes.push(`${source} needs the operator key in ONAIR_ADMIN_KEY`);
   }
+  const certificate = address === undefined ? null : certificateOf(given, env, mistakes);
   const config = configOf(given, variablesOf(env, address === undefined));
   const option = ["url" as const, ...named].map((name) => (given[name] ? ` --${name} ${given[name]}` : ""));
   return {
-    server: url && key ? { url, key } : null,
+    server: url && key ? { url, key, certificate } : null,
     place: placeOf(config),
     allowPrivateWebhooks: config.allowPrivateWebhooks,
     backups: config,
@@ -103,6 +117,28 @@ function variablesOf(env: Environment, isHere: boolean): Environment {
       ONAIR_DATABASE_DIRECT_FILE,
     }),
   };
+}
+
+/** The certificate for requests to a server; null when there is none. */
+function certificateOf(
+  given: { readonly "client-cert"?: string | undefined; readonly "client-key"?: string | undefined },
+  env: Environment,
+  mistakes: string[],
+): Certificate | null {
+  const named = (name: "client-cert" | "client-key", variable: string) => {
+    if (given[name] !== undefined) return { option: `--${name}`, path: given[name] };
+    return env[variable] ? { option: variable, path: env[variable] } : null;
+  };
+  const [cert, key] = [named("client-cert", "ONAIR_CLIENT_CERT"), named("client-key", "ONAIR_CLIENT_KEY")];
+  if (cert === null && key === null) return null;
+  try {
+    if (cert && key) return readCertificate({ cert, key, clientCa: null }, Date.now());
+    mistakes.push("--client-cert and --client-key must be given together");
+  } catch (error) {
+    if (!(error instanceof CertificateError)) throw error;
+    mistakes.push(error.message);
+  }
+  return null;
 }
 
 /** The key for requests to a server; undefined when there is none. */

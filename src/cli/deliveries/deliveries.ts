@@ -57,6 +57,8 @@ and --token choose the latter in any case. With none of these it is the data dir
   --data DIR         for operators: a data directory that no server uses. Nothing is sent before
                      its server starts
   --database URL     the same for data in PostgreSQL (ONAIR_DATABASE)
+  --client-cert FILE, --client-key FILE
+                     for operators: as for "onair apps"
   --profile NAME, --token TOKEN
                      as for "onair listen"
 

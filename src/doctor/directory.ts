@@ -1,6 +1,7 @@
 import { accessSync, constants, readdirSync, type Stats, statfsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { type Finding, findingsOf } from "../domain/operations/findings.ts";
+import { shownBytes } from "../domain/operations/kind-sizes.ts";
 import { databaseFile, lockFile, pidFile } from "../store/sqlite/database/directory.ts";
 
 /** Whether this user can use the data directory, which all further checks need. */
@@ -87,25 +88,21 @@ function filesOf(data: string): FoundFile[] {
 
 const leastFreeBytes = 256 * 1024 * 1024;
 
-const megabytes = (bytes: number) => {
-  return `${(bytes / 1e6).toLocaleString("en", { maximumFractionDigits: bytes < 1e7 ? 1 : 0 })} MB`;
-};
-
 /**
  * Whether there is enough space for a database of `databaseBytes`, whose write-ahead log may grow to a quarter of the
  * minimum.
  */
 export function spaceFinding(data: string, freeBytes: number, databaseBytes: number): Finding {
   const { ok, warning, wrong } = findingsOf("disk_space");
-  const free = `${megabytes(freeBytes)} are free for ${data}`;
+  const free = `${shownBytes(freeBytes)} are free for ${data}`;
   if (freeBytes < leastFreeBytes)
     return wrong(`only ${free}`, "make room: on a full disk every write is answered with 503");
   if (freeBytes < databaseBytes + leastFreeBytes)
     return warning(
-      `${free}, less than its database takes (${megabytes(databaseBytes)}): no backup fits beside it`,
+      `${free}, less than its database takes (${shownBytes(databaseBytes)}): no backup fits beside it`,
       "make room, or keep backups elsewhere",
     );
-  return ok(`${free}, and its database takes ${megabytes(databaseBytes)}`);
+  return ok(`${free}, and its database takes ${shownBytes(databaseBytes)}`);
 }
 
 /** Measures the space of a data directory and checks it. */

@@ -125,15 +125,6 @@ function disabled(endpoint: Endpoint, at: number, reason: DisabledReason) {
  * until a success.
  */
 export function enabledAgain(endpoint: Endpoint, generation: number): Endpoint {
-  const { application_id, warned_at, last_success_at, last_failure_at } = endpoint;
-  const { last_failure_status, last_failure_error, last_failure_outcome } = endpoint;
-  return {
-    ...newEndpoint(application_id, generation),
-    warned_at,
-    last_success_at,
-    last_failure_at,
-    last_failure_status,
-    last_failure_error,
-    last_failure_outcome,
-  };
+  const well = { failing_since: null, failures: 0, disabled_at: null, disabled_reason: null };
+  return { ...endpoint, generation, ...well };
 }

@@ -1,7 +1,7 @@
 import { DomainError, type ErrorCode, type ErrorDetails } from "../domain/errors.ts";
 import { errorFields } from "../log/log.ts";
 import { ClientClosedRequest } from "./body.ts";
-import { clientGone, OAuthError, oauthCodeOf, oauthFields, speaksOAuth } from "./oauth/errors.ts";
+import { OAuthError, oauthCodeOf, oauthFields, speaksOAuth, wrongClient } from "./oauth/errors.ts";
 import { type ExtraHeaders, type RequestContext, reply, replyJson } from "./request-context.ts";
 
 /** The status of each error code. */
@@ -115,7 +115,7 @@ function withOwnerGone({ path, grant }: RequestContext, thrown: unknown): unknow
   if (grant !== null) {
     return new DomainError("invalid_token", "The access token is unknown, revoked or expired");
   }
-  return speaksOAuth(path) ? clientGone() : thrown;
+  return speaksOAuth(path) ? wrongClient() : thrown;
 }
 
 function errorHeaders({ code, message, details }: DomainError): Record<string, string> {

@@ -134,18 +134,14 @@ async function makeBackup(api: AdminApi): Promise<Backup> {
   let current = await api.json<Backup>({ method: "POST", path });
   const progress = { bytes: 0, totalBytes: null as number | null, rows: null };
   const display = showProgress(progress);
-  try {
-    await poll(
-      () => current.status === "running",
-      async () => {
-        current = await api.json<Backup>({ method: "GET", path: `${path}/${current.id}` });
-        progress.bytes = current.size_bytes;
-        progress.totalBytes = current.progress > 0 ? Math.round(current.size_bytes / current.progress) : null;
-      },
-    );
-  } finally {
-    display.end();
-  }
+  await poll(
+    () => current.status === "running",
+    async () => {
+      current = await api.json<Backup>({ method: "GET", path: `${path}/${current.id}` });
+      progress.bytes = current.size_bytes;
+      progress.totalBytes = current.progress > 0 ? Math.round(current.size_bytes / current.progress) : null;
+    },
+  ).finally(() => display.end());
   if (current.status === "done") return current;
   throw new Error(`The backup failed. ${current.error}`);
 }

@@ -7,7 +7,7 @@ import { lockDirectory } from "../../store/sqlite/database/lock.ts";
 import { noMore, readArguments, switches, valued } from "../arguments.ts";
 import { placeOfCommand } from "../client/target.ts";
 import { type Command, UsageError } from "../command.ts";
-import { stopwatch } from "../output/format.ts";
+import { megabytes, stopwatch } from "../output/format.ts";
 import { print } from "../output/print.ts";
 
 const help = `Usage: onair compact [options]
@@ -48,11 +48,11 @@ export const compact: Command = {
     const lock = lockDirectory(directory);
     try {
       const { beforeBytes, afterBytes } = compactDatabase(directory);
-      const megabytes = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`;
+      const [before, after] = [beforeBytes, afterBytes].map(megabytes);
       await print(
         values.json
           ? JSON.stringify({ data: directory, before_bytes: beforeBytes, after_bytes: afterBytes })
-          : `The database of ${directory} has ${megabytes(afterBytes)} now, ${megabytes(beforeBytes)} before, ${took()}. A running server gives free space back from now on.`,
+          : `The database of ${directory} has ${after} MB now, ${before} MB before, ${took()}. A running server gives free space back from now on.`,
       );
       return 0;
     } finally {

@@ -3,9 +3,9 @@ export function counted(count: number): string {
   return Math.round(count).toLocaleString("en");
 }
 
-/** `1 row`, `2,000 rows`; pass an irregular plural as `plural`. */
-export function countOf(count: number, noun: string, plural = `${noun}s`): string {
-  return `${counted(count)} ${count === 1 ? noun : plural}`;
+/** `1 row`, `2,000 rows`. */
+export function countOf(count: number, noun: string): string {
+  return `${counted(count)} ${noun}${count === 1 ? "" : "s"}`;
 }
 
 /** A size in bytes as megabytes. */

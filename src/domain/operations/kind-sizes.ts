@@ -48,14 +48,17 @@ function kindOf(table: string): StoredKind {
   return kinds[table] ?? "other";
 }
 
+/** A size for people: `1.2 MB`, `300 MB`. */
+export function shownBytes(bytes: number): string {
+  return `${(bytes / 1e6).toLocaleString("en", { maximumFractionDigits: bytes < 1e7 ? 1 : 0 })} MB`;
+}
+
 /** The larger ones of these, in words: `events 1,200 MB, deliveries 300 MB`. */
 export function shownSizes(sizes: KindSizes): string {
-  const megabytes = (bytes: number) =>
-    (bytes / 1e6).toLocaleString("en", { maximumFractionDigits: bytes < 1e7 ? 1 : 0 });
   const shown = storedKinds
     .map((kind) => ({ kind, bytes: sizes[kind] }))
     .filter(({ bytes }) => bytes > 0)
     .sort((a, b) => b.bytes - a.bytes)
-    .map(({ kind, bytes }) => `${kind} ${megabytes(bytes)} MB`);
+    .map(({ kind, bytes }) => `${kind} ${shownBytes(bytes)}`);
   return shown.join(", ");
 }

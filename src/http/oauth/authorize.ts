@@ -10,7 +10,7 @@ import { clientNetworkOf, type RequestContext } from "../request-context.ts";
 import { browserCookie, redirect, replyToPerson } from "./browser.ts";
 import { OAuthError, oauthPaths } from "./errors.ts";
 import { exampleClientId, exampleRedirectUri, readScopes, scopeField } from "./fields.ts";
-import { type Parameters, readParameters } from "./form.ts";
+import { type AskedParameters, readParameters } from "./form.ts";
 
 /** RFC 6749, section 4.1.2.1. */
 type AuthorizationErrorCode =
@@ -83,10 +83,10 @@ export function authorizeRoute(app: PublicListener, deps: PublicDeps): void {
         const at = request.url.indexOf("?");
         const query = at === -1 ? "" : request.url.slice(at + 1);
         if (query.length > maxQueryLength) throw new UndeliverableError("The request is too long");
-        const { parameters, repeated } = readParameters(query);
-        const verifier = parameters.get("login_verifier");
+        const asked = readParameters(query);
+        const verifier = asked.parameters.get("login_verifier");
         return verifier === undefined
-          ? await startLogin(deps, requestContext, parameters, repeated)
+          ? await startLogin(deps, requestContext, asked)
           : await finishLogin(deps, requestContext, verifier);
       } catch (error) {
         const isGone = error instanceof DomainError && error.details.isOwnerGone;
@@ -114,15 +114,15 @@ export function authorizeRoute(app: PublicListener, deps: PublicDeps): void {
 async function startLogin(
   deps: PublicDeps,
   requestContext: RequestContext,
-  parameters: Parameters,
-  repeated: ReadonlySet<string>,
+  asked: AskedParameters,
 ): Promise<Response> {
   const { store, now, publicUrl, loginUrl } = deps;
-  const application = await requestingApplication(deps, parameters, repeated);
-  const redirectUri = requestedRedirectUri(application, parameters, repeated);
+  const { parameters, repeated } = asked;
+  const application = await requestingApplication(deps, asked);
+  const redirectUri = requestedRedirectUri(application, asked);
   const state = repeated.has("state") ? null : (parameters.get("state") ?? null);
   try {
-    const { scopes, codeChallenge } = readRequest(application, parameters, repeated);
+    const { scopes, codeChallenge } = readRequest(application, asked);
     if (loginUrl === null) {
       throw new AuthorizationError("server_error", "This platform has not set up the login of users");
     }
@@ -150,8 +150,7 @@ async function startLogin(
 
 async function requestingApplication(
   { store }: PublicDeps,
-  parameters: Parameters,
-  repeated: ReadonlySet<string>,
+  { parameters, repeated }: AskedParameters,
 ): Promise<Application> {
   const id = parameters.get("client_id");
   if (id === undefined) throw new UndeliverableError("The request does not name its application (client_id)");
@@ -161,11 +160,7 @@ async function requestingApplication(
 }
 
 /** It may be left out where the application has only one (RFC 6749, section 3.1.2.3). */
-function requestedRedirectUri(
-  application: Application,
-  parameters: Parameters,
-  repeated: ReadonlySet<string>,
-): string {
+function requestedRedirectUri(application: Application, { parameters, repeated }: AskedParameters): string {
   const asked = parameters.get("redirect_uri");
   const [only, another] = application.redirect_uris;
   if (asked === undefined && only !== undefined && another === undefined) return only;
@@ -178,7 +173,7 @@ function requestedRedirectUri(
 }
 
 /** PKCE is required of all clients, and only with S256 (OAuth 2.1; RFC 7636, section 4.4.1). */
-function readRequest(application: Application, parameters: Parameters, repeated: ReadonlySet<string>) {
+function readRequest(application: Application, { parameters, repeated }: AskedParameters) {
   const refuse = (message: string) => new AuthorizationError("invalid_request", message);
   if (repeated.size > 0) throw refuse("A parameter is given more than once");
   if (Buffer.byteLength(parameters.get("state") ?? "") > loginLimits.maxStateBytes) {

@@ -6,7 +6,7 @@ import { type Access, admitAnyone, rateLimited } from "../auth.ts";
 import { deferBody, type OpenContext, operationOf } from "../input.ts";
 import type { DescribedRoute } from "../openapi/declared.ts";
 import { clientNetworkOf, type RequestContext } from "../request-context.ts";
-import { OAuthError, uncached } from "./errors.ts";
+import { OAuthError, uncached, wrongClient } from "./errors.ts";
 import { type Parameters, readFields, readForm } from "./form.ts";
 
 /** Wrong secrets in a minute from one address that are answered as such; more of them are `rate_limited`. */
@@ -67,16 +67,11 @@ async function authenticateClient(
   const found = await store.applications.find(id);
   const application = found?.disabled ? null : found;
   if (application?.client_type === "public" && secret === undefined) return application;
-  if (secret === undefined) {
-    throw new OAuthError(
-      "invalid_client",
-      "The client must authenticate with its client_id and client_secret",
-    );
-  }
+  if (secret === undefined) throw unauthenticated();
   if (application && (await isSecretOf(store, id, secret, now()))) return application;
   const budget = access.limiter.take(`wrong secrets from ${clientNetworkOf(requestContext)}`, wrongSecrets);
   if (budget?.allowed === false) throw rateLimited(budget);
-  throw new OAuthError("invalid_client", "The client_id or client_secret is wrong");
+  throw wrongClient();
 }
 
 /** While a rotation overlaps, there are several. */
@@ -90,6 +85,9 @@ async function isSecretOf(
   const hashes = await applications.clientSecretHashes(id, now);
   return hashes.some((good) => crypto.timingSafeEqual(hash, good));
 }
+
+const unauthenticated = () =>
+  new OAuthError("invalid_client", "The client must authenticate with its client_id and client_secret");
 
 interface Credentials {
   readonly id: string;
@@ -109,12 +107,7 @@ function readCredentials(authorization: string | null, form: Parameters): Creden
     throw new OAuthError("invalid_request", "The client_id is not the one of the Authorization header");
   }
   if (basic) return basic;
-  if (id === undefined) {
-    throw new OAuthError(
-      "invalid_client",
-      "The client must authenticate with its client_id and client_secret",
-    );
-  }
+  if (id === undefined) throw unauthenticated();
   return { id, secret };
 }
 

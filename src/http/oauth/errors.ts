@@ -60,7 +60,7 @@ export function oauthFields(error: string, message: string) {
   return { error, error_description: message.replace(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, "'") };
 }
 
-/** The error where the application was deleted while its request was under way. */
-export function clientGone(): OAuthError {
+/** The error of a client that is unknown or has a wrong secret, also of one that is deleted while its request is under way. */
+export function wrongClient(): OAuthError {
   return new OAuthError("invalid_client", "The client_id or client_secret is wrong");
 }

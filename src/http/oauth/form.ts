@@ -36,8 +36,14 @@ const asForm = {
 /** Parameters by name. One without a value is left out. */
 export type Parameters = ReadonlyMap<string, string>;
 
-/** Reads parameters, and the names of those that are given more than once, which none may be. */
-export function readParameters(text: string): { parameters: Parameters; repeated: ReadonlySet<string> } {
+/** Parameters, and the names of those that are given more than once, which none may be. */
+export interface AskedParameters {
+  readonly parameters: Parameters;
+  readonly repeated: ReadonlySet<string>;
+}
+
+/** Reads the parameters of a query or form. */
+export function readParameters(text: string): AskedParameters {
   const parameters = new Map<string, string>();
   const seen = new Set<string>();
   const repeated = new Set<string>();

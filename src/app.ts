@@ -8,7 +8,7 @@ import type { WelcomeSource } from "./console/session.ts";
 import { second } from "./domain/time.ts";
 import { placeOf } from "./engine/data-place.ts";
 import type { Engine } from "./engine/engine.ts";
-import { engineSettings } from "./engine/engine-settings.ts";
+import { type EngineTimes, engineSettings } from "./engine/engine-settings.ts";
 import { startEngineThread } from "./engine/link/thread.ts";
 import type { ShowKey } from "./http/admin/first-key.ts";
 import type { Listening } from "./http/server.ts";
@@ -54,8 +54,7 @@ interface AppOptions {
   /** A monotonic clock to go with `now`; by default `now` itself. */
   readonly monotonic?: (() => number) | undefined;
   readonly random?: (() => number) | undefined;
-  /** The time limit of a delivery attempt; by default 15 seconds. */
-  readonly attemptTimeoutMs?: number;
+  readonly times?: EngineTimes | undefined;
   /** Shows the operator key of a first start; by default it is written to a file in the data directory. */
   readonly showAdminKey?: ShowKey | undefined;
   /** Wrong operator keys a minute for each address, in place of the default; 0 means no limit. */
@@ -223,8 +222,8 @@ function watchedListener(
 
 /** Starts the engine in a thread of its own, or in this one when a clock is injected. */
 async function engineOf(options: AppOptions, onFault: StorageWatch["note"]): Promise<Engine> {
-  const { config, log, now, monotonic, random = Math.random, attemptTimeoutMs } = options;
-  const settings = engineSettings(config, attemptTimeoutMs);
+  const { config, log, now, monotonic, random = Math.random, times = {} } = options;
+  const settings = engineSettings(config, times);
   if (now) {
     const { startEngine } = await import("./engine/start.ts");
     return startEngine({ settings, log, now, monotonic: monotonic ?? now, random, onFault });

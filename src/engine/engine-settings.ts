@@ -7,10 +7,13 @@ import { connectionCapacity } from "../webhooks/queues/connection-capacity.ts";
 import { placeOf } from "./data-place.ts";
 import type { EngineSettings } from "./engine.ts";
 
+/** Times of the engine that no setting changes. */
+export type EngineTimes = Pick<EngineSettings, "attemptTimeoutMs" | "gatherMs">;
+
 /** What the engine needs of the settings, and of the machine. */
-export function engineSettings(config: Config, attemptTimeoutMs: number | undefined): EngineSettings {
+export function engineSettings(config: Config, times: EngineTimes): EngineSettings {
   const { allowPrivateWebhooks, webhookProxy, webhookConcurrency, notifyUrl, notifySecret } = config;
-  const times = Object.entries(config.keepByType);
+  const keepByType = Object.entries(config.keepByType);
   return {
     place: placeOf(config),
     allowPrivateWebhooks,
@@ -21,7 +24,7 @@ export function engineSettings(config: Config, attemptTimeoutMs: number | undefi
       deliveredMs: keptMs(config.keepDeliveredDays),
       failedMs: keptMs(config.keepFailedDays),
       bodiesMs: keptMs(config.keepBodiesDays),
-      byType: Object.fromEntries(times.map(([type, time]) => [type, keptMs(time)])),
+      byType: Object.fromEntries(keepByType.map(([type, time]) => [type, keptMs(time)])),
     },
     maxDataBytes: config.maxDataSize,
     auditMs: config.keepAuditDays * day,
@@ -29,7 +32,7 @@ export function engineSettings(config: Config, attemptTimeoutMs: number | undefi
     notifySecret,
     tracing: collectorOf(config),
     holdDeliveries: config.holdDeliveries,
-    attemptTimeoutMs,
+    ...times,
   };
 }
 

@@ -37,6 +37,8 @@ export interface EngineSettings {
   readonly holdDeliveries?: boolean | undefined;
   /** The time allowed for an attempt, instead of the sender's own. */
   readonly attemptTimeoutMs?: number | undefined;
+  /** How long results are gathered before they are recorded, instead of the recorder's own times. */
+  readonly gatherMs?: number | undefined;
 }
 
 /** Everything that writes and delivers: the store, the dispatcher, retention. */

@@ -129,6 +129,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
         note("notices", ids);
         streamedHere(ids);
       },
+      gatherMs: settings.gatherMs,
     });
     const services = supervise(
       [

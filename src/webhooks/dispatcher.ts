@@ -47,6 +47,8 @@ interface DispatcherOptions {
   readonly ended?: (outcome: EndedDelivery) => void;
   /** Called with the applications about whose endpoints there are new notices. */
   readonly noticed?: (applicationIds: readonly string[]) => void;
+  /** How long results are gathered before they are recorded, instead of the recorder's own times. */
+  readonly gatherMs?: number | undefined;
 }
 
 export interface Dispatcher {
@@ -101,7 +103,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const queues = new EndpointQueues(concurrency);
   const scheduler = new Scheduler<EndpointQueue>((queue) => queue.hasNew);
   const capacity = new MemoryCapacity<EndpointQueue>((queue) => scheduler.add(queue));
-  const recorder = createRecorder(store, log, () => scheduler.resume(), options.noticed);
+  const { noticed, gatherMs } = options;
+  const recorder = createRecorder({ store, log, progressed: () => scheduler.resume(), noticed, gatherMs });
   const unload = createUnload({ capacity, recorder, scheduler, now });
   const unanswered = createUnanswered(
     () => endpoints.look(),

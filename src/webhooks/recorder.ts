@@ -9,7 +9,7 @@ import type { Store } from "../store/store.ts";
  * Results are gathered for this time: a sync for each would cost more than everything else together. Nothing waits for
  * what has arrived; what has not is to be tried again, and its endpoint has a new state.
  */
-const gatherMs = { arrived: 250, other: 20 };
+const usualGatherMs = { arrived: 250, other: 20 };
 const maxBatch = 1_024;
 const retryAfterMs = second;
 
@@ -26,18 +26,20 @@ export interface Recorder {
   giveUp(): void;
 }
 
-/**
- * Records results in batches. When the storage refuses a batch, it is written again until it is kept.
- *
- * @param progressed called whenever fewer results are unrecorded
- * @param noticed called with the applications about which there are new notices
- */
-export function createRecorder(
-  store: Pick<Store, "deliveries">,
-  log: Log,
-  progressed: () => void,
-  noticed: (applicationIds: readonly string[]) => void = () => {},
-): Recorder {
+interface RecorderOptions {
+  readonly store: Pick<Store, "deliveries">;
+  readonly log: Log;
+  /** Called whenever fewer results are unrecorded. */
+  readonly progressed: () => void;
+  /** Called with the applications about which there are new notices. */
+  readonly noticed?: ((applicationIds: readonly string[]) => void) | undefined;
+  /** How long results are gathered, whatever they are: `usualGatherMs` unless given. */
+  readonly gatherMs?: number | undefined;
+}
+
+/** Records results in batches. When the storage refuses a batch, it is written again until it is kept. */
+export function createRecorder(options: RecorderOptions): Recorder {
+  const { store, log, progressed, noticed = () => {}, gatherMs } = options;
   let results: AttemptResult[] = [];
   /** Of the batch that is being gathered: all of its results share one promise. */
   let recorded = Promise.withResolvers<void>();
@@ -94,7 +96,7 @@ export function createRecorder(
     if (timer && (isUrgent || !urgently)) return;
     if (timer) clearTimeout(timer);
     isUrgent = urgently;
-    timer = setTimeout(flush, urgently ? gatherMs.other : gatherMs.arrived);
+    timer = setTimeout(flush, gatherMs ?? (urgently ? usualGatherMs.other : usualGatherMs.arrived));
   };
 
   return {

@@ -69,6 +69,7 @@ export function dispatching(
     now,
     monotonic: now,
     random: () => 0.5,
+    gatherMs: 5,
     ...(connections !== undefined && { connections }),
     ...(ownership !== undefined && { ownership }),
   });

@@ -131,6 +131,8 @@ export async function startServer({
       wrongKeyLimit,
       prepare,
       welcome,
+      // Tests wait until what was sent is recorded.
+      times: { gatherMs: 5 },
       ...(clock && { now: clock.now, monotonic: monotonic?.now, random: () => 0.5 }),
     });
     const server = new TestServer(app, directory.remove, directory.path);

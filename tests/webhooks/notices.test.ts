@@ -131,7 +131,8 @@ describe("an endpoint that fails, is disabled and recovers", () => {
     again.close();
     const behind = new StreamClient(server, app.token, types, again.events.at(-1)?.id);
     await behind.connected();
-    await attempt(204).catch(() => {});
+    await publish(server, event("channel.followed"));
+    await behind.until(({ events }) => events.some(({ type }) => type === "channel.followed"));
     expect(behind.events.filter(({ type }) => type === "endpoint.disabled")).toEqual([]);
     behind.close();
     expect(await own(server, other)).toEqual([]);

@@ -187,7 +187,6 @@ describe("a server that is named", () => {
 
 test.each<[string[], string]>([
   [["now"], '"now" is not expected here'],
-  [["--mend"], "--mend is not a known option"],
   [["--port", "x"], "--port must be an integer"],
   [["--url"], "--url needs a value"],
   [["--url", "x"], "--url must be an http URL"],

@@ -183,7 +183,6 @@ describe("onair export", () => {
     [["users", "-", "x"], '"x" is not expected here'],
     [["users", "--data", "/nowhere-at-all"], "There is no data in /nowhere-at-all"],
     [["users", "--url", "http://x", "--data", "y"], "exclude each other"],
-    [["users", "--fast"], "--fast"],
   ])("%j is wrong usage", async (words, message) => {
     expectFailure(await run(["export", ...words], { env, cwd: directory }), 2, message);
     expect(existsSync("/nowhere-at-all")).toBe(false);

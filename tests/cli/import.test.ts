@@ -159,22 +159,8 @@ describe.each(["into a data directory", "through a running server"])("onair impo
 describe("onair import, wrong usage", () => {
   const file = () => fileOf(users);
   test.each<[string, () => string[], Record<string, string>, string]>([
-    [
-      "an unknown kind",
-      () => ["people", file()],
-      {},
-      "the kind must be one of users, categories, channels, livestreams",
-    ],
-    ["a directory", () => ["users", directory], {}, "is a directory"],
     ["no file", () => ["users"], {}, "the file is missing"],
-    [
-      "a file that does not exist",
-      () => ["users", "/nowhere.ndjson"],
-      {},
-      "There is no file /nowhere.ndjson",
-    ],
     ["a word too many", () => ["users", file(), "x"], {}, '"x" is not expected here'],
-    ["an unknown option", () => ["users", file(), "--fast"], {}, "--fast"],
     ["both ways", () => ["users", file(), "--url", "http://x", "--data", "y"], {}, "exclude each other"],
     ["no key", () => ["users", file(), "--url", "http://127.0.0.1:9"], {}, "ONAIR_ADMIN_KEY"],
     ["a URL that is none", () => ["users", file(), "--url", "x"], {}, "--url must be an http URL"],

@@ -133,7 +133,7 @@ describe("what is sent again", () => {
   });
 
   test("replay --wait ends when all of it is queued, and says what follows", async () => {
-    const [from, to] = [-60_000, 60_000].map((ms) => new Date(Date.now() + ms).toISOString());
+    const [from, to] = [-3_600_000, 60_000].map((ms) => new Date(Date.now() + ms).toISOString());
     const range = ["--application", app.id, "--from", from ?? "", "--to", to ?? ""];
     const { code, stdout, stderr } = await onair("deliveries", "replay", ...range, "--wait");
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^state +completed$/m)]);

@@ -189,7 +189,6 @@ describe("changes nothing", () => {
 test.each<[string[], string]>([
   [["--data", "nowhere-at-all"], "There is no data in nowhere-at-all"],
   [["now"], '"now" is not expected here'],
-  [["--force"], "--force"],
   [["--dry-run", "--backup", "x.db"], "--dry-run changes nothing"],
   [["--backup", "no/such/directory/x.db"], "There is no directory no/such/directory"],
 ])("wrong usage: %j", async (args, message) => {

@@ -76,7 +76,6 @@ test("as a command of the executable it makes no data directory", async () => {
 
 test.each<[string[], string]>([
   [["all"], '"all" is not expected here'],
-  [["--json"], "--json"],
   [["--admin", "--public-url", "https://x.example"], "--public-url is for the public document"],
   [["--public-url", "x"], "--public-url must be an http or https URL"],
   [["--port", "0"], "--port 0 is a port that only a running server knows"],

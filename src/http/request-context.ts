@@ -130,6 +130,8 @@ export function reply(
   for (const name in extra) headers.set(name, extra[name] ?? "");
   if (body === null) headers.delete("content-type");
   headers.set("x-request-id", requestContext.requestId);
+  // Bun adds it to all answers but these.
+  if (requestContext.method === "HEAD") headers.set("date", new Date().toUTCString());
   if (rateLimit) {
     headers.set("ratelimit-limit", `${rateLimit.limit}`);
     headers.set("ratelimit-remaining", `${rateLimit.remaining}`);

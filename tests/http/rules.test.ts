@@ -125,6 +125,7 @@ describe("methods", () => {
       const get = await server.get(path, app.token);
       const head = await server.get(path, app.token, { method: "HEAD" });
       expect([path, head.status]).toEqual([path, get.status]);
+      expect([...head.headers.keys()].sort()).toEqual([...get.headers.keys()].sort());
       expect(head.headers.get("content-length")).toBe(String((await get.bytes()).length));
       expect(await head.text()).toBe("");
     }

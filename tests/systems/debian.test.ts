@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { chmodSync, existsSync, readFileSync } from "node:fs";
+import { chmodSync, existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { contentsOf } from "../../scripts/release/contents.ts";
 import { debianPackage } from "../../scripts/release/debian.ts";
@@ -125,9 +125,18 @@ describe.skipIf(typeof started === "string")("the package, on a clean Debian wit
   );
 
   test(
-    "is purged: settings, data and user are gone; a file that the operator made is not",
+    "is purged: settings, data and user are gone; backups and a file that the operator made are not",
     async () => {
-      await must("dpkg", "--purge", "onair");
+      const key = `ONAIR_ADMIN_KEY=${adminKey}`;
+      await must("env", key, "onair", "backup", "--url", "http://127.0.0.1:8081");
+      const output = await must("dpkg", "--purge", "onair");
+      expect(output).toContain("The backups of onair are kept in /var/backups/onair;");
+      const [backup = ""] = readdirSync(file("/var/backups/onair")).filter((name) => name.endsWith(".db"));
+      for (const [path, mode] of [
+        ["/var/backups/onair", 700],
+        [`/var/backups/onair/${backup}`, 600],
+      ])
+        expect(await must("stat", "--format", "%U %G %a", String(path))).toBe(`root root ${mode}\n`);
       expect((await machine.run("systemctl", "is-active", "onair")).output).toBe("inactive\n");
       for (const path of ["/var/lib/onair", "/etc/onair/onair.toml", "/usr/share/doc/onair"])
         expect([path, existsSync(file(path))]).toEqual([path, false]);

@@ -126,7 +126,7 @@ function Frame({ kind, groups, who, search, onSignOut, stream, docs, reference, 
             <kbd>Ctrl K</kbd>
           </button>
           <span class="grow" />
-          <a class="button quiet hide-narrow" href={reference} target="_blank" rel="noopener">
+          <a class="button quiet wide-only" href={reference} target="_blank" rel="noopener">
             API
           </a>
           <a class="button quiet" href={docs} target="_blank" rel="noopener">

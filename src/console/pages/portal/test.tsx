@@ -135,11 +135,11 @@ interface Progress {
 }
 
 const passedWords = {
-  dns: "The name of the host is resolved",
+  dns: "Host name resolved",
   connect: "Connected",
-  tls: "Encryption is agreed on",
-  sent: "The request is sent",
-  first_byte: "The answer has begun",
+  tls: "Encryption agreed on",
+  sent: "Request sent",
+  first_byte: "Answer begun",
 } as const;
 
 /** What a test waits for, by the last stage that it has passed. */
@@ -162,7 +162,7 @@ function UnderWay({ progress: { beganAt, request, passed } }: { progress: Progre
             <li key={stage} class="ok">
               <div class="row between">
                 <span>{passedWords[stage]}</span>
-                <span class="muted">after {duration(at_ms)}</span>
+                <span class="muted nowrap">after {duration(at_ms)}</span>
               </div>
             </li>
           ))}

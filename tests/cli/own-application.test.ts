@@ -19,10 +19,10 @@ const mine = await server.application({ name: "Mine", webhook_url: receiver.url 
 const env = profileOf(server, mine, testDirectory());
 const broadcaster = users.find(({ id }) => id === 1001)?.username ?? "";
 
-const onair = (...args: string[]) => run(args, { env });
-async function answered<T>(...args: string[]): Promise<T> {
-  const { code, stdout, stderr } = await onair(...args, "--json");
-  expect([args, code, stderr]).toEqual([args, 0, ""]);
+const onair = (words: string) => run(words.split(" "), { env });
+async function answered<T>(words: string): Promise<T> {
+  const { code, stdout, stderr } = await onair(`${words} --json`);
+  expect([words, code, stderr]).toEqual([words, 0, ""]);
   return JSON.parse(stdout) as T;
 }
 interface Subscriptions {
@@ -32,54 +32,31 @@ interface Subscriptions {
 describe("onair subscriptions", () => {
   test("create by the name of the channel, list, show, and delete", async () => {
     const made = await onair(
-      "subscriptions",
-      "create",
-      "channel.followed",
-      "kicks.gifted",
-      "--broadcaster",
-      broadcaster,
+      `subscriptions create channel.followed kicks.gifted --broadcaster ${broadcaster}`,
     );
     expect([made.code, made.stderr]).toEqual([0, ""]);
     expect(made.stdout).toMatch(/^[0-9A-Z]{26} {2}channel\.followed\n[0-9A-Z]{26} {2}kicks\.gifted\n$/);
-    const { data } = await answered<Subscriptions>("subscriptions", "list");
+    const { data } = await answered<Subscriptions>("subscriptions list");
     expect(data.map(({ event, broadcaster_user_id: id }) => [event, id])).toEqual([
       ["channel.followed", 1001],
       ["kicks.gifted", 1001],
     ]);
-    expect((await onair("subscriptions", "list")).stdout).toMatch(/^ID .*\n.* channel\.followed +1 +1001 /);
+    expect((await onair("subscriptions list")).stdout).toMatch(/^ID .*\n.* channel\.followed +1 +1001 /);
     const id = data[0]?.id ?? "";
-    expect((await onair("subscriptions", "show", id)).stdout).toMatch(/^status +enabled$/m);
+    expect((await onair(`subscriptions show ${id}`)).stdout).toMatch(/^status +enabled$/m);
     const again = await answered<{ data: { subscription_id: string }[] }>(
-      "subscriptions",
-      "create",
-      "channel.followed",
-      "--broadcaster",
-      "1001",
+      "subscriptions create channel.followed --broadcaster 1001",
     );
     expect(again.data[0]?.subscription_id).toBe(id);
-    const gone = await onair("subscriptions", "delete", ...data.map(({ id }) => id));
+    const gone = await onair(`subscriptions delete ${data.map(({ id }) => id).join(" ")}`);
     expect([gone.code, gone.stdout]).toEqual([0, "2 subscriptions deleted\n"]);
-    expect((await onair("subscriptions", "list")).stderr).toBe("There are no subscriptions.\n");
+    expect((await onair("subscriptions list")).stderr).toBe("There are no subscriptions.\n");
   });
 
   test("what was refused is told for each event", async () => {
-    const { code, stderr } = await onair(
-      "subscriptions",
-      "create",
-      "channel.followed",
-      "--broadcaster",
-      "424242",
-    );
+    const { code, stderr } = await onair("subscriptions create channel.followed --broadcaster 424242");
     expect([code, stderr]).toEqual([1, expect.stringMatching(/^channel\.followed: .*broadcaster/)]);
-    const older = await onair(
-      "subscriptions",
-      "create",
-      "channel.followed",
-      "--version",
-      "7",
-      "--broadcaster",
-      "1001",
-    );
+    const older = await onair("subscriptions create channel.followed --version 7 --broadcaster 1001");
     expect([older.code, older.stderr]).toEqual([1, expect.stringContaining("channel.followed: ")]);
   });
 
@@ -87,49 +64,45 @@ describe("onair subscriptions", () => {
     const type = { version: 3, schema: { type: "object" }, example: {} };
     await server.admin("PUT", "/admin/v1/event-types/raffle.won", type);
     const made = await answered<{ data: { version: number; subscription_id: string }[] }>(
-      "subscriptions",
-      "create",
-      "raffle.won",
-      "--broadcaster",
-      "1001",
+      "subscriptions create raffle.won --broadcaster 1001",
     );
     expect(made.data).toMatchObject([{ version: 3 }]);
-    await onair("subscriptions", "delete", made.data[0]?.subscription_id ?? "");
+    await onair(`subscriptions delete ${made.data[0]?.subscription_id}`);
   });
 });
 
 describe("onair deliveries with a profile", () => {
   test("list, show, retry and replay one's own, by the same words as operators", async () => {
-    await onair("subscriptions", "create", "kicks.gifted", "--broadcaster", "1001");
+    await onair("subscriptions create kicks.gifted --broadcaster 1001");
     status = 500;
     await publish(server, event("kicks.gifted"));
     await receiver.arrived(1);
     await settled(server);
-    const listed = await onair("deliveries", "list", "--since", "1h", "--status", "pending");
+    const listed = await onair("deliveries list --since 1h --status pending");
     expect(listed.stdout).toMatch(
       /^ID +PUBLISHED +STATUS +TYPE +ATTEMPTS +LAST\n\S+ .* kicks\.gifted +1 +500\n$/,
     );
     const id = /^[0-9A-Z]{26}/m.exec(listed.stdout)?.[0] ?? "";
-    expect((await onair("deliveries", "show", id)).stdout).toContain("The answer was 500.");
+    expect((await onair(`deliveries show ${id}`)).stdout).toContain("The answer was 500.");
     status = 204;
-    const again = await onair("deliveries", "retry", id, "--wait");
+    const again = await onair(`deliveries retry ${id} --wait`);
     expect([again.code, again.stderr]).toEqual([0, "It is delivered.\n"]);
-    const counted = await answered<object>("deliveries", "replay", "--since", "1h", "--dry-run");
+    const counted = await answered<object>("deliveries replay --since 1h --dry-run");
     expect(counted).toMatchObject({ state: "completed", queued: 1 });
-    const replayed = await onair("deliveries", "replay", "--since", "1h", "--wait");
+    const replayed = await onair("deliveries replay --since 1h --wait");
     expect(replayed.stdout).toMatch(/^state +completed$/m);
     expect(replayed.stderr).toContain("onair deliveries list --status pending");
     await receiver.arrived(3);
     const replay = /^id +(\S+)$/m.exec(replayed.stdout)?.[1] ?? "";
-    expect(await answered<object>("deliveries", "replay", replay)).toMatchObject({ id: replay });
-    const old = await onair("deliveries", "list", "--before", "2026-01-01T00:00:00Z");
+    expect(await answered<object>(`deliveries replay ${replay}`)).toMatchObject({ id: replay });
+    const old = await onair("deliveries list --before 2026-01-01T00:00:00Z");
     expect(old.stderr).toBe("There are no such deliveries.\n");
   });
 
   test("another application's are not there", async () => {
     const other = await server.application({ webhook_url: receiver.url });
     const theirs = profileOf(server, other, testDirectory());
-    const { data } = await answered<{ data: { id: string }[] }>("deliveries", "list");
+    const { data } = await answered<{ data: { id: string }[] }>("deliveries list");
     const args = ["deliveries", "show", data[0]?.id ?? ""];
     const { code, stderr } = await run(args, { env: theirs });
     expect([code, stderr]).toEqual([1, expect.stringContaining("There is no delivery with this id")]);
@@ -153,7 +126,7 @@ describe("onair deliveries with a profile", () => {
 describe("onair test", () => {
   test("shows the exchange, and what the receiver did wrong", async () => {
     status = 200;
-    const good = await onair("test", "kicks.gifted");
+    const good = await onair("test kicks.gifted");
     expect([good.code, good.stderr]).toEqual([0, "The receiver did all right.\n"]);
     for (const part of [
       `POST ${receiver.url}`,
@@ -179,7 +152,7 @@ describe("onair test", () => {
 
 describe("onair app", () => {
   test("show has settings, limits, the endpoint and secrets by prefix", async () => {
-    const { code, stdout } = await onair("app", "show");
+    const { code, stdout } = await onair("app show");
     expect(code).toBe(0);
     expect(stdout).toMatch(/^name +Mine$/m);
     expect(stdout).toMatch(/^endpoint +enabled: /m);
@@ -189,28 +162,21 @@ describe("onair app", () => {
   });
 
   test("change, and what the platform locked", async () => {
-    const changed = await answered<object>(
-      "app",
-      "change",
-      "--delivery",
-      "both",
-      "--redirect-uri",
-      "https://a.example/",
-    );
+    const changed = await answered<object>("app change --delivery both --redirect-uri https://a.example/");
     expect(changed).toMatchObject({ delivery: "both", redirect_uris: ["https://a.example/"] });
-    expect(await answered<object>("app", "change", "--webhook-url", "")).toMatchObject({ webhook_url: null });
-    expect(await answered<object>("app", "change", "--webhook-url", receiver.url)).toMatchObject({
+    expect(await answered<object>("app change --webhook-url=")).toMatchObject({ webhook_url: null });
+    expect(await answered<object>(`app change --webhook-url ${receiver.url}`)).toMatchObject({
       webhook_url: receiver.url,
     });
     await server.admin("PATCH", `/admin/v1/applications/${mine.id}`, { locked: ["webhook_url"] });
-    const { code, stderr } = await onair("app", "change", "--webhook-url", "https://b.example/");
+    const { code, stderr } = await onair("app change --webhook-url https://b.example/");
     expect([code, stderr]).toEqual([1, expect.stringContaining("answered 403")]);
     expect(stderr).toContain("--webhook-url");
     await server.admin("PATCH", `/admin/v1/applications/${mine.id}`, { locked: [] });
   });
 
   test("rotate-webhook-secret shows the new one, and both sign meanwhile", async () => {
-    const { code, stdout, stderr } = await onair("app", "rotate-webhook-secret", "--overlap", "600");
+    const { code, stdout, stderr } = await onair("app rotate-webhook-secret --overlap 600");
     expect([code, stderr]).toEqual([0, "The secret is shown only now.\n"]);
     const secret = /whsec_\S+/.exec(stdout)?.[0] ?? "";
     const before = receiver.received.length;
@@ -226,11 +192,11 @@ describe("onair app", () => {
     await publish(server, event("kicks.gifted"));
     await receiver.arrived(before + 1);
     await settled(server);
-    const shown = (await onair("app", "show")).stdout;
+    const shown = (await onair("app show")).stdout;
     expect(shown).toMatch(/^endpoint +disabled: /m);
     expect(shown).toMatch(/^NOTICED +WHAT +SUMMARY\n\S+ +endpoint\.disabled +Disabled since /m);
     status = 204;
-    const { code, stdout } = await onair("app", "enable-endpoint");
+    const { code, stdout } = await onair("app enable-endpoint");
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^endpoint +enabled: /m)]);
   });
 });
@@ -275,39 +241,39 @@ describe("which API deliveries uses", () => {
 });
 
 describe("wrong usage is reported and changes nothing", () => {
-  test.each<[string[], string]>([
-    [["deliveries", "list", "--application", "x"], "--application is for operators"],
-    [["deliveries", "list", "--since", "soon"], "--since must be a duration like 90s, 30m, 1h or 2d"],
-    [["deliveries", "list", "--since", "1h", "--after", "x"], "exclude each other"],
-    [["deliveries", "list", "--follow", "--all"], "--follow excludes"],
-    [["deliveries", "replay"], "--from and --to, or --since, are needed"],
-    [["deliveries", "show", "x", "--follow"], "--follow is not for show"],
-    [["deliveries", "list", "--folow"], "Did you mean --follow?"],
-    [["subscriptions", "lsit"], "Did you mean list?"],
-    [["subscriptions", "create"], "the event type is missing"],
-    [["subscriptions", "create", "channel.folowed"], "Did you mean channel.followed?"],
-    [["subscriptions", "delete"], "the id of the subscription is missing"],
-    [["subscriptions", "list", "--broadcaster", "1"], "--broadcaster is not for list"],
-    [["app", "shwo"], "Did you mean show?"],
-    [["app", "change"], "there is nothing to change"],
-    [["app", "show", "--data", "x"], "--data is not a known option"],
-    [["app", "enable-endpoint", "x"], '"x" is not expected here'],
-    [["test", "a", "b"], '"b" is not expected here'],
-    [["test", "--version", "2"], "--version needs an event type"],
-    [["test", "chanel.followed"], "Did you mean channel.followed?"],
-    [["tset"], "Did you mean test?"],
-  ])("%j", async (args, message) => {
-    expectFailure(await onair(...args), 2, message);
+  test.each<[string, string]>([
+    ["deliveries list --application x", "--application is for operators"],
+    ["deliveries list --since soon", "--since must be a duration like 90s, 30m, 1h or 2d"],
+    ["deliveries list --since 1h --after x", "exclude each other"],
+    ["deliveries list --follow --all", "--follow excludes"],
+    ["deliveries replay", "--from and --to, or --since, are needed"],
+    ["deliveries show x --follow", "--follow is not for show"],
+    ["deliveries list --folow", "Did you mean --follow?"],
+    ["subscriptions lsit", "Did you mean list?"],
+    ["subscriptions create", "the event type is missing"],
+    ["subscriptions create channel.folowed", "Did you mean channel.followed?"],
+    ["subscriptions delete", "the id of the subscription is missing"],
+    ["subscriptions list --broadcaster 1", "--broadcaster is not for list"],
+    ["app shwo", "Did you mean show?"],
+    ["app change", "there is nothing to change"],
+    ["app show --data x", "--data is not a known option"],
+    ["app enable-endpoint x", '"x" is not expected here'],
+    ["test a b", '"b" is not expected here'],
+    ["test --version 2", "--version needs an event type"],
+    ["test chanel.followed", "Did you mean channel.followed?"],
+    ["tset", "Did you mean test?"],
+  ])("onair %s", async (words, message) => {
+    expectFailure(await onair(words), 2, message);
   });
 
-  test.each<[string[], string]>([
-    [["deliveries", "list", "--cursor", "x"], "--cursor is not one that this server made"],
-    [["subscriptions", "create", "channel.followed", "--broadcaster", "nobody_at_all"], "There is no user"],
-    [["subscriptions", "show", "x"], "There is no"],
-    [["app", "rotate-webhook-secret", "--overlap", "99999999"], "--overlap must be"],
-    [["test", "kicks.gifted", "--version", "9"], "--version is not a known one"],
-  ])("%j is refused by the server", async (args, message) => {
-    const { code, stdout, stderr } = await onair(...args);
+  test.each<[string, string]>([
+    ["deliveries list --cursor x", "--cursor is not one that this server made"],
+    ["subscriptions create channel.followed --broadcaster nobody_at_all", "There is no user"],
+    ["subscriptions show x", "There is no"],
+    ["app rotate-webhook-secret --overlap 99999999", "--overlap must be"],
+    ["test kicks.gifted --version 9", "--version is not a known one"],
+  ])("onair %s is refused by the server", async (words, message) => {
+    const { code, stdout, stderr } = await onair(words);
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr).toContain(message);
     expect(stderr).toContain(server.app.publicUrl);

@@ -67,7 +67,11 @@ export async function applyBatch<Input>(
 }
 
 /** The limits of an atomic batch: it is one transaction, which delays every other write. */
-export const atomicLimits = { lines: 2_000, bytes: 4 * 1024 * 1024 } as const;
+export const atomicLimits = {
+  lines: 2_000,
+  bytes: 4 * 1024 * 1024,
+  inWords: "2,000 lines and 4 MiB",
+} as const;
 
 /**
  * Applies an NDJSON stream as a whole: when one line is refused, none is stored. Throws `body_too_large` above
@@ -107,7 +111,7 @@ async function allLines(stream: AsyncIterable<Uint8Array>): Promise<Line[]> {
   const limits = { groupSize, groupBytes: bytes, lineBytes: maxLineBytes };
   let all: Line[] | null = null;
   for await (const lines of lineGroups(bounded(stream, bytes), limits)) {
-    if (all) throw tooMuch(`${groupSize} lines`);
+    if (all) throw tooMuch();
     all = lines;
   }
   return all ?? [];
@@ -117,13 +121,14 @@ async function* bounded(stream: AsyncIterable<Uint8Array>, maxBytes: number): As
   let size = 0;
   for await (const chunk of stream) {
     size += chunk.byteLength;
-    if (size > maxBytes) throw tooMuch(`${maxBytes} bytes`);
+    if (size > maxBytes) throw tooMuch();
     yield chunk;
   }
 }
 
-function tooMuch(limit: string): DomainError {
-  return new DomainError("body_too_large", `An atomic batch may have at most ${limit}; nothing was taken`);
+function tooMuch(): DomainError {
+  const message = `An atomic batch may have at most ${atomicLimits.inWords}; nothing was taken`;
+  return new DomainError("body_too_large", message);
 }
 
 async function kept<Input>(

@@ -53,9 +53,13 @@ export function requireMediaType(request: Request, ...accepted: readonly string[
   );
 }
 
-/** Reads the whole body; throws as soon as it exceeds `maxBytes`. */
-export async function readBytes(message: Request | Response, maxBytes: number): Promise<Uint8Array> {
-  const tooLarge = () => new DomainError("body_too_large", `The body must be at most ${maxBytes} bytes`);
+/** Reads the whole body; throws as soon as it exceeds `maxBytes`, of which `limit` tells. */
+export async function readBytes(
+  message: Request | Response,
+  maxBytes: number,
+  limit = `The body must be at most ${maxBytes} bytes`,
+): Promise<Uint8Array> {
+  const tooLarge = () => new DomainError("body_too_large", limit);
   const length = message.headers.get("content-length");
   if (Number(length ?? 0) > maxBytes) throw tooLarge();
   // Bun reads at most Content-Length bytes, and `bytes()` is cheaper than a stream.

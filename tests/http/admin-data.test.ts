@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from "bun:test";
 import { atomicLimits } from "../../src/batch/apply.ts";
 import { event, publish, subscribe } from "../support/publishing.ts";
 import { ownReceiver } from "../support/receiver.ts";
-import { Clock, json, ownServer, refusal, type TestApplication, type TestServer } from "../support/server.ts";
+import { Clock, json, ownServer, type TestApplication, type TestServer } from "../support/server.ts";
 
 let server: TestServer;
 let reader: TestApplication;
@@ -317,10 +317,15 @@ describe("?atomic=true", () => {
       id: 100 + i,
       username: `u${i}`,
     }));
-    expect(await refusal(put("users/batch?atomic=true", rows))).toEqual([413, "body_too_large"]);
+    const refused = {
+      code: "body_too_large",
+      message: "An atomic batch may have at most 2,000 lines and 4 MiB; nothing was taken",
+    };
+    const tooMany = await put("users/batch?atomic=true", rows);
+    expect([tooMany.status, await json<object>(tooMany)]).toMatchObject([413, refused]);
     expect(await everything()).toBe(before);
     const long = Array<string>(50).fill("x".repeat(200_000));
-    expect((await put("users/batch?atomic=true", long)).status).toBe(413);
+    expect(await json<object>(await put("users/batch?atomic=true", long))).toMatchObject(refused);
     expect((await put("users/batch?atomic=true", rows.slice(0, atomicLimits.lines))).status).toBe(200);
   });
 });

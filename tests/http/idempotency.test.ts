@@ -125,3 +125,12 @@ test("a key that is wrong is reported together with what is wrong in the query",
     ],
   });
 });
+
+test("a batch with a key has at most 8 MiB, of which the refusal tells", async () => {
+  const answer = await send("key-1", "\n".repeat(8 * 1024 * 1024 + 1), "application/x-ndjson");
+  const message = "With an Idempotency-Key a batch may have at most 8 MiB";
+  expect([answer.status, await json<object>(answer)]).toMatchObject([
+    413,
+    { code: "body_too_large", message },
+  ]);
+});

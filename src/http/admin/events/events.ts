@@ -22,6 +22,7 @@ const ndjson = ["application/x-ndjson", "application/ndjson", "application/jsonl
 
 /** The size limit of a batch with an `Idempotency-Key`, which is buffered whole. */
 const keyedBatchBytes = 8 * 1024 * 1024;
+const keyedBatchLimit = "With an Idempotency-Key a batch may have at most 8 MiB";
 
 /** `EventInput` with a documented object as its payload. */
 const DocumentedEvent = Type.Object(
@@ -66,7 +67,9 @@ export function eventRoutes(app: AdminListener, deps: AdminDeps): void {
     const isOne = mediaType(request) === json;
     if (key === undefined && !isOne)
       return publishMany(publisher, longBodyStream(requestContext, atomic), atomic);
-    const body = await readBytes(request, isOne ? adminBodyBytes : keyedBatchBytes);
+    const body = await (isOne
+      ? readBytes(request, adminBodyBytes)
+      : readBytes(request, keyedBatchBytes, keyedBatchLimit));
     await requestContext.longBody?.requireAllowed();
     if (key === undefined) return publishOne(publisher, body);
     // The fingerprint needs the whole body.
@@ -94,8 +97,7 @@ export function eventRoutes(app: AdminListener, deps: AdminDeps): void {
         operationId: "publishEvents",
         tags: ["Events"],
         summary: "Publish Events",
-        description:
-          "Publishes one event, or many with one on each line. What is acknowledged is on disk, with a delivery for each subscription. An event with the `id` of an earlier one is answered as that was and sends nothing; under the `id` of another event it is a conflict. With an `Idempotency-Key` a batch may have at most 8 MiB.",
+        description: `Publishes one event, or many with one on each line. What is acknowledged is on disk, with a delivery for each subscription. An event with the \`id\` of an earlier one is answered as that was and sends nothing; under the \`id\` of another event it is a conflict. ${keyedBatchLimit}.`,
         json: { schema: DocumentedEvent, example },
         ndjson: { description: "One event on each line.", example: [example] },
       },

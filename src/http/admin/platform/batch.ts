@@ -31,9 +31,7 @@ export function flag(description: string) {
 }
 
 export const AtomicQuery = Type.Object({
-  atomic: flag(
-    `All or nothing: where one line is refused, none is taken. At most ${grouped(atomicLimits.lines)} lines and ${atomicLimits.bytes / 1024 / 1024} MiB.`,
-  ),
+  atomic: flag(`All or nothing: where one line is refused, none is taken. At most ${atomicLimits.inWords}.`),
 });
 
 const reportFields = {

@@ -75,6 +75,7 @@ test("what is encrypted is never at its place as it was before, nor is it left a
     const plain = statSync(join(directory, "backups", `${id}.partial`), { throwIfNoEntry: false });
     if (plain) mode = plain.mode & 0o777;
     ({ status } = await json<ShownBackup>(await admin("GET", `${backupsPath}/${id}`)));
+    await Bun.sleep(2);
   }
   expect(mode).toBe(0o600);
   expect([...seen].filter((name) => !/\.age$|^onair-data-id$/.test(name))).toEqual([]);
@@ -90,4 +91,4 @@ test("what is encrypted is never at its place as it was before, nor is it left a
   await start(...args);
   expect([...partials(), ...readdirSync(place).filter((name) => name.startsWith(next))]).toEqual([]);
   await server.end("SIGTERM");
-});
+}, 240_000);

@@ -199,7 +199,7 @@ async function stopped(rows: readonly unknown[], ...args: string[]) {
   const importing = start(...args);
   importing.write(`${rows.map((row) => JSON.stringify(row)).join("\n")}\n{"id": 5, "user`);
   await importing.shows(/ rows\/s$/);
-  importing.kill("SIGINT");
+  await importing.end("SIGINT");
   return untimed(await importing.ended());
 }
 

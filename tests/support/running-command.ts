@@ -71,9 +71,10 @@ export class RunningCommand {
     return { stdout: this.stdout, stderr: this.stderr, code: this.#child.exitCode };
   }
 
-  /** Ends it by a signal; gives its exit code. */
+  /** Ends it by a signal, before its input ends; gives its exit code. */
   async end(signal: NodeJS.Signals = "SIGINT"): Promise<number | null> {
     this.kill(signal);
+    await this.#child.exited;
     return (await this.ended()).code;
   }
 }

@@ -11,11 +11,15 @@ if (chromium === null) {
   );
 }
 
-/** A headless Chromium. The sandbox is off, because root, as in containers, cannot have it; it sees only our pages. */
+/**
+ * A headless Chromium, which ends with this process at the latest, because it is led through a pipe. The sandbox is off,
+ * because root, as in containers, cannot have it; it sees only our pages.
+ */
 export function startChromium(): Promise<Browser> {
   return launch({
     executablePath: chromium ?? "",
     headless: true,
+    pipe: true,
     args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-proxy-server"],
   });
 }

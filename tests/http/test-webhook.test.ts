@@ -4,6 +4,7 @@ import { Webhook } from "standardwebhooks";
 import { serverSentEvents } from "../../src/client/server-sent-events.ts";
 import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
 import { minute, second } from "../../src/domain/time.ts";
+import { RawClient } from "../support/raw-client.ts";
 import { users } from "../support/real-data.ts";
 import { type Received, testReceiver } from "../support/receiver.ts";
 import { Clock, json, startServer, type TestApplication, testServer } from "../support/server.ts";
@@ -288,6 +289,15 @@ describe("watched while it happens", () => {
       await response.text();
     }
     expect((await server.post(`${path}/stream`, {}, app.token)).status).toBe(429);
+  });
+
+  test("ends with its connection, which has no idle timeout", async () => {
+    clock.advance(minute);
+    const head = `POST ${path}/stream HTTP/1.1\r\nHost: onair.example\r\nAuthorization: Bearer ${app.token}\r\n`;
+    const [answered] = await new RawClient(server.app.publicUrl)
+      .send(`${head}Content-Length: 0\r\n\r\n`)
+      .toEnd();
+    expect([answered?.status, answered?.body]).toEqual([200, expect.stringContaining("event: exchange\n")]);
   });
 
   test("goes on, and harms nobody, when whoever watches goes away", async () => {

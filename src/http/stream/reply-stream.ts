@@ -4,6 +4,8 @@ const headers = {
   "content-type": "text/event-stream",
   // nginx must not buffer the stream.
   "x-accel-buffering": "no",
+  // A connection that outlived its stream would have no idle timeout.
+  connection: "close",
 };
 
 type Stream = ReadableStream<Uint8Array>;

@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { copy } from "../../../src/cli/operations/copy.ts";
+import { copyData } from "../../../src/engine/copying.ts";
 import type { DataPlace } from "../../../src/engine/data-place.ts";
 import { copiedNouns } from "../../../src/store/operations/copy.ts";
 import { afterThisTest } from "../../support/after-tests.ts";
@@ -196,6 +197,27 @@ describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
     db.close();
     expect(await move(directory, back)).toMatchObject({ code: 0 });
     expect(rowsIn(back)).toEqual(rowsIn(directory));
+  });
+
+  test("the id of a copy without its mark, as an earlier version leaves it, is no part of the next one", async () => {
+    const [directory, back] = [filledDirectory(), ownDirectory()];
+    await killedAfter(12, { directory }, { directory: back });
+    const db = new Database(join(directory, "onair.db"));
+    db.run("DELETE FROM settings WHERE key = 'moved_to' OR key LIKE 'key 1%'");
+    db.close();
+    expect(await move(directory, back)).toMatchObject({ code: 0 });
+    expect(rowsIn(back)).toEqual(rowsIn(directory));
+  });
+
+  test("of two copies at once to different places one is refused", async () => {
+    expect(await move(filledDirectory(), place)).toMatchObject({ code: 0 });
+    const copyTo = (directory: string) =>
+      copyData(inDatabase(), { directory }, { counted() {}, copied() {} }).then(
+        () => "copied",
+        (error) => String(error),
+      );
+    const results = await Promise.all([ownDirectory(), ownDirectory()].map(copyTo));
+    expect(results.toSorted()).toEqual([expect.stringContaining(`${shown()} was moved to`), "copied"]);
   });
 
   test("what cannot be source or target is refused in one sentence, and the source stays as it was", async () => {

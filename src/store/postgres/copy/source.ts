@@ -61,12 +61,10 @@ export async function copyingFromDatabase<T>(
   const place = shownPlace(settings);
   const pool = await openNewest(settings);
   try {
-    const marked = await markOf(pool);
-    if (marked !== null && marked !== to)
-      throw new StoreError(movedMessage(place, namedPlace(settings), marked), true);
     // First the mark, then a look at who serves: a server does these in the other order.
-    const copyId = await mark(pool, to);
-    let isKept = marked !== null;
+    const { marked, copyId, isNew } = await mark(pool, to);
+    if (marked !== to) throw new StoreError(movedMessage(place, namedPlace(settings), marked), true);
+    let isKept = !isNew;
     try {
       await requireUnserved(pool, place);
       return await pool.transact(async (moment) => {
@@ -129,18 +127,22 @@ async function markOf(queries: Queries): Promise<string | null> {
   return row?.value ?? null;
 }
 
-/** Gives the id of the copy. */
-async function mark(pool: Postgres, to: string): Promise<string> {
-  await pool.run("INSERT INTO settings (key, value) VALUES ($1, $2), ($3, $4) ON CONFLICT DO NOTHING", [
-    movedSetting,
-    to,
-    copyIdSetting,
-    newId(),
-  ]);
-  const [row] = await pool.run<{ value: string }>("SELECT value FROM settings WHERE key = $1", [
-    copyIdSetting,
-  ]);
-  return row?.value ?? "";
+/** Marks the source where no copy has. Gives the mark and the id of the copy, which of several at once is that of the first. */
+function mark(pool: Postgres, to: string) {
+  return pool.transact(async ({ run }) => {
+    const put = "INSERT INTO settings (key, value) VALUES ($1, $2) ON CONFLICT";
+    const made = await run(`${put} DO NOTHING RETURNING key`, [movedSetting, to]);
+    const isNew = made.length > 0;
+    // Without the mark an id is of an earlier copy; with the mark of an earlier version there is none.
+    const ofCopy = isNew ? "(key) DO UPDATE SET value = excluded.value" : "DO NOTHING";
+    await run(`${put} ${ofCopy}`, [copyIdSetting, newId()]);
+    const settings = await run<{ key: string; value: string }>(
+      "SELECT key, value FROM settings WHERE key IN ($1, $2)",
+      [movedSetting, copyIdSetting],
+    );
+    const valueIn = (name: string) => settings.find(({ key }) => key === name)?.value ?? "";
+    return { marked: valueIn(movedSetting), copyId: valueIn(copyIdSetting), isNew };
+  });
 }
 
 async function removeMark(queries: Queries): Promise<void> {

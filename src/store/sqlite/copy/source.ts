@@ -36,7 +36,8 @@ export async function copyingFromDirectory<T>(
     const marked = markOf(db);
     if (marked !== null && marked !== to)
       throw new StoreError(movedMessage(directory, directory, marked), true);
-    const copyId = settingOf(db, copyIdSetting) ?? newId();
+    // Without the mark an id is of an earlier copy: a version that does not know it has reopened the source.
+    const copyId = (marked !== null && settingOf(db, copyIdSetting)) || newId();
     const put = "INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?), (?, ?)";
     db.run(put, [movedSetting, to, copyIdSetting, copyId]);
     let isKept = marked !== null;

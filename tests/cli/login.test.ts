@@ -71,6 +71,28 @@ describe("onair login with client id and secret", () => {
     expect(existsSync(file("default"))).toBe(true);
   });
 
+  test("the secret comes from a pipe that has a name, as bash makes it, too", async () => {
+    const pipe = join(directory, "pipe");
+    Bun.spawnSync(["mkfifo", pipe]);
+    const writing = Bun.spawn(["sh", "-c", 'cat "$1" > "$2"', "sh", secretFile, pipe]);
+    try {
+      const { code, stderr } = await onair(
+        "login",
+        "--url",
+        url,
+        "--client-id",
+        app.client_id,
+        "--secret-file",
+        pipe,
+      );
+      expect([code, stderr]).toEqual([0, ""]);
+      expect(await works(read("default").session.accessToken)).toBe(true);
+    } finally {
+      writing.kill();
+      await writing.exited;
+    }
+  });
+
   test("is asked for on a terminal, and the secret is not shown", async () => {
     const command = onTerminal([...program, "login", "--url", url].join(" "));
     const asking = new RunningCommand([], { command, env: { TERM: "xterm", ...env } });
@@ -92,6 +114,8 @@ describe("onair login with client id and secret", () => {
     ],
     ["no URL", ["--url", "here"], 2, /--url must be an http URL, not "here"/],
     ["no such file", ["--secret-file", "nowhere"], 2, /There is no file nowhere/],
+    ["a directory", ["--secret-file", directory], 2, /is a directory/],
+    ["a device without an end", ["--secret-file", "/dev/zero"], 2, /\/dev\/zero has more than 4096 bytes/],
     ["a name that leads elsewhere", ["--profile", "../x"], 2, /cannot be the name of a profile/],
     ["a port without a browser", ["--port", "1"], 2, /--port is for --browser/],
     ["an unknown application", ["--client-id", "x"], 1, /answered 401: .* Look at the client id/],

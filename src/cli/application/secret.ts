@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from "node:fs";
+import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { createInterface } from "node:readline/promises";
 import { UsageError } from "../command.ts";
 
@@ -6,7 +6,7 @@ const longestSecretBytes = 4096;
 /** A shell's exit code for a program that Ctrl-C stopped. */
 const stoppedExitCode = 130;
 
-/** A secret in a file, or on standard input for "-". Throws `UsageError`. */
+/** A secret in a file or a pipe, or on standard input for "-". Throws `UsageError`. */
 export async function secretIn(file: string): Promise<string> {
   const secret = (file === "-" ? await Bun.stdin.text() : contentOf(file)).trim();
   if (/^[\x21-\x7e]+$/.test(secret)) return secret;
@@ -17,10 +17,22 @@ export async function secretIn(file: string): Promise<string> {
 
 function contentOf(file: string): string {
   const stats = statSync(file, { throwIfNoEntry: false });
-  if (!stats?.isFile()) throw new UsageError(`There is no file ${file}`);
-  if (stats.size > longestSecretBytes)
-    throw new UsageError(`${file} has more than ${longestSecretBytes} bytes: that is no secret`);
-  return readFileSync(file, "utf8");
+  if (!stats) throw new UsageError(`There is no file ${file}`);
+  if (stats.isDirectory()) throw new UsageError(`${file} is a directory`);
+  const bytes = Buffer.alloc(longestSecretBytes + 1);
+  const descriptor = openSync(file, "r");
+  try {
+    // A pipe, as of "<(command)" in bash, gives its content in pieces and has no size.
+    let length = 0;
+    for (let read = -1; read !== 0; length += read) {
+      read = readSync(descriptor, bytes, length, bytes.length - length, null);
+    }
+    if (length > longestSecretBytes)
+      throw new UsageError(`${file} has more than ${longestSecretBytes} bytes: that is no secret`);
+    return bytes.toString("utf8", 0, length);
+  } finally {
+    closeSync(descriptor);
+  }
 }
 
 /** Asks for a line on the terminal. */

@@ -132,7 +132,9 @@ export function* factFindings(facts: DatabaseFacts, now: number): Generator<Find
 function searchFinding({ users, indexedUsers }: DatabaseFacts): Finding {
   const { ok, wrong } = findingsOf("search_index");
   const shown = (count: number) => count.toLocaleString("en");
-  if (users === indexedUsers) return ok(`${shown(users)} users, and as many in the index of the search`);
+  if (users === indexedUsers) {
+    return ok(`${shown(users)} ${users === 1 ? "user" : "users"}, and as many in the index of the search`);
+  }
   return wrong(
     `the index of the search has ${shown(indexedUsers)} users, of ${shown(users)}`,
     'stop the server and run "onair migrate --rebuild-search"',

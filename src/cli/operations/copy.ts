@@ -91,6 +91,15 @@ async function reopen(from: DataPlace): Promise<void> {
   await print(wasMarked ? `${place} can be served again.` : `${place} was not marked as moved.`);
 }
 
+/** The command that serves a place. A password stays in the variable that has it. */
+function serving(place: DataPlace): string {
+  if ("directory" in place) return `onair serve --data ${place.directory}`;
+  const { url } = place.database;
+  if (readDatabaseUrl(url).password !== "")
+    return "onair serve, with the same ONAIR_DATABASE or ONAIR_DATABASE_FILE";
+  return `onair serve --database "${url}"`;
+}
+
 const rowsOf = (counts: CopyCounts) => copiedNouns.reduce((sum, noun) => sum + counts[noun], 0);
 
 async function copyAll(from: DataPlace, to: DataPlace, isJson: boolean): Promise<void> {
@@ -109,10 +118,9 @@ async function copyAll(from: DataPlace, to: DataPlace, isJson: boolean): Promise
   const [source, target] = [shownDataPlace(from), shownDataPlace(to)];
   if (isJson) return print(JSON.stringify({ from: source, to: target, copied: counts }));
   const rows = Object.entries(counts).map(([noun, count]) => [noun, counted(count)]);
-  const option = "directory" in to ? `--data ${target}` : "--database";
   await print(
     [
-      `${target} has everything of ${source} ${took()}. Serve it now: onair serve ${option}`,
+      `${target} has everything of ${source} ${took()}. Serve it now: ${serving(to)}`,
       "",
       table(["NOUN", "COPIED"], rows),
       "",

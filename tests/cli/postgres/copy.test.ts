@@ -44,7 +44,10 @@ describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
       expect(copied[noun]).toBeGreaterThan(0);
     }
     expect(there.stdout).not.toContain("test@");
-    expect(await move(place, back)).toMatchObject({ code: 0 });
+    expect(await move(place, back)).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining(`Serve it now: onair serve --data ${back}\n`),
+    });
     const args = ["serve", "--port", "0", "--admin-port", "0"];
     const [, undo] = /(--reopen --from \S+)\n/.exec((await run(args, { env })).stderr) ?? [];
     const reopened = await inProcess(copy, undo?.split(" ") ?? [], env);
@@ -172,7 +175,12 @@ describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
     // A row that is there does not come again.
     await administer(url, "DROP TRIGGER refuse2100 ON users");
     await administer(url, refuse(1_001));
-    expect(await move(directory, place)).toMatchObject({ code: 0 });
+    expect(await move(directory, place)).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining(
+        "Serve it now: onair serve, with the same ONAIR_DATABASE or ONAIR_DATABASE_FILE\n",
+      ),
+    });
     expect(await usersThere()).toBe(rowsIn(directory)["users"]?.length);
   });
 

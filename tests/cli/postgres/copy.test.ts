@@ -6,6 +6,8 @@ import { copy } from "../../../src/cli/operations/copy.ts";
 import { copyData } from "../../../src/engine/copying.ts";
 import type { DataPlace } from "../../../src/engine/data-place.ts";
 import { copiedNouns } from "../../../src/store/operations/copy.ts";
+import { copyingFromDatabase } from "../../../src/store/postgres/copy/source.ts";
+import { readDatabaseUrl } from "../../../src/store/postgres/database/connection-url.ts";
 import { afterThisTest } from "../../support/after-tests.ts";
 import { inProcess } from "../../support/command.ts";
 import { filledDirectory, rowsIn } from "../../support/filled-directory.ts";
@@ -226,6 +228,18 @@ describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
       );
     const results = await Promise.all([ownDirectory(), ownDirectory()].map(copyTo));
     expect(results.toSorted()).toEqual([expect.stringContaining(`${shown()} was moved to`), "copied"]);
+  });
+
+  test("while a database is copied, it is neither reopened nor copied once more", async () => {
+    await run(["migrate"], { env });
+    const back = ownDirectory();
+    const refused = await copyingFromDatabase(readDatabaseUrl(url), back, async (source) => {
+      source.keepMark();
+      return [await inProcess(copy, ["--reopen", "--from", place], env), await move(place, back)];
+    });
+    for (const { code, stderr } of refused)
+      expect([code, stderr]).toEqual([1, expect.stringMatching(/A copy of the database .* is running/)]);
+    expect(await move(place, back)).toMatchObject({ code: 0 });
   });
 
   test("what cannot be source or target is refused in one sentence, and the source stays as it was", async () => {

@@ -69,6 +69,7 @@ export async function copyingFromDatabase<T>(
       await requireUnserved(pool, place);
       return await pool.transact(async (moment) => {
         await moment.run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY");
+        await requireOnlyCopy(moment, place);
         // A plan for all rows: by default PostgreSQL makes one for the first rows of a cursor, such as a nested loop, which is
         // far slower to the end.
         await moment.run("SET LOCAL cursor_tuple_fraction = 1");
@@ -95,12 +96,28 @@ export async function copyingFromDatabase<T>(
 export async function reopenDatabase(settings: ConnectionSettings): Promise<boolean> {
   const pool = await openNewest(settings);
   try {
-    const wasMarked = (await markOf(pool)) !== null;
-    await removeMark(pool);
-    return wasMarked;
+    return await pool.transact(async (transaction) => {
+      await requireOnlyCopy(transaction, shownPlace(settings));
+      const wasMarked = (await markOf(transaction)) !== null;
+      await removeMark(transaction);
+      return wasMarked;
+    });
   } finally {
     await pool.close();
   }
+}
+
+/** Of the advisory locks, the one that a copy holds on its source. */
+const copyLock = 0x6f6e_6163_70;
+
+/** Throws a `StoreError` where a copy of the database is running; from here on no other one begins, until the transaction ends. */
+async function requireOnlyCopy(transaction: Queries, place: string): Promise<void> {
+  const [lock] = await transaction.run<{ is_mine: boolean }>(
+    "SELECT pg_try_advisory_xact_lock($1) AS is_mine",
+    [copyLock],
+  );
+  if (!lock?.is_mine)
+    throw new StoreError(`A copy of the database ${place} is running. Let it end, or stop it.`);
 }
 
 /** Without deadlines: one statement may look through everything. */

@@ -15,6 +15,7 @@ import { endpointStore, renewEndpoint } from "../../../src/store/postgres/endpoi
 import { replayStore } from "../../../src/store/postgres/replays.ts";
 import { retentionStore } from "../../../src/store/postgres/retention.ts";
 import { emptyDatabase, hasPostgres } from "../../support/postgres.ts";
+import { until } from "../../support/until.ts";
 
 /*
  * What several processes do on one database at the same time: each of them here is a pool with what stands on it.
@@ -138,6 +139,34 @@ describe.skipIf(!hasPostgres)("several processes on one PostgreSQL", () => {
     }
     const ofOne = rows.filter((row) => row.subscription_id.startsWith("one"));
     expect(seen).toEqual(ofOne.map(({ seq }) => seq));
+  });
+
+  test("what a former URL answered while it was replaced neither disables the endpoint nor delays its retries", async () => {
+    const [here, elsewhere] = [await replica(), await replica()];
+    await fill(here.pool, ["one"]);
+    await here.deliveries.releaseAll();
+    await here.events.publish(event("a"), never);
+    const { due } = await here.deliveries.claim("one", now, 1);
+    const [changed, commit] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const change = elsewhere.pool.transact(async (transaction) => {
+      await renewEndpoint(transaction, "one", now);
+      changed.resolve();
+      await commit.promise;
+    });
+    await changed.promise;
+    const later = { ...ended(due[0]?.seq ?? 0, "pending"), next_attempt_at: now + minute, resume_at: null };
+    const endpoint = { ...newEndpoint("one"), failing_since: now, failures: 1, disabled_at: now };
+    const recorded = here.deliveries.record([later], [endpoint]);
+    const waits = async () =>
+      (await elsewhere.pool.run("SELECT FROM pg_locks WHERE NOT granted AND pid <> pg_backend_pid()"))
+        .length > 0;
+    await Promise.race([recorded, until(waits, () => "nothing waits for the change")]);
+    commit.resolve();
+    await Promise.all([change, recorded]);
+    expect(
+      await here.pool.run("SELECT disabled_at FROM endpoints WHERE disabled_at IS NOT NULL"),
+    ).toHaveLength(0);
+    expect(await here.deliveries.pending()).toEqual([{ application_id: "one", due_at: now }]);
   });
 
   test("an owner that another has replaced claims nothing, and changes nothing of what it had", async () => {

@@ -11,13 +11,16 @@ import type { Fence, OwnedShards } from "./owned-shards.ts";
  * A result that is recorded already changes nothing: the answer to it may have been lost. What is to be tried again may
  * have changed while the attempt was under way: its subscription may be gone; or its endpoint was enabled or has another
  * URL, then it is asked for now, as the others that wait. What was canceled meanwhile is `delivered` where the receiver
- * took it.
+ * took it. A change of the URL that is being committed is waited for: the generation is read with a lock.
  */
 const statement = `
 WITH held AS MATERIALIZED (
   SELECT s.shard, s.epoch FROM endpoint_shards s
   JOIN unnest($1::smallint[], $2::bigint[]) AS own(shard, epoch) ON own.shard = s.shard AND own.epoch = s.epoch
   ORDER BY s.shard FOR SHARE OF s
+),
+called AS MATERIALIZED (
+  SELECT id, endpoint_generation FROM applications WHERE id = ANY($16::text[]) ORDER BY id FOR SHARE
 ),
 given AS MATERIALIZED (
   SELECT g.*, g.status = 'delivered' AND g.attempt IS NOT NULL AS is_taken,
@@ -30,7 +33,7 @@ given AS MATERIALIZED (
     AS g(seq, application_id, shard, attempts, extra_attempts, at, status, next_attempt_at, resume_at, attempt, generation,
       epoch)
   JOIN held USING (shard, epoch)
-  LEFT JOIN applications a ON a.id = g.application_id
+  LEFT JOIN called a ON a.id = g.application_id
   ORDER BY g.seq
 ),
 kept AS (
@@ -42,7 +45,7 @@ kept AS (
     last_failure_at bigint, last_failure_status bigint, last_failure_error text,
     last_failure_outcome text)
   JOIN held USING (shard, epoch)
-  JOIN applications a ON a.id = e.application_id AND a.endpoint_generation = e.generation
+  JOIN called a ON a.id = e.application_id AND a.endpoint_generation = e.generation
   ORDER BY e.application_id
   ON CONFLICT (application_id) DO UPDATE SET
     failing_since = excluded.failing_since, failures = excluded.failures, warned_at = excluded.warned_at,
@@ -83,6 +86,12 @@ export async function recordAttempts(
     return fence === undefined ? [] : { ...result, ...fence };
   });
   const states = endpoints.map((one) => ({ ...one, ...owned.of(one.application_id) }));
+  // Only these have to know the generation of their endpoint.
+  const retries = fenced.filter(({ next_attempt_at }) => next_attempt_at !== null);
+  const called = [
+    ...retries.map(({ application }) => application),
+    ...states.map((one) => one.application_id),
+  ];
   const fences = new Map([...fenced, ...states].map((one) => [`${one.shard} ${one.epoch}`, one]));
   await connection.run(statement, [
     [...fences.values()].map(({ shard }) => shard),
@@ -100,5 +109,6 @@ export async function recordAttempts(
     fenced.map(({ generation }) => generation),
     states,
     fenced.map(({ epoch }) => epoch),
+    [...new Set(called)],
   ]);
 }

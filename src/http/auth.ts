@@ -207,17 +207,31 @@ async function admitCaller(
 }
 
 /** The caller of a request that was admitted, as it is now; a token that is refused counts for the address. */
-export async function admitAgain(
-  access: Access,
-  requestContext: RequestContext,
-  token: string,
-): Promise<Caller> {
+async function admitAgain(access: Access, requestContext: RequestContext, token: string): Promise<Caller> {
   try {
     return await access.authenticator.authenticate(token);
   } catch (error) {
     admitAnyone(access, requestContext);
     throw error;
   }
+}
+
+/**
+ * The same after a change that came while the request was read. It takes from the limit as it is now, in place of the
+ * former one, so that the answer shows one state.
+ */
+export async function admitChanged(
+  access: Access,
+  requestContext: RequestContext,
+  token: string,
+): Promise<Caller> {
+  const caller = await admitAgain(access, requestContext, token);
+  const { limiter, defaultRateLimit } = access;
+  const { id, rate_limit } = caller.application;
+  limiter.giveBack(id, requestContext.rateLimit?.limit ?? 0);
+  requestContext.rateLimit = limiter.take(id, rate_limit ?? defaultRateLimit);
+  if (requestContext.rateLimit?.allowed === false) throw rateLimited(requestContext.rateLimit);
+  return caller;
 }
 
 async function lookUp(access: Access, requestContext: RequestContext, token: string): Promise<Caller> {

@@ -69,6 +69,8 @@ describe("an endpoint that fails everything", () => {
   test("is disabled after 24 hours, on a clock that goes on across a restart", async () => {
     status = 500;
     await publish(server, kick());
+    // A server that has just started may not own the endpoint yet.
+    await receiver.arrived(1);
     await settled(server);
     expect(await endpoint()).toMatchObject({ failing_since: clock.ms, failures: 1, disabled_at: null });
     const since = clock.ms;

@@ -9,8 +9,8 @@ import {
   type Access,
   type ApplicationPurpose,
   admit,
-  admitAgain,
   admitAnyone,
+  admitChanged,
   headerBearer,
   needsApplication,
   needsScope,
@@ -157,7 +157,7 @@ export function withTokens(app: PublicListener, access: Access, cookie: PageCook
         await input.read(context);
         // Its client decides how long a body takes: what was revoked or locked meanwhile counts.
         if (token !== null && authenticator.changeCount !== changeCount)
-          requestContext.caller = requirement(await admitAgain(access, requestContext, token));
+          requestContext.caller = requirement(await admitChanged(access, requestContext, token));
       }),
       resolve: ({ requestContext }: OpenContext) => ({ caller: requestContext.caller as Caller }),
     };

@@ -23,7 +23,7 @@ const alwaysRead = 300;
 /**
  * $1: the terms, $2: the text, $3 and $4: patterns that names have and have not, $5: the limit, $6: how many of those who
  * have the terms are read, where they are more than $7. To read users costs the most, so it is the most popular ones, with
- * all who are as popular as the last: nobody who is left out has more followers. Their ids are an array, so that the planner
+ * all who are as popular as the last: no user that is left out has more followers. Their ids are an array, so that the planner
  * does not read the whole table for them.
  */
 const byTerms = `
@@ -43,7 +43,7 @@ SELECT found.*, counts.candidates, (SELECT count(*)::float8 FROM popular) AS rea
 
 /**
  * $1 and $2: patterns that names have and have not, $3: the limit, $4: how many are looked at, $5 and $6: followers and id of
- * the user behind whom the walk begins.
+ * the user behind which the walk begins.
  */
 const byWalk = `
 SELECT ${shown}, u.followers_count::float8 AS followers FROM (

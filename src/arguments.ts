@@ -48,7 +48,10 @@ interface Arguments {
   readonly mistakes: readonly string[];
 }
 
-/** Parses a command line. A mistake in an option gives a sentence in `mistakes` and no value. */
+/**
+ * Parses a command line. A mistake in an option gives a sentence in `mistakes` and no value. A switch that has a default
+ * may be given a value, too: `--portal=false`.
+ */
 export function checkArguments(args: readonly string[], options: ParseArgsOptionsConfig): Arguments {
   const { tokens } = parseArgs({ args: [...args], options, strict: false, tokens: true });
   const known = Object.keys(options);
@@ -69,7 +72,8 @@ export function checkArguments(args: readonly string[], options: ParseArgsOption
       if (value === undefined) ofUnknown = index + 1;
     } else if (option.type === "boolean") {
       if (value === undefined) values[name] = true;
-      else mistakes.push(`--${name} takes no value`);
+      else if (option.default === undefined) mistakes.push(`--${name} takes no value`);
+      else values[name] = value;
     } else if (value === undefined) {
       mistakes.push(`--${name} needs a value`);
     } else if (inlineValue === false && /^-./.test(value)) {

@@ -23,6 +23,7 @@ const options = {
   name: { type: "string" },
   json: { type: "boolean" },
   scope: { type: "string", multiple: true },
+  portal: { type: "boolean", default: false },
 } as const;
 
 test.each<[string[], object]>([
@@ -36,6 +37,8 @@ test.each<[string[], object]>([
   ],
   [["--name"], { mistakes: ["--name needs a value"] }],
   [["--json=1"], { mistakes: ["--json takes no value"] }],
+  [["--portal"], { values: { portal: true } }],
+  [["--portal=false"], { values: { portal: "false" } }],
   [["--nmae", "x"], { positionals: [], mistakes: ["--nmae is not a known option. Did you mean --name?"] }],
   [["--secret", "whsec"], { positionals: [], mistakes: ["--secret is not a known option."] }],
   [["-n", "x"], { positionals: [], mistakes: ["-n is not a known option."] }],

@@ -70,7 +70,7 @@ ${settingsHelp({ ...defaults })}
     const now = Date.now;
     const credentials = openCredentials(config.data);
     const log = devLog({ terminal, level: config.logLevel, now, applicationId: credentials.client_id });
-    for (const name of unknownVariables(env)) log.warn("unknown_setting", { name });
+    for (const unknown of unknownVariables(env)) log.warn("unknown_setting", unknown);
     const events = !args.includes("--no-events");
     const faults = seed === null ? null : faultPlan(seed);
     if (seed !== null)

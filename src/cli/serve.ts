@@ -29,7 +29,8 @@ export const serve: Command = {
   get help() {
     return `Usage: onair serve [options]
 
-Runs the server on the data of the data directory. Options win over environment variables.
+Runs the server on the data of the data directory. Options win over environment variables, and
+those over the file of settings. What is switched on there, an option takes back: --portal=false.
 
 ${settingsHelp()}
 
@@ -49,7 +50,7 @@ SIGUSR1 and SIGUSR2 are ignored.
     // appears.
     const terminated = onTermination();
     const log = await logOf(config, env);
-    for (const name of unknownVariables(env)) log.warn("unknown_setting", { name });
+    for (const unknown of unknownVariables(env)) log.warn("unknown_setting", unknown);
     log.info("starting", { version, pid: process.pid, settings: shownSettings(config) });
     warnOfExposure(config, log);
     const manager = await serviceManager(env, log);

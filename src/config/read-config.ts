@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from "node:fs";
 import type { ParseArgsOptionsConfig } from "node:util";
-import { checkArguments } from "../arguments.ts";
+import { checkArguments, nearest } from "../arguments.ts";
 import { backupsOfPostgres } from "../backups/elsewhere.ts";
 import { helpEntry } from "../help-text.ts";
 import { tlsMistakes } from "../serving/certificates.ts";
@@ -251,11 +251,12 @@ function repeated(given: string, { secret = false }: Setting<unknown>, sentence:
   return `, not "${given}"`;
 }
 
-/** The options of all settings and `others`. */
+/** The options of all settings and `others`. A switch may take back what a variable or the file sets. */
 export function settingOptions(others: ParseArgsOptionsConfig = {}): ParseArgsOptionsConfig {
   const options: ParseArgsOptionsConfig = { ...others };
   for (const name of names) {
-    if (!settings[name].secret) options[flagOf(name)] = { type: settings[name].value ? "string" : "boolean" };
+    const { secret, value } = settings[name];
+    if (!secret) options[flagOf(name)] = value ? { type: "string" } : { type: "boolean", default: false };
   }
   return options;
 }
@@ -271,16 +272,18 @@ const commandVariables = [
 ];
 
 /** All variables that any command reads. */
-export const knownVariables: readonly string[] = [
+const knownVariables: readonly string[] = [
   ...names.flatMap((name) =>
     hasFile(settings[name]) ? [variableOf(name), `${variableOf(name)}_FILE`] : variableOf(name),
   ),
   ...commandVariables,
 ];
 
-/** Variables that look like settings but are unknown, most likely misspelt. */
-export function unknownVariables(env: Environment): string[] {
-  return Object.keys(env).filter((name) => name.startsWith("ONAIR_") && !knownVariables.includes(name));
+/** Variables that look like settings but are unknown, and what was most likely meant; null where nothing is close. */
+export function unknownVariables(env: Environment): { name: string; meant: string | null }[] {
+  return Object.keys(env)
+    .filter((name) => name.startsWith("ONAIR_") && !knownVariables.includes(name))
+    .map((name) => ({ name, meant: nearest(name, knownVariables) }));
 }
 
 /** The help of all settings: purpose, default and variable, in lines of at most 100 characters. */

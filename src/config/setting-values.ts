@@ -195,10 +195,12 @@ export function withoutPassword(text: string): void {
   );
 }
 
-/** An operator key. */
+/** An operator key. A short one can be guessed. */
 export function adminKey(text: string): string {
-  if (/^[\x21-\x7e]{8,200}$/.test(text)) return text;
-  throw new TypeError("must be 8 to 200 printable characters without spaces");
+  if (/^[\x21-\x7e]{16,200}$/.test(text)) return text;
+  throw new TypeError(
+    "must be 16 to 200 printable characters without spaces: openssl rand -hex 32 makes one",
+  );
 }
 
 /** A secret that signs webhooks. */

@@ -1,6 +1,5 @@
-import { nearest } from "../arguments.ts";
 import type { Config } from "../config/config.ts";
-import { type Environment, knownVariables, unknownVariables } from "../config/read-config.ts";
+import { type Environment, unknownVariables } from "../config/read-config.ts";
 import { type Finding, findingsOf } from "../domain/operations/findings.ts";
 import { isLoopback } from "./ask.ts";
 
@@ -9,8 +8,7 @@ export function* settingFindings(mistakes: readonly string[], env: Environment):
   const { ok, warning, wrong } = findingsOf("settings");
   const unknown = unknownVariables(env);
   for (const mistake of mistakes) yield wrong(mistake, 'see "onair serve --help"');
-  for (const name of unknown) {
-    const meant = nearest(name, knownVariables);
+  for (const { name, meant } of unknown) {
     const mend = "unset it, where it is not meant for another program";
     yield meant === null
       ? warning(`${name} is not a setting of this version`, mend)

@@ -133,11 +133,11 @@ describe("settings of onair dev", () => {
   test("come from .env too, where the environment wins", async () => {
     const cwd = inDirectory(
       "with-env",
-      "ONAIR_ADMIN_KEY=key-of-the-file\nONAIR_RATE_LIMIT=123\nONAIR_PORT=0\nONAIR_ADMIN_PORT=0\n",
+      "ONAIR_ADMIN_KEY=key-of-the-dotenv-file\nONAIR_RATE_LIMIT=123\nONAIR_PORT=0\nONAIR_ADMIN_PORT=0\n",
     );
     const dev = new DevProcess(["--json", "--no-events"], cwd, { ONAIR_RATE_LIMIT: "77" });
     const { admin_key, public_url, data } = await dev.addresses();
-    expect(admin_key).toBe("key-of-the-file");
+    expect(admin_key).toBe("key-of-the-dotenv-file");
     expect(data).toBe(join(cwd, ".onair"));
     const answer = await fetch(`${public_url}/public/v1/categories`);
     expect(answer.headers.get("ratelimit-limit")).toBe("77");

@@ -146,7 +146,7 @@ test("it tells what is wrong with the settings, and looks at the rest all the sa
   expect(told).toHaveLength(4);
   for (const pattern of [
     /^wrong: ONAIR_RATE_LIMIT must be an integer/,
-    /^wrong: ONAIR_ADMIN_KEY must be 8 to 200/,
+    /^wrong: ONAIR_ADMIN_KEY must be 16 to 200/,
     /^wrong: ONAIR_PROT .* rename it to ONAIR_PORT$/,
     /^warning: ONAIR_IMAGE_TAG /,
   ]) {

@@ -141,7 +141,9 @@ describe("a server that is named", () => {
       "clock ok",
       "data_directory skipped",
     ]);
-    const refused = await examined(["--url", server.app.adminUrl], { ONAIR_ADMIN_KEY: "another-key" });
+    const refused = await examined(["--url", server.app.adminUrl], {
+      ONAIR_ADMIN_KEY: "another-operator-key",
+    });
     expect(statuses(refused)).toContain("operator_key wrong");
     const both = await examined(["--url", server.app.adminUrl, "--data", copy(), ...freePorts]);
     expect(statuses(both)).toContain("integrity ok");

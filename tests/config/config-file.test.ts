@@ -114,8 +114,29 @@ test("onair config check tells mistakes with exit code 2, and says when all is r
   const wrong = await inProcess(configCommand, ["check", "--config", fileWith("port = 99999\n")]);
   expect(wrong).toMatchObject({ code: 2, stdout: "" });
   expect(wrong.stderr).toContain("port must be an integer");
-  const unknown = await inProcess(configCommand, ["check"], { ONAIR_PROT: "1" });
-  expect(unknown).toMatchObject({ code: 1, stderr: "ONAIR_PROT is set, and no setting has that variable\n" });
+});
+
+test("onair config warns of variables that are no settings, and of what was likely meant", async () => {
+  const warning =
+    "ONAIR_PROT is set, and no setting has that variable. Did you mean ONAIR_PORT?\n" +
+    "ONAIR_IMAGE_TAG is set, and no setting has that variable.\n";
+  const env = { ONAIR_PROT: "1", ONAIR_IMAGE_TAG: "3", ONAIR_URL: "http://127.0.0.1:1" };
+  expect(await inProcess(configCommand, ["check"], env)).toEqual({ code: 1, stdout: "", stderr: warning });
+  expect(await inProcess(configCommand, ["show"], env)).toMatchObject({ code: 0, stderr: warning });
+  const mistaken = await inProcess(configCommand, ["check", "--port=x"], env);
+  expect(mistaken).toMatchObject({ code: 2, stderr: expect.stringContaining(warning) });
+});
+
+test.each<[string, { option?: string; variable?: string; line?: string }, boolean]>([
+  ["an option over the file", { option: "--portal=false", line: "portal = true" }, false],
+  ["an option over a variable", { option: "--portal=false", variable: "true" }, false],
+  ["a bare option over a variable", { option: "--portal", variable: "false" }, true],
+  ["an option that says true", { option: "--portal=true", line: "portal = false" }, true],
+  ["a variable over the file", { variable: "false", line: "portal = true" }, false],
+])("a switch can be set both ways by %s", (_, { option, variable, line = "" }, expected) => {
+  const args = ["--config", fileWith(line), ...(option === undefined ? [] : [option])];
+  const { config, mistakes } = checkConfig(args, variable === undefined ? {} : { ONAIR_PORTAL: variable });
+  expect([config.portal, mistakes]).toEqual([expected, []]);
 });
 
 test("onair config show lists all settings with their source, and no secret", async () => {

@@ -229,9 +229,19 @@ describe("settings", () => {
     ["an unknown option", ["--prot", "1"], {}, [/^--prot is not a known option\. Did you mean --port\?$/]],
     ["a word too many", ["now"], {}, [/^"now" is not expected here$/]],
     ["an option without its value", ["--data"], {}, [/^--data needs a value$/]],
-    ["a switch with a value", ["--allow-private-webhooks=yes"], {}, [/takes no value$/]],
+    [
+      "a switch with a strange value",
+      ["--portal=yes"],
+      {},
+      [/^--portal must be one of true, .*, not "yes"$/],
+    ],
     ["the key as an argument", ["--admin-key", "secret-secret"], {}, [/^--admin-key is not a known option/]],
-    ["a short key", [], { ONAIR_ADMIN_KEY: "short" }, [/^ONAIR_ADMIN_KEY must be 8 to 200/]],
+    [
+      "a short key",
+      [],
+      { ONAIR_ADMIN_KEY: "fifteen-letters" },
+      [/^ONAIR_ADMIN_KEY must be 16 to 200 .* makes one$/],
+    ],
     ["a public URL that is none", ["--public-url", "api.example.com"], {}, [/^--public-url must be an http/]],
     [
       "a proxy of another kind",
@@ -292,7 +302,10 @@ describe("settings", () => {
   });
 
   test("a misspelt variable is found", () => {
-    expect(unknownVariables({ ONAIR_PROT: "1", ONAIR_PORT: "1", PATH: "" })).toEqual(["ONAIR_PROT"]);
+    expect(unknownVariables({ ONAIR_PROT: "1", ONAIR_PORT: "1", PATH: "" })).toEqual([
+      { name: "ONAIR_PROT", meant: "ONAIR_PORT" },
+    ]);
+    expect(unknownVariables({ ONAIR_IMAGE_TAG: "3" })).toEqual([{ name: "ONAIR_IMAGE_TAG", meant: null }]);
   });
 
   test("the help names every setting and its variable, and no key as an argument", () => {

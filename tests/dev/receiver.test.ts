@@ -199,7 +199,7 @@ describe("the log of a developer", () => {
       applicationId: null,
       traceId: null,
     });
-    it.warn("unknown_setting", { name: "ONAIR_PROT" });
+    it.warn("unknown_setting", { name: "ONAIR_PROT", meant: "ONAIR_PORT" });
     expect(written.length).toBe(1);
   });
 });

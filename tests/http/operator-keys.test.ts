@@ -130,12 +130,15 @@ describe("keys", () => {
 });
 
 test("the key is that of its own server, also when another runs in the same process", async () => {
-  const [server, other] = [await ownServer(), await ownServer({ env: { ONAIR_ADMIN_KEY: "another-key" } })];
+  const [server, other] = [
+    await ownServer(),
+    await ownServer({ env: { ONAIR_ADMIN_KEY: "another-operator-key" } }),
+  ];
   const status = async (key: string, { app }: TestServer) =>
     (await ask(app.adminUrl, key, "/admin/v1/applications")).status;
-  expect(await status("another-key", other)).toBe(200);
+  expect(await status("another-operator-key", other)).toBe(200);
   expect(await status(adminKey, other)).toBe(401);
-  expect(await status("another-key", server)).toBe(401);
+  expect(await status("another-operator-key", server)).toBe(401);
 });
 
 test.skipIf(isOnPostgres)("the last operator key that works cannot be revoked", async () => {

@@ -22,7 +22,7 @@ export const configCommand: Command = {
        onair config show [--config FILE] [options of onair serve] [--json]
 
 check  tells all mistakes in the file of settings, the variables and the options, as the server
-       would at its start. Starts nothing.
+       would at its start, and variables that are no settings. Starts nothing.
 show   lists the settings in force, and where each value comes from. Secrets are not shown.
 
   --config FILE      the file of settings [ONAIR_CONFIG]
@@ -47,18 +47,17 @@ Exit code: 0 when all is well, 1 when check warns of variables that are no setti
     const json = rest.includes("--json");
     const options = rest.filter((one) => one !== "--json");
     const checked = checkConfig(options, env);
-    if (checked.mistakes.length > 0) {
-      process.stderr.write(`${checked.mistakes.join("\n")}\n`);
-      return wrongUsage;
-    }
-    return action === "check" ? check(env) : show(checked, json);
+    const unknown = unknownVariables(env).map(({ name, meant }) => {
+      return `${name} is set, and no setting has that variable.${meant === null ? "" : ` Did you mean ${meant}?`}`;
+    });
+    for (const line of [...checked.mistakes, ...unknown]) process.stderr.write(`${line}\n`);
+    if (checked.mistakes.length > 0) return wrongUsage;
+    return action === "check" ? check(unknown.length === 0) : show(checked, json);
   },
 };
 
-async function check(env: Environment): Promise<number> {
-  const unknown = unknownVariables(env);
-  for (const name of unknown) process.stderr.write(`${name} is set, and no setting has that variable\n`);
-  if (unknown.length > 0) return failed;
+async function check(isKnown: boolean): Promise<number> {
+  if (!isKnown) return failed;
   await print("The settings are right.");
   return ok;
 }

@@ -142,6 +142,21 @@ describe("a change through the admin API", () => {
   });
 });
 
+test("entries are in the order of the first change of each, counted ones too", async () => {
+  const { key } = await namedKey("in order", "publisher");
+  expect((await asKey(key, "POST", "/admin/v1/events", event("channel.followed"))).status).toBe(202);
+  clock.advance(1);
+  const { id } = await server.application();
+  clock.advance(1);
+  expect((await asKey(key, "PUT", "/admin/v1/users/77", { username: "in_order" })).status).toBe(200);
+  clock.advance(1);
+  expect((await asKey(key, "POST", "/admin/v1/events", event("channel.followed"))).status).toBe(202);
+  const [third, second, first] = await trail("?limit=3");
+  expect(third).toMatchObject({ object: "users", actor: { name: "in order" } });
+  expect(second).toMatchObject({ object_id: id });
+  expect(first).toMatchObject({ object: "events", actor: { name: "in order" } });
+});
+
 describe("what an application changes about itself", () => {
   test("is written down, too, under its own name", async () => {
     const app = await server.application({ name: "Bot" });

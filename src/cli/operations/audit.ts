@@ -71,8 +71,8 @@ export const audit: Command = {
   },
 };
 
-function cells({ last_at, count, actor, action, object, object_id, fields, address }: Audit): string[] {
-  const times = count > 1 ? `${action} (${count} times)` : action;
+function cells({ at, last_at, count, actor, action, object, object_id, fields, address }: Audit): string[] {
+  const times = count > 1 ? `${action} (${count} times until ${last_at})` : action;
   const what = object_id === null ? object : `${object} ${object_id}`;
-  return [last_at, actor.name, times, what, fields.join(", ") || "-", address || "-"];
+  return [at, actor.name, times, what, fields.join(", ") || "-", address || "-"];
 }

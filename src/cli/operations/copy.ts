@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { type Environment, readSecret } from "../../config/read-config.ts";
 import { copyData, reopenData } from "../../engine/copying.ts";
 import { type DataPlace, shownDataPlace } from "../../engine/data-place.ts";
-import { type CopyCounts, copiedNouns } from "../../store/operations/copy.ts";
+import { AlreadyCopied, type CopyCounts, copiedNouns } from "../../store/operations/copy.ts";
 import { readDatabaseUrl, shownPlace } from "../../store/postgres/database/connection-url.ts";
 import { databaseFile } from "../../store/sqlite/database/directory.ts";
 import { noMore, readArguments, switches, valued } from "../arguments.ts";
@@ -30,8 +30,9 @@ ONAIR_DATABASE_FILE names, has the whole URL of the same database with it.
 
 The source is marked as moved from the beginning, so that no server uses or changes it; it keeps its
 data. A copy that was cut off goes on with the same command, and no server uses the target before it
-is complete: both sides are counted at the end. Exit code: 0 when everything is copied, 1 when it
-failed, 2 for wrong usage, and for places that cannot be used.
+is complete: both sides are counted at the end. A copy that is complete says since when, and copies
+nothing. Exit code: 0 when everything is copied, 1 when it failed, 2 for wrong usage, and for places
+that cannot be used.
 `;
 
 const options = { ...valued("from", "to"), ...switches("reopen", "json") } as const;
@@ -51,7 +52,11 @@ export const copy: Command = {
     const to = values.reopen ? null : readPlace("--to", values.to, env, mistakes);
     if (mistakes.length > 0 || from === null) throw new UsageError(mistakes.join("\n"));
     if (to === null) await reopen(from);
-    else await copyAll(from, to, values.json === true);
+    else
+      await copyAll(from, to, values.json === true).catch((error) => {
+        if (error instanceof AlreadyCopied) return showCompleted(from, to, error.at, values.json === true);
+        throw error;
+      });
     return 0;
   },
 };
@@ -89,6 +94,15 @@ async function reopen(from: DataPlace): Promise<void> {
   const wasMarked = await reopenData(from);
   const place = shownDataPlace(from);
   await print(wasMarked ? `${place} can be served again.` : `${place} was not marked as moved.`);
+}
+
+/** The same copy again, of which everything was done. */
+function showCompleted(from: DataPlace, to: DataPlace, at: string, isJson: boolean): Promise<void> {
+  const [source, target] = [shownDataPlace(from), shownDataPlace(to)];
+  if (isJson) return print(JSON.stringify({ from: source, to: target, copied: null, completed_at: at }));
+  return print(
+    `${target} has everything of ${source} since ${at}, so nothing was copied now. Serve it: ${serving(to)}`,
+  );
 }
 
 /** The command that serves a place. A password stays in the variable that has it. */

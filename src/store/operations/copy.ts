@@ -1,3 +1,5 @@
+import { StoreError } from "../faults.ts";
+
 /** What is copied from one store to another, in this order: what refers to a row comes behind it. */
 export const copiedNouns = [
   "settings",
@@ -67,8 +69,23 @@ export const copyIdSetting = "copy_id";
 /** The setting of a database that is being filled, with the id of the copy. */
 export const copyingSetting = "copying";
 
+/** The setting of a database that was filled, with the id of the copy and when it was complete. */
+export const copiedSetting = "copied";
+
+/** The value of that setting. */
+export const completedNow = (copyId: string) => `${copyId} ${new Date().toISOString()}`;
+
 /** The condition on the settings that are copied: those that are not are of the copy itself. */
-export const copiedSettings = `key NOT IN ('${movedSetting}', '${copyIdSetting}', '${copyingSetting}')`;
+export const copiedSettings = `key NOT IN ('${movedSetting}', '${copyIdSetting}', '${copyingSetting}', '${copiedSetting}')`;
+
+/** This copy was complete before. */
+export class AlreadyCopied extends Error {
+  override name = "AlreadyCopied";
+  /** @param at when, in ISO 8601 */
+  constructor(readonly at: string) {
+    super(`The copy is complete since ${at}`);
+  }
+}
 
 /** Why data that was copied elsewhere is not used any more. `place`: as it is shown; `named`: as `onair copy` takes it. */
 export function movedMessage(place: string, named: string, to: string): string {
@@ -80,7 +97,12 @@ export function incompleteMessage(place: string): string {
   return `${place} has a part of a copy that was cut off: go on with the same onair copy, or make the database anew.`;
 }
 
-/** Why a store cannot be a target. */
-export function notEmptyMessage(place: string): string {
-  return `${place} is not empty: copy into a new directory or a new database.`;
+/**
+ * Throws `AlreadyCopied` for a target that this copy has filled, else a `StoreError`.
+ * @param completed the setting `copied` of the target
+ */
+export function refuseFull(place: string, copyId: string, completed: string | undefined): never {
+  const [id, at = ""] = completed?.split(" ") ?? [];
+  if (id === copyId) throw new AlreadyCopied(at);
+  throw new StoreError(`${place} is not empty: copy into a new directory or a new database.`, true);
 }

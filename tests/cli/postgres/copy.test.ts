@@ -50,10 +50,26 @@ describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
       code: 0,
       stdout: expect.stringContaining(`Serve it now: onair serve --data ${back}\n`),
     });
+    for (const [from, to] of [
+      [directory, place],
+      [place, back],
+    ] as const) {
+      const again = await move(from, to);
+      const since = /has everything of .* since (\S+), so nothing was copied now\. Serve it: onair serve/;
+      expect([again.code, again.stderr]).toEqual([0, ""]);
+      expect(Date.now() - Date.parse(since.exec(again.stdout)?.[1] ?? "")).toBeWithin(-1_000, 3_600_000);
+    }
+    const told = await inProcess(copy, ["--from", directory, "--to", place, "--json"], env);
+    expect(JSON.parse(told.stdout)).toMatchObject({ copied: null, completed_at: expect.any(String) });
     const args = ["serve", "--port", "0", "--admin-port", "0"];
     const [, undo] = /(--reopen --from \S+)\n/.exec((await run(args, { env })).stderr) ?? [];
     const reopened = await inProcess(copy, undo?.split(" ") ?? [], env);
     expect(reopened.stdout).toContain("can be served again");
+    // From here on it would be another copy.
+    expect(await move(place, back)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("is not empty"),
+    });
     const after = rowsIn(back);
     for (const [noun, rows] of Object.entries(before)) expect([noun, after[noun]]).toEqual([noun, rows]);
   });

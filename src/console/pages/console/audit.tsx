@@ -110,7 +110,7 @@ export function Audit() {
             rows={list.rows}
             keyOf={(entry) => `${entry.at} ${entry.request_id} ${entry.action}`}
             columns={[
-              { name: "When", show: ({ last_at }) => <Time at={last_at} /> },
+              { name: "When", show: ({ at }) => <Time at={at} /> },
               { name: "Who", show: ({ actor }) => <strong class="cell">{actor.name || actor.id}</strong> },
               {
                 name: "What",

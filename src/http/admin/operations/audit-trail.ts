@@ -6,8 +6,10 @@ import { errorFields, type Log } from "../../../log/log.ts";
 import type { Store } from "../../../store/store.ts";
 import { clientAddressOf, type RequestContext } from "../../request-context.ts";
 
-/** Counted changes are written at most this often. */
+/** Counted changes are written at most this often, but for the first. */
 const writeEveryMs = second;
+/** Counted changes that are known to have an entry, at most; then they are forgotten, and written once more. */
+const mostBegun = 1_000;
 /** Fields of a body that an entry names at most. */
 const maxFields = 30;
 
@@ -42,10 +44,12 @@ interface AuditTrailOptions {
 
 /**
  * Writes down who changed what through the admin API, before the change is acknowledged. Changes of the platform's data,
- * events and answers to login requests come many at a time: they are counted by key, action and hour.
+ * events and answers to login requests come many at a time: they are counted by key, action and hour. The first is written
+ * at once, so that entries are stored in the order in which they begin.
  */
 export class AuditTrail {
   readonly #options: AuditTrailOptions;
+  readonly #begun = new Set<string>();
   #counted = new Map<string, Counted>();
   #timer: Timer | null = null;
 
@@ -76,7 +80,7 @@ export class AuditTrail {
       address: clientAddressOf(requestContext),
       request_id: requestContext.requestId,
     };
-    if (isCounted) this.#count(entry);
+    if (isCounted) await this.#count(entry);
     else {
       await this.#write(() => this.#options.store.audit.add(entry));
       if (entry.object !== "") this.#options.changed?.(entry.object);
@@ -92,8 +96,13 @@ export class AuditTrail {
     if (entries.length > 0) await this.#write(() => this.#options.store.audit.count(entries));
   }
 
-  #count(entry: NewAuditEntry): void {
+  async #count(entry: NewAuditEntry): Promise<void> {
     const key = auditMergeKey(entry);
+    if (!this.#begun.has(key)) {
+      if (this.#begun.size >= mostBegun) this.#begun.clear();
+      this.#begun.add(key);
+      return this.#write(() => this.#options.store.audit.count([entry]));
+    }
     const known = this.#counted.get(key);
     if (known) {
       known.count++;

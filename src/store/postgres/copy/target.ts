@@ -3,8 +3,10 @@ import {
   type CopiedNoun,
   type CopiedRow,
   type CopyTarget,
+  completedNow,
+  copiedSetting,
   copyingSetting,
-  notEmptyMessage,
+  refuseFull,
 } from "../../operations/copy.ts";
 import { type ConnectionSettings, shownPlace } from "../database/connection-url.ts";
 import { openPostgres } from "../database/open.ts";
@@ -33,7 +35,8 @@ export async function copyingToDatabase<T>(
       add: (noun, rows) => filling.add(noun, rows),
       derive: () => deriveAll(pool, Date.now()),
     });
-    await pool.run("DELETE FROM settings WHERE key = $1", [copyingSetting]);
+    const completed = [copiedSetting, completedNow(copyId), copyingSetting];
+    await pool.run("UPDATE settings SET key = $1, value = $2 WHERE key = $3", completed);
     return made;
   } finally {
     await pool.close();
@@ -44,13 +47,18 @@ export async function copyingToDatabase<T>(
 async function claim(pool: Postgres, place: string, copyId: string): Promise<void> {
   const isNew = await pool.transact(async (transaction) => {
     await transaction.run("LOCK TABLE settings IN ACCESS EXCLUSIVE MODE");
-    const [marked] = await transaction.run<{ value: string }>("SELECT value FROM settings WHERE key = $1", [
-      copyingSetting,
-    ]);
-    if (marked?.value === copyId) return false;
+    const setting = async (key: string) => {
+      const [row] = await transaction.run<{ value: string }>("SELECT value FROM settings WHERE key = $1", [
+        key,
+      ]);
+      return row?.value;
+    };
+    const marked = await setting(copyingSetting);
+    if (marked === copyId) return false;
     if (marked) throw new StoreError(`${place} has a part of another copy: make the database anew.`, true);
     const there = await countsOf(transaction);
-    if (Object.values(there).some((count) => count > 0)) throw new StoreError(notEmptyMessage(place), true);
+    if (Object.values(there).some((count) => count > 0))
+      refuseFull(place, copyId, await setting(copiedSetting));
     await transaction.run("INSERT INTO settings (key, value) VALUES ($1, $2)", [copyingSetting, copyId]);
     return true;
   });

@@ -85,10 +85,10 @@ function openNewest(directory: string) {
   return openDatabase(directory, lock);
 }
 
-const settingOf = (db: Database, key: string): string | null =>
-  db.query<{ value: string }, [string]>("SELECT value FROM settings WHERE key = ?").get(key)?.value ?? null;
+export const settingOf = (db: Database, key: string): string | undefined =>
+  db.query<{ value: string }, [string]>("SELECT value FROM settings WHERE key = ?").get(key)?.value;
 
-const markOf = (db: Database) => settingOf(db, movedSetting);
+const markOf = (db: Database) => settingOf(db, movedSetting) ?? null;
 
 function removeMark(db: Database): void {
   db.run("DELETE FROM settings WHERE key IN (?, ?)", [movedSetting, copyIdSetting]);

@@ -3,14 +3,21 @@ import { closeSync, existsSync, fsyncSync, openSync, readdirSync, renameSync, rm
 import { join } from "node:path";
 import type { Column } from "drizzle-orm";
 import type { Attempt } from "../../../domain/deliveries.ts";
-import { StoreError } from "../../faults.ts";
-import { type CopiedNoun, type CopiedRow, type CopyTarget, notEmptyMessage } from "../../operations/copy.ts";
+import {
+  type CopiedNoun,
+  type CopiedRow,
+  type CopyTarget,
+  completedNow,
+  copiedSetting,
+  refuseFull,
+} from "../../operations/copy.ts";
 import { databaseIn, explain } from "../database/directory.ts";
 import { codeOf } from "../database/faults.ts";
 import { lockDirectory } from "../database/lock.ts";
+import { look } from "../database/look.ts";
 import { migrate } from "../database/migrations.ts";
 import { fillingSearch } from "../search/filling.ts";
-import { countsIn } from "./source.ts";
+import { countsIn, settingOf } from "./source.ts";
 import { columnsOf, sqliteTables } from "./tables.ts";
 
 /** The start of the name of a file that is filled, before the id of the copy. */
@@ -27,13 +34,18 @@ export async function copyingToDirectory<T>(
 ): Promise<T> {
   const lock = lockDirectory(directory);
   try {
-    if (existsSync(databaseIn(directory))) throw new StoreError(notEmptyMessage(directory), true);
+    if (existsSync(databaseIn(directory)))
+      refuseFull(
+        directory,
+        copyId,
+        look(directory, (db) => settingOf(db, copiedSetting)),
+      );
     const name = partialName + copyId;
     for (const file of readdirSync(directory)) {
       if (file.startsWith(partialName) && !file.startsWith(name)) rmSync(join(directory, file));
     }
     const partial = join(directory, name);
-    const made = await filled(partial, work);
+    const made = await filled(partial, copyId, work);
     // A statement that is still open keeps them after the end.
     for (const suffix of ["-wal", "-shm"]) rmSync(partial + suffix, { force: true });
     renameSync(partial, databaseIn(directory));
@@ -49,7 +61,7 @@ export async function copyingToDirectory<T>(
   }
 }
 
-async function filled<T>(file: string, work: (target: CopyTarget) => Promise<T>): Promise<T> {
+async function filled<T>(file: string, copyId: string, work: (target: CopyTarget) => Promise<T>): Promise<T> {
   if (!existsSync(file)) closeSync(openSync(file, "wx", 0o600));
   const db = new Database(file, { create: false, readwrite: true, strict: true });
   try {
@@ -66,6 +78,10 @@ async function filled<T>(file: string, work: (target: CopyTarget) => Promise<T>)
         for (const _ of fillingSearch(db)) await Bun.sleep(0);
       },
     });
+    db.run("INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)", [
+      copiedSetting,
+      completedNow(copyId),
+    ]);
     db.run("PRAGMA wal_checkpoint(TRUNCATE)");
     return made;
   } finally {

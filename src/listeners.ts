@@ -155,7 +155,7 @@ export async function startAdmin(core: Core, parts: Parts, open: Open, options: 
   const { AuditTrail } = await import("./http/admin/operations/audit-trail.ts");
   const { OperatorKeys } = await import("./http/admin/operator-keys.ts");
   await engineStarted;
-  const { store, ranking, traffic, publicUrl, rateLimit, isCurrent, follower } = open.api;
+  const { store, ranking, traffic, publicUrl, rateLimit, limiter, isCurrent, follower } = open.api;
   const operatorKeys = new OperatorKeys({ store, now, environment: config.adminKey, isCurrent });
   open.rereading.keys = rereading(() => operatorKeys.load());
   await operatorKeys.load();
@@ -200,6 +200,7 @@ export async function startAdmin(core: Core, parts: Parts, open: Open, options: 
     trail,
     hosts: [config.adminHost, ...config.adminHosts],
     wrongKeyLimit: options.wrongKeyLimit,
+    limiter,
     allowPrivateWebhooks: config.allowPrivateWebhooks,
     trustedProxies: trustedProxies(config.trustedProxies),
     async whyNotReady() {

@@ -1,6 +1,9 @@
 import type { OperatorKey } from "../domain/operator-keys.ts";
 
-/** Keys of the admin API. */
+/** Sessions of the console that there may be; a further one ends the one that would expire first. */
+export const maxOperatorSessions = 1_000;
+
+/** Keys of the admin API, and the sessions that begin with them. */
 export interface OperatorKeyStore {
   /** The oldest first. */
   all(): Promise<OperatorKey[]>;
@@ -20,4 +23,9 @@ export interface OperatorKeyStore {
   revoke(id: string, now: number, hasOther: boolean): Promise<void>;
   /** Notes the hour in which it was last used. */
   noteUse(id: string, at: number): Promise<void>;
+  /** Keeps a session, of which it knows the hash alone, and removes those that have expired. */
+  beginSession(hash: Uint8Array, expiresAt: number, now: number): Promise<void>;
+  /** Whether a session has begun, and neither ended nor expired. */
+  hasSession(hash: Uint8Array, now: number): Promise<boolean>;
+  endSession(hash: Uint8Array): Promise<void>;
 }

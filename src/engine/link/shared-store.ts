@@ -56,7 +56,7 @@ export function sharedStore(reader: Store, engine: Remote<EngineThread["offers"]
     statistics: () => shared(reader.statistics, engine.statistics, ["read", "databaseBytes", "kindSizes"]),
     retention: () => shared(reader.retention, engine.retention, []),
     idempotency: () => shared(reader.idempotency, engine.idempotency, []),
-    operatorKeys: () => shared(reader.operatorKeys, engine.operatorKeys, ["all"]),
+    operatorKeys: () => shared(reader.operatorKeys, engine.operatorKeys, ["all", "hasSession"]),
     settings: () => shared(reader.settings, engine.settings, ["get"]),
     orders: () => shared(reader.orders, engine.orders, ["find"]),
     // The engine closes the store.

@@ -3,7 +3,7 @@ import { once } from "../../domain/lazily.ts";
 import type { Role } from "../../domain/operator-keys.ts";
 import type { Log } from "../../log/log.ts";
 import type { OperatorSessions } from "../pages/operator-sessions.ts";
-import { rateLimiter } from "../rate-limit.ts";
+import { type RateLimiter, rateLimiter } from "../rate-limit.ts";
 import { clientAddressOf, clientNetworkOf, type RequestContext } from "../request-context.ts";
 import type { OperatorKeys } from "./operator-keys.ts";
 
@@ -27,6 +27,8 @@ export interface GateOptions {
   readonly sessions?: Pick<OperatorSessions, "keyOf"> | null;
   /** Replaces `wrongKeysPerMinute`; 0 means no limit. */
   readonly wrongKeyLimit?: number | undefined;
+  /** Counts wrong keys, over all replicas; by default one of its own. */
+  readonly limiter?: Pick<RateLimiter, "take"> | undefined;
 }
 
 /**
@@ -39,11 +41,19 @@ export function operatorGate({
   now,
   sessions = null,
   wrongKeyLimit = wrongKeysPerMinute,
-}: GateOptions): (requestContext: RequestContext, hash: Uint8Array | null, allowed: readonly Role[]) => void {
-  const limiter = once(() => rateLimiter(now));
+  limiter: shared,
+}: GateOptions): (
+  requestContext: RequestContext,
+  hash: Uint8Array | null,
+  allowed: readonly Role[],
+) => Promise<void> {
+  const limiter = once(() => shared ?? rateLimiter(now));
 
   const refuse = (requestContext: RequestContext): DomainError => {
-    const budget = limiter().take(clientNetworkOf(requestContext), wrongKeyLimit);
+    const budget = limiter().take(
+      `wrong operator keys from ${clientNetworkOf(requestContext)}`,
+      wrongKeyLimit,
+    );
     if (budget?.allowed === false) {
       const { retryAfterSeconds } = budget;
       const message = `Too many wrong operator keys from this address; try again in ${retryAfterSeconds} seconds`;
@@ -58,8 +68,9 @@ export function operatorGate({
     return new DomainError("invalid_token", "The operator key is wrong, revoked or expired");
   };
 
-  return (requestContext, hash, allowed) => {
-    const key = hash === null ? (sessions?.keyOf(requestContext.request) ?? null) : operatorKeys.find(hash);
+  return async (requestContext, hash, allowed) => {
+    const ofSession = async () => (await sessions?.keyOf(requestContext.request)) ?? null;
+    const key = hash === null ? await ofSession() : operatorKeys.find(hash);
     if (key === null && hash === null) {
       throw new DomainError("missing_token", "This needs the operator key: Authorization: Bearer <key>");
     }

@@ -82,6 +82,8 @@ export interface AdminDeps {
   readonly trail: AuditTrail;
   /** Wrong keys a minute for each address, in place of the default; 0 means no limit. */
   readonly wrongKeyLimit?: number | undefined;
+  /** Counts wrong keys, over all replicas; by default one of its own. */
+  readonly limiter?: GateOptions["limiter"];
   /** Further host names that the listener accepts, besides `localhost` and IP addresses. */
   readonly hosts?: readonly string[];
   readonly allowPrivateWebhooks: boolean;
@@ -137,7 +139,7 @@ export function adminListener({
             const { requestContext } = context;
             const requireAllowed = async () => {
               if (options.operatorKeys.isOutdated) await options.operatorKeys.refresh();
-              admit(requestContext, hash, allowed);
+              await admit(requestContext, hash, allowed);
             };
             await requireAllowed();
             requestContext.longBody = {

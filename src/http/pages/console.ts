@@ -29,14 +29,14 @@ export function consoleRoutes(app: AdminListener, { sessions, publicUrl }: Conso
   };
   app.post(
     path,
-    ({ requestContext }) => {
+    async ({ requestContext }) => {
       const { request, operatorKey } = requestContext;
       // Not by the cookie of a session, which would so have no end.
       const hasKey = request.headers.has("authorization");
       if (operatorKey === null || !hasKey || !isFromPage(request)) {
         throw new DomainError("invalid_parameter", "Only the console begins a session");
       }
-      const cookie = sessions.begin(request, operatorKey);
+      const cookie = await sessions.begin(request, operatorKey);
       return replyJson(requestContext, 200, told(requestContext), { "set-cookie": cookie });
     },
     { roles: everyRole, detail: detail("beginConsoleSession") },
@@ -47,8 +47,8 @@ export function consoleRoutes(app: AdminListener, { sessions, publicUrl }: Conso
   });
   app.delete(
     path,
-    ({ requestContext }) => {
-      return reply(requestContext, 204, null, { "set-cookie": sessions.end(requestContext.request) });
+    async ({ requestContext }) => {
+      return reply(requestContext, 204, null, { "set-cookie": await sessions.end(requestContext.request) });
     },
     { roles: everyRole, detail: detail("endConsoleSession") },
   );

@@ -1,47 +1,45 @@
-import { LRUCache } from "lru-cache";
 import type { OperatorKey } from "../../domain/operator-keys.ts";
 import { newSecret, secretHash } from "../../domain/tokens.ts";
+import type { Store } from "../../store/store.ts";
 import type { OperatorKeys } from "../admin/operator-keys.ts";
 import { pageCookie, sessionMs } from "./cookie.ts";
 
-/** The oldest sessions end when there are more. */
-const maxSessions = 1_000;
-
-interface Session {
-  readonly keyId: string;
-  readonly expiresAt: number;
-}
-
 interface OperatorSessionOptions {
+  readonly store: Pick<Store, "operatorKeys">;
   readonly operatorKeys: Pick<OperatorKeys, "byId">;
   readonly now: () => number;
 }
 
 /**
- * Sessions of the console, in memory by the hash of their secret: a restart ends them. A session is worth as much as the
- * operator key that began it, and ends with it.
+ * Sessions of the console, in the store, so that each replica knows them. A session is worth as much as the operator key that
+ * began it, and ends with it: the cookie names the key, and what is stored is a hash of the cookie's secret and of the key's
+ * hash, so that another key under the same name, as of the environment, has no part in it.
  */
-export function operatorSessions({ operatorKeys, now }: OperatorSessionOptions) {
+export function operatorSessions({ store, operatorKeys, now }: OperatorSessionOptions) {
   const cookie = pageCookie("onair_console");
-  const sessions = new LRUCache<string, Session>({ max: maxSessions });
-  const idOf = (secret: string) => secretHash(secret).toBase64();
+  /** The session that a request of the page names. */
+  const sessionOf = (request: Request): { readonly key: OperatorKey; readonly hash: Uint8Array } | null => {
+    const value = cookie.read(request);
+    const key = value === null ? null : operatorKeys.byId(value.slice(value.indexOf(".") + 1));
+    return key && { key, hash: secretHash(value + key.hash) };
+  };
   return {
     /** Begins a session and returns the cookie that carries it. */
-    begin(request: Request, key: OperatorKey): string {
-      const secret = newSecret("onair_os_");
-      sessions.set(idOf(secret), { keyId: key.id, expiresAt: now() + sessionMs });
-      return cookie.set(request, secret, sessionMs / 1000);
+    async begin(request: Request, key: OperatorKey): Promise<string> {
+      const value = `${newSecret("onair_os_")}.${key.id}`;
+      const at = now();
+      await store.operatorKeys.beginSession(secretHash(value + key.hash), at + sessionMs, at);
+      return cookie.set(request, value, sessionMs / 1000);
     },
     /** The key of a request of the page; null without a session in force. */
-    keyOf(request: Request): OperatorKey | null {
-      const secret = cookie.read(request);
-      const session = secret === null ? undefined : sessions.get(idOf(secret));
-      return session && session.expiresAt > now() ? operatorKeys.byId(session.keyId) : null;
+    async keyOf(request: Request): Promise<OperatorKey | null> {
+      const session = sessionOf(request);
+      return session && (await store.operatorKeys.hasSession(session.hash, now())) ? session.key : null;
     },
     /** Ends the session of a request and returns the cookie that removes it from the browser. */
-    end(request: Request): string {
-      const secret = cookie.read(request);
-      if (secret !== null) sessions.delete(idOf(secret));
+    async end(request: Request): Promise<string> {
+      const session = sessionOf(request);
+      if (session) await store.operatorKeys.endSession(session.hash);
       return cookie.clear(request);
     },
   };

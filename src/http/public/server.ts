@@ -24,7 +24,7 @@ import { Cursors } from "../cursors.ts";
 import { invalidatingStore } from "../invalidating-store.ts";
 import type { PageLook } from "../pages/files.ts";
 import type { PlatformJwtReader } from "../platform-jwt.ts";
-import { type RateLimitState, rateLimiter } from "../rate-limit.ts";
+import { type RateLimiter, type RateLimitState, rateLimiter } from "../rate-limit.ts";
 import { RateShares } from "../replicas/rate-shares.ts";
 import { newsHearer } from "../replicas/replica-news.ts";
 import { type Listening, listen } from "../server.ts";
@@ -73,6 +73,8 @@ interface PublicServer {
   /** The engine's store, wrapped by `invalidatingStore`. */
   readonly store: Store;
   readonly traffic: Traffic;
+  /** Limits over all replicas. */
+  readonly limiter: RateLimiter;
   /** What is left of the rate limit of an application; null: it is unlimited. */
   rateLimit(application: Application): Pick<RateLimitState, "limit" | "remaining"> | null;
   /** The external URL, without a trailing slash. */
@@ -179,6 +181,7 @@ export async function publicServer(options: PublicServerOptions): Promise<Public
     }),
     store,
     traffic,
+    limiter: access.limiter,
     rateLimit: ({ id, rate_limit }) => access.limiter.look(id, rate_limit ?? config.rateLimit),
     publicUrl: () => url,
     openStreams: () => streams.count,

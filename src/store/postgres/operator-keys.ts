@@ -1,12 +1,13 @@
-import { and, eq, isNull, sql } from "drizzle-orm";
+import { and, desc, eq, gt, isNull, lte, or, sql } from "drizzle-orm";
 import { checkNewKey, checkRevocation, type OperatorKey } from "../../domain/operator-keys.ts";
-import type { OperatorKeyStore } from "../operator-keys.ts";
+import { maxOperatorSessions, type OperatorKeyStore } from "../operator-keys.ts";
 import type { Postgres, Queries } from "./database/pool.ts";
-import { operatorKeys } from "./schema/admin.ts";
+import { operatorKeys, operatorSessions as sessions } from "./schema/admin.ts";
 
 export function operatorKeyStore(db: Postgres): OperatorKeyStore {
   const { orm } = db;
   const isIt = (id: string) => eq(operatorKeys.id, id);
+  const isSession = (hash: Uint8Array) => eq(sessions.hash, Buffer.from(hash));
   const all = async ({ orm }: Pick<Queries, "orm">): Promise<OperatorKey[]> =>
     orm.select().from(operatorKeys).orderBy(operatorKeys.created_at, operatorKeys.id);
 
@@ -52,6 +53,25 @@ export function operatorKeyStore(db: Postgres): OperatorKeyStore {
       }),
     async noteUse(id, at) {
       await orm.update(operatorKeys).set({ last_used_at: at }).where(isIt(id));
+    },
+    beginSession: (hash, expires_at, now) =>
+      db.transact(async ({ orm }) => {
+        const { expires_at: at } = sessions;
+        const tooMany = orm
+          .select({ at })
+          .from(sessions)
+          .orderBy(desc(at))
+          .limit(1)
+          .offset(maxOperatorSessions - 1);
+        await orm.delete(sessions).where(or(lte(at, now), lte(at, tooMany)));
+        await orm.insert(sessions).values({ hash: Buffer.from(hash), expires_at });
+      }),
+    async hasSession(hash, now) {
+      const isOpen = and(isSession(hash), gt(sessions.expires_at, now));
+      return (await orm.select({ at: sessions.expires_at }).from(sessions).where(isOpen)).length > 0;
+    },
+    async endSession(hash) {
+      await orm.delete(sessions).where(isSession(hash));
     },
   };
 }

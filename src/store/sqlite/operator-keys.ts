@@ -1,9 +1,9 @@
-import { and, eq, isNull } from "drizzle-orm";
+import { and, desc, eq, gt, isNull, lte, or } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { checkNewKey, checkRevocation, type OperatorKey } from "../../domain/operator-keys.ts";
-import type { OperatorKeyStore } from "../operator-keys.ts";
+import { maxOperatorSessions, type OperatorKeyStore } from "../operator-keys.ts";
 import type { Commit } from "./database/commit.ts";
-import { operatorKeys } from "./schema/admin.ts";
+import { operatorKeys, operatorSessions as sessions } from "./schema/admin.ts";
 
 export function operatorKeyStore(orm: BunSQLiteDatabase, commit: Commit): OperatorKeyStore {
   const all = (): OperatorKey[] =>
@@ -19,6 +19,25 @@ export function operatorKeyStore(orm: BunSQLiteDatabase, commit: Commit): Operat
     checkRevocation(all(), id, now, hasOther);
     orm.delete(operatorKeys).where(isIt(id)).run();
   };
+
+  const beginSession = (hash: Uint8Array, expires_at: number, now: number): void => {
+    const { expires_at: at } = sessions;
+    const tooMany = orm
+      .select({ at })
+      .from(sessions)
+      .orderBy(desc(at))
+      .limit(1)
+      .offset(maxOperatorSessions - 1);
+    orm
+      .delete(sessions)
+      .where(or(lte(at, now), lte(at, tooMany)))
+      .run();
+    orm
+      .insert(sessions)
+      .values({ hash: Buffer.from(hash), expires_at })
+      .run();
+  };
+  const isSession = (hash: Uint8Array) => eq(sessions.hash, Buffer.from(hash));
 
   return {
     all: async () => all(),
@@ -48,6 +67,15 @@ export function operatorKeyStore(orm: BunSQLiteDatabase, commit: Commit): Operat
     noteUse: (id, at) =>
       commit(() => {
         orm.update(operatorKeys).set({ last_used_at: at }).where(isIt(id)).run();
+      }),
+    beginSession: (hash, expiresAt, now) => commit(() => beginSession(hash, expiresAt, now)),
+    async hasSession(hash, now) {
+      const isOpen = and(isSession(hash), gt(sessions.expires_at, now));
+      return orm.select({ at: sessions.expires_at }).from(sessions).where(isOpen).get() !== undefined;
+    },
+    endSession: (hash) =>
+      commit(() => {
+        orm.delete(sessions).where(isSession(hash)).run();
       }),
   };
 }

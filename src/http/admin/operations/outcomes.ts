@@ -17,7 +17,7 @@ export function outcomeRoute(
       const { operatorKey, request } = requestContext;
       const isSession = request.headers.get("authorization") === null;
       const isAllowed = async () => {
-        const key = isSession ? sessions.keyOf(request) : operatorKeys.byId(operatorKey?.id ?? "");
+        const key = isSession ? await sessions.keyOf(request) : operatorKeys.byId(operatorKey?.id ?? "");
         return key !== null && readers.includes(key.role);
       };
       return replyStream(requestContext, (cut) =>

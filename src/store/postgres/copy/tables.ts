@@ -49,6 +49,7 @@ export const postgresNotCopied: Readonly<Record<string, string>> = {
   category_orders: "are kept for minutes, for walks that can begin anew",
   endpoint_shards: "says which process sends now",
   replicas: "says which processes run now",
+  operator_sessions: "begin anew by signing in",
 };
 
 /** Columns that this side alone has, and where they come from. */

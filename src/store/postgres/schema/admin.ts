@@ -36,3 +36,10 @@ export const operatorKeys = pgTable("operator_keys", {
   last_used_at: integer(),
   shown_at: integer(),
 });
+
+/** Sessions of the console that have begun. */
+export const operatorSessions = pgTable("operator_sessions", {
+  /** SHA-256 of the secret in the cookie and the hash of the key. */
+  hash: bytes().primaryKey(),
+  expires_at: integer().notNull(),
+});

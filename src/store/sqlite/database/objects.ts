@@ -20,6 +20,7 @@ export const objects = {
     "migrations",
     "notices",
     "operator_keys",
+    "operator_sessions",
     "refresh_tokens",
     "removed_deliveries",
     "replays",

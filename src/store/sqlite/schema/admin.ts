@@ -37,3 +37,10 @@ export const operatorKeys = sqliteTable("operator_keys", {
   last_used_at: integer(),
   shown_at: integer(),
 });
+
+/** Sessions of the console that have begun. */
+export const operatorSessions = sqliteTable("operator_sessions", {
+  /** SHA-256 of the secret in the cookie and the hash of the key. */
+  hash: blob({ mode: "buffer" }).primaryKey(),
+  expires_at: integer().notNull(),
+});

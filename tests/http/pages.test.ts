@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { adminKey, Clock, json, startServer, testServer } from "../support/server.ts";
+import { adminKey, Clock, json, ownDirectory, startServer, testServer } from "../support/server.ts";
 
 const server = await testServer({ args: ["--portal"] });
 const page = { "onair-page": "http", "sec-fetch-site": "same-origin" };
@@ -92,7 +92,7 @@ describe("a session of the console", () => {
     const init = { method: "POST", headers: { ...page, authorization: `Bearer ${adminKey}` } };
     const plain = await fetch(`${server.app.adminUrl}/console/session`, init);
     expect(plain.headers.get("set-cookie")).toMatch(
-      /^onair_console=onair_os_[\w-]{43}; Path=\/; Max-Age=43200; HttpOnly; SameSite=Strict$/,
+      /^onair_console=onair_os_[\w-]{43}\.environment; Path=\/; Max-Age=43200; HttpOnly; SameSite=Strict$/,
     );
     expect(await plain.json()).toMatchObject({ key: { role: "operator" } });
     const secured = { ...init.headers, "onair-page": "https" };
@@ -165,6 +165,19 @@ describe("a session of the console", () => {
     expect((await fetch(url, { method: "POST", headers })).status).toBe(400);
     clock.advance(1);
     expect((await fetch(url, { headers })).status).toBe(401);
+  });
+
+  test("goes on behind a restart, but not where the key that began it was replaced", async () => {
+    const data = ownDirectory();
+    const asked = async (key: string, cookie: string | null) => {
+      await using own = await startServer({ data, env: { ONAIR_ADMIN_KEY: key } });
+      const url = `${own.app.adminUrl}/console/session`;
+      const headers = cookie === null ? { ...page, authorization: `Bearer ${key}` } : { ...page, cookie };
+      return await fetch(url, { method: cookie === null ? "POST" : "GET", headers });
+    };
+    const cookie = cookieOf(await asked(adminKey, null));
+    expect((await asked(adminKey, cookie)).status).toBe(200);
+    expect((await asked("another-operator-key", cookie)).status).toBe(401);
   });
 
   test("is not begun by a wrong key, which is slowed down, nor by a program", async () => {

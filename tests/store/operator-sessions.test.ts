@@ -1,0 +1,37 @@
+import { describe, expect, test } from "bun:test";
+import { maxOperatorSessions } from "../../src/store/operator-keys.ts";
+import { stores } from "../support/store.ts";
+
+const hash = (n: number) =>
+  new Uint8Array(32)
+    .fill(7)
+    .with(0, n % 256)
+    .with(1, n >> 8);
+
+describe.each(stores)("sessions of operators on $name", ({ empty }) => {
+  test("are there until they end or expire", async () => {
+    const { store, reopen } = await empty();
+    await store.operatorKeys.beginSession(hash(1), 1_000, 0);
+    await store.operatorKeys.beginSession(hash(2), 1_000, 0);
+    await store.operatorKeys.endSession(hash(1));
+    const { operatorKeys } = await reopen();
+    expect(await operatorKeys.hasSession(hash(1), 0)).toBe(false);
+    expect(await operatorKeys.hasSession(hash(2), 999)).toBe(true);
+    expect(await operatorKeys.hasSession(hash(2), 1_000)).toBe(false);
+    expect(await operatorKeys.hasSession(hash(3), 0)).toBe(false);
+  });
+
+  test("are bounded: expired ones go first, then those that would expire first", async () => {
+    const { store } = await empty();
+    const { operatorKeys } = store;
+    await operatorKeys.beginSession(hash(0), 5, 0);
+    const numbers = Array.from({ length: maxOperatorSessions }, (_, i) => i + 1);
+    await Promise.all(numbers.map((n) => operatorKeys.beginSession(hash(n), 1_000 + n, 10)));
+    // It has expired, and is not kept for another clock either.
+    expect(await operatorKeys.hasSession(hash(0), 0)).toBe(false);
+    expect(await operatorKeys.hasSession(hash(1), 10)).toBe(true);
+    await operatorKeys.beginSession(hash(maxOperatorSessions + 1), 5_000, 10);
+    const open = [1, 2, maxOperatorSessions + 1].map((n) => operatorKeys.hasSession(hash(n), 10));
+    expect(await Promise.all(open)).toEqual([false, true, true]);
+  });
+});

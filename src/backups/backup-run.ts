@@ -53,8 +53,8 @@ export class BackupRun {
       failed() {},
       offered: {},
     } as const;
-    this.#thread = startThread<BackupThread>(options);
     if (this.#hasEnded) throw new Error("It was stopped before it began");
+    this.#thread = startThread<BackupThread>(options);
     void this.#keepSynced();
     try {
       const { remote } = this.#thread;

@@ -1,5 +1,6 @@
 import fs from "node:fs";
 import { basename, join } from "node:path";
+import { newId } from "../domain/ids.ts";
 import { fileStream } from "../file-stream.ts";
 import { isMissing, keepPartial, wholeBackups } from "./files.ts";
 import { type BackupPlace, type CheckedFile, ownerFile, ownerIn } from "./place.ts";
@@ -36,18 +37,36 @@ export class DirectoryPlace implements BackupPlace {
   async claim(id: string): Promise<string> {
     const known = await this.owner();
     if (known !== null) return known;
-    const file = join(this.#directory, ownerFile);
     await fs.promises.mkdir(this.#directory, { recursive: true, mode: 0o700 });
-    // An empty file is what a full disk leaves; else another server was first.
-    const isThere = await fs.promises.stat(file).catch(() => null);
-    await fs.promises
-      .writeFile(file, `${id}\n`, { flag: isThere ? "w" : "wx", mode: 0o600 })
-      .catch((error) => {
-        if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
-      });
+    const file = join(this.#directory, ownerFile);
+    const written = `${file}.${newId()}`;
+    try {
+      await fs.promises.writeFile(written, `${id}\n`, { flag: "wx", mode: 0o600, flush: true });
+      await giveName(written, file);
+    } finally {
+      await fs.promises.rm(written, { force: true });
+    }
     return (await this.owner()) ?? id;
   }
 }
+
+/** Gives a written file its name, unless another has it. */
+async function giveName(written: string, name: string): Promise<void> {
+  const { link, copyFile, stat, rename } = fs.promises;
+  try {
+    // Some file systems have no hard links.
+    await link(written, name).catch((error) => {
+      if (codeOf(error) === "EEXIST") throw error;
+      return copyFile(written, name, fs.constants.COPYFILE_EXCL);
+    });
+  } catch (error) {
+    if (codeOf(error) !== "EEXIST") throw error;
+    // An empty file is what a full disk has left; else another server was first.
+    if ((await stat(name)).size === 0) await rename(written, name);
+  }
+}
+
+const codeOf = (error: unknown) => (error as { code?: string }).code;
 
 /** "" where there is no such file. */
 async function textOf(file: string): Promise<string> {

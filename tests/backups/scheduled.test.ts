@@ -1,7 +1,9 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, spyOn, test } from "bun:test";
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { AwsVariables } from "../../src/backups/place.ts";
+import { BackupRun } from "../../src/backups/backup-run.ts";
+import { type AwsVariables, readPlace } from "../../src/backups/place.ts";
+import { newId } from "../../src/domain/ids.ts";
 import { day, hour } from "../../src/domain/time.ts";
 import {
   type Admin,
@@ -15,6 +17,7 @@ import {
   type ShownBackup,
 } from "../support/backups.ts";
 import { FakeS3 } from "../support/fake-s3.ts";
+import { keptLog } from "../support/kept-log.ts";
 import { run } from "../support/process.ts";
 import { users } from "../support/real-data.ts";
 import { Clock, json, ownDirectory, ownServer, type TestServer } from "../support/server.ts";
@@ -53,6 +56,16 @@ async function notices(server: TestServer): Promise<string[]> {
   const { data } = await json<{ data: { type: string }[] }>(await server.admin("GET", "/admin/v1/notices"));
   return data.map(({ type }) => type);
 }
+
+test("a backup that is stopped while its place is still asked starts no thread", async () => {
+  const data = ownDirectory();
+  const start = { data, id: newId(), place: readPlace(data), recipients: [] };
+  const run = new BackupRun({ start, program: import.meta.url, log: keptLog().log });
+  run.end();
+  using threads = spyOn(globalThis, "Worker");
+  await expect(run.make()).rejects.toThrow("stopped before it began");
+  expect(threads).not.toHaveBeenCalled();
+});
 
 describe("on a schedule", () => {
   test("a backup is made at once, then once a day; metrics tell its age", async () => {

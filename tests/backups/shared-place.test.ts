@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { openPlace, readPlace } from "../../src/backups/place.ts";
 import { newId } from "../../src/domain/ids.ts";
 import {
   type Admin,
@@ -155,6 +156,20 @@ test("a restored copy that is held deletes none of the first server's backups, a
   expect((await copy.admin("DELETE", "/admin/v1/deliveries/hold")).status).toBe(204);
   await madeBackup(adminOf(copy));
   await until(() => backups(place.names()).length === 1);
+});
+
+test.each(["a directory", "S3"])("of servers that claim %s at the same instant, one has it", async (kind) => {
+  const s3 = await FakeS3.own();
+  const aws = { AWS_ACCESS_KEY_ID: "AKEY", AWS_SECRET_ACCESS_KEY: "very secret" };
+  for (let round = 0; round < 10; round++) {
+    const text = kind === "S3" ? `s3://backups/${round}` : join(ownDirectory(), "there");
+    const settings = readPlace(text, { endpoint: s3.endpoint, aws });
+    const claims = ["a", "b", "c", "d", "e", "f"].map(async (id) => (await openPlace(settings)).claim(id));
+    const owners = new Set(await Promise.all(claims));
+    expect(owners.size).toBe(1);
+    expect([await (await openPlace(settings)).owner()]).toEqual([...owners]);
+    if (settings.kind === "directory") expect(readdirSync(settings.directory)).toEqual(["onair-data-id"]);
+  }
 });
 
 test("a file of the owner that is empty, as a full disk leaves it, is written again", async () => {

@@ -110,6 +110,8 @@ export class FakeS3 {
     }
     if (uploadId !== null) return this.#part(call, uploadId, body, response);
     if (method === "PUT") {
+      if (call.headers["if-none-match"] === "*" && this.objects.has(key))
+        return this.#refuse(response, 412, "PreconditionFailed");
       this.objects.set(key, { bytes: body, modified: new Date() });
       response.setHeader("etag", etag(body));
       response.end();

@@ -7,12 +7,16 @@ import { placeOf, shownDataPlace } from "../engine/data-place.ts";
 import { logLevels } from "../log/log.ts";
 import { version } from "../version.ts";
 import { switches, valued } from "./arguments.ts";
+import { certificateOf } from "./client/target.ts";
 import { type Command, UsageError } from "./command.ts";
 import { print, type Screen, screen } from "./output/print.ts";
 
 const integrityTimeoutMs = 20_000;
 
-const ownOptions = { ...switches("json", "full", "reach"), ...valued("url") } as const;
+const ownOptions = {
+  ...switches("json", "full", "reach"),
+  ...valued("url", "client-cert", "client-key"),
+} as const;
 
 export const doctor: Command = {
   summary: "check settings, data directory and server",
@@ -30,6 +34,10 @@ no secret, and goes beside a running server. It asks nobody but loopback, unless
   --url URL                  the admin listener of a server anywhere; with ONAIR_ADMIN_KEY also its
                              endpoints. Without --data or ONAIR_DATA nothing but settings and that
                              server is looked at
+  --client-cert FILE, --client-key FILE
+                             for an admin listener with --admin-tls-client-ca: a certificate of
+                             that authority and its key, both PEM [ONAIR_CLIENT_CERT,
+                             ONAIR_CLIENT_KEY]
   --reach                    whether a server answers at the public URL, too
   --full                     compare every index with its table, however long that takes; without it
                              the look at the database ends after ${integrityTimeoutMs / 1000} s
@@ -45,6 +53,17 @@ Exit code: 0 when nothing is wrong, 1 when something is, 2 for wrong usage. Warn
     if (mistaken.length > 0) throw new UsageError(mistaken.join("\n"));
     const { config, mistakes } = checkConfig(args, env, {}, ownOptions);
     const { values } = checkArguments(args, settingOptions(ownOptions));
+    const text = (name: string) => {
+      const value = values[name];
+      return typeof value === "string" ? value : undefined;
+    };
+    const misused: string[] = [];
+    const certificate = certificateOf(
+      { "client-cert": text("client-cert"), "client-key": text("client-key") },
+      env,
+      misused,
+    );
+    if (misused.length > 0) throw new UsageError(misused.join("\n"));
     const url = typeof values["url"] === "string" ? adminUrl(values["url"]) : null;
     const { json = false, full = false, reach = false } = values;
     const isNamed =
@@ -57,6 +76,7 @@ Exit code: 0 when nothing is wrong, 1 when something is, 2 for wrong usage. Warn
       mistakes,
       env,
       url,
+      certificate,
       withData,
       reach: reach === true,
       full: full === true,

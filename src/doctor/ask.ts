@@ -14,13 +14,24 @@ export interface ServerAnswer {
   readonly at: number | null;
 }
 
+/** With which a listener is asked that wants to know its callers. Both in PEM. */
+export interface ClientCertificate {
+  readonly cert: string;
+  readonly key: string;
+}
+
+interface AskOptions {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly certificate?: ClientCertificate | null;
+}
+
 /**
  * Requests a URL of a server, with a time limit and without redirects. Returns a description in place of an answer when
  * there is none.
  */
 export async function ask(
   url: string,
-  headers: Readonly<Record<string, string>> = {},
+  { headers = {}, certificate = null }: AskOptions = {},
 ): Promise<ServerAnswer | string> {
   const isHere = isLoopback(new URL(url).hostname);
   try {
@@ -31,7 +42,10 @@ export async function ask(
       // Requests to this machine bypass the proxy of the environment.
       ...(isHere && { proxy: false }),
       // A certificate is for a name, not for this address. With a key it has to be right.
-      ...(isHere && Object.keys(headers).length === 0 && { tls: { rejectUnauthorized: false } }),
+      tls: {
+        ...(certificate && { cert: certificate.cert, key: certificate.key }),
+        ...(isHere && Object.keys(headers).length === 0 && { rejectUnauthorized: false }),
+      },
     });
     const body = await textOf(response);
     const date = Date.parse(response.headers.get("date") ?? "");

@@ -8,7 +8,7 @@ import { type DatabaseSettings, placeOf } from "../engine/data-place.ts";
 import { urlOf } from "../http/server.ts";
 import { databaseFile } from "../store/sqlite/database/directory.ts";
 import { holderOf } from "../store/sqlite/database/lock.ts";
-import { ask, isLoopback } from "./ask.ts";
+import { ask, type ClientCertificate, isLoopback } from "./ask.ts";
 import { backupFinding } from "./backups.ts";
 import { clockFinding, factFindings, integrityFindings, readFacts, sizeFinding } from "./database.ts";
 import { directoryFinding, measuredSpace, modeFindings } from "./directory.ts";
@@ -23,6 +23,8 @@ interface ExamineOptions {
   readonly env: Environment;
   /** The admin URL of a named server; null for that of the settings. */
   readonly url: string | null;
+  /** With which the admin listener is asked; null for none. */
+  readonly certificate: ClientCertificate | null;
   /** Whether to check the data directory. */
   readonly withData: boolean;
   /** Whether to request the public URL. */
@@ -44,8 +46,8 @@ export async function* examine(options: ExamineOptions): AsyncGenerator<Finding>
   const signingKey = withData ? yield* data : null;
   if (!withData) yield clockFinding(now(), null);
   if (url !== null) {
-    yield* healthFindings(url, now);
-    if (config.adminKey !== null) yield* remoteFindings(url, config.adminKey);
+    yield* healthFindings(url, options);
+    if (config.adminKey !== null) yield* remoteFindings(url, config.adminKey, options.certificate);
   }
   const { publicUrl } = config;
   const { skipped } = findingsOf("reach");
@@ -55,17 +57,19 @@ export async function* examine(options: ExamineOptions): AsyncGenerator<Finding>
 
 /** @returns as `directory` */
 async function* database(
-  { config, url, now }: ExamineOptions,
+  options: ExamineOptions,
   settings: DatabaseSettings,
 ): AsyncGenerator<Finding, string | null> {
+  const { config, url, now, certificate } = options;
   const { findings, signingKey, newestEventAt } = await postgresFindings(settings, now());
   yield* findings;
   yield clockFinding(now(), newestEventAt);
   if (url !== null) return signingKey;
   // Whether a server of this machine runs on it cannot be seen from the database.
   const admin = urlOf(config.adminHost, config.adminPort, config.adminTlsCert !== null);
-  const isServed = isLoopback(config.adminHost) && typeof (await ask(`${admin}/healthz`)) !== "string";
-  yield* isServed ? healthFindings(admin, now) : portFindings(config);
+  const isServed =
+    isLoopback(config.adminHost) && typeof (await ask(`${admin}/healthz`, { certificate })) !== "string";
+  yield* isServed ? healthFindings(admin, options) : portFindings(config);
   return signingKey;
 }
 
@@ -109,10 +113,11 @@ async function* directory(options: ExamineOptions): AsyncGenerator<Finding, stri
 
 /** Whether the server of the directory is healthy, or one could start. */
 async function* serverFindings(
-  { config, url, now }: ExamineOptions,
+  options: ExamineOptions,
   holder: ReturnType<typeof holderOf>,
   signingKey: string | null,
 ): AsyncGenerator<Finding> {
+  const { config, url, certificate } = options;
   const { ok, skipped } = findingsOf("server");
   if (holder === null) {
     yield ok("no server uses the directory");
@@ -125,9 +130,12 @@ async function* serverFindings(
   const open = urlOf(host, config.port, config.tlsCert !== null);
   const elsewhere = "asked nothing: it is not on loopback";
   if (!isLoopback(adminHost)) yield skipped(`${admin}: ${elsewhere}`, "ask it with --url");
-  else if (config.adminTlsClientCa !== null)
-    yield skipped(`${admin}: asked nothing: it wants a certificate of its callers`);
-  else yield* healthFindings(admin, now);
+  else if (config.adminTlsClientCa !== null && certificate === null)
+    yield skipped(
+      `${admin}: asked nothing: it wants a certificate of its callers`,
+      "give one with --client-cert and --client-key",
+    );
+  else yield* healthFindings(admin, options);
   const listener = findingsOf("public_listener");
   if (isLoopback(host)) yield publicFinding("public_listener", open, signingKey);
   else yield listener.skipped(`${open}: ${elsewhere}`, "ask the public URL with --reach");

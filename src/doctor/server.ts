@@ -1,23 +1,26 @@
 import type { Config } from "../config/config.ts";
 import { type Finding, findingsOf } from "../domain/operations/findings.ts";
 import { publicKeyForms } from "../webhooks/signature.ts";
-import { ask, fieldOf, type ServerAnswer } from "./ask.ts";
+import { ask, type ClientCertificate, fieldOf, type ServerAnswer } from "./ask.ts";
 
 /** Whether the server of an admin listener reports that it is healthy. */
-export async function* healthFindings(adminUrl: string, now: () => number): AsyncGenerator<Finding> {
+export async function* healthFindings(
+  adminUrl: string,
+  { now, certificate }: { readonly now: () => number; readonly certificate: ClientCertificate | null },
+): AsyncGenerator<Finding> {
   const { ok, warning, wrong } = findingsOf("server");
-  const healthy = await ask(`${adminUrl}/healthz`);
+  const healthy = await ask(`${adminUrl}/healthz`, { certificate });
   if (typeof healthy === "string")
     return yield wrong(
       `nothing answers as it should at ${adminUrl}/healthz (${healthy})`,
-      "give the address of its admin listener: --admin-host and --admin-port as the server has them, or --url",
+      `give the address of its admin listener: --admin-host and --admin-port as the server has them, or --url${adminUrl.startsWith("https:") && certificate === null ? "; where it wants a certificate of its callers, --client-cert and --client-key" : ""}`,
     );
   if (healthy.status !== 200 || fieldOf(healthy, "status") !== "ok")
     return yield wrong(
       `${adminUrl}/healthz answers ${healthy.status}, not as On Air does`,
       "another program has that port",
     );
-  const ready = await ask(`${adminUrl}/readyz`);
+  const ready = await ask(`${adminUrl}/readyz`, { certificate });
   const isReady = typeof ready !== "string" && ready.status === 200;
   const said = typeof ready === "string" ? ready : (fieldOf(ready, "message") ?? ready.status);
   yield isReady
@@ -37,10 +40,17 @@ export async function* healthFindings(adminUrl: string, now: () => number): Asyn
 const clockToleranceMs = 30_000;
 
 /** What the server finds wrong with itself, by its admin API, with the operator key. */
-export async function* remoteFindings(adminUrl: string, adminKey: string): AsyncGenerator<Finding> {
+export async function* remoteFindings(
+  adminUrl: string,
+  adminKey: string,
+  certificate: ClientCertificate | null,
+): AsyncGenerator<Finding> {
   const key = findingsOf("operator_key");
   const { skipped } = findingsOf("findings");
-  const asked = await ask(`${adminUrl}/admin/v1/findings`, { authorization: `Bearer ${adminKey}` });
+  const asked = await ask(`${adminUrl}/admin/v1/findings`, {
+    headers: { authorization: `Bearer ${adminKey}` },
+    certificate,
+  });
   if (typeof asked === "string") return yield skipped(`what it finds itself cannot be had (${asked})`);
   if (asked.status === 401)
     return yield key.wrong(

@@ -32,7 +32,7 @@ export function* exposureFindings(config: Config): Generator<Finding> {
 const isEveryAddress = (host: string) => host === "0.0.0.0" || host === "::";
 
 function* publicUrlFindings(config: Config): Generator<Finding> {
-  const { host, publicUrl, trustedProxies, allowPrivateWebhooks } = config;
+  const { host, publicUrl, trustedProxies, allowPrivateWebhooks, tlsCert } = config;
   const { ok, warning } = findingsOf("public_url");
   const url = publicUrl === null ? null : new URL(publicUrl);
   if (url === null && isLoopback(host) && !isEveryAddress(host))
@@ -44,7 +44,7 @@ function* publicUrlFindings(config: Config): Generator<Finding> {
     );
   if (isLoopback(url.hostname)) return yield ok(`${publicUrl} is this machine`);
   const isPlain = url.protocol === "http:";
-  const isUntrusted = !isPlain && trustedProxies.length === 0;
+  const isUntrusted = !isPlain && trustedProxies.length === 0 && tlsCert === null;
   if (isPlain)
     yield warning(
       `${publicUrl} is not encrypted: tokens can be read on the way`,
@@ -61,5 +61,5 @@ function* publicUrlFindings(config: Config): Generator<Finding> {
       "leave --allow-private-webhooks to development",
     );
   if (!isPlain && !isUntrusted && !allowPrivateWebhooks)
-    yield ok(`${publicUrl}, with trusted proxies in front`);
+    yield ok(`${publicUrl}, with ${trustedProxies.length > 0 ? "trusted proxies in front" : "its own TLS"}`);
 }

@@ -10,10 +10,11 @@ import { spaceFinding } from "../../src/doctor/directory.ts";
 import { runningFindings } from "../../src/doctor/running.ts";
 import { migrate, migrations } from "../../src/store/sqlite/database/migrations.ts";
 import { breakIndex } from "../support/backups.ts";
+import { hasOpenssl, selfSigned } from "../support/certificates.ts";
 import { alterDatabase, endedServer, freePorts, ofCheck, statuses } from "../support/doctor.ts";
 import { event, publish, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
-import { startServer } from "../support/server.ts";
+import { ownDirectory, startServer } from "../support/server.ts";
 
 // What `onair doctor` finds in a directory, in the settings and on the ports.
 
@@ -173,6 +174,15 @@ test("it tells what is risky about a server that others reach", async () => {
   expect(await at(...proxied)).toMatchObject([{ status: "ok" }]);
   expect(await at(...proxied, "--allow-private-webhooks")).toMatchObject([{ status: "warning" }]);
 });
+
+test.skipIf(!hasOpenssl)("a server with TLS of its own needs no proxy", async () => {
+  const { cert, key } = selfSigned(ownDirectory(), "api");
+  const tls = ["--public-url", "https://api.example.com", "--tls-cert", cert, "--tls-key", key];
+  expect(ofCheck(await examined(["--data", copy(), ...freePorts, ...tls]), "public_url")).toMatchObject([
+    { status: "ok", message: "https://api.example.com, with its own TLS" },
+  ]);
+});
+
 test("the look at a large database is given up after a while", async () => {
   const options = { data: ended, full: false, program: databaseCheckProgram, timeoutMs: 0 };
   expect(await Array.fromAsync(integrityFindings(options))).toMatchObject([

@@ -1,4 +1,4 @@
-import { test as anyTest, describe, expect } from "bun:test";
+import { test as anyTest, expect } from "bun:test";
 import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { connect } from "node:tls";
@@ -8,7 +8,6 @@ import { createLog } from "../../src/log/log.ts";
 import { watchCertificates } from "../../src/serving/certificate-watch.ts";
 import { readCertificate } from "../../src/serving/certificates.ts";
 import { type CertificatePair, hasOpenssl, selfSigned } from "../support/certificates.ts";
-import { run } from "../support/process.ts";
 import { adminKey, ownServer, testDirectory } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
@@ -219,45 +218,6 @@ test("the admin listener takes only callers with a certificate of its authority"
   await expect(ask(other)).rejects.toThrow();
   expect((await ask(one)).status).toBe(200);
   expect((await fetch(`${app.publicUrl}/public/v1/public-key`, { tls })).status).toBe(200);
-});
-
-describe("commands to such a listener", () => {
-  const apps = async (words: readonly string[], more: Record<string, string> = {}) => {
-    const { app } = await tlsServer(one, ["--admin-tls-client-ca", one.cert]);
-    const url = app.adminUrl.replace("127.0.0.1", "localhost");
-    // Of the server's certificate they know from the variable.
-    const env = { ONAIR_ADMIN_KEY: adminKey, NODE_EXTRA_CA_CERTS: other.cert, ...more };
-    return run(["apps", "list", "--url", url, ...words], { env });
-  };
-
-  test("have a certificate by options or variables", async () => {
-    const byOptions = await apps(["--client-cert", one.cert, "--client-key", one.key]);
-    expect([byOptions.code, byOptions.stderr]).toEqual([0, "There are no applications.\n"]);
-    const byVariables = await apps([], { ONAIR_CLIENT_CERT: one.cert, ONAIR_CLIENT_KEY: one.key });
-    expect([byVariables.code, byVariables.stderr]).toEqual([0, "There are no applications.\n"]);
-  });
-
-  test.each<[string, string[], 1 | 2, RegExp]>([
-    ["none", [], 1, /cannot be reached: .*(--client-cert|closed the connection)/],
-    [
-      "one of another authority",
-      ["--client-cert", other.cert, "--client-key", other.key],
-      1,
-      /cannot be reached/,
-    ],
-    ["half of one", ["--client-cert", one.cert], 2, /--client-cert and --client-key must be given together/],
-    [
-      "another key",
-      ["--client-cert", one.cert, "--client-key", other.key],
-      2,
-      /--client-key names .*, which is not the key of the first certificate/,
-    ],
-  ])("with %s are refused in a sentence", async (_, words, code, sentence) => {
-    const result = await apps(words);
-    expect([result.code, result.stdout]).toEqual([code, ""]);
-    expect(result.stderr).toMatch(sentence);
-    expect(result.stderr).not.toContain("PRIVATE");
-  });
 });
 
 test("plain HTTP is sent on to the public URL, whatever host was asked for", async () => {

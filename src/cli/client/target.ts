@@ -120,7 +120,7 @@ function variablesOf(env: Environment, isHere: boolean): Environment {
 }
 
 /** The certificate for requests to a server; null when there is none. */
-function certificateOf(
+export function certificateOf(
   given: { readonly "client-cert"?: string | undefined; readonly "client-key"?: string | undefined },
   env: Environment,
   mistakes: string[],

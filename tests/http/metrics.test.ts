@@ -1,4 +1,4 @@
-import { test as anyTest, beforeAll, describe, expect, test } from "bun:test";
+import { test as anyTest, beforeAll, describe, expect, spyOn, test } from "bun:test";
 import { join } from "node:path";
 import { minute } from "../../src/domain/time.ts";
 import { version } from "../../src/version.ts";
@@ -108,6 +108,20 @@ describe("GET /metrics", () => {
     if (isOnPostgres) return;
     expect(above("onair_disk_free_bytes")).toBeLessThanOrEqual(above("onair_disk_size_bytes"));
     expect(above("onair_database_wal_bytes")).toBeGreaterThan(0);
+  });
+
+  test("leaves out the memory where the system does not tell it", async () => {
+    const untold = spyOn(process.memoryUsage, "rss").mockImplementation(() => {
+      throw new Error("Failed to get memory usage");
+    });
+    try {
+      const samples = samplesOf(await metricsText(server));
+      expect(untold).toHaveBeenCalled();
+      expect(samples.has("process_resident_memory_bytes")).toBe(false);
+      expect(samples.has("process_cpu_seconds_total")).toBe(true);
+    } finally {
+      untold.mockRestore();
+    }
   });
 
   test("measures the delay of both threads", async () => {

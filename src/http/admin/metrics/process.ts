@@ -19,7 +19,7 @@ export function processMetrics({ facts }: AdminDeps, isReady: boolean): AnyMetri
     ...gauge("onair_ready", "Whether the server should get requests, as /readyz says.", isReady ? 1 : 0),
     ...gauge("process_start_time_seconds", "When the process began, since the epoch.", startedAt()),
     counter("process_cpu_seconds", "Processor time of all threads.", (user + system) / 1e6),
-    ...gauge("process_resident_memory_bytes", "Resident memory.", process.memoryUsage.rss()),
+    ...gauge("process_resident_memory_bytes", "Resident memory.", residentBytes()),
     ...gauge("process_open_fds", "Open files and connections.", openDescriptors()),
     ...gauge("process_max_fds", "How many there may be.", descriptorLimit()),
     {
@@ -32,3 +32,12 @@ export function processMetrics({ facts }: AdminDeps, isReady: boolean): AnyMetri
 }
 
 const startedAt = () => Math.round(performance.timeOrigin) / 1000;
+
+/** Null where the system does not provide it, as in a root without /proc. */
+function residentBytes(): number | null {
+  try {
+    return process.memoryUsage.rss();
+  } catch {
+    return null;
+  }
+}

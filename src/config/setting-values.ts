@@ -189,7 +189,9 @@ export function databaseUrl(text: string): string {
 
 /** Refuses a URL with a password. */
 export function withoutPassword(text: string): void {
-  if (!URL.canParse(text) || new URL(text).password === "") return;
+  // A URL with several hosts is none to the parser.
+  const has = URL.canParse(text) ? new URL(text).password !== "" : /\/\/[^/?#:]*:[^/?#]+@/.test(text);
+  if (!has) return;
   throw new TypeError(
     "must be without a password, because other users of the machine can see it: set the variable instead, or the one with the suffix _FILE to a file that holds the URL",
   );

@@ -7,11 +7,18 @@ import { tcpProxy } from "../support/tcp-proxy.ts";
 setDefaultTimeout(180_000);
 
 /*
- * A standby takes the place of a primary that is killed under load. `--database` leads to the address that moves: here a
- * proxy. With synchronous replication nothing acknowledged is lost, and what the former primary did not tell is tried
- * again under the same ids.
+ * A standby takes the place of a primary that is killed under load. `--database` leads to the address that moves, here a
+ * proxy, or names both servers. With synchronous replication nothing acknowledged is lost, and what the former primary did
+ * not tell is tried again under the same ids.
  */
-test.skipIf(!hasPostgres)("the primary is killed under load, and its standby is promoted", async () => {
+test.skipIf(!hasPostgres).each([
+  { by: "an address that moves", hosts: (address: number) => [address] },
+  // The standby first: it is the primary that is taken, before and after.
+  {
+    by: "both of their addresses",
+    hosts: (_: number, primary: number, standby: number) => [standby, primary],
+  },
+])("the primary is killed under load, and its standby is promoted, known by $by", async ({ hosts }) => {
   const primary = await startPostgres();
   onTestFinished(primary.stop);
   const standby = await startStandby(primary);
@@ -19,10 +26,13 @@ test.skipIf(!hasPostgres)("the primary is killed under load, and its standby is 
   const address = await tcpProxy(primary.port);
   onTestFinished(address.stop);
   await administer(primary.url("postgres"), "CREATE DATABASE onair");
-  const database = Object.assign(new URL(primary.url("onair")), { port: `${address.port}` }).href;
-  const env = { ONAIR_LOG_LEVEL: "off" };
+  const named = hosts(address.port, primary.port, standby.port).map((port) => `127.0.0.1:${port}`);
+  const env = {
+    ONAIR_LOG_LEVEL: "off",
+    ONAIR_DATABASE: `postgres://postgres:test@${named}/onair?target_session_attrs=read-write`,
+  };
   const report = await replicaRun({
-    database,
+    database: standby.url("onair"),
     replicas: [{ env }, { env }],
     async faults(_, { allServed }) {
       await primary.killAll();

@@ -2,12 +2,18 @@
 const sslModes = ["disable", "prefer", "require", "verify-ca", "verify-full"] as const;
 type SslMode = (typeof sslModes)[number];
 
-/** Where a database is, and the role that connects. */
-export interface ConnectionSettings {
+/** Where a server is. */
+export interface Host {
   readonly host: string;
   readonly port: number;
   /** The directory of the server's socket, instead of host and port. */
   readonly socket: string | null;
+}
+
+/** Where a database is, and the role that connects. */
+export interface ConnectionSettings extends Host {
+  /** Further hosts, of which one may be the primary. */
+  readonly others: readonly Host[];
   readonly database: string;
   readonly user: string;
   readonly password: string;
@@ -19,10 +25,25 @@ export interface ConnectionSettings {
 }
 
 const example = "postgres://onair@db.example.com/onair?sslmode=verify-full";
-const parameters = ["host", "sslmode", "sslrootcert", "sslcert", "sslkey"];
+const parameters = ["host", "target_session_attrs", "sslmode", "sslrootcert", "sslcert", "sslkey"];
 
-/** Reads a `postgres://` URL. Throws a `TypeError` that states what it must be, without the password. */
+/** Writes are always wanted; these are the words for it that `psql` has. */
+const sessionAttrs = ["read-write", "primary"];
+
+/**
+ * Reads a `postgres://` URL, with one host or, as `psql` has it, several with commas between. Throws a `TypeError` that states
+ * what it must be, without the password.
+ */
 export function readDatabaseUrl(text: string): ConnectionSettings {
+  const [, before = "", list = "", rest = ""] = /^([^/]*\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/s.exec(text) ?? [];
+  const hosts = list.split(",");
+  if (hosts.length > 1 && hosts.includes("")) throw new TypeError("must name each of its hosts");
+  const [first, ...others] = hosts.map((host) => readUrl(before + host + rest));
+  if (!first) throw new TypeError(`must be a URL like ${example}`);
+  return { ...first, others: others.map(({ host, port, socket }) => ({ host, port, socket })) };
+}
+
+function readUrl(text: string): ConnectionSettings {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (!url || !/^postgres(ql)?:$/.test(url.protocol)) {
     throw new TypeError(`must be a URL like ${example}`);
@@ -34,20 +55,22 @@ export function readDatabaseUrl(text: string): ConnectionSettings {
       `must have no other parameters than ${parameters.join(", ")}: "${unknown}" is not one`,
     );
   }
+  const attrs = given.get("target_session_attrs");
+  if (attrs !== null && !sessionAttrs.includes(attrs)) {
+    throw new TypeError(`must have target_session_attrs=${sessionAttrs.join(" or ")}, or none`);
+  }
   const sslMode = given.get("sslmode") ?? "prefer";
   if (!isSslMode(sslMode)) {
     throw new TypeError(`must have an sslmode of ${sslModes.join(", ")}: "${sslMode}" is not one`);
   }
   const database = decoded(url.pathname.slice(1));
   if (database === "") throw new TypeError(`must end with the name of the database, like ${example}`);
-  if (url.hostname.includes(",") || url.hostname.includes("%2C")) {
-    throw new TypeError("must name one host, which leads to the primary");
-  }
   const host = decoded(url.hostname).replace(/^\[|\]$/g, "") || given.get("host") || "localhost";
   return {
     host,
     port: Number(url.port || 5432),
     socket: host.startsWith("/") ? host : null,
+    others: [],
     database,
     user: decoded(url.username) || "onair",
     password: decoded(url.password),
@@ -59,15 +82,23 @@ export function readDatabaseUrl(text: string): ConnectionSettings {
 }
 
 /** The place of a database as it can be shown: without user and password. */
-export function shownPlace({ host, port, socket, database }: ConnectionSettings): string {
-  return socket === null ? `${host}:${port}/${database}` : `${socket}/${database}`;
+export function shownPlace(settings: ConnectionSettings): string {
+  return `${hostsOf(settings).map(shownHost).join(",")}/${settings.database}`;
 }
 
+/** All hosts of a database, in their order. */
+export const hostsOf = ({ others, ...first }: ConnectionSettings): readonly Host[] => [first, ...others];
+
+export const shownHost = ({ host, port, socket }: Host): string => socket ?? `${host}:${port}`;
+
 /** The URL of a database without its password. */
-export function namedPlace({ host, port, socket, database, user }: ConnectionSettings): string {
-  const [as, name] = [encodeURIComponent(user), encodeURIComponent(database)];
-  if (socket !== null) return `postgres://${as}@${encodeURIComponent(socket)}:${port}/${name}`;
-  return `postgres://${as}@${host.includes(":") ? `[${host}]` : host}:${port}/${name}`;
+export function namedPlace(settings: ConnectionSettings): string {
+  const [as, name] = [encodeURIComponent(settings.user), encodeURIComponent(settings.database)];
+  const hosts = hostsOf(settings).map(({ host, port, socket }) => {
+    const named = socket === null ? host : encodeURIComponent(socket);
+    return `${named.includes(":") ? `[${named}]` : named}:${port}`;
+  });
+  return `postgres://${as}@${hosts.join(",")}/${name}`;
 }
 
 function isSslMode(text: string): text is SslMode {

@@ -8,6 +8,11 @@ export class DeadlineError extends Error {
   override name = "DeadlineError";
 }
 
+/** None of several hosts is a primary that can be reached. */
+export class NoPrimaryError extends Error {
+  override name = "NoPrimaryError";
+}
+
 /** PostgreSQL's code of what went wrong, like 23505, or the driver's; "" for an error of neither. */
 export function codeOf(error: unknown): string {
   const cause = error instanceof DrizzleQueryError ? error.cause : error;
@@ -34,6 +39,7 @@ export function isConflictOfWork(error: unknown): boolean {
 
 /** Whether the server could not be reached, or has ended the connection, or is starting or stopping. */
 export function isUnreachable(error: unknown): boolean {
+  if (error instanceof NoPrimaryError) return true;
   return /^(ERR_POSTGRES_(CONNECTION|IDLE|LIFETIME)|08|57P0|53300$)/.test(codeOf(error));
 }
 

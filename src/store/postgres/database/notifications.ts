@@ -3,6 +3,7 @@ import { second } from "../../../domain/time.ts";
 import type { ConnectionSettings } from "./connection-url.ts";
 import { driver } from "./driver.ts";
 import type { Queries } from "./pool.ts";
+import { primaryOf } from "./primary.ts";
 
 /** What replicas tell each other over the database, by name; `Message` is anything that JSON can say, in 7,000 bytes. */
 interface Topic<Message> {
@@ -50,6 +51,7 @@ export class Notifications {
   #connectAt = Number.POSITIVE_INFINITY;
   #missedAt = Number.NEGATIVE_INFINITY;
   #isAway = false;
+  #isClosed = false;
   #timer: Timer | null = null;
   readonly #pulse = topic<number>(`pulse_${crypto.randomUUID().replaceAll("-", "")}`);
   readonly #listeners = new Map<string, (message: unknown) => void>();
@@ -102,6 +104,7 @@ export class Notifications {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     if (this.#timer) clearInterval(this.#timer);
     const sql = this.#sql;
     this.#sql = null;
@@ -109,8 +112,12 @@ export class Notifications {
   }
 
   async #listen(): Promise<void> {
+    this.#connectAt = performance.now() + renewAfterMs;
+    const { settings } = this;
+    const host = settings.others.length > 0 ? await primaryOf(settings) : settings;
+    if (this.#isClosed) return;
     const ended = () => this.#drop(sql);
-    const sql = driver(this.settings, { connections: 1, ended }, connectTimeoutMs);
+    const sql = driver({ ...settings, ...host }, { connections: 1, ended }, connectTimeoutMs);
     this.#sql = sql;
     this.#connectAt = performance.now() + renewAfterMs;
     try {
@@ -155,6 +162,9 @@ export class Notifications {
     if (now - this.#missedAt >= awayAfterMs) this.tellMissed();
     if (now < this.#connectAt || (this.#sql !== null && silentMs < renewAfterMs)) return;
     if (this.#sql !== null) this.#drop(this.#sql);
-    this.#listen().catch(() => {}); // tried again
+    this.#listen().catch(() => {
+      // Tried again, where no primary was found, too.
+      if (this.#sql === null) this.#connectAt = performance.now() + connectAgainMs * Math.random();
+    });
   }
 }

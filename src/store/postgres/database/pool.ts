@@ -1,9 +1,10 @@
 import type { SQL } from "bun";
 import { type BunSQLDatabase, drizzle } from "drizzle-orm/bun-sql";
 import { second } from "../../../domain/time.ts";
-import type { ConnectionSettings } from "./connection-url.ts";
+import { type ConnectionSettings, type Host, shownHost } from "./connection-url.ts";
 import { driver, type PoolOptions } from "./driver.ts";
 import { DeadlineError, isConflictOfWork, isReadOnly, isUnreachable } from "./faults.ts";
+import { primaryOf } from "./primary.ts";
 
 /** drizzle on a pool, or on the connection of a transaction. */
 type Orm = BunSQLDatabase;
@@ -52,6 +53,11 @@ interface Sent {
 class DriverPool implements Postgres {
   readonly orm: Orm;
   #sql: SQL;
+  /** Where `#sql` leads. */
+  #host: Host;
+  /** Whether `#sql` leads to the primary, as far as is known; a single host is taken for it. */
+  #isAtPrimary: boolean;
+  #seeking: Promise<SQL> | null = null;
   #answeredAt = performance.now();
   #downUntil = 0;
   #downBy: unknown = null;
@@ -64,13 +70,15 @@ class DriverPool implements Postgres {
     readonly options: PoolOptions,
   ) {
     this.#timeoutMs = options.statementTimeoutMs ?? defaultTimeoutMs;
-    this.#sql = driver(settings, options, this.#timeoutMs);
-    this.orm = this.#ormOn(() => this.#sql, true);
+    this.#host = settings;
+    this.#isAtPrimary = settings.others.length === 0;
+    this.#sql = this.#opened();
+    this.orm = this.#ormOn(() => this.#connections(), true);
   }
 
   readonly run = <Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> =>
     // A boundary: the caller knows what the statement gives.
-    again(() => this.#send(this.#sql, text, values, false)) as Promise<Row[]>;
+    again(() => this.#send(this.#connections(), text, values, false)) as Promise<Row[]>;
 
   transact<T>(work: (transaction: Queries) => Promise<T>): Promise<T> {
     return again(() => this.#transaction(work));
@@ -78,6 +86,8 @@ class DriverPool implements Postgres {
 
   async #transaction<T>(work: (transaction: Queries) => Promise<T>): Promise<T> {
     this.#refuseIfDown();
+    const connections = this.#connections();
+    const pool = connections instanceof Promise ? await connections : connections;
     const late = Promise.withResolvers<never>();
     let isGivenUp = false;
     const sent: Sent = {
@@ -88,7 +98,7 @@ class DriverPool implements Postgres {
       },
     };
     this.#watch(sent);
-    const done = this.#sql.begin(async (sql) => {
+    const done = pool.begin(async (sql) => {
       // It may have waited for a connection for so long that its caller has given up.
       if (isGivenUp) throw new DeadlineError("The database did not answer in time");
       this.#sent.delete(sent);
@@ -123,7 +133,7 @@ class DriverPool implements Postgres {
   }
 
   /** drizzle, whose statements are sent as all others are. */
-  #ormOn(sql: () => Driver, isRepeatable: boolean): Orm {
+  #ormOn(sql: () => Driver | Promise<Driver>, isRepeatable: boolean): Orm {
     const unsafe = (text: string, values: readonly unknown[]) =>
       new Statement((asArrays) => {
         const send = () => this.#send(sql(), text, values, asArrays);
@@ -133,7 +143,13 @@ class DriverPool implements Postgres {
     return drizzle({ client: { unsafe } as unknown as SQL });
   }
 
-  #send(sql: Driver, text: string, values: readonly unknown[], asArrays: boolean): Promise<unknown> {
+  #send(
+    sql: Driver | Promise<Driver>,
+    text: string,
+    values: readonly unknown[],
+    asArrays: boolean,
+  ): Promise<unknown> {
+    if (sql instanceof Promise) return sql.then((found) => this.#send(found, text, values, asArrays));
     return new Promise((resolve, reject) => {
       this.#refuseIfDown();
       if (this.#sent.size >= mostWaiting)
@@ -172,16 +188,58 @@ class DriverPool implements Postgres {
       this.#sent.delete(one);
       one.giveUp(new DeadlineError("The database did not answer in time"));
     }
-    if (late.length > 0 && this.#answeredAt < sentBefore) this.#connectAnew();
+    if (late.length > 0 && this.#answeredAt < sentBefore) {
+      this.#doubtHost();
+      this.#connectAnew();
+    }
     if (this.#sent.size > 0 || !this.#timer) return;
     clearInterval(this.#timer);
     this.#timer = null;
   }
 
+  #opened(): SQL {
+    // The server behind an address may be another one, or have another part, when it has ended connections.
+    const ended = () => sql === this.#sql && this.#doubtHost();
+    const options = this.settings.others.length > 0 ? { ...this.options, ended } : this.options;
+    const sql = driver({ ...this.settings, ...this.#host }, options, this.#timeoutMs);
+    return sql;
+  }
+
+  #doubtHost(): void {
+    this.#isAtPrimary = this.settings.others.length === 0;
+  }
+
+  /** Those to the primary: of several hosts it is sought before the first statement, and when connections have ended. */
+  #connections(): SQL | Promise<SQL> {
+    if (this.#isAtPrimary && !this.#seeking) return this.#sql;
+    this.#refuseIfDown();
+    this.#seeking ??= this.#seek();
+    return this.#seeking;
+  }
+
+  async #seek(): Promise<SQL> {
+    // Before it is asked: where connections end meanwhile, it is sought again.
+    this.#isAtPrimary = true;
+    try {
+      const host = await primaryOf(this.settings, this.options.isPooled);
+      if (shownHost(host) !== shownHost(this.#host)) {
+        this.#host = host;
+        this.#connectAnew();
+      }
+      return this.#sql;
+    } catch (error) {
+      this.#doubtHost();
+      this.#noteIfDown(error);
+      throw error;
+    } finally {
+      this.#seeking = null;
+    }
+  }
+
   /** What is still under way on the former connections ends with them. */
   #connectAnew(): void {
     const former = this.#sql;
-    this.#sql = driver(this.settings, this.options, this.#timeoutMs);
+    this.#sql = this.#opened();
     former.close({ timeout: 1 }).catch(() => {}); // it is of no use any more
   }
 
@@ -190,6 +248,7 @@ class DriverPool implements Postgres {
     if (isReadOnly(error) && !this.options.isReader && performance.now() > this.#downUntil) {
       this.#downBy = error;
       this.#downUntil = performance.now() + downMs;
+      this.#doubtHost();
       this.#connectAnew();
       return;
     }
@@ -197,6 +256,7 @@ class DriverPool implements Postgres {
       this.#answeredAt = performance.now();
       return;
     }
+    this.#doubtHost();
     this.#downBy = error;
     this.#downUntil = performance.now() + downMs * (0.5 + Math.random());
   }

@@ -41,10 +41,7 @@ test.each(["SIGKILL", "SIGTERM"] as const)(
     const whole = await madeBackup(admin);
     const { id } = await beginBackup(admin);
     await until(() => partials().includes(`${id}.partial`));
-    const stopping = performance.now();
     expect(await server.end(signal)).toBe(signal === "SIGTERM" ? 0 : null);
-    // Not as long as the backup would have taken, nor the five seconds for which SQLite waits for a reader.
-    expect(performance.now() - stopping).toBeLessThan(4_000);
     if (signal === "SIGKILL") expect(partials()).not.toEqual([]);
     await start();
     expect(partials()).toEqual([]);

@@ -62,12 +62,12 @@ test("an atomic batch with a bad line keeps nothing and sends nothing; without i
     errors: [{ line: 2 }],
   });
   // Found out only inside the transaction: nothing of the first line may stay behind.
-  expect(await post(kick("all-1"), kick("all-2", { broadcaster_user_id: 5 }))).toEqual({
+  expect(await post(kick("all-1"), kick("all-2", { broadcaster_user_id: 5 }))).toMatchObject({
     accepted: 0,
     rejected: 1,
     errors: [{ line: 2, message: "broadcaster_user_id is not a known user" }],
   });
-  expect(await post(kick("all-3"), kick("all-1"))).toEqual({ accepted: 2, rejected: 0, errors: [] });
+  expect(await post(kick("all-3"), kick("all-1"))).toMatchObject({ accepted: 2, rejected: 0, errors: [] });
   const arrived = await receiver.arrived(2);
   expect(arrived.map(({ headers }) => headers["onair-event-id"]).sort()).toEqual(["all-1", "all-3"]);
   expect(arrived.map(({ headers }) => headers["onair-sequence"]).sort()).toEqual(["1", "2"]);
@@ -86,6 +86,7 @@ test("a bad line in the middle is refused alone", async () => {
   expect(await json<object>(response)).toEqual({
     accepted: 2,
     rejected: 2,
+    ignored_fields: 0,
     errors: [
       { line: 2, message: "The line is not valid JSON" },
       { line: 3, message: "broadcaster_user_id is not a known user" },

@@ -338,8 +338,22 @@ describe("a batch of the platform's data", () => {
     });
   });
 
-  test("of events has none: what does not fit is refused", async () => {
-    const answer = await server.admin("POST", "/admin/v1/events", '{"name":"none"}\n');
-    expect(await json<object>(answer)).not.toHaveProperty("ignored_fields");
+  test.each([false, true])("of events (atomic: %p) counts those beside their data", async (atomic) => {
+    const lines = [
+      event("channel.followed", { idd: "mine" }),
+      event("channel.followed", { a: 1, b: { c: 2 } }),
+    ];
+    const ndjson = lines.map((line) => JSON.stringify(line)).join("\n");
+    const path = `/admin/v1/events?atomic=${atomic}`;
+    expect(await json<object>(await server.admin("POST", path, ndjson))).toEqual({
+      accepted: 2,
+      rejected: 0,
+      ignored_fields: 3,
+      errors: [],
+    });
+    const refused = '{"name":"none","idd":1}\n';
+    expect(await json<object>(await server.admin("POST", path, refused))).toMatchObject({
+      ignored_fields: 0,
+    });
   });
 });

@@ -14,7 +14,7 @@ import { named } from "../../fields.ts";
 import { type RequestContext, reply } from "../../request-context.ts";
 import { writers } from "../access.ts";
 import { type AdminDeps, type AdminListener, adminBodyBytes } from "../base.ts";
-import { AtomicQuery, BatchReportSchema } from "../platform/batch.ts";
+import { AtomicQuery, DataReportSchema, dataReport } from "../platform/batch.ts";
 import { IdempotencyHeaders, type IdOf, type KeyedAnswer, once, replayedHeader } from "./idempotency.ts";
 
 const json = "application/json";
@@ -49,7 +49,7 @@ const example = {
   data: followed?.example,
 };
 
-const Published = answerOf(Type.Union([PublishedSchema, BatchReportSchema]), {
+const Published = answerOf(Type.Union([PublishedSchema, DataReportSchema]), {
   name: "PublishAnswer",
   description: "The event, or what became of the lines.",
   example: { id: "follow-17", deliveries: 1 },
@@ -97,7 +97,7 @@ export function eventRoutes(app: AdminListener, deps: AdminDeps): void {
         operationId: "publishEvents",
         tags: ["Events"],
         summary: "Publish Events",
-        description: `Publishes one event, or many with one on each line. What is acknowledged is on disk, with a delivery for each subscription. An event with the \`id\` of an earlier one is answered as that was and sends nothing; under the \`id\` of another event it is a conflict. ${keyedBatchLimit}.`,
+        description: `Publishes one event, or many with one on each line. What is acknowledged is on disk, with a delivery for each subscription. An event with the \`id\` of an earlier one is answered as that was and sends nothing; under the \`id\` of another event it is a conflict. Fields beside those of an event are ignored, and of lines counted. ${keyedBatchLimit}.`,
         json: { schema: DocumentedEvent, example },
         ndjson: { description: "One event on each line.", example: [example] },
       },
@@ -130,10 +130,14 @@ async function publishMany(
   let index = 0;
   const read = (bytes: Uint8Array) => withId(parseJson(bytes, "line"), idOf?.(index++));
   const report = atomic
-    ? await applyAtomically(chunks(stream), read, (events) => publishTogether(publisher, events))
-    : await applyBatch(chunks(stream), read, (events) => publishEach(publisher, events));
-  return { status: 202, body: JSON.stringify(report) };
+    ? await applyAtomically(chunks(stream), read, (events) => publishTogether(publisher, events), { ignored })
+    : await applyBatch(chunks(stream), read, (events) => publishEach(publisher, events), { ignored });
+  return { status: 202, body: JSON.stringify(dataReport(report)) };
 }
+
+/** Counts what is beside the fields of an event: with a misspelt `id` it may be sent twice. Its data has to fit. */
+const ignored = (event: unknown): number =>
+  Object.keys(event as object).filter((name) => !Object.hasOwn(EventInput.properties, name)).length;
 
 async function* chunks(stream: AsyncIterable<Uint8Array> | Iterable<Uint8Array>) {
   yield* stream;

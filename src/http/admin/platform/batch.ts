@@ -34,7 +34,7 @@ export const AtomicQuery = Type.Object({
   atomic: flag(`All or nothing: where one line is refused, none is taken. At most ${atomicLimits.inWords}.`),
 });
 
-const reportFields = {
+export const DataReportSchema = named("DataReport", "What became of a batch.", {
   accepted: Type.Integer({ description: "Lines that were taken." }),
   rejected: Type.Integer({ description: "Lines that were refused." }),
   errors: Type.Array(
@@ -44,12 +44,6 @@ const reportFields = {
     }),
     { description: `The first ${grouped(maxErrors)} refused lines.` },
   ),
-};
-
-export const BatchReportSchema = named("BatchReport", "What became of a batch.", reportFields);
-
-export const DataReportSchema = named("DataReport", "What became of a batch of data.", {
-  ...reportFields,
   ignored_fields: Type.Integer({
     description:
       "Fields in the lines that were taken which are not known, in all: a misspelt one is not kept.",

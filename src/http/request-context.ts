@@ -143,13 +143,14 @@ export function reply(
 
 /** Counts an answer and logs it. */
 function recordAnswer(requestContext: RequestContext, status: number): void {
-  const { listener, requestId, method, path, startedAt, span, grant, operation } = requestContext;
+  const { listener, request, requestId, method, path, startedAt, span, grant, operation } = requestContext;
   const durationMs = performance.now() - startedAt;
   const applicationId = grant?.applicationId ?? null;
   const traceId = span?.sampledTraceId ?? null;
   listener.traffic.count({ status, durationMs, operation, requestId, traceId });
   if (span) {
-    listener.traffic.traces?.end(span, { method, path, status, operation, requestId, applicationId });
+    const answered = { method, url: request.url, path, status, operation, requestId, applicationId };
+    listener.traffic.traces?.end(span, answered);
   }
   const client = clientAddressOf(requestContext);
   listener.log.request({ requestId, method, path, status, durationMs, client, applicationId, traceId });

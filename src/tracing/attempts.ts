@@ -48,14 +48,17 @@ export class AttemptTraces {
   end(span: ActiveSpan, { delivery, url, outcome, status, error }: EndedAttemptFields): void {
     if (!span.context.isSampled) return;
     const { id, application_id, subscription_id, attempts, event } = delivery;
+    const target = url !== null && URL.canParse(url) ? new URL(url) : null;
     this.#tracer.end(span, {
       name: `deliver ${event.name}`,
       kind: "client",
       attributes: {
         "http.request.method": "POST",
         // Not the path, which may hold a secret of the receiver's.
-        "server.address": url !== null && URL.canParse(url) ? new URL(url).hostname : null,
+        "server.address": target?.hostname ?? null,
+        "server.port": target && portOf(target),
         "http.response.status_code": status,
+        "error.type": errorType(outcome, status),
         "onair.event_id": event.id,
         "onair.delivery_id": id,
         "onair.application_id": application_id,
@@ -66,6 +69,14 @@ export class AttemptTraces {
       error,
     });
   }
+}
+
+const portOf = ({ port, protocol }: URL) => Number(port) || (protocol === "https:" ? 443 : 80);
+
+/** The status where that is the error; null without one. */
+function errorType(outcome: string, status: number | null): string | null {
+  if (outcome === "ok") return null;
+  return outcome === "status" && status !== null ? String(status) : outcome;
 }
 
 function traceIdOf(eventId: string): string {

@@ -18,6 +18,7 @@ export function startRequestTracing(settings: TracingSettings, log: Log) {
 /** A request that was answered. */
 interface AnsweredRequest {
   readonly method: string;
+  readonly url: string;
   readonly path: string;
   readonly status: number;
   /** Of the document; null for a request that came to none. */
@@ -48,15 +49,17 @@ export class RequestTraces {
 
   end(
     span: ActiveSpan,
-    { method, path, status, operation, requestId, applicationId }: AnsweredRequest,
+    { method, url, path, status, operation, requestId, applicationId }: AnsweredRequest,
   ): void {
     this.tracer.end(span, {
       name: operation === null ? method : `${method} ${operation}`,
       kind: "server",
       attributes: {
         "http.request.method": method,
+        "url.scheme": url.startsWith("https:") ? "https" : "http",
         "url.path": path.slice(0, maxPathLength),
         "http.response.status_code": status,
+        "error.type": status >= 500 ? String(status) : null,
         "onair.operation": operation,
         "onair.request_id": requestId,
         "onair.application_id": applicationId,

@@ -59,6 +59,7 @@ test("a request, what it publishes, and each attempt are one trace, which the re
     attributes: {
       "http.response.status_code": 202,
       "url.path": "/admin/v1/events",
+      "url.scheme": "http",
       "onair.request_id": "traced",
     },
   });
@@ -68,14 +69,24 @@ test("a request, what it publishes, and each attempt are one trace, which the re
     parentSpanId: request.spanId,
     attributes: { "onair.event_id": "e-1", "onair.deliveries": 1 },
   });
-  const about = { "onair.delivery_id": id, "onair.application_id": app.id, "server.address": "127.0.0.1" };
+  const about = {
+    "onair.delivery_id": id,
+    "onair.application_id": app.id,
+    "server.address": "127.0.0.1",
+    "server.port": Number(new URL(receiver.url).port),
+  };
   expect(failed).toMatchObject({
     traceId,
     kind: 3,
     name: "deliver channel.followed",
     parentSpanId: publishing.spanId,
     status: { code: 2 },
-    attributes: { ...about, "onair.outcome": "status", "http.response.status_code": 500 },
+    attributes: {
+      ...about,
+      "onair.outcome": "status",
+      "http.response.status_code": 500,
+      "error.type": "500",
+    },
   });
   expect(done).toMatchObject({
     traceId,
@@ -83,6 +94,7 @@ test("a request, what it publishes, and each attempt are one trace, which the re
     attributes: { "onair.outcome": "ok" },
   });
   expect(done).not.toHaveProperty("status");
+  expect(done.attributes).not.toHaveProperty(["error.type"]);
   expect(first?.headers["traceparent"]).toBe(`00-${traceId}-${failed.spanId}-01`);
   expect(second?.headers["traceparent"]).toBe(`00-${traceId}-${done.spanId}-01`);
 

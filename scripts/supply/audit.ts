@@ -44,10 +44,16 @@ async function askedByUs(): Promise<Report> {
   return (await answer.json()) as Report;
 }
 
+/** Rejects what is not a report, as an error that came with status 200. */
+function checked(report: Report): Report {
+  if (Object.values(report).every(Array.isArray)) return report;
+  throw new Error(`its answer is no report: ${JSON.stringify(report).slice(0, 200)}`);
+}
+
 const reports: Report[] = [];
 for (const ask of [askedByBun, askedByUs]) {
   try {
-    reports.push(await ask());
+    reports.push(checked(await ask()));
   } catch (error) {
     const reason = error instanceof Error ? error.message : error;
     process.stdout.write(

@@ -62,6 +62,7 @@ async function readAsked(asked: Request): Promise<object> {
 test.each([
   ["refuses", () => new Response("no", { status: 405 })],
   ["answers with something else", () => new Response("<html>")],
+  ["answers with an error that has status 200", () => Response.json({ error: "not supported" })],
 ])("where the registry %s, the audit says that nothing was checked, and does not fail", async (_, answer) => {
   const found = await audited(answer);
   expect(found.output).toContain("NOT CHECKED for known vulnerabilities");

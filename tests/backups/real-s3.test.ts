@@ -69,13 +69,19 @@ async function keysOf(query: Readonly<Record<string, string>>, prefix: string): 
 const objects = (folder = "") => keysOf({ "list-type": "2" }, folder);
 const uploads = (folder = "") => keysOf({ uploads: "" }, folder);
 
+/** Twenty at a time. */
+async function inTurns(names: readonly string[], work: (name: string) => Promise<unknown>): Promise<void> {
+  for (let from = 0; from < names.length; from += 20)
+    await Promise.all(names.slice(from, from + 20).map(work));
+}
+
 const messageOf = (work: Promise<unknown>): Promise<string> => work.then(String, (error) => error.message);
 
 describe.skipIf(named === undefined)(`S3 at ${origin}`, () => {
   afterAll(async () => {
     for (let keys = await objects(); keys.length > 0; keys = await objects())
-      await Promise.all(keys.map((key) => requests.text({ method: "DELETE", key })));
-  });
+      await inTurns(keys, (key) => requests.text({ method: "DELETE", key }));
+  }, 300_000);
 
   test("keeps a small backup, lists it, gives parts of it, and removes it", async () => {
     const { file, name, bytes } = backupOf(1_000);
@@ -110,13 +116,8 @@ describe.skipIf(named === undefined)(`S3 at ${origin}`, () => {
 
   test("lists more than a page of objects", async () => {
     const names = Array.from({ length: 1_005 }, () => nameOf(newId(), sha256(randomBytes(8)), false));
-    for (let from = 0; from < names.length; from += 20) {
-      const some = names.slice(from, from + 20);
-      const body = new TextEncoder().encode("x");
-      await Promise.all(
-        some.map((name) => requests.text({ method: "PUT", key: `${runId}/many/${name}`, body })),
-      );
-    }
+    const body = new TextEncoder().encode("x");
+    await inTurns(names, (name) => requests.text({ method: "PUT", key: `${runId}/many/${name}`, body }));
     const listed = await place({ folder: "many" }).list();
     expect(listed.map(({ name }) => name).sort()).toEqual(names.sort());
   });
@@ -144,27 +145,31 @@ describe.skipIf(named === undefined)(`S3 at ${origin}`, () => {
     expect(await messageOf(place(changes).keep(file, name))).toMatch(sentence);
   });
 
-  test("is gone on with where connections break off", async () => {
-    const proxy = await tcpProxy(Number(port));
-    try {
-      const there = place({ folder: "broken", endpoint: `http://127.0.0.1:${proxy.port}` });
-      const { file, name, bytes } = backupOf(3 * partBytes);
-      // The connections end as soon as the upload has begun, and once more while it is read.
-      const kept = there.keep(file, name);
-      await until(async () => (await uploads("broken")).length > 0);
-      proxy.lead(Number(port));
-      await kept;
-      const parts: Uint8Array[] = [];
-      for await (const part of there.read(name, { start: 0, end: file.size })) {
-        if (parts.length === 0) proxy.lead(Number(port));
-        parts.push(part);
+  // The proxy between both is on this machine, and speaks no TLS.
+  test.skipIf(!origin.startsWith("http://127.0.0.1:"))(
+    "is gone on with where connections break off",
+    async () => {
+      const proxy = await tcpProxy(Number(port));
+      try {
+        const there = place({ folder: "broken", endpoint: `http://127.0.0.1:${proxy.port}` });
+        const { file, name, bytes } = backupOf(3 * partBytes);
+        // The connections end as soon as the upload has begun, and once more while it is read.
+        const kept = there.keep(file, name);
+        await until(async () => (await uploads("broken")).length > 0);
+        proxy.lead(Number(port));
+        await kept;
+        const parts: Uint8Array[] = [];
+        for await (const part of there.read(name, { start: 0, end: file.size })) {
+          if (parts.length === 0) proxy.lead(Number(port));
+          parts.push(part);
+        }
+        expect(bytes.equals(Buffer.concat(parts))).toBe(true);
+        expect(await uploads("broken")).toEqual([]);
+      } finally {
+        proxy.stop();
       }
-      expect(bytes.equals(Buffer.concat(parts))).toBe(true);
-      expect(await uploads("broken")).toEqual([]);
-    } finally {
-      proxy.stop();
-    }
-  });
+    },
+  );
 
   test("a server keeps its newest backups there, and its data is restored from there", async () => {
     const s3 = ["--backup-endpoint", origin];

@@ -2,6 +2,7 @@ import type { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { newId } from "../../src/domain/ids.ts";
 import { afterThisTest } from "../support/after-tests.ts";
 import { inDatabase } from "../support/backups.ts";
 import { client, ownProcess, type ServerProcess, serve } from "../support/process.ts";
@@ -11,21 +12,35 @@ import { until } from "../support/until.ts";
 const litestream = Bun.which("litestream");
 if (!litestream) console.warn("SKIPPED: litestream is not installed: ops/litestream.yml is not tried.");
 
-test.skipIf(!litestream)(
-  "Litestream replicates a server that is restarted and killed; what it restores is whole",
-  async () => {
+/** `http://HOST:PORT/BUCKET` of S3-compatible storage, with the credentials in AWS's variables. */
+const s3 = process.env["ONAIR_TEST_S3"];
+
+/** The settings of `ops/litestream.yml` for another place. */
+const settingsOf: Readonly<Record<string, (text: string, directory: string) => string>> = {
+  "a directory": (text, directory) => {
+    const [head = ""] = text.split("      type: s3");
+    return `${head}      type: file\n      path: ${directory}/replica\n      sync-interval: 1s\n`;
+  },
+  ...(s3 !== undefined && {
+    S3: (text) =>
+      text
+        .replace("my-bucket", new URL(s3).pathname.slice(1))
+        .replace("onair-litestream", `onair-test-${newId()}`)
+        .replace("# endpoint: https://s3.example.com", `endpoint: ${new URL(s3).origin}`),
+  }),
+};
+
+test.skipIf(!litestream).each(Object.entries(settingsOf))(
+  "to %s, Litestream replicates a server that is restarted and killed; what it restores is whole",
+  async (_, settings) => {
     const directory = ownDirectory();
     const data = join(directory, "data");
     const restored = join(directory, "restored");
     const config = join(directory, "litestream.yml");
-    // The same settings, with a directory in place of S3.
     const text = await Bun.file(join(import.meta.dir, "../../ops/litestream.yml")).text();
-    const [head = ""] = text
-      .replace("/var/lib/onair/onair.db", join(data, "onair.db"))
-      .split("      type: s3");
     writeFileSync(
       config,
-      `${head}      type: file\n      path: ${directory}/replica\n      sync-interval: 1s\n`,
+      settings(text.replace("/var/lib/onair/onair.db", join(data, "onair.db")), directory),
     );
     const write = async (to: ServerProcess, from: number) => {
       for (let id = from; id < from + 20; id++) {

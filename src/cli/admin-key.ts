@@ -64,11 +64,7 @@ export const adminKey: Command = {
       mistakes.push("reset works on a data directory that no server uses: name it with --data");
     const target =
       action === "reset"
-        ? readTarget(
-            { data: values.data, database: values.database },
-            { ...env, ONAIR_URL: undefined },
-            mistakes,
-          )
+        ? readTarget({ ...values, url: undefined }, { ...env, ONAIR_URL: undefined }, mistakes)
         : readTarget(values, env, mistakes);
     if (action === "revoke" && id === undefined) mistakes.push("the id of the key is missing");
     noMore(action === "revoke" ? more : [id, ...more], mistakes);

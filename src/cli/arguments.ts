@@ -72,7 +72,7 @@ export function refuseMisplaced(
   taken: readonly string[],
   mistakes: string[],
 ): void {
-  const known = ["url", "data", "database", "client-cert", "client-key", "json", ...taken];
+  const known = ["url", "data", "database", "config", "client-cert", "client-key", "json", ...taken];
   for (const name of Object.keys(values)) {
     if (!known.includes(name)) mistakes.push(`--${name} is not for ${action}`);
   }

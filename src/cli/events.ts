@@ -5,7 +5,7 @@ import { builtInEventTypes } from "../domain/events/catalogue.ts";
 import type { RegisteredEventType } from "../domain/events/registered.ts";
 import { noMore, readArguments, readWord, switches, valued } from "./arguments.ts";
 import { withAdminApi } from "./client/admin-api.ts";
-import { readTarget, targetHelp, targetOptions } from "./client/target.ts";
+import { namesData, readTarget, targetHelp, targetOptions } from "./client/target.ts";
 import { type Command, UsageError } from "./command.ts";
 import { eventNames } from "./completion/words.ts";
 import { sizeOf, streamOf } from "./input.ts";
@@ -54,7 +54,7 @@ export const events: Command = {
     noMore(more, mistakes);
     // The built-in types need no server: the one of the environment is used only when a key is set, too.
     const { ONAIR_URL, ONAIR_ADMIN_KEY, ONAIR_ADMIN_KEY_FILE } = env;
-    const isNamed = values.url !== undefined || values.data !== undefined;
+    const isNamed = values.url !== undefined || namesData(values);
     const isAsked = isNamed || Boolean(ONAIR_URL && (ONAIR_ADMIN_KEY ?? ONAIR_ADMIN_KEY_FILE));
     const targetEnv = action === "types" && !isAsked ? { ...env, ONAIR_URL: undefined } : env;
     const target = readTarget(values, targetEnv, mistakes);

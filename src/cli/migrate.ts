@@ -27,6 +27,7 @@ Nothing leads back to an older version but a backup, so make one first: --backup
                      uses it
   --database URL     instead: the PostgreSQL database (ONAIR_DATABASE, ONAIR_DATABASE_FILE); goes
                      beside running servers
+  --config FILE      instead: the file of settings of "onair serve" (ONAIR_CONFIG) says which
   --dry-run          only tell what is applied and what is pending; goes beside a running server,
                      too
   --backup FILE      first copy the database into a file that does not exist yet, for "onair
@@ -41,7 +42,7 @@ the database has the form of this version (with --dry-run: when it can be told),
 `;
 
 const options = {
-  ...valued("data", "database", "backup"),
+  ...valued("data", "database", "config", "backup"),
   ...switches("dry-run", "rebuild-search", "json"),
 } as const;
 

@@ -35,14 +35,24 @@ export function readConfigFile(path: string, { settings, secrets }: KnownNames):
   const quote = (name: string) => quoted(lines[lineOf(name)]);
   const values: Record<string, string> = {};
   const mistakes: string[] = [];
+  const isKnown = (name: string) => settings.includes(name) || secrets.has(name);
+  const misnamed = (name: string) =>
+    `${place(name)} ${name} is no setting.${didYouMean(name, settings)}${quote(name)}`;
   let found: Record<string, unknown> = {};
   const { parse, TomlError } = toml();
   try {
     found = parse(text);
   } catch (error) {
     if (!(error instanceof TomlError)) throw error;
+    // What stands before it may be mistaken as well.
+    for (const line of lines.slice(0, error.line - 1)) {
+      const name = keyOf(line);
+      if (/^\s*\[/.test(line)) break;
+      if (name !== undefined && !isKnown(name)) mistakes.push(misnamed(name));
+    }
     const [sentence = ""] = error.message.replace("Invalid TOML document: ", "").split("\n");
-    mistakes.push(`${path}:${error.line} is not TOML: ${sentence}${quoted(lines[error.line - 1])}`);
+    const hint = sentence === "invalid value" ? " (a text stands in quotes, a switch is true or false)" : "";
+    mistakes.push(`${path}:${error.line} is not TOML: ${sentence}${hint}${quoted(lines[error.line - 1])}`);
   }
   for (const [name, value] of Object.entries(found)) {
     const written = textOf(value);
@@ -50,8 +60,8 @@ export function readConfigFile(path: string, { settings, secrets }: KnownNames):
       mistakes.push(
         `${place(name)} has the secret ${name}: put it into a file and name that in ${name}-file`,
       );
-    } else if (!settings.includes(name)) {
-      mistakes.push(`${place(name)} ${name} is no setting.${didYouMean(name, settings)}${quote(name)}`);
+    } else if (!isKnown(name)) {
+      mistakes.push(misnamed(name));
     } else if (written === null) {
       mistakes.push(`${place(name)} ${name} must be a text, an integer, true or false${quote(name)}`);
     } else values[name] = written;

@@ -1,4 +1,5 @@
 import { readFileSync, statSync } from "node:fs";
+import { resolve } from "node:path";
 import type { ParseArgsOptionsConfig } from "node:util";
 import { checkArguments, nearest } from "../arguments.ts";
 import { backupsOfPostgres } from "../backups/elsewhere.ts";
@@ -163,7 +164,7 @@ function sourceOf(
   const named = file?.values[`${option}-file`];
   if (file && named !== undefined) {
     const label = `${option}-file`;
-    const text = () => readSecret({ [`${variable}_FILE`]: named }, variable) ?? "";
+    const text = () => contentOfSecret(named, "it");
     return { name: `${file.place(label)} ${label}`, text, isHidden: true, quote: file.quote(label) };
   }
   const written = file?.values[option];
@@ -231,9 +232,14 @@ export function readSecret(env: Environment, variable: string): string | undefin
   const file = env[`${variable}_FILE`];
   if (file === undefined) return env[variable];
   if (env[variable] !== undefined) throw new TypeError(`and ${variable}_FILE exclude each other`);
+  return contentOfSecret(file, `${variable}_FILE`);
+}
+
+/** @param named what names the file, for a sentence */
+function contentOfSecret(path: string, named: string): string {
+  const file = resolve(path);
   const stats = statSync(file, { throwIfNoEntry: false });
-  if (!stats?.isFile())
-    throw new TypeError(`cannot be read: ${variable}_FILE names ${file}, which is no file`);
+  if (!stats?.isFile()) throw new TypeError(`cannot be read: ${named} names ${file}, which is no file`);
   if (stats.size > longestSecretBytes)
     throw new TypeError(`cannot be read: ${file} has more than ${longestSecretBytes} bytes`);
   try {

@@ -150,12 +150,12 @@ describe("a key in ONAIR_ADMIN_KEY", () => {
 
   test("may be in a file, for the server and for commands", async () => {
     const file = join(directory, "secret");
-    writeFileSync(file, "key-of-the-file\n");
+    writeFileSync(file, "operator-key-of-the-file\n");
     const server = await serve(["--data", data], {
       command: ["env", "-u", "ONAIR_ADMIN_KEY", `ONAIR_ADMIN_KEY_FILE=${file}`, ...program],
       log,
     });
-    expect(await statusOf(server, "key-of-the-file")).toBe(200);
+    expect(await statusOf(server, "operator-key-of-the-file")).toBe(200);
     const list = ["list", "--url", server.adminUrl];
     const listed = await inProcess(command, list, { ONAIR_ADMIN_KEY_FILE: file });
     expect([listed.code, listed.stdout]).toEqual([0, expect.stringContaining("ONAIR_ADMIN_KEY")]);

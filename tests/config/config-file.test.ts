@@ -67,6 +67,21 @@ test.each<[string, string, RegExp[]]>([
   ["a value of the wrong kind", "port = 1.5", [/:1 port must be a text, an integer, true or false/]],
   ["a time", "port = 2026-01-01", [/:1 port must be a text/]],
   ["what is not TOML", 'host = "::1"\nport = \nrate-limit = 3', [/:2 is not TOML: .*\n {4}port =$/]],
+  [
+    "a text without quotes",
+    "portal = yes",
+    [/:1 is not TOML: .*\(a text stands in quotes, .*\)\n {4}portal = yes$/],
+  ],
+  [
+    "a misspelt name before what is not TOML",
+    'port = 1\ntls-kye = "k"\nportal = yes\n[keep-by-type]\nother = "1d"\n',
+    [/:2 tls-kye is no setting\. Did you mean tls-key\?/, /:3 is not TOML/],
+  ],
+  [
+    "a secret's file that is not there",
+    'admin-key-file = "/none/key"',
+    [/:1 admin-key-file cannot be read: it names \/none\/key, which is no file\n/],
+  ],
   ["a name twice", "port = 1\nport = 2", [/:2 is not TOML: .*redefine/]],
   ["a table that is no setting", "[server]\nport = 1", [/:1 server is no setting/]],
   ["a file in a file", 'config = "other.toml"', [/:1 config is no setting/]],

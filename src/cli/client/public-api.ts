@@ -8,6 +8,7 @@ import { note } from "../output/list.ts";
 import { request } from "./http.ts";
 import { defaultProfile, isProfileName, type Profile, Profiles } from "./profiles.ts";
 import { publicRefusal } from "./refusal.ts";
+import { type NamedData, namesData } from "./target.ts";
 
 /** The public API, and the credentials with which a command uses it. */
 export interface PublicTarget {
@@ -66,12 +67,9 @@ const operatorVariables = [
  * Whether a command that both can use is for the public API: an operator key, a data directory or a database makes it
  * the admin API, unless `--profile` or `--token` is given; without any of these a token or profile that is there decides.
  */
-export function usesPublicApi(
-  given: GivenTarget & { readonly data?: string | undefined; readonly database?: string | undefined },
-  env: Environment,
-): boolean {
+export function usesPublicApi(given: GivenTarget & NamedData, env: Environment): boolean {
   if (given.profile !== undefined || given.token !== undefined) return true;
-  if (given.data !== undefined || given.database !== undefined) return false;
+  if (namesData(given)) return false;
   if (operatorVariables.some((name) => env[name])) return false;
   const { ONAIR_TOKEN, ONAIR_PROFILE } = env;
   return Boolean(ONAIR_TOKEN || ONAIR_PROFILE) || new Profiles(env).names().includes(defaultProfile);

@@ -26,6 +26,7 @@ export const targetOptions = {
   url: { type: "string" },
   data: { type: "string" },
   database: { type: "string" },
+  config: { type: "string" },
   "client-cert": { type: "string" },
   "client-key": { type: "string" },
 } as const;
@@ -39,21 +40,28 @@ export const targetHelp = `  --url URL      the admin listener of a running serv
   --data DIR     instead: the data directory, as of "onair serve" (ONAIR_DATA, where ONAIR_URL is
                  not set; default: onair-data); refused while a server uses it
   --database URL instead: the PostgreSQL database (ONAIR_DATABASE, or the file that
-                 ONAIR_DATABASE_FILE names), without a password in the option`;
+                 ONAIR_DATABASE_FILE names), without a password in the option
+  --config FILE  instead: the data that the file of settings of "onair serve" names (ONAIR_CONFIG)`;
+
+/** Options that say where data is. */
+const placeNames = ["data", "database", "config"] as const;
+
+export type NamedData = Readonly<Partial<Record<(typeof placeNames)[number], string | undefined>>>;
+
+/** Whether an option says where data is. */
+export const namesData = (given: NamedData): boolean => placeNames.some((name) => given[name] !== undefined);
 
 /** Reads the target of a command, and adds problems to `mistakes`. */
 export function readTarget(
-  given: {
+  given: NamedData & {
     readonly url?: string | undefined;
-    readonly data?: string | undefined;
-    readonly database?: string | undefined;
     readonly "client-cert"?: string | undefined;
     readonly "client-key"?: string | undefined;
   },
   env: Environment,
   mistakes: string[],
 ): Target {
-  const named = (["data", "database"] as const).filter((name) => given[name] !== undefined);
+  const named = placeNames.filter((name) => given[name] !== undefined);
   const address = given.url ?? (named.length === 0 ? env["ONAIR_URL"] || undefined : undefined);
   const source = given.url === undefined ? "ONAIR_URL" : "--url";
   const url = address !== undefined && URL.canParse(address) ? new URL(address) : null;
@@ -78,18 +86,13 @@ export function readTarget(
   };
 }
 
-type Named = { readonly data?: string | undefined; readonly database?: string | undefined };
-
-function configOf(given: Named, env: Environment) {
-  const named = (["data", "database"] as const).filter((name) => given[name] !== undefined);
-  return readConfig(
-    named.map((name) => `--${name}=${given[name]}`),
-    env,
-  );
+function configOf(given: NamedData, env: Environment) {
+  const args = placeNames.flatMap((name) => (given[name] === undefined ? [] : `--${name}=${given[name]}`));
+  return readConfig(args, env);
 }
 
 /** Where the data is for a command that goes to no server. */
-export function placeOfCommand(given: Named, env: Environment): DataPlace {
+export function placeOfCommand(given: NamedData, env: Environment): DataPlace {
   return placeOf(configOf(given, variablesOf(env, true)));
 }
 

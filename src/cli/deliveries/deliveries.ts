@@ -5,7 +5,7 @@ import { noMore, readArguments, readWord, refuseMisplaced, switches, valued } fr
 import { withAdminApi } from "../client/admin-api.ts";
 import { allDeliveries, type DeliveriesApi, ownDeliveries } from "../client/deliveries-api.ts";
 import { publicOptions, readPublicTarget, usesPublicApi, withPublicApi } from "../client/public-api.ts";
-import { readTarget, type Target, targetOptions } from "../client/target.ts";
+import { namesData, readTarget, type Target, targetOptions } from "../client/target.ts";
 import { type Command, failed, ok, UsageError } from "../command.ts";
 import { eventNames, profileNames } from "../completion/words.ts";
 import { readDuration } from "../duration.ts";
@@ -57,6 +57,7 @@ and --token choose the latter in any case. With none of these it is the data dir
   --data DIR         for operators: a data directory that no server uses. Nothing is sent before
                      its server starts
   --database URL     the same for data in PostgreSQL (ONAIR_DATABASE)
+  --config FILE      the same for the data that this file of settings names (ONAIR_CONFIG)
   --client-cert FILE, --client-key FILE
                      for operators: as for "onair apps"
   --profile NAME, --token TOKEN
@@ -134,7 +135,7 @@ export const deliveries: Command = {
     if (mistakes.length > 0 || !action) throw new UsageError(mistakes.join("\n"));
     if (action === "release") return release(target, values);
     return withAdminApi(target, (api) => perform(allDeliveries(api), target.option)).catch((error) => {
-      const isNameless = values.data === undefined && values.database === undefined;
+      const isNameless = !namesData(values);
       throw error instanceof UsageError && isNameless
         ? new UsageError(`${error.message}\n${withoutKey}`)
         : error;

@@ -16,15 +16,16 @@ Makes the file of the database anew, without the free space in it, so that the d
 back. For a database that an earlier version has made, once: from then on a running server gives
 free space back by itself, as it does for every new database.
 
-  --data DIR   the data directory (ONAIR_DATA, default: onair-data); refused while a server uses it
-  --json       print the sizes as JSON
+  --data DIR     the data directory (ONAIR_DATA, default: onair-data); no server may use it
+  --config FILE  instead: the file of settings of "onair serve" (ONAIR_CONFIG) names it
+  --json         print the sizes as JSON
 
 The new file takes the place of the old one when it is whole, checked, and on the disk; whenever
 this is cut off, the one or the other is there. It needs as much free disk as the data takes. Exit
 code: 0 when it is done, 1 when it failed, 2 for wrong usage.
 `;
 
-const options = { ...valued("data"), ...switches("json") } as const;
+const options = { ...valued("data", "config"), ...switches("json") } as const;
 
 export const compact: Command = {
   summary: "give the free space of the database back to the disk",

@@ -16,7 +16,7 @@ const beyond = ({ page }: Tab) =>
 describe.skipIf(chromium === null)("the documentation in a browser", () => {
   test.each(["light", "dark"] as const)("can be read by everybody: %s", async (theme) => {
     await using tab = await docsPage(server, "", { theme });
-    for (const path of ["", "/operating", "/client", "/performance"]) {
+    for (const path of ["", "/operating", "/doctor", "/client", "/performance"]) {
       await tab.go(path);
       expect(await tab.page.$eval("html", ({ dataset }) => dataset["theme"])).toBe(theme);
       expect([path, await violations(tab)]).toEqual([path, []]);

@@ -76,7 +76,11 @@ const pages: readonly [page: string, least: number, before: string][] = [
   ...guides.map((page): [string, number, string] => [page, 4, ""]),
   ["command-line", 2, dev],
   ["event-types", 2, dev + asOperator],
-  ["operating", 5, production],
+  ["operating", 4, "mkdir -p /etc/onair /mnt/other"],
+  ["settings", 1, production],
+  ["operator-keys", 2, production],
+  ["doctor", 1, production],
+  ["upgrading", 1, production],
   ["backups", 2, production],
   ["tls", 2, certificate],
 ];

@@ -32,19 +32,28 @@ export const turnOf = (topics: readonly Topic[]): number =>
 /** Whether the stream is open. */
 export const isLive = signal(false);
 
+/** Whether the first stream of the page is still being opened: what is read before would be read twice. */
+export const isAwaited = signal(true);
+
 const paceMs = 700;
 const firstWaitMs = 250;
 const longestWaitMs = 15_000;
+/** A page without a stream, as behind a proxy that holds it back, is shown after this time. */
+const patienceMs = 3_000;
 /** The server sends a heartbeat every 15 seconds; after three missing ones the connection is dead. */
 const longestSilenceMs = 45_000;
 
 /** Keeps the stream open while the page can be seen. */
 export function useLiveStream(path: string | null): void {
   useEffect(() => {
-    if (path === null) return;
+    const goOn = () => {
+      isAwaited.value = false;
+    };
+    if (path === null) return goOn();
     let abort: AbortController | null = null;
     const follow = () => {
       if (document.visibilityState === "hidden") {
+        goOn();
         abort?.abort();
         abort = null;
       } else if (abort === null) {
@@ -53,6 +62,7 @@ export function useLiveStream(path: string | null): void {
       }
     };
     follow();
+    setTimeout(goOn, patienceMs);
     document.addEventListener("visibilitychange", follow);
     return () => {
       document.removeEventListener("visibilitychange", follow);
@@ -62,7 +72,6 @@ export function useLiveStream(path: string | null): void {
 }
 
 async function keepOpen(path: string, ending: AbortSignal): Promise<void> {
-  let isFirst = true;
   for (let waitMs = firstWaitMs; !ending.aborted; waitMs = Math.min(waitMs * 2, longestWaitMs)) {
     const silence = new AbortController();
     let timer = 0;
@@ -75,10 +84,9 @@ async function keepOpen(path: string, ending: AbortSignal): Promise<void> {
       const stream = await openStream(path, { signal: AbortSignal.any([ending, silence.signal]), heard });
       isLive.value = true;
       waitMs = firstWaitMs;
-      // What happened while it was not open.
-      if (isFirst) note("minute");
-      else reconnects.value++;
-      isFirst = false;
+      // What was read before may have changed while it was not open.
+      if (!isAwaited.value) reconnects.value++;
+      isAwaited.value = false;
       for await (const { type, data } of stream) {
         // What became of deliveries, or the names of what has changed.
         if (type === "outcomes") note("deliveries");
@@ -89,6 +97,7 @@ async function keepOpen(path: string, ending: AbortSignal): Promise<void> {
     }
     clearTimeout(timer);
     isLive.value = false;
+    isAwaited.value = false;
     if (!ending.aborted) await new Promise((resolve) => setTimeout(resolve, waitMs));
   }
 }

@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { Fault, messageOf, reconnects } from "./client.ts";
-import { isLive, type Topic, turnOf } from "./live.ts";
+import { isAwaited, isLive, type Topic, turnOf } from "./live.ts";
 
 /** What a page reads from the server. `data` stays while it is read anew. */
 export interface Loaded<T> {
@@ -18,8 +18,8 @@ const withoutStreamMs = 5_000;
 export type Watched = readonly Topic[] | null;
 
 /**
- * Reads what `load` gives: at once, when one of `inputs` changes, when the connection is back, and as `watched`
- * says while the page is visible.
+ * Reads what `load` gives: at once, or what is watched as soon as the event stream is open; when one of `inputs` changes,
+ * when the connection is back, and as `watched` says while the page is visible.
  */
 export function useLoad<T>(
   load: (signal: AbortSignal) => Promise<T>,
@@ -38,7 +38,9 @@ export function useLoad<T>(
   const key = JSON.stringify(inputs);
   const before = useRef(key);
   const connection = reconnects.value;
+  const isWaiting = watched !== null && isAwaited.value;
   useEffect(() => {
+    if (isWaiting) return;
     const abort = new AbortController();
     const isSame = before.current === key;
     before.current = key;
@@ -59,11 +61,13 @@ export function useLoad<T>(
       clearTimeout(timer);
       abort.abort();
     };
-  }, [key, turn, connection]);
+  }, [key, turn, connection, isWaiting]);
   const change = watched ? turnOf(watched) : 0;
-  const isPolling = watched !== null && !isLive.value;
+  const changeBefore = useRef(change);
+  const isPolling = watched !== null && !isLive.value && !isWaiting;
   useEffect(() => {
-    if (change > 0) reload();
+    if (change !== changeBefore.current) reload();
+    changeBefore.current = change;
   }, [change, reload]);
   useEffect(() => {
     if (!isPolling) return;

@@ -53,7 +53,7 @@ describe("the admin document", () => {
       log: createLog("off"),
       now: Date.now,
       operatorKeys: new OperatorKeys({ store, now: Date.now }),
-      outcomes: { open: () => new ReadableStream() },
+      outcomes: { open: async () => new ReadableStream() },
       findings: async () => [],
       facts: {
         settings: [],

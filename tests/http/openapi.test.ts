@@ -121,7 +121,7 @@ describe("the operations", () => {
       defaultSubscriptionLimit: () => 1,
       catalogue: new Catalogue(),
       streams: { open: async () => new ReadableStream() },
-      outcomes: { open: () => new ReadableStream(), changed() {} },
+      outcomes: { open: async () => new ReadableStream(), changed() {} },
       publicKey: () => ({ pem: "", standardWebhooks: "" }),
     }).routes;
     const shown = routes.filter(({ hooks }) => hooks.detail?.hide !== true);

@@ -241,9 +241,9 @@ test("who looks on at one replica is told that something has changed at another,
   hands[1]?.([{ application_id: null, outcomes: [outcome(1)], left_out: 0 }], []);
   expect([told, watched[1]]).toEqual([[], undefined as never]);
   const options = { isAllowed: async () => true, cut() {} };
-  const operator = watching(here.open({ applicationId: null, topics: "all", ...options }));
-  const own = watching(here.open({ applicationId: outcome(1).application_id, ...options }));
-  const other = watching(here.open({ applicationId: "another", ...options }));
+  const operator = watching(await here.open({ applicationId: null, topics: "all", ...options }));
+  const own = watching(await here.open({ applicationId: outcome(1).application_id, ...options }));
+  const other = watching(await here.open({ applicationId: "another", ...options }));
   expect(watched[1]).toEqual({ all: true, applications: [] });
   await until(() => [operator, own, other].every(({ text }) => text === "retry: 1000\n"));
   there.changed("audit");
@@ -289,7 +289,7 @@ test("a slow reader keeps nothing but some outcomes waiting, and one that does n
   const streams = new OutcomeStreams(engine, 50);
   let cuts = 0;
   const options = { isAllowed: async () => true, cut: () => void cuts++ };
-  const stream = streams.open({ applicationId: "a", ...options });
+  const stream = await streams.open({ applicationId: "a", ...options });
   const reader = stream.getReader();
   expect(new TextDecoder().decode((await reader.read()).value)).toBe("retry: 1000\n");
   for (let n = 0; n < 100; n++) {
@@ -302,5 +302,5 @@ test("a slow reader keeps nothing but some outcomes waiting, and one that does n
   await until(() => cuts === 1);
   expect(watched.at(-1)).toEqual({ all: false, applications: [] });
   streams.close();
-  expect(() => streams.open({ applicationId: null, ...options })).toThrow("stopping");
+  await expect(streams.open({ applicationId: null, ...options })).rejects.toThrow("stopping");
 });

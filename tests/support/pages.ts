@@ -108,9 +108,12 @@ export class Tab implements AsyncDisposable {
 
   /** Waits until this text stands on the page no more. */
   async gone(text: string): Promise<void> {
-    await this.page.waitForFunction(`!document.body.innerText.includes(${JSON.stringify(text)})`, {
-      timeout: patienceMs,
-    });
+    try {
+      const isGone = `!document.body.innerText.includes(${JSON.stringify(text)})`;
+      await this.page.waitForFunction(isGone, { timeout: patienceMs });
+    } catch {
+      throw new Error(`"${text}" is still to be seen in:\n${await this.text()}`);
+    }
   }
 
   /** Types a value over what the field with this label has. */

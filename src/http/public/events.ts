@@ -1,8 +1,9 @@
 import { Type } from "@sinclair/typebox";
-import { builtInEventTypes } from "../../domain/events/catalogue.ts";
+import { builtInEventTypes, type Catalogue } from "../../domain/events/catalogue.ts";
 import type { EventType } from "../../domain/events/event-type.ts";
 import type { PublicKeyForms } from "../../webhooks/signature.ts";
 import { dataOf, listOf } from "../answers.ts";
+import { compressedJson } from "../compression.ts";
 import { named } from "../fields.ts";
 import type { PublicDeps, PublicListener } from "./base.ts";
 
@@ -55,27 +56,18 @@ export function eventRoutes(
   { catalogue }: Pick<PublicDeps, "catalogue">,
   publicKey: () => PublicKeyForms,
 ): void {
-  let made = { of: builtInEventTypes, data: builtInEventTypes.map(shown) };
-
-  app.get(
-    "/public/v1/events/types",
-    () => {
-      const { types } = catalogue;
-      if (made.of !== types) made = { of: types, data: types.map(shown) };
-      return { data: made.data, message: "OK" };
+  const answer = compressedJson((types: Catalogue["types"]) => ({ data: types.map(shown), message: "OK" }));
+  app.get("/public/v1/events/types", ({ requestContext }) => answer(requestContext, catalogue.types), {
+    anyone: true,
+    response: { 200: EventTypes },
+    detail: {
+      operationId: "getEventTypes",
+      tags: ["Events"],
+      summary: "Get Event Types",
+      description:
+        "The events that can be subscribed to, each version with the JSON Schema of its payload and an example: those of every platform, and those that this one registered.",
     },
-    {
-      anyone: true,
-      response: { 200: EventTypes },
-      detail: {
-        operationId: "getEventTypes",
-        tags: ["Events"],
-        summary: "Get Event Types",
-        description:
-          "The events that can be subscribed to, each version with the JSON Schema of its payload and an example: those of every platform, and those that this one registered.",
-      },
-    },
-  );
+  });
 
   app.get("/public/v1/public-key", () => ({ data: { public_key: publicKey().pem }, message: "OK" }), {
     anyone: true,

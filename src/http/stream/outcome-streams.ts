@@ -78,8 +78,10 @@ export class OutcomeStreams {
     this.#timer.unref();
   }
 
-  /** Opens a stream. Throws `rate_limited` where too many are open, `unavailable` while the server stops. */
-  open(options: OutcomeStreamOptions): ReadableStream<Uint8Array> {
+  /**
+   * Opens a stream. It tells of every change after what can be read from then on. Throws `rate_limited` where too many are open, `unavailable` while the server stops.
+   */
+  async open(options: OutcomeStreamOptions): Promise<ReadableStream<Uint8Array>> {
     const { applicationId } = options;
     if (this.#isClosed)
       throw new DomainError("unavailable", "The server is stopping", { retryAfterSeconds: 5 });
@@ -99,7 +101,7 @@ export class OutcomeStreams {
       isEnded: false,
     };
     this.#open.add(stream);
-    this.#watch();
+    await this.#watch();
     let isOpened = false;
     return new ReadableStream<Uint8Array>(
       {
@@ -142,7 +144,7 @@ export class OutcomeStreams {
     }
     // Long enough for one lost message to have no effect.
     this.#watchedElsewhereUntil = performance.now() + 2.5 * this.#remindMs;
-    this.#collect();
+    void this.#collect();
   }
 
   /** Ends all streams and refuses new ones. */
@@ -235,7 +237,7 @@ export class OutcomeStreams {
   }
 
   #remind(): void {
-    this.#watch();
+    void this.#watch();
     for (const stream of this.#open) {
       if (stream.isReminded) {
         // The reader has taken nothing since the last heartbeat.
@@ -251,19 +253,19 @@ export class OutcomeStreams {
   #end(stream: OpenStream): void {
     stream.isEnded = true;
     stream.wake();
-    if (this.#open.delete(stream)) this.#watch();
+    if (this.#open.delete(stream)) void this.#watch();
   }
 
   /** Announces the streams that are open here, so that other replicas send their changes. */
-  #watch(): void {
+  #watch(): Promise<void> {
     if (this.#open.size > 0) this.#engine.broadcast({ kind: "watching" });
-    this.#collect();
+    return this.#collect();
   }
 
-  #collect(): void {
+  #collect(): Promise<void> {
     const watched = [...this.#open].map(({ applicationId }) => applicationId);
     const applications = new Set(watched.filter((id) => id !== null));
     const all = watched.includes(null) || this.#isWatchedElsewhere;
-    void this.#engine.watchOutcomes({ all, applications: [...applications] });
+    return this.#engine.watchOutcomes({ all, applications: [...applications] });
   }
 }

@@ -1,6 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { builtInEventTypes } from "../../../domain/events/catalogue.ts";
 import { listOf } from "../../answers.ts";
+import { compressedJson } from "../../compression.ts";
 import { named } from "../../fields.ts";
 import { everyRole } from "../access.ts";
 import type { AdminDeps, AdminListener } from "../base.ts";
@@ -39,24 +40,21 @@ const builtIn: ReadonlySet<unknown> = new Set(builtInEventTypes);
 
 /** All event types that can be published. */
 export function catalogueRoute(app: AdminListener, { catalogue }: AdminDeps): void {
-  app.get(
-    "/admin/v1/catalogue",
-    () => {
-      const data = catalogue.types.map((type) => {
-        const { name, version, description, payload, example } = type;
-        return { name, version, description, is_built_in: builtIn.has(type), schema: payload, example };
-      });
-      return { data, message: "OK" };
+  const answer = compressedJson((types: AdminDeps["catalogue"]["types"]) => {
+    const data = types.map((type) => {
+      const { name, version, description, payload, example } = type;
+      return { name, version, description, is_built_in: builtIn.has(type), schema: payload, example };
+    });
+    return { data, message: "OK" };
+  });
+  app.get("/admin/v1/catalogue", ({ requestContext }) => answer(requestContext, catalogue.types), {
+    roles: everyRole,
+    response: { 200: Catalogue },
+    detail: {
+      operationId: "getCatalogue",
+      tags: ["Events"],
+      summary: "Get Catalogue",
+      description: "All event types that can be published, with their schemas and an example of each.",
     },
-    {
-      roles: everyRole,
-      response: { 200: Catalogue },
-      detail: {
-        operationId: "getCatalogue",
-        tags: ["Events"],
-        summary: "Get Catalogue",
-        description: "All event types that can be published, with their schemas and an example of each.",
-      },
-    },
-  );
+  });
 }

@@ -1,0 +1,89 @@
+import { describe, expect, test } from "bun:test";
+import { afterThisTest } from "../support/after-tests.ts";
+import { chromium } from "../support/chromium.ts";
+import { openPage, operator, signedIn, signIn, type Tab } from "../support/pages.ts";
+import { testServer } from "../support/server.ts";
+import { tcpProxy } from "../support/tcp-proxy.ts";
+
+/** What a page reads, and when it opens its event stream anew. */
+
+const server = await testServer({ args: ["--portal"] });
+const app = await server.application({ name: "Night bot", webhook_url: "http://127.0.0.1:9/" });
+const pages = {
+  portal: ["", "/webhook", "/event-types"],
+  console: ["", "/event-types", "/categories", `/applications/${app.id}`],
+};
+const streams = /\/v1\/(?:application\/)?outcomes$/;
+
+/** The paths of the API that a page asks for from now on. */
+function asked({ page }: Tab): string[] {
+  const urls: string[] = [];
+  page.on("request", (request) => {
+    const { pathname, search } = new URL(request.url());
+    if (/\/v1\/|readyz/.test(pathname)) urls.push(pathname + search);
+  });
+  return urls;
+}
+
+/** Keeps the timers of silence from running: a test runs them itself, as `silences`. And nothing is read without the stream. */
+const holdTimers = `{
+  const [begin, end] = [setTimeout, clearTimeout];
+  let last = 0;
+  globalThis.silences = new Map();
+  globalThis.setTimeout = (run, ms, ...given) => {
+    if (ms === 3_000) return 0;
+    if (ms !== 45_000) return begin(run, ms, ...given);
+    silences.set(--last, run);
+    return last;
+  };
+  globalThis.clearTimeout = (id) => void (silences.delete(id) || end(id));
+}`;
+
+describe.skipIf(chromium === null).each(["portal", "console"] as const)("a page of the %s", (kind) => {
+  const who = kind === "console" ? operator : app;
+
+  test("reads everything once", async () => {
+    await using first = await signedIn(server, who);
+    for (const path of pages[kind]) {
+      await using tab = await openPage(server, kind, { besides: first });
+      await tab.page.evaluateOnNewDocument(holdTimers);
+      const urls = asked(tab);
+      await tab.go(path);
+      // On a slow machine this may end too early, and then tells less.
+      await tab.page.waitForNetworkIdle({ concurrency: 1, idleTime: 1_000 });
+      const more = urls.filter((url, i) => urls.indexOf(url) !== i);
+      expect([path, urls.length > 1, more]).toEqual([path, true, []]);
+    }
+  });
+
+  test("opens its stream anew when nothing is heard for 45 seconds, and has missed nothing", async () => {
+    const { publicUrl, adminUrl } = server.app;
+    const proxy = await tcpProxy(Number(new URL(kind === "console" ? adminUrl : publicUrl).port));
+    afterThisTest(() => proxy.stop());
+    const rename = (name: string) => server.admin("PATCH", `/admin/v1/applications/${app.id}`, { name });
+    await using tab = await openPage(server, kind, { port: proxy.port });
+    await tab.page.evaluateOnNewDocument(holdTimers);
+    const urls = asked(tab);
+    const opened = () => urls.filter((url) => streams.test(url)).length;
+    await tab.page.goto(tab.base);
+    await signIn(tab, who);
+    await tab.page.waitForSelector(".shell");
+    await tab.go(kind === "console" ? `/applications/${app.id}` : "");
+    await tab.page.waitForFunction("silences.size === 1");
+    // Whatever is heard begins a new wait.
+    await tab.page.evaluate("globalThis.before = [...silences.keys()][0]");
+    await rename(`Heard in the ${kind}`);
+    await tab.see(`Heard in the ${kind}`);
+    await tab.page.waitForFunction("silences.size === 1 && !silences.has(before)");
+    const before = opened();
+    proxy.hold();
+    await rename(`Unheard in the ${kind}`);
+    const again = tab.page.waitForRequest((request) => streams.test(new URL(request.url()).pathname));
+    await tab.page.evaluate("[...silences.values()][0]()");
+    await again;
+    expect(opened()).toBe(before + 1);
+    expect(await tab.text()).toContain(`Heard in the ${kind}`);
+    proxy.release();
+    await tab.see(`Unheard in the ${kind}`);
+  });
+});

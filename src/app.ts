@@ -105,7 +105,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     started.push(admin.listening);
     const redirect = await redirectOf(config);
     if (redirect) started.push(redirect);
-    const services = servicesOf(core, parts);
+    const services = servicesOf(core, parts, admin.lookForFindings);
     const certificates = watchCertificates(
       [
         ...watchedListener("public", core.files.public, core.certificates.public, open.listening),
@@ -127,7 +127,11 @@ export async function startApp(options: AppOptions): Promise<App> {
       backups: parts.backups,
       redirectPort: redirect?.port ?? null,
       certificates,
-      reload: core.reload,
+      reload(settings) {
+        const reloaded = core.reload(settings);
+        parts.outcomes.changedHere("settings");
+        return reloaded;
+      },
       async stop() {
         life.phase = "stopping";
         // Gives load balancers time to notice that the server is not ready.

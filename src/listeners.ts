@@ -9,7 +9,7 @@ import type { Environment, settingsInForce } from "./config/read-config.ts";
 import type { WelcomeSource } from "./console/session.ts";
 import { catalogueOf, updateCatalogue } from "./domain/events/registered.ts";
 import { StatisticCounter } from "./domain/operations/statistics.ts";
-import { minute } from "./domain/time.ts";
+import { minute, second } from "./domain/time.ts";
 import type { DataPlace } from "./engine/data-place.ts";
 import type { Engine } from "./engine/engine.ts";
 import type { AdminDeps } from "./http/admin/base.ts";
@@ -152,6 +152,7 @@ export async function startAdmin(core: Core, parts: Parts, open: Open, options: 
   const { outcomes, counter, cursorKey, tracing, ...shared } = parts;
   const engineStarted = engine.start();
   const { adminApp } = await import("./http/admin/app.ts");
+  const { findingsWatch } = await import("./http/admin/operations/findings.ts");
   const { AuditTrail } = await import("./http/admin/operations/audit-trail.ts");
   const { OperatorKeys } = await import("./http/admin/operator-keys.ts");
   await engineStarted;
@@ -161,6 +162,7 @@ export async function startAdmin(core: Core, parts: Parts, open: Open, options: 
   await operatorKeys.load();
   const data = platformData({ store, ranking, now, follower });
   const trail = new AuditTrail({ store, log, now, changed: (topic) => outcomes.changed(topic) });
+  const findings = findingsOf(core, options.env);
   let adminUrl = "";
   const admin = adminApp({
     ...shared,
@@ -196,7 +198,7 @@ export async function startAdmin(core: Core, parts: Parts, open: Open, options: 
         spans: () => tracing?.counts() ?? noSpans,
       },
     },
-    findings: findingsOf(core, options.env),
+    findings,
     trail,
     hosts: [config.adminHost, ...config.adminHosts],
     wrongKeyLimit: options.wrongKeyLimit,
@@ -219,20 +221,27 @@ export async function startAdmin(core: Core, parts: Parts, open: Open, options: 
   const { keyFile, settleOperatorKeys } = await import("./http/admin/first-key.ts");
   const inFile = "directory" in place ? keyFile(place.directory, log) : null;
   await settleOperatorKeys({ store, operatorKeys, show: options.showAdminKey ?? inFile, now, log });
-  return { data, trail, listening };
+  return { data, trail, listening, lookForFindings: findingsWatch(findings, outcomes) };
 }
 
+const findEveryMs = 15 * second;
+
 /** What runs beside the listeners. */
-export function servicesOf({ engine, log, now, place }: Core, { counter, backups, outcomes }: Parts) {
+export function servicesOf(
+  { engine, log, now, place }: Core,
+  { counter, backups, outcomes }: Parts,
+  lookForFindings: () => Promise<void>,
+) {
   const sizes = "directory" in place ? [samplingSizes(place.directory, engine.store, now)] : [];
   const backing = repeating("backups", backupLookMs, () => backups.look());
+  const finding = repeating("findings", findEveryMs, lookForFindings);
   let minuteNow = Math.floor(now() / minute);
   const storing = storingStatistics(counter, engine.store, log, () => {
     const before = minuteNow;
     minuteNow = Math.floor(now() / minute);
     if (minuteNow !== before) outcomes.changedHere("minute");
   });
-  return supervise([storing, ...sizes, backing], log);
+  return supervise([storing, ...sizes, backing, finding], log);
 }
 
 /** What is wrong with the server; loaded when it is asked for first. */

@@ -14,13 +14,16 @@ export type Topic =
   | "backups"
   | "deliveries"
   | "event-types"
+  | "findings"
   | "inbox"
   | "keys"
   | "minute"
   | "notices"
   | "ranking"
+  | "settings"
   | "statistics"
-  | "subscriptions";
+  | "subscriptions"
+  | "users";
 
 /** How often something of each topic has changed, counted at most every `paceMs`. */
 const turns = signal<Partial<Record<string, number>>>({});

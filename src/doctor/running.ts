@@ -2,7 +2,7 @@ import type { Config } from "../config/config.ts";
 import type { Environment } from "../config/read-config.ts";
 import { messageOf } from "../domain/errors.ts";
 import { type Finding, findingsOf } from "../domain/operations/findings.ts";
-import { day, minute } from "../domain/time.ts";
+import { day, second } from "../domain/time.ts";
 import { placeOf } from "../engine/data-place.ts";
 import { warnBeforeMs } from "../serving/certificate-watch.ts";
 import { certificateFiles, readCertificate } from "../serving/certificates.ts";
@@ -20,7 +20,7 @@ interface RunningOptions {
 }
 
 /** How long findings are cached, but not a failure: the console asks often. */
-const keptMs = minute / 2;
+const keptMs = 10 * second;
 
 /**
  * What a server finds out about itself while it runs, for operators: what `onair doctor` looks at, but for what takes

@@ -40,6 +40,7 @@ export function watchedStore(
       async remove(id, now) {
         const removed = await store.applications.remove(id, now);
         changed(id, null);
+        note("subscriptions", [id]);
         return removed;
       },
     }),

@@ -148,6 +148,32 @@ const changes: Record<"portal" | "console", readonly Change[]> = {
       after: "raid.started",
     },
     {
+      path: "/publish?event=raid.started",
+      before: "Channel",
+      asks: [
+        "PUT",
+        "/admin/v1/event-types/raid.started",
+        {
+          version: 2,
+          schema: { type: "object", properties: { viewers: { type: "integer" } } },
+          example: { viewers: 3 },
+        },
+      ],
+      after: "viewers",
+    },
+    {
+      path: "/users?query=fox",
+      before: "ninja_fox",
+      asks: ["PUT", "/admin/v1/users/1002", { username: "ninja_fox", display_name: "Found anew" }],
+      after: "Found anew",
+    },
+    {
+      path: "/users/1002",
+      before: "Found anew",
+      asks: ["PUT", "/admin/v1/users/1002", { username: "ninja_fox", display_name: "Renamed again" }],
+      after: "Renamed again",
+    },
+    {
       path: "/audit",
       before: "createApplication",
       asks: ["POST", "/admin/v1/keys", { name: "Of another page", role: "reader" }],

@@ -1,10 +1,12 @@
 import { afterEach, describe, expect, test } from "bun:test";
+import type { Finding } from "../../src/domain/operations/findings.ts";
 import {
   type DeliveryOutcome,
   OutcomeCollector,
   type WatchedOutcomes,
 } from "../../src/domain/operations/outcomes.ts";
 import type { OutcomeListener } from "../../src/engine/engine.ts";
+import { findingsWatch } from "../../src/http/admin/operations/findings.ts";
 import { OutcomeStreams } from "../../src/http/stream/outcome-streams.ts";
 import type { SentNews } from "../../src/store/replicas/news.ts";
 import { event, publish, subscribe } from "../support/publishing.ts";
@@ -303,4 +305,25 @@ test("a slow reader keeps nothing but some outcomes waiting, and one that does n
   expect(watched.at(-1)).toEqual({ all: false, applications: [] });
   streams.close();
   await expect(streams.open({ applicationId: null, ...options })).rejects.toThrow("stopping");
+});
+
+test("operators who look on are told of other findings than before; where nobody looks on, nothing is looked for", async () => {
+  const finding = { check: "clock", status: "ok", message: "it is right", mend: null } as const;
+  let found: Finding[] = [finding];
+  let looks = 0;
+  const told: string[] = [];
+  const streams = { hasOperators: false, changedHere: (topic: string) => void told.push(topic) };
+  const look = findingsWatch(async () => {
+    looks++;
+    return found;
+  }, streams);
+  await look();
+  expect(looks).toBe(0);
+  streams.hasOperators = true;
+  await look();
+  await look();
+  expect([looks, told]).toEqual([2, ["findings"]]);
+  found = [{ ...finding, status: "wrong" }];
+  await look();
+  expect(told).toEqual(["findings", "findings"]);
 });

@@ -207,6 +207,11 @@ export class OutcomeStreams {
     }
   }
 
+  /** Whether an operator looks on here. */
+  get hasOperators(): boolean {
+    return [...this.#open].some(({ applicationId }) => applicationId === null);
+  }
+
   get #isWatchedElsewhere(): boolean {
     return performance.now() < this.#watchedElsewhereUntil;
   }

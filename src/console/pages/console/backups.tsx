@@ -20,15 +20,19 @@ export function Backups() {
     [],
     ["backups"],
   );
-  const plan = useLoad(async (signal) => {
-    const { data } = await done(admin.GET("/admin/v1/settings", { signal }));
-    const value = (name: string) => data.find((one) => one.name === name)?.value ?? null;
-    return {
-      every: value("backup-every"),
-      to: value("backup-to"),
-      isEncrypted: (value("backup-recipients") ?? "") !== "",
-    };
-  }, []);
+  const plan = useLoad(
+    async (signal) => {
+      const { data } = await done(admin.GET("/admin/v1/settings", { signal }));
+      const value = (name: string) => data.find((one) => one.name === name)?.value ?? null;
+      return {
+        every: value("backup-every"),
+        to: value("backup-to"),
+        isEncrypted: (value("backup-recipients") ?? "") !== "",
+      };
+    },
+    [],
+    ["settings"],
+  );
   const make = useAction(async () => {
     await done(admin.POST("/admin/v1/backups"));
     loaded.reload();

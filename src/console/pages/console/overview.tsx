@@ -56,7 +56,7 @@ export function Overview() {
   const findings = useLoad(
     async (signal) => (await done(admin.GET("/admin/v1/findings", { signal }))).data,
     [],
-    ["minute"],
+    ["findings", "minute"],
   );
   const known = loaded.data;
   const troubled = known?.endpoints.data ?? [];

@@ -16,6 +16,7 @@ export function Publish() {
   const loaded = useLoad(
     async (signal) => (await done(admin.GET("/admin/v1/catalogue", { signal }))).data,
     [],
+    ["event-types"],
   );
   const types = loaded.data ?? [];
   const name = query["event"] ?? "channel.followed";

@@ -9,7 +9,7 @@ import { useQuery } from "../../places.ts";
 /** How the server is set. Settings are changed by starting it with others. */
 export function Settings() {
   const [query, setQuery] = useQuery();
-  const loaded = useLoad((signal) => done(admin.GET("/admin/v1/settings", { signal })), []);
+  const loaded = useLoad((signal) => done(admin.GET("/admin/v1/settings", { signal })), [], ["settings"]);
   const wanted = (query["find"] ?? "").toLowerCase();
   const isChanged = query["changed"] === "1";
   const rows = (loaded.data?.data ?? []).filter(

@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import { useLocation, useRoute } from "preact-iso";
 import { admin, done } from "../../client.ts";
+import { useDraft } from "../../draft.ts";
 import type { components } from "../../generated/admin.d.ts";
 import { useAction, useLoad } from "../../load.ts";
 import { Button, Card, Facts, FaultNotice, Head, number, toast, Value } from "../../parts/basics.tsx";
@@ -19,6 +20,7 @@ export function User() {
   const loaded = useLoad(
     async (signal) => (await done(admin.GET("/admin/v1/users/{id}", { ...path, signal }))).user,
     [id],
+    ["users"],
   );
   const user = loaded.data;
   return (
@@ -32,7 +34,7 @@ export function User() {
               <Facts rows={[["Bio", user.bio]]} />
             </Card>
           ) : (
-            <Correction key={JSON.stringify(user)} user={user} onSaved={loaded.reload} />
+            <Correction user={user} onSaved={loaded.reload} />
           )}
           <Card title="About the user">
             <Facts
@@ -53,17 +55,15 @@ export function User() {
 
 function Correction({ user, onSaved }: { user: UserRecord; onSaved: () => void }) {
   const { route } = useLocation();
-  const [username, setUsername] = useState(user.username);
-  const [name, setName] = useState(user.display_name);
-  const [bio, setBio] = useState(user.bio);
-  const [isVerified, setVerified] = useState(user.is_verified);
+  const { username, display_name, bio, is_verified } = user;
+  const { values, changes, put } = useDraft({ username, display_name, bio, is_verified });
   const [isAsking, setAsking] = useState(false);
   const path = { params: { path: { id: user.id } } };
-  const put = (body: UserRecord) => done(admin.PUT("/admin/v1/users/{id}", { ...path, body }));
+  const replace = (body: UserRecord) => done(admin.PUT("/admin/v1/users/{id}", { ...path, body }));
   const save = useAction(async () => {
-    await put({ ...user, username, display_name: name, bio, is_verified: isVerified });
+    await replace({ ...user, ...changes });
     toast("Saved.", async () => {
-      await put(user);
+      await replace(user);
       onSaved();
     });
     onSaved();
@@ -84,10 +84,30 @@ function Correction({ user, onSaved }: { user: UserRecord; onSaved: () => void }
       }
     >
       <Form label="Profile" onSubmit={() => save.run()}>
-        <Field label="Username" value={username} problem={fields["username"]} onInput={setUsername} />
-        <Field label="Display name" value={name} problem={fields["display_name"]} onInput={setName} />
-        <Field label="Bio" rows={4} value={bio} problem={fields["bio"]} onInput={setBio} />
-        <Check label="Verified by the platform" checked={isVerified} onChange={setVerified} />
+        <Field
+          label="Username"
+          value={values.username}
+          problem={fields["username"]}
+          onInput={(username) => put({ username })}
+        />
+        <Field
+          label="Display name"
+          value={values.display_name}
+          problem={fields["display_name"]}
+          onInput={(display_name) => put({ display_name })}
+        />
+        <Field
+          label="Bio"
+          rows={4}
+          value={values.bio}
+          problem={fields["bio"]}
+          onInput={(bio) => put({ bio })}
+        />
+        <Check
+          label="Verified by the platform"
+          checked={values.is_verified}
+          onChange={(is_verified) => put({ is_verified })}
+        />
         <p class="muted small">The next import of the platform replaces what it reports.</p>
         <FaultNotice fault={save.fault} />
         <Button type="submit" kind="primary" isBusy={save.isBusy}>

@@ -19,6 +19,7 @@ export function Users() {
       return (await done(admin.GET("/admin/v1/users/search", options))).data;
     },
     [wanted],
+    ["users"],
   );
   const rows = found.data ?? [];
   return (

@@ -41,17 +41,10 @@ export function useApplication(): Known {
   return known;
 }
 
-let types: Promise<readonly EventType[]> | null = null;
-
-/** The event types, read by the first page that needs them. */
 export function useEventTypes(): Loaded<readonly EventType[]> {
-  return useLoad(async () => {
-    types ??= done(api.GET("/public/v1/events/types"))
-      .then(({ data }) => data)
-      .catch((error) => {
-        types = null;
-        throw error;
-      });
-    return types;
-  }, []);
+  return useLoad(
+    async (signal) => (await done(api.GET("/public/v1/events/types", { signal }))).data,
+    [],
+    ["event-types"],
+  );
 }

@@ -93,7 +93,9 @@ export class AuditTrail {
     this.#timer = null;
     const entries = [...this.#counted.values()];
     this.#counted = new Map();
-    if (entries.length > 0) await this.#write(() => this.#options.store.audit.count(entries));
+    if (entries.length === 0) return;
+    await this.#write(() => this.#options.store.audit.count(entries));
+    for (const object of new Set(entries.map((entry) => entry.object))) this.#options.changed?.(object);
   }
 
   async #count(entry: NewAuditEntry): Promise<void> {

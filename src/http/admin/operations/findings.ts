@@ -3,6 +3,7 @@ import { findingStatuses } from "../../../domain/operations/findings.ts";
 import { nullable, oneOf } from "../../../domain/validation/fields.ts";
 import { listOf } from "../../answers.ts";
 import { named } from "../../fields.ts";
+import type { OutcomeStreams } from "../../stream/outcome-streams.ts";
 import { readers } from "../access.ts";
 import type { AdminDeps, AdminListener } from "../base.ts";
 
@@ -42,7 +43,21 @@ export function findingRoute(app: AdminListener, { findings }: AdminDeps): void 
       tags: ["Operations"],
       summary: "Get Findings",
       description:
-        "What the server finds wrong with its settings, its data directory or database, its certificates and its clock, as `onair doctor` says it. They are looked at anew after half a minute.",
+        "What the server finds wrong with its settings, its data directory or database, its certificates and its clock, as `onair doctor` says it. They are looked at anew after 10 seconds.",
     },
   });
+}
+
+/** Tells operators who look on when there are other findings than at the last call. */
+export function findingsWatch(
+  findings: AdminDeps["findings"],
+  streams: Pick<OutcomeStreams, "hasOperators" | "changedHere">,
+): () => Promise<void> {
+  let known = "";
+  return async () => {
+    if (!streams.hasOperators) return;
+    const found = JSON.stringify(await findings());
+    if (found !== known) streams.changedHere("findings");
+    known = found;
+  };
 }

@@ -15,7 +15,7 @@ export function outcomeRoute(
       const isAllowed = () => access.authenticator.isInForce(caller);
       const applicationId = caller.application.id;
       return replyStream(requestContext, (cut) =>
-        streams.open({ applicationId, topics: ["minute"], isAllowed, cut }),
+        streams.open({ applicationId, topics: ["minute", "event-types"], isAllowed, cut }),
       );
     },
     {

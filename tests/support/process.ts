@@ -101,7 +101,8 @@ export async function serve(
   if (killAfterMs !== undefined) setTimeout(() => child.kill("SIGKILL"), killAfterMs);
   const line = await firstLine(child.stdout);
   const [, publicUrl, adminUrl] = /^onair ready public=(\S+) admin=(\S+)$/.exec(line) ?? [];
-  if (!publicUrl || !adminUrl) throw new Error(`not ready: ${line}`);
+  if (!publicUrl || !adminUrl)
+    throw new Error(line === "" ? `not ready: it ended with ${await child.exited}` : `not ready: ${line}`);
   return {
     publicUrl,
     adminUrl,

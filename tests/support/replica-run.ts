@@ -28,8 +28,9 @@ export interface TestReplica {
   readonly server: ServerProcess;
   /** Ends it by a signal; it is published to no more. */
   end(signal: "SIGKILL" | "SIGTERM"): Promise<void>;
-  /** Starts it again. */
-  start(): Promise<void>;
+  readonly isRunning: boolean;
+  /** Starts it again, or another executable in its place. */
+  start(command?: readonly string[]): Promise<void>;
   /** Whether it is published to, as by a load balancer that has not noticed yet that it does not answer. */
   isPublishedTo: boolean;
 }
@@ -104,8 +105,8 @@ function replicaOn(run: RunOptions) {
       if (!server) throw new Error("the replica was never started");
       return server;
     },
-    async start() {
-      server = await serve(args, run);
+    async start(command?: readonly string[]) {
+      server = await serve(args, { ...run, ...(command && { command }) });
       isRunning = true;
       process.once("exit", endWithThis);
     },

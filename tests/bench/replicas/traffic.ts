@@ -1,0 +1,146 @@
+import { client, type ServerProcess } from "../../support/process.ts";
+import { livestreams, users } from "../../support/real-data.ts";
+import type { TestReplica } from "../../support/replica-run.ts";
+import { until } from "../../support/until.ts";
+
+const pageSize = 7;
+const categoryCount = 40;
+const numbers = Array.from({ length: categoryCount }, (_, i) => i + 1);
+
+/** Changes and reads at two replicas. */
+interface Pair {
+  readonly one: ServerProcess;
+  readonly other: ServerProcess;
+}
+
+/**
+ * Changes at one replica and looks at another one, both of them running and chosen in turn, until it is stopped: tokens,
+ * subscriptions, users, categories. Whatever was not as it is promised is in `problems`, in words.
+ */
+export async function crossTraffic(replicas: readonly TestReplica[]) {
+  const problems: string[] = [];
+  const counts = { rounds: 0, brokenOff: 0 };
+  let isStopping = false;
+  let turn = 0;
+  const pair = (): Pair | null => {
+    const alive = replicas.filter(({ isRunning }) => isRunning);
+    const [one, other] = [alive[turn % alive.length], alive[++turn % alive.length]];
+    return one && other ? { one: one.server, other: other.server } : null;
+  };
+  const first = pair();
+  if (!first) throw new Error("no replica runs");
+  await prepare(first.one);
+  const run = async () => {
+    while (!isStopping) {
+      await Bun.sleep(20);
+      const both = pair();
+      if (!both) continue;
+      const isStill = () => replicas.filter(({ isRunning }) => isRunning).length;
+      const before = isStill();
+      try {
+        await round(both);
+        counts.rounds++;
+      } catch (error) {
+        // One of the two has ended meanwhile.
+        const isGone = before !== isStill() || isConnection(error);
+        if (isGone) counts.brokenOff++;
+        else problems.push(String(error));
+      }
+    }
+  };
+  const running = run();
+  return {
+    counts,
+    problems,
+    async stop() {
+      isStopping = true;
+      await running;
+    },
+  };
+}
+
+const isConnection = (error: unknown) =>
+  error instanceof Error &&
+  /ECONNRE|ConnectionClosed|ConnectionRefused/.test(`${error.message} ${(error as { code?: string }).code}`);
+
+async function prepare(server: ServerProcess): Promise<void> {
+  const { admin } = client(server);
+  const ndjson = (rows: readonly object[]) => rows.map((row) => JSON.stringify(row)).join("\n");
+  const categories = numbers.map((id) => ({ id, name: `Category ${id}`, slug: `category-${id}` }));
+  const channels = users.map(({ id, username }) => ({ id, user_id: id, slug: username, name: username }));
+  await ok(admin("POST", "/admin/v1/categories/batch", ndjson(categories)));
+  await ok(admin("POST", "/admin/v1/channels/batch", ndjson(channels)));
+}
+
+async function round({ one, other }: Pair): Promise<void> {
+  const [atOne, atOther] = [client(one), client(other)];
+  const made = await ok<{ id: string; client_id: string; client_secret: string }>(
+    atOne.admin("POST", "/admin/v1/applications", { name: "Traffic", delivery: "stream" }),
+  );
+  const { client_id, client_secret, id } = made;
+  const form = (fields: object) => new URLSearchParams({ client_id, client_secret, ...fields });
+  const tokens = fetch(`${other.publicUrl}/oauth/token`, {
+    method: "POST",
+    body: form({ grant_type: "client_credentials" }),
+  });
+  const { access_token: token } = await ok<{ access_token: string }>(tokens);
+  await ok(atOne.api("GET", `/public/v1/users/${users[0]?.username}`, token));
+
+  const subscriptions = "/public/v1/events/subscriptions";
+  const wanted = { events: [{ name: "chat.message.sent", version: 1 }], broadcaster_user_id: users[0]?.id };
+  const created = await ok<{ data: { subscription_id: string }[] }>(
+    atOne.api("POST", subscriptions, token, wanted),
+  );
+  const subscription = created.data[0]?.subscription_id ?? "";
+  const listed = async (at: typeof atOne) => JSON.stringify(await ok(at.api("GET", subscriptions, token)));
+  if (!(await listed(atOther)).includes(subscription))
+    throw new Error("a subscription is not at the other replica");
+  await ok(atOther.api("DELETE", `${subscriptions}?id=${subscription}`, token));
+  if ((await listed(atOne)).includes(subscription))
+    throw new Error("a deleted subscription is at the other replica");
+
+  await ok(atOther.admin("PUT", "/admin/v1/livestreams", shuffled()));
+  await walk([atOne, atOther]);
+
+  await ok(fetch(`${one.publicUrl}/oauth/revoke`, { method: "POST", body: form({ token }) }));
+  await until(async () => (await atOther.api("GET", subscriptions, token)).status === 401);
+  await ok(atOther.admin("DELETE", `/admin/v1/applications/${id}`));
+}
+
+/** Who is live in which category, by chance. */
+function shuffled(): string {
+  const rows = livestreams.map((one) => ({
+    ...one,
+    category_id: 1 + Math.floor(Math.random() * categoryCount),
+    viewers: Math.floor(Math.random() * 1_000),
+  }));
+  return rows.map((row) => JSON.stringify(row)).join("\n");
+}
+
+/** Throws where a walk through the categories, each page at the other replica, does not show each of them once. */
+async function walk(at: readonly ReturnType<typeof client>[]): Promise<void> {
+  const seen: number[] = [];
+  let cursor = "";
+  for (let n = 0; ; n++) {
+    const page = await ok<{
+      categories: { id: number }[];
+      pagination: { cursor: string; has_more: boolean };
+    }>(
+      at[n % at.length]?.api(
+        "GET",
+        `/public/v1/categories?limit=${pageSize}${cursor && `&cursor=${cursor}`}`,
+      ),
+    );
+    seen.push(...page.categories.map(({ id }) => id));
+    if (!page.pagination.has_more) break;
+    cursor = page.pagination.cursor;
+  }
+  const once = seen.toSorted((a, b) => a - b);
+  if (!Bun.deepEquals(once, numbers)) throw new Error(`a walk through the categories showed ${seen}`);
+}
+
+async function ok<T>(request: Promise<Response> | undefined): Promise<T> {
+  const answer = await request;
+  if (answer?.ok) return (await answer.json().catch(() => null)) as T;
+  throw new Error(`${answer?.status} ${answer?.url}: ${await answer?.text()}`);
+}

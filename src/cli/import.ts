@@ -24,8 +24,8 @@ const help = `Usage: onair import <kind> <file> [options]
 
 Takes a file of NDJSON, one row on each line, into a running server or into a data directory that
 no server uses, which is made where it is missing. <kind> is ${dataKinds.slice(0, -1).join(", ")} or
-${dataKinds.at(-1)}; import them in this order. A row whose id is known changes it, so the same file can be imported again. "-"
-reads standard input.
+${dataKinds.at(-1)}; import them in this order. A row whose id is known changes it, so the same
+file can be imported again. "-" reads standard input.
 
 ${targetHelp}
   --snapshot     livestreams only: end every livestream that the file does not name

@@ -1,5 +1,7 @@
 import type { NewNotice } from "../../domain/operations/notices.ts";
 import type { DeliveryStore } from "../deliveries.ts";
+import { addNotice } from "../drizzle/notices.ts";
+import { finished, postgresDialect } from "./database/dialect.ts";
 import type { Postgres, Queries } from "./database/pool.ts";
 import { deliveryClaims } from "./deliveries/claim.ts";
 import type { HandedOut } from "./deliveries/handed-out.ts";
@@ -9,10 +11,10 @@ import { recordAttempts } from "./deliveries/record.ts";
 import { retryDelivery } from "./deliveries/requeue.ts";
 import { deliveryStream } from "./deliveries/stream.ts";
 import { isKeptState } from "./endpoints.ts";
-import { addNotice } from "./operations/notices.ts";
 
 /** The queue of deliveries, and the log that they become. */
 export function deliveryStore(pool: Postgres, handedOut: HandedOut, owned: OwnedShards): DeliveryStore {
+  const shared = postgresDialect(pool);
   const { page, find, backlog, backlogOfAll } = deliveryLog(pool);
   return {
     ...deliveryClaims(pool, handedOut, owned),
@@ -27,7 +29,8 @@ export function deliveryStore(pool: Postgres, handedOut: HandedOut, owned: Owned
           const stateOf = ({ application_id: id }: NewNotice) =>
             endpoints.find(({ application_id }) => application_id === id);
           for (const notice of notices) {
-            if (await isKeptState(transaction, stateOf(notice))) await addNotice(transaction, notice);
+            if (await isKeptState(transaction, stateOf(notice)))
+              await finished(addNotice(shared, transaction.orm, notice));
           }
         });
       }

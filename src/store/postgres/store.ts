@@ -1,40 +1,45 @@
 import { lazily, replacing } from "../../domain/lazily.ts";
+import { applicationStore, type ItsDeliveries } from "../drizzle/applications.ts";
+import { auditStore } from "../drizzle/audit.ts";
+import { consentStore } from "../drizzle/consents.ts";
+import { execute } from "../drizzle/dialect.ts";
+import { endpointStore } from "../drizzle/endpoints.ts";
+import { eventTypeStore } from "../drizzle/event-types.ts";
+import { idempotencyStore } from "../drizzle/idempotency.ts";
+import { loginRequestStore } from "../drizzle/login-requests.ts";
+import { noticeStore } from "../drizzle/notices.ts";
+import { operatorKeyStore } from "../drizzle/operator-keys.ts";
+import { settingStore } from "../drizzle/settings.ts";
+import { statisticStore } from "../drizzle/statistics.ts";
+import { tokenStore } from "../drizzle/tokens.ts";
 import type { OnFault } from "../faults.ts";
 import type { ReplicaNewsLink } from "../replicas/news.ts";
 import type { Ownership } from "../replicas/ownership.ts";
 import type { Store } from "../store.ts";
-import { applicationStore } from "./applications.ts";
 import { categoryStore } from "./categories.ts";
 import { channelStore } from "./channels.ts";
-import { consentStore } from "./consents.ts";
 import type { ConnectionSettings } from "./database/connection-url.ts";
+import { postgresDialect } from "./database/dialect.ts";
 import type { PoolOptions } from "./database/driver.ts";
 import { withFaults } from "./database/faults.ts";
 import { appliedSteps } from "./database/migrations.ts";
 import { Notifications } from "./database/notifications.ts";
 import { openPostgres } from "./database/open.ts";
 import { openPool, type Postgres } from "./database/pool.ts";
+import { databaseBytes, sizesByKind } from "./database/sizes.ts";
+import { endPending } from "./deliveries/cancel.ts";
 import { HandedOut } from "./deliveries/handed-out.ts";
 import { OwnedShards } from "./deliveries/owned-shards.ts";
 import { eventPublisher } from "./deliveries/publishing.ts";
+import { hurryRetries } from "./deliveries/requeue.ts";
 import { deliveryStore } from "./deliveries.ts";
-import { endpointStore } from "./endpoints.ts";
-import { eventTypeStore } from "./event-types.ts";
-import { idempotencyStore } from "./idempotency.ts";
 import { livestreamStore } from "./livestreams.ts";
-import { loginRequestStore } from "./login-requests.ts";
-import { auditStore } from "./operations/audit.ts";
-import { noticeStore } from "./operations/notices.ts";
-import { statisticStore } from "./operations/statistics.ts";
-import { operatorKeyStore } from "./operator-keys.ts";
 import { orderStore } from "./orders.ts";
 import { replayStore } from "./replays.ts";
 import { ReplicaNewsExchange } from "./replicas/news.ts";
 import { Replica } from "./replicas/replica.ts";
 import { retentionStore } from "./retention.ts";
-import { settingStore } from "./settings.ts";
-import { subscriptionStore } from "./subscriptions.ts";
-import { tokenStore } from "./tokens.ts";
+import { removeSubscriptionsTo, subscriptionStore } from "./subscriptions.ts";
 import { userStore } from "./users.ts";
 
 /** Opens the store of a database, in its newest form. Throws `StoreError` when it cannot be used. */
@@ -92,28 +97,34 @@ type Nouns = Omit<Store, "close">;
 /** Each noun prepares its statements when it is first used. */
 function storeOn(db: Postgres, onFault: OnFault = () => {}, owned = new OwnedShards()): Store {
   const handedOut = new HandedOut();
+  const shared = postgresDialect(db);
+  const itsDeliveries: ItsDeliveries = {
+    endPending: (...given) => execute(endPending(...given)),
+    hurryRetries: (...given) => execute(hurryRetries(...given)),
+  };
+  const sizes = { databaseBytes: () => databaseBytes(db), kindSizes: () => sizesByKind(db) };
   const makers: { readonly [Noun in keyof Nouns]: () => Nouns[Noun] } = {
     users: () => userStore(db),
     categories: () => categoryStore(db),
     channels: () => channelStore(db),
     livestreams: () => livestreamStore(db),
-    applications: () => applicationStore(db),
-    tokens: () => tokenStore(db),
-    loginRequests: () => loginRequestStore(db),
-    consents: () => consentStore(db),
-    subscriptions: () => subscriptionStore(db),
+    applications: () => applicationStore(shared, itsDeliveries),
+    tokens: () => tokenStore(shared),
+    loginRequests: () => loginRequestStore(shared),
+    consents: () => consentStore(shared, removeSubscriptionsTo),
+    subscriptions: () => subscriptionStore(db, shared),
     events: () => eventPublisher(db, handedOut, owned),
-    eventTypes: () => eventTypeStore(db),
+    eventTypes: () => eventTypeStore(shared),
     deliveries: () => deliveryStore(db, handedOut, owned),
     replays: () => replayStore(db),
-    endpoints: () => endpointStore(db),
-    notices: () => noticeStore(db),
-    audit: () => auditStore(db),
-    statistics: () => statisticStore(db),
+    endpoints: () => endpointStore(shared, itsDeliveries.hurryRetries),
+    notices: () => noticeStore(shared),
+    audit: () => auditStore(shared),
+    statistics: () => statisticStore(shared, sizes),
     retention: () => retentionStore(db),
-    idempotency: () => idempotencyStore(db),
-    operatorKeys: () => operatorKeyStore(db),
-    settings: () => settingStore(db),
+    idempotency: () => idempotencyStore(shared),
+    operatorKeys: () => operatorKeyStore(shared),
+    settings: () => settingStore(shared),
     orders: () => orderStore(db),
   };
   const nouns = Object.entries(makers).map(([name, make]) => [name, () => withFaults(make(), onFault)]);

@@ -1,14 +1,11 @@
-import { and, eq, gt, type SQL, sql } from "drizzle-orm";
+import { and, eq, type SQL, sql } from "drizzle-orm";
 import { DomainError } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
-import { once } from "../../domain/lazily.ts";
-import {
-  type Subscription,
-  type SubscriptionFilter,
-  type SubscriptionKey,
-  whyNotSubscribed,
-} from "../../domain/subscriptions.ts";
+import { type Subscription, type SubscriptionKey, whyNotSubscribed } from "../../domain/subscriptions.ts";
 import { isoTime } from "../../domain/time.ts";
+import type { RemoveSubscriptionsTo } from "../drizzle/consents.ts";
+import { type Dialect, execute } from "../drizzle/dialect.ts";
+import { subscriptionReads } from "../drizzle/subscriptions.ts";
 import type { SubscribeResult, SubscriptionStore } from "../subscriptions.ts";
 import type { Postgres, Queries } from "./database/pool.ts";
 import { cancelSubscriptions } from "./deliveries/cancel.ts";
@@ -18,75 +15,18 @@ import { users } from "./schema/platform.ts";
 import { subscriptions } from "./schema/subscriptions.ts";
 import { readSubscriptionList } from "./subscription-list.ts";
 
-const shown = {
-  id: subscriptions.id,
-  app_id: subscriptions.app_id,
-  broadcaster_user_id: subscriptions.broadcaster_user_id,
-  event: subscriptions.event,
-  version: subscriptions.version,
-  method: sql<"webhook">`'webhook'`,
-  created_at: subscriptions.created_at,
-  updated_at: subscriptions.updated_at,
-};
-
-/** What a list shows of a subscription for people: of several channels of a user, the oldest. */
-const named = {
-  ...shown,
-  username: users.username,
-  channel_slug: sql<
-    string | null
-  >`(SELECT slug FROM channels c WHERE c.user_id = ${subscriptions.broadcaster_user_id} ORDER BY c.id LIMIT 1)`,
-  channel_name: sql<
-    string | null
-  >`(SELECT name FROM channels c WHERE c.user_id = ${subscriptions.broadcaster_user_id} ORDER BY c.id LIMIT 1)`,
-};
-
-function conditions({ app_id, broadcaster_user_id, channel, event }: SubscriptionFilter, after: string) {
-  const { broadcaster_user_id: broadcaster } = subscriptions;
-  return and(
-    gt(subscriptions.id, after),
-    app_id === null ? undefined : eq(subscriptions.app_id, app_id),
-    broadcaster_user_id === null ? undefined : eq(broadcaster, broadcaster_user_id),
-    channel === null
-      ? undefined
-      : sql`${broadcaster} = (SELECT user_id FROM channels c WHERE c.slug = ${channel})`,
-    event === null ? undefined : eq(subscriptions.event, event),
-  );
-}
-
-export function subscriptionStore(db: Postgres): SubscriptionStore {
-  const { orm } = db;
-  const isIts = eq(subscriptions.app_id, sql.placeholder("app"));
-  const ofApplication = once(() =>
-    orm.select(shown).from(subscriptions).where(isIts).orderBy(subscriptions.id).prepare("subscriptions"),
-  );
-  const find = once(() =>
-    orm
-      .select({ ...shown, sequence: subscriptions.sequence })
-      .from(subscriptions)
-      .where(and(eq(subscriptions.id, sql.placeholder("id")), isIts))
-      .prepare("subscription"),
-  );
+export function subscriptionStore(db: Postgres, shared: Dialect): SubscriptionStore {
   return {
+    ...subscriptionReads(shared),
     subscribe: (keys, limit, now, token = null) =>
       db.transact((transaction) => subscribe(transaction, keys, { limit, now: isoTime(now), token })),
-    ofApplication: async (app) => ofApplication().execute({ app }),
     list: (applicationId, broadcasterId) => readSubscriptionList(db, applicationId, broadcasterId),
-    find: async (app, id) => (await find().execute({ app, id }))[0] ?? null,
-    count: async (applicationId) => orm.$count(subscriptions, eq(subscriptions.app_id, applicationId)),
-    page: async (filter, after, limit) =>
-      orm
-        .select(named)
-        .from(subscriptions)
-        .leftJoin(users, eq(users.id, subscriptions.broadcaster_user_id))
-        .where(conditions(filter, after))
-        .orderBy(subscriptions.id)
-        .limit(limit),
+    count: async (applicationId) => db.orm.$count(subscriptions, eq(subscriptions.app_id, applicationId)),
     remove: (applicationId, ids, now, userId = null) =>
-      db.transact((transaction) => {
+      db.transact(({ orm }) => {
         const which = isOneOf(subscriptions.id, ids);
         const isTheirs = userId === null ? undefined : eq(subscriptions.broadcaster_user_id, userId);
-        return removeSubscriptions(transaction, applicationId, and(which, isTheirs), now);
+        return removeSubscriptions(orm, applicationId, and(which, isTheirs), now);
       }),
   };
 }
@@ -171,17 +111,20 @@ const textOf = ({ app_id, broadcaster_user_id, event, version }: Pick<Subscripti
   `${app_id} ${broadcaster_user_id} ${event} ${version}`;
 
 /** Removes those of an application that are like this, and cancels their deliveries; gives their ids. */
-export async function removeSubscriptions(
-  transaction: Queries,
+async function removeSubscriptions(
+  orm: Queries["orm"],
   applicationId: string,
   which: SQL | undefined,
   now: number,
 ): Promise<string[]> {
-  const removed = await transaction.orm
+  const removed = await orm
     .delete(subscriptions)
     .where(and(eq(subscriptions.app_id, applicationId), which))
     .returning({ id: subscriptions.id });
   const ids = removed.map(({ id }) => id);
-  await cancelSubscriptions(transaction, ids, now);
+  await cancelSubscriptions(orm, ids, now);
   return ids;
 }
+
+export const removeSubscriptionsTo: RemoveSubscriptionsTo = (orm, applicationId, userId, now) =>
+  execute(removeSubscriptions(orm, applicationId, eq(subscriptions.broadcaster_user_id, userId), now));

@@ -61,7 +61,7 @@ export function userStore(db: Postgres): UserStore {
         .where(eq(subscriptions.broadcaster_user_id, id))
         .returning({ id: subscriptions.id, app_id: subscriptions.app_id });
       const ids = ended.map((one) => one.id);
-      await cancelSubscriptions(transaction, ids, now);
+      await cancelSubscriptions(transaction.orm, ids, now);
       const sessions = owned.map((application) => sessionFamily(application.id));
       await orm.delete(tokens).where(inArray(tokens.family_id, sessions));
       await orm.delete(users).where(eq(users.id, id)); // what refers to it goes with it

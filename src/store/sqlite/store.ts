@@ -1,38 +1,44 @@
 import type { Database } from "bun:sqlite";
 import { drizzle } from "drizzle-orm/bun-sqlite";
 import { lazily, once } from "../../domain/lazily.ts";
+import { applicationStore, type ItsDeliveries } from "../drizzle/applications.ts";
+import { auditStore } from "../drizzle/audit.ts";
+import { consentStore, type RemoveSubscriptionsTo } from "../drizzle/consents.ts";
+import { endpointStore } from "../drizzle/endpoints.ts";
+import { eventTypeStore } from "../drizzle/event-types.ts";
+import { idempotencyStore } from "../drizzle/idempotency.ts";
+import { loginRequestStore } from "../drizzle/login-requests.ts";
+import { addNotice, noticeStore } from "../drizzle/notices.ts";
+import { operatorKeyStore } from "../drizzle/operator-keys.ts";
+import { settingStore } from "../drizzle/settings.ts";
+import { statisticStore } from "../drizzle/statistics.ts";
+import { subscriptionReads } from "../drizzle/subscriptions.ts";
+import { tokenStore } from "../drizzle/tokens.ts";
 import type { OnFault } from "../faults.ts";
 import type { Store } from "../store.ts";
-import { applicationStore } from "./applications.ts";
 import { categoryStore } from "./categories.ts";
 import { channelStore } from "./channels.ts";
-import { consentStore } from "./consents.ts";
 import { type Commit, groupCommit } from "./database/commit.ts";
 import { dataSize } from "./database/data-size.ts";
+import { atOnce, finished, sqliteDialect } from "./database/dialect.ts";
 import { databaseIn } from "./database/directory.ts";
 import { withFaults } from "./database/faults.ts";
 import type { DirectoryLock } from "./database/lock.ts";
 import { openDatabase, openForReading, openIfReady } from "./database/open.ts";
+import { databaseBytes, sizesByKind } from "./database/sizes.ts";
 import { Snapshots } from "./database/snapshots.ts";
+import { deliveryCanceler } from "./deliveries/cancel.ts";
 import { deliveryModes } from "./deliveries/modes.ts";
+import { hurrier } from "./deliveries/requeue.ts";
 import { type StagedEvents, stagedEvents } from "./deliveries/staged.ts";
 import { deliveryStore } from "./deliveries.ts";
-import { endpointKeeper, endpointStore } from "./endpoints.ts";
-import { eventTypeStore } from "./event-types.ts";
+import { endpointKeeper } from "./endpoints.ts";
 import { eventStore } from "./events.ts";
-import { idempotencyStore } from "./idempotency.ts";
 import { livestreamStore } from "./livestreams.ts";
-import { loginRequestStore } from "./login-requests.ts";
-import { auditStore } from "./operations/audit.ts";
-import { noticeAdder, noticeStore } from "./operations/notices.ts";
-import { statisticStore } from "./operations/statistics.ts";
-import { operatorKeyStore } from "./operator-keys.ts";
 import { noOrders } from "./orders.ts";
 import { replayStore } from "./replays.ts";
 import { retentionStore } from "./retention.ts";
-import { settingStore } from "./settings.ts";
-import { subscriptionStore } from "./subscriptions.ts";
-import { tokenStore } from "./tokens.ts";
+import { subscriptionRemover, subscriptionStore } from "./subscriptions.ts";
 import { userStore } from "./users.ts";
 
 /**
@@ -92,33 +98,50 @@ function storeOn(
 ): Nouns {
   const orm = drizzle(db);
   const keepEndpoint = endpointKeeper(orm);
+  const shared = sqliteDialect(orm, commit);
   const modes = deliveryModes(orm);
   const size = once(() => dataSize(db));
   // For what reads or changes deliveries.
   const behind = staged.before(commit);
+  const sharedBehind = sqliteDialect(orm, behind);
+  const cancel = once(() => deliveryCanceler(orm));
+  const hurry = once(() => hurrier(orm));
+  const itsDeliveries: ItsDeliveries = {
+    endPending: (_, ...given) => atOnce(() => cancel().ofApplication(...given)),
+    hurryRetries: (_, ...given) => atOnce(() => hurry()(...given)),
+  };
+  const remover = once(() => subscriptionRemover(orm));
+  const removeSubscriptionsTo: RemoveSubscriptionsTo = (_, ...given) =>
+    atOnce(() => remover().ofBroadcaster(...given));
+  const sizes = { databaseBytes: async () => databaseBytes(db), kindSizes: async () => sizesByKind(db) };
   const makers: { readonly [Noun in keyof Nouns]: () => Nouns[Noun] } = {
     users: () => userStore(db, orm, behind),
     categories: () => categoryStore(orm, commit),
     channels: () => channelStore(orm, commit),
     livestreams: () => livestreamStore(db, orm, commit),
-    applications: () => applicationStore(orm, behind, modes),
-    tokens: () => tokenStore(orm, commit),
-    loginRequests: () => loginRequestStore(orm, commit),
-    consents: () => consentStore(orm, behind),
-    subscriptions: () => subscriptionStore(orm, behind, staged, snapshots),
+    applications: () => applicationStore(sqliteDialect(orm, modes.forgottenBy(behind)), itsDeliveries),
+    tokens: () => tokenStore(shared),
+    loginRequests: () => loginRequestStore(shared),
+    consents: () => consentStore(sharedBehind, removeSubscriptionsTo),
+    subscriptions: () => subscriptionStore(orm, behind, subscriptionReads(shared), staged, snapshots),
     events: () => eventStore(db, orm, commit, modes, staged, size()),
-    eventTypes: () => eventTypeStore(orm, commit),
+    eventTypes: () => eventTypeStore(shared),
     deliveries: () =>
-      deliveryStore(db, orm, behind, { staged, keepEndpoint, addNotice: noticeAdder(orm), snapshots }),
+      deliveryStore(db, orm, behind, {
+        staged,
+        keepEndpoint,
+        addNotice: (notice) => finished(addNotice(shared, shared.orm, notice)),
+        snapshots,
+      }),
     replays: () => replayStore(db, orm, behind),
-    endpoints: () => endpointStore(orm, behind),
-    notices: () => noticeStore(orm, commit),
-    audit: () => auditStore(orm, commit),
-    statistics: () => statisticStore(db, orm, commit),
+    endpoints: () => endpointStore(sharedBehind, itsDeliveries.hurryRetries),
+    notices: () => noticeStore(shared),
+    audit: () => auditStore(shared),
+    statistics: () => statisticStore(shared, sizes),
     retention: () => retentionStore(orm, behind, size()),
-    idempotency: () => idempotencyStore(orm, commit),
-    operatorKeys: () => operatorKeyStore(orm, commit),
-    settings: () => settingStore(orm, commit),
+    idempotency: () => idempotencyStore(shared),
+    operatorKeys: () => operatorKeyStore(shared),
+    settings: () => settingStore(shared),
     orders: () => noOrders,
   };
   const file = databaseIn(directory);

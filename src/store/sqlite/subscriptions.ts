@@ -1,13 +1,10 @@
-import { and, eq, gt, or, type SQL, sql } from "drizzle-orm";
+import { and, eq, or, type SQL, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { DomainError } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
-import {
-  type SubscriptionFilter,
-  type SubscriptionKey,
-  whyNotSubscribed,
-} from "../../domain/subscriptions.ts";
+import { type SubscriptionKey, whyNotSubscribed } from "../../domain/subscriptions.ts";
 import { isoTime } from "../../domain/time.ts";
+import type { subscriptionReads } from "../drizzle/subscriptions.ts";
 import type { SubscribeResult, SubscriptionStore } from "../subscriptions.ts";
 import type { Commit } from "./database/commit.ts";
 import type { Snapshots } from "./database/snapshots.ts";
@@ -19,62 +16,13 @@ import { subscriptionCounts, subscriptions } from "./schema/events.ts";
 import { users } from "./schema/platform.ts";
 import { readSubscriptionList } from "./subscription-list.ts";
 
-const shown = {
-  id: subscriptions.id,
-  app_id: subscriptions.app_id,
-  broadcaster_user_id: subscriptions.broadcaster_user_id,
-  event: subscriptions.event,
-  version: subscriptions.version,
-  method: sql<"webhook">`'webhook'`,
-  created_at: subscriptions.created_at,
-  updated_at: subscriptions.updated_at,
-};
-
-/** What a list shows of a subscription for people: of several channels of a user, the oldest. */
-const named = {
-  ...shown,
-  username: users.username,
-  channel_slug: sql<
-    string | null
-  >`(SELECT slug FROM channels c WHERE c.user_id = ${subscriptions.broadcaster_user_id} ORDER BY c.id LIMIT 1)`,
-  channel_name: sql<
-    string | null
-  >`(SELECT name FROM channels c WHERE c.user_id = ${subscriptions.broadcaster_user_id} ORDER BY c.id LIMIT 1)`,
-};
-
-function conditions({ app_id, broadcaster_user_id, channel, event }: SubscriptionFilter, after: string) {
-  const { broadcaster_user_id: broadcaster } = subscriptions;
-  return and(
-    gt(subscriptions.id, after),
-    app_id === null ? undefined : eq(subscriptions.app_id, app_id),
-    broadcaster_user_id === null ? undefined : eq(broadcaster, broadcaster_user_id),
-    channel === null
-      ? undefined
-      : sql`${broadcaster} = (SELECT user_id FROM channels c WHERE c.slug = ${channel})`,
-    event === null ? undefined : eq(subscriptions.event, event),
-  );
-}
-
 export function subscriptionStore(
   orm: BunSQLiteDatabase,
   commit: Commit,
+  reads: ReturnType<typeof subscriptionReads>,
   staged: Pick<StagedEvents, "settle">,
   snapshots: Snapshots,
 ): SubscriptionStore {
-  const ofApplication = orm
-    .select(shown)
-    .from(subscriptions)
-    .where(eq(subscriptions.app_id, sql.placeholder("app_id")))
-    .orderBy(subscriptions.id)
-    .prepare();
-  const find = orm
-    .select({ ...shown, sequence: subscriptions.sequence })
-    .from(subscriptions)
-    .where(
-      and(eq(subscriptions.id, sql.placeholder("id")), eq(subscriptions.app_id, sql.placeholder("app_id"))),
-    )
-    .limit(1)
-    .prepare();
   const kept = orm
     .select({ n: subscriptionCounts.subscriptions })
     .from(subscriptionCounts)
@@ -97,28 +45,19 @@ export function subscriptionStore(
   };
 
   return {
+    ...reads,
     subscribe: (keys, limit, now, tokenHash = null) =>
       commit(() => {
         if (tokenHash) requireToken(tokenHash);
         return subscribe(keys, limit, isoTime(now));
       }),
-    ofApplication: async (app_id) => ofApplication.all({ app_id }),
     list: (applicationId, broadcasterId) =>
       snapshots.during((moment) => readSubscriptionList(moment, applicationId, broadcasterId)),
     async find(app_id, id) {
       await staged.settle();
-      return find.get({ app_id, id }) ?? null;
+      return reads.find(app_id, id);
     },
     count: async (applicationId) => count(applicationId),
-    page: async (filter, after, limit) =>
-      orm
-        .select(named)
-        .from(subscriptions)
-        .leftJoin(users, eq(users.id, subscriptions.broadcaster_user_id))
-        .where(conditions(filter, after))
-        .orderBy(subscriptions.id)
-        .limit(limit)
-        .all(),
     remove: (applicationId, ids, now, userId = null) =>
       commit(() => remove.byIds(applicationId, ids, userId, now)),
   };

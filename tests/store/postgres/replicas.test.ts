@@ -3,15 +3,18 @@ import type { AttemptResult, NewEvent } from "../../../src/domain/deliveries.ts"
 import { everything } from "../../../src/domain/delivery-log.ts";
 import { newEndpoint } from "../../../src/domain/endpoints.ts";
 import { day, minute } from "../../../src/domain/time.ts";
+import { execute, type Orm } from "../../../src/store/drizzle/dialect.ts";
+import { endpointStore, type HurryRetries, renewEndpoint } from "../../../src/store/drizzle/endpoints.ts";
 import { readDatabaseUrl } from "../../../src/store/postgres/database/connection-url.ts";
+import { finished, postgresDialect } from "../../../src/store/postgres/database/dialect.ts";
 import { openPostgres } from "../../../src/store/postgres/database/open.ts";
 import type { Postgres } from "../../../src/store/postgres/database/pool.ts";
 import { cancelSubscriptions, endPending } from "../../../src/store/postgres/deliveries/cancel.ts";
 import { HandedOut } from "../../../src/store/postgres/deliveries/handed-out.ts";
 import { OwnedShards } from "../../../src/store/postgres/deliveries/owned-shards.ts";
 import { eventPublisher } from "../../../src/store/postgres/deliveries/publishing.ts";
+import { hurryRetries } from "../../../src/store/postgres/deliveries/requeue.ts";
 import { deliveryStore } from "../../../src/store/postgres/deliveries.ts";
-import { endpointStore, renewEndpoint } from "../../../src/store/postgres/endpoints.ts";
 import { replayStore } from "../../../src/store/postgres/replays.ts";
 import { retentionStore } from "../../../src/store/postgres/retention.ts";
 import { emptyDatabase, hasPostgres } from "../../support/postgres.ts";
@@ -25,6 +28,10 @@ const now = Date.parse("2026-01-14T16:00:00.000Z");
 const never = () => false;
 const undo: (() => Promise<unknown>)[] = [];
 let url: string;
+
+const hurry: HurryRetries = (...given) => execute(hurryRetries(...given));
+const renew = (pool: Postgres, orm: Orm) =>
+  finished(renewEndpoint(postgresDialect(pool).tables, orm, hurry, "one", now));
 
 async function replica() {
   const pool = await openPostgres(readDatabaseUrl(url), { connections: 4 });
@@ -149,7 +156,7 @@ describe.skipIf(!hasPostgres)("several processes on one PostgreSQL", () => {
     const { due } = await here.deliveries.claim("one", now, 1);
     const [changed, commit] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const change = elsewhere.pool.transact(async (transaction) => {
-      await renewEndpoint(transaction, "one", now);
+      await renew(elsewhere.pool, transaction.orm);
       changed.resolve();
       await commit.promise;
     });
@@ -225,8 +232,8 @@ describe.skipIf(!hasPostgres)("several processes on one PostgreSQL", () => {
     const ours = (await deliveries.claim("one", now, 8)).due;
     const theirs = (await deliveries.claim("two", now, 1)).due;
     await pool.transact(async (transaction) => {
-      await cancelSubscriptions(transaction, ["one-1"], now);
-      await endPending(transaction, "two", "delivered", now);
+      await cancelSubscriptions(transaction.orm, ["one-1"], now);
+      await endPending(transaction.orm, "two", "delivered", now);
     });
     await deliveries.record(
       [...ours, ...theirs].map(({ seq }) => ended(seq, "pending")),
@@ -259,10 +266,10 @@ describe.skipIf(!hasPostgres)("several processes on one PostgreSQL", () => {
     const { pool, events, deliveries } = await replica();
     await fill(pool, ["one"]);
     await deliveries.releaseAll();
-    const [endpoints, replays] = [endpointStore(pool), replayStore(pool)];
+    const [endpoints, replays] = [endpointStore(postgresDialect(pool), hurry), replayStore(pool)];
     for (const id of ["a", "b"]) await events.publish(event(id), never);
     const { due } = await deliveries.claim("one", now, 8);
-    expect(await pool.transact((transaction) => renewEndpoint(transaction, "one", now))).toBe(1);
+    expect(await pool.transact((transaction) => renew(pool, transaction.orm))).toBe(1);
     const state = { ...newEndpoint("one", 0), failing_since: now, failures: 1 };
     const failed = due.map(({ seq }, i) => ended(seq, i === 0 ? "pending" : "failed"));
     await deliveries.record(failed, [state]);

@@ -13,3 +13,10 @@ export async function sizesByKind(queries: Queries): Promise<KindSizes> {
   );
   return kindSizes(tables, 0);
 }
+
+/** The size of the database in bytes. */
+export async function databaseBytes(queries: Queries): Promise<number> {
+  const statement = "SELECT pg_database_size(current_database())::float8 AS bytes";
+  const [row] = await queries.run<{ bytes: number }>(statement);
+  return row?.bytes ?? 0;
+}

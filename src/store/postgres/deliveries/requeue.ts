@@ -1,3 +1,4 @@
+import { and, eq, gt, inArray, lt, sql } from "drizzle-orm";
 import { receives, usesOnlyStream } from "../../../domain/applications.ts";
 import {
   type DeliveryScope,
@@ -8,25 +9,32 @@ import {
 import { DomainError, ownerGone } from "../../../domain/errors.ts";
 import { notSentAgain, type ReplaySkips } from "../../../domain/replays.ts";
 import type { Queries } from "../database/pool.ts";
+import { deliveries } from "../schema/deliveries.ts";
 
 /** So many retries are made due when an endpoint is enabled; those behind them follow their schedule. */
 const hurriedAtOnce = 10_000;
 
 /**
- * What a person asks for is an attempt of its own: the schedule goes on behind it, at `resume_at`, as if it were not
- * made.
+ * Makes the retries of an application due. What a person asks for is an attempt of its own: the schedule goes on behind it,
+ * at `resume_at`, as if it were not made.
  */
-const askedFor =
-  "resume_at = coalesce(resume_at, next_attempt_at), next_attempt_at = least(next_attempt_at, $1)";
-
-/** Makes the retries of an application due. */
-export async function hurryRetries(queries: Queries, applicationId: string, now: number): Promise<void> {
-  await queries.run(
-    `UPDATE deliveries SET ${askedFor} WHERE status = 'pending' AND seq IN (
-       SELECT seq FROM deliveries WHERE application_id = $2 AND status = 'pending' AND next_attempt_at > 0
-         AND attempts < ${maxAttempts} ORDER BY next_attempt_at LIMIT ${hurriedAtOnce})`,
-    [now, applicationId],
+export async function hurryRetries(orm: Queries["orm"], applicationId: string, now: number): Promise<void> {
+  const { seq, next_attempt_at, resume_at } = deliveries;
+  const isPending = sql`${deliveries.status} = 'pending'`;
+  const isRetry = and(
+    eq(deliveries.application_id, applicationId),
+    isPending,
+    gt(next_attempt_at, 0),
+    lt(deliveries.attempts, maxAttempts),
   );
+  const soonest = orm.select({ seq }).from(deliveries).where(isRetry);
+  await orm
+    .update(deliveries)
+    .set({
+      resume_at: sql`coalesce(${resume_at}, ${next_attempt_at})`,
+      next_attempt_at: sql`least(${next_attempt_at}, ${now})`,
+    })
+    .where(and(isPending, inArray(seq, soonest.orderBy(next_attempt_at).limit(hurriedAtOnce))));
 }
 
 /** A column: the status of a delivery `d`. A pending delivery of a deleted subscription is shown as canceled. */

@@ -17,6 +17,12 @@ export function sizesByKind(db: Database): KindSizes {
   return kindSizes(tables, free?.bytes ?? 0);
 }
 
+/** The size of a database in bytes, without its write-ahead log. */
+export function databaseBytes(db: Database): number {
+  const statement = "SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size";
+  return db.query<{ bytes: number }, []>(statement).get()?.bytes ?? 0;
+}
+
 /** Whether a database gives its free pages back to the disk by itself. */
 export function givesBack(db: Database): boolean {
   return db.query<{ auto_vacuum: number }, []>("PRAGMA auto_vacuum").get()?.auto_vacuum === 2;

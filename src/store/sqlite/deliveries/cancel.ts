@@ -6,8 +6,6 @@ import { deliveries, isHandedOut } from "../schema/events.ts";
 /** Of a long backlog of a subscription the beginning; what is behind it is canceled when it would be sent. */
 const cancelAtOnce = 10_000;
 
-type EndedAs = "canceled" | "delivered";
-
 const ended = {
   status: sql`${sql.placeholder("status")}`,
   finished_at: sql`${sql.placeholder("now")}`,
@@ -52,17 +50,11 @@ export function deliveryCanceler(orm: BunSQLiteDatabase) {
   const handedOutOf = handedOut(eq(deliveries.application_id, sql.placeholder("application")));
   const handedOutFor = handedOut(isOneOf(deliveries.subscription_id, these));
 
-  const end = (status: EndedAs, application: string, now: number) => {
-    claimable.run({ status, application, now });
-    handedOutOf.run({ status, application, now });
-  };
   return {
-    ofApplication(id: string, now: number): void {
-      end("canceled", id, now);
-    },
-    /** What is pending of an application that uses only its event stream from now on: there it can be read. */
-    leftToStream(id: string, now: number): void {
-      end("delivered", id, now);
+    /** Ends what is pending of an application. */
+    ofApplication(application: string, status: "canceled" | "delivered", now: number): void {
+      claimable.run({ status, application, now });
+      handedOutOf.run({ status, application, now });
     },
     /** Of these subscriptions of the application, what is in the store; the rest is the dispatcher's to cancel. */
     ofSubscriptions(application: string, ids: readonly string[], now: number): void {

@@ -1,0 +1,152 @@
+import { and, eq, getTableColumns, gt, inArray, sql } from "drizzle-orm";
+import {
+  goodClientSecrets,
+  replacedClientSecret,
+  replacedWebhookSecret,
+  type StoredSecrets,
+  secretsInForce,
+} from "../../domain/application-secrets.ts";
+import {
+  type Application,
+  isSearch,
+  type Rotation,
+  receives,
+  searched,
+  usesOnlyStream,
+} from "../../domain/applications.ts";
+import { once } from "../../domain/lazily.ts";
+import { isoTime } from "../../domain/time.ts";
+import { sessionFamily } from "../../domain/tokens.ts";
+import type { ApplicationStore } from "../applications.ts";
+import { type Dialect, execute, type Orm, type Tables, type Work } from "./dialect.ts";
+import { type HurryRetries, renewEndpoint, troubledEndpoints } from "./endpoints.ts";
+
+/** What an application's change does to its deliveries, inside the same transaction. */
+export interface ItsDeliveries {
+  /** Ends what is pending. As `delivered` where it uses only its event stream from now on: there it can be read. */
+  endPending(orm: Orm, applicationId: string, as: "canceled" | "delivered", now: number): Work<void>;
+  readonly hurryRetries: HurryRetries;
+}
+
+type Changes = Partial<Tables["applications"]["$inferInsert"]>;
+
+export function applicationStore(db: Dialect, { endPending, hurryRetries }: ItsDeliveries): ApplicationStore {
+  const { orm, tables, transact, lock } = db;
+  const { applications, tokens } = tables;
+  const {
+    client_secret_hash,
+    retired_client_secrets,
+    client_secret_prefix,
+    client_secret_created_at,
+    webhook_secret_created_at,
+    ...shown
+  } = getTableColumns(applications);
+  const secret = {
+    client_secret_hash,
+    retired_client_secrets,
+    client_secret_prefix,
+    client_secret_created_at,
+    webhook_secret: applications.webhook_secret,
+    retired_webhook_secrets: applications.retired_webhook_secrets,
+    webhook_secret_created_at,
+    client_type: applications.client_type,
+    disabled: applications.disabled,
+  };
+  /** What a search compares. */
+  const { id: idColumn, name, delivery, webhook_url, disabled } = applications;
+  const compared = { id: idColumn, name, delivery, webhook_url, disabled };
+
+  const isGiven = eq(applications.id, sql.placeholder("id"));
+  const find = once(() => orm.select(shown).from(applications).where(isGiven).prepare("application"));
+  const secrets = once(() => orm.select(secret).from(applications).where(isGiven).prepare("secrets"));
+  const secretsOf = async (id: string) => (await secrets().execute({ id }))[0] ?? null;
+  const isIt = (id: string) => eq(applications.id, id);
+
+  function* change(orm: Orm, id: string, set: Changes, now: number): Work<Application | null> {
+    const changes = { ...set, updated_at: isoTime(now) };
+    const [changed] = yield* execute(orm.update(applications).set(changes).where(isIt(id)).returning(shown));
+    return changed ?? null;
+  }
+
+  function* endSessions(orm: Orm, id: string): Work<void> {
+    yield* execute(orm.delete(tokens).where(eq(tokens.family_id, sessionFamily(id))));
+  }
+
+  const rotate = (
+    id: string,
+    { now }: Rotation,
+    replaced: (stored: StoredSecrets) => Changes,
+    also?: (orm: Orm, id: string) => Work<void>,
+  ) =>
+    transact(function* (orm) {
+      const query = orm.select(secret).from(applications).where(isIt(id));
+      const [stored] = yield* execute(lock(query, "update"));
+      if (!stored) return null;
+      const changed = yield* change(orm, id, replaced(stored), now);
+      if (also) yield* also(orm, id);
+      return changed;
+    });
+
+  return {
+    async create(application) {
+      const made = Date.parse(application.created_at);
+      await db.write(
+        orm.insert(applications).values({
+          ...application,
+          client_secret_hash: Buffer.from(application.client_secret_hash ?? []),
+          client_secret_created_at: made,
+          webhook_secret_created_at: made,
+        }),
+      );
+    },
+    update: (id, changes, now) =>
+      transact(function* (orm) {
+        const { webhook_url, owner_user_id } = applications;
+        const query = orm.select({ webhook_url, owner_user_id }).from(applications).where(isIt(id));
+        const [before] = yield* execute(lock(query, "update"));
+        const changed = before ? yield* change(orm, id, changes, now) : null;
+        if (!before || !changed) return null;
+        if (changed.owner_user_id !== before.owner_user_id) yield* endSessions(orm, id);
+        if (!receives(changed)) yield* endPending(orm, id, "canceled", now);
+        else if (usesOnlyStream(changed)) yield* endPending(orm, id, "delivered", now);
+        // Another URL is another endpoint, of which nothing is known, and the stream cannot fail.
+        const isAnother = changed.webhook_url !== before.webhook_url || changes.delivery === "stream";
+        const generation = isAnother ? yield* renewEndpoint(tables, orm, hurryRetries, id, now) : null;
+        return generation === null ? changed : { ...changed, endpoint_generation: generation };
+      }),
+    remove: (id, now) =>
+      transact(function* (orm) {
+        const gone = orm.delete(applications).where(isIt(id)).returning({ id: applications.id });
+        const isGone = (yield* execute(gone)).length > 0;
+        if (isGone) yield* endPending(orm, id, "canceled", now);
+        return isGone;
+      }),
+    rotateClientSecret: (id, secret, rotation) =>
+      rotate(id, rotation, (stored) => replacedClientSecret(stored, secret, rotation), endSessions),
+    rotateWebhookSecret: (id, secret, rotation) =>
+      rotate(id, rotation, (stored) => replacedWebhookSecret(stored, secret, rotation)),
+    find: async (id) => (await find().execute({ id }))[0] ?? null,
+    async clientSecretHashes(id, now) {
+      const stored = await secretsOf(id);
+      return stored ? goodClientSecrets(stored, now) : [];
+    },
+    async secretsInForce(id, now) {
+      const stored = await secretsOf(id);
+      return stored ? secretsInForce(stored, now) : [];
+    },
+    all: async () => orm.select(shown).from(applications).orderBy(applications.id),
+    async page(after, limit, filter = {}) {
+      const { ids, owner_user_id } = filter;
+      const isWanted = and(
+        gt(applications.id, after),
+        owner_user_id === undefined ? undefined : eq(applications.owner_user_id, owner_user_id),
+        ids === undefined ? undefined : inArray(applications.id, [...ids]),
+      );
+      const ordered = () => orm.select(shown).from(applications).orderBy(applications.id).limit(limit);
+      if (!isSearch(filter)) return ordered().where(isWanted);
+      const all = await orm.select(compared).from(applications).where(isWanted).orderBy(applications.id);
+      const found = searched(all, filter, await troubledEndpoints(db), limit);
+      return found.length === 0 ? [] : ordered().where(inArray(applications.id, found));
+    },
+  };
+}

@@ -1,0 +1,65 @@
+import { and, desc, eq, getTableColumns, gte, lt, sql } from "drizzle-orm";
+import {
+  type AuditFilter,
+  auditLimits,
+  auditMergeKey,
+  type NewAuditEntry,
+} from "../../domain/operations/audit.ts";
+import type { AuditStore } from "../operations/audit.ts";
+import { type Dialect, execute, type Orm, type Work } from "./dialect.ts";
+import { keepNewest, removeOld } from "./newest.ts";
+
+export function auditStore({ orm, tables: { audit }, transact, inTurn }: Dialect): AuditStore {
+  const { merge_key, ...shown } = getTableColumns(audit);
+  const { all, ofApplication } = auditLimits;
+
+  function* trim(orm: Orm, { actor_kind, actor_id }: NewAuditEntry): Work<void> {
+    const kept = { table: audit, made: audit.seq };
+    if (actor_kind === "application")
+      yield* keepNewest(orm, { ...kept, where: eq(audit.actor_id, actor_id), keep: ofApplication });
+    yield* keepNewest(orm, { ...kept, where: undefined, keep: all });
+  }
+
+  const conditions = (filter: AuditFilter, below: number | null) => {
+    const { actor_id, action, object, object_id, after, before } = filter;
+    return and(
+      below === null ? undefined : lt(audit.seq, below),
+      actor_id === null ? undefined : eq(audit.actor_id, actor_id),
+      action === null ? undefined : eq(audit.action, action),
+      object === null ? undefined : eq(audit.object, object),
+      object_id === null ? undefined : eq(audit.object_id, object_id),
+      after === null ? undefined : gte(audit.at, after),
+      before === null ? undefined : lt(audit.at, before),
+    );
+  };
+
+  return {
+    add: (entry) =>
+      transact(function* (orm) {
+        yield* execute(orm.insert(audit).values(entry));
+        yield* trim(orm, entry);
+      }),
+    count: (entries) =>
+      transact(function* (orm) {
+        // In one order, so that two processes do not wait for each other.
+        const inOrder = entries
+          .map((entry) => ({ ...entry, merge_key: auditMergeKey(entry) }))
+          .sort((a, b) => (a.merge_key < b.merge_key ? -1 : 1));
+        const set = {
+          count: sql`${audit.count} + excluded.count`,
+          last_at: sql`CASE WHEN excluded.last_at > ${audit.last_at} THEN excluded.last_at ELSE ${audit.last_at} END`,
+          request_id: sql`excluded.request_id`,
+        };
+        for (const entry of inOrder) {
+          yield* execute(
+            orm.insert(audit).values(entry).onConflictDoUpdate({ target: audit.merge_key, set }),
+          );
+          yield* trim(orm, entry);
+        }
+      }),
+    page: async (filter, below, limit) =>
+      orm.select(shown).from(audit).where(conditions(filter, below)).orderBy(desc(audit.seq)).limit(limit),
+    prune: (before) =>
+      inTurn((orm) => removeOld(orm, { table: audit, seq: audit.seq, at: audit.at }, before)),
+  };
+}

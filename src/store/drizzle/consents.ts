@@ -1,0 +1,65 @@
+import { and, eq, sql } from "drizzle-orm";
+import { once } from "../../domain/lazily.ts";
+import type { Scope } from "../../domain/tokens.ts";
+import type { ConsentStore } from "../consents.ts";
+import { type Dialect, execute, type Orm, type Work } from "./dialect.ts";
+import { removeTokensOf } from "./tokens.ts";
+
+/** Removes the subscriptions of an application to the events of a user; gives their ids. */
+export type RemoveSubscriptionsTo = (
+  orm: Orm,
+  applicationId: string,
+  userId: number,
+  now: number,
+) => Work<string[]>;
+
+export function consentStore(
+  { orm, tables, transact }: Dialect,
+  removeSubscriptionsTo: RemoveSubscriptionsTo,
+): ConsentStore {
+  const { applications, consents } = tables;
+  const ofUser = once(() =>
+    orm
+      .select({
+        application_id: consents.application_id,
+        application_name: applications.name,
+        scopes: consents.scopes,
+        created_at: consents.created_at,
+        updated_at: consents.updated_at,
+      })
+      .from(consents)
+      .innerJoin(applications, eq(applications.id, consents.application_id))
+      .where(eq(consents.user_id, sql.placeholder("user")))
+      .orderBy(consents.application_id)
+      .prepare("consents"),
+  );
+  return {
+    ofUser: async (user) => ofUser().execute({ user }),
+    revoke: (userId, applicationId, now) =>
+      transact(function* (orm) {
+        const isIt = and(eq(consents.user_id, userId), eq(consents.application_id, applicationId));
+        yield* execute(orm.delete(consents).where(isIt));
+        yield* removeTokensOf(tables, orm, userId, applicationId);
+        return yield* removeSubscriptionsTo(orm, applicationId, userId, now);
+      }),
+  };
+}
+
+/** Adds scopes to what a user has allowed an application, inside a transaction. */
+export function* rememberConsent(
+  { tables: { consents }, lock }: Dialect,
+  orm: Orm,
+  { userId, applicationId }: { readonly userId: number; readonly applicationId: string },
+  scopes: readonly Scope[],
+  now: string,
+): Work<void> {
+  const key = { user_id: userId, application_id: applicationId };
+  const isIt = and(eq(consents.user_id, userId), eq(consents.application_id, applicationId));
+  // Made first where it is new, so that there is a row to lock.
+  const made = { ...key, scopes: [], created_at: now, updated_at: now };
+  yield* execute(orm.insert(consents).values(made).onConflictDoNothing());
+  const query = orm.select({ scopes: consents.scopes }).from(consents).where(isIt);
+  const [known] = yield* execute(lock(query, "update"));
+  const all = [...new Set([...(known?.scopes ?? []), ...scopes])];
+  yield* execute(orm.update(consents).set({ scopes: all, updated_at: now }).where(isIt));
+}

@@ -1,0 +1,77 @@
+import type { SQL } from "drizzle-orm";
+import type { BunSQLDatabase } from "drizzle-orm/bun-sql";
+import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
+import type * as access from "../postgres/schema/access.ts";
+import type * as admin from "../postgres/schema/admin.ts";
+import type { audit } from "../postgres/schema/audit.ts";
+import type { endpoints, replays } from "../postgres/schema/deliveries.ts";
+import type { notices } from "../postgres/schema/notices.ts";
+import type { users } from "../postgres/schema/platform.ts";
+import type { statistics } from "../postgres/schema/statistics.ts";
+import type { eventTypes, subscriptions } from "../postgres/schema/subscriptions.ts";
+
+/*
+ * Nouns whose statements drizzle writes for both databases are implemented once, in this folder. Their types are
+ * PostgreSQL's, whose statements are asynchronous; the tables of SQLite have the same columns.
+ */
+
+/** The tables that both databases have. */
+export type Tables = typeof access &
+  typeof admin & {
+    readonly audit: typeof audit;
+    readonly endpoints: typeof endpoints;
+    readonly eventTypes: typeof eventTypes;
+    readonly notices: typeof notices;
+    readonly replays: typeof replays;
+    readonly statistics: typeof statistics;
+    readonly subscriptions: typeof subscriptions;
+    readonly users: typeof users;
+  };
+
+/** drizzle on a database, or in a transaction. */
+export type Orm = BunSQLDatabase;
+
+/**
+ * Work in a transaction: a generator in which `yield* execute(statement)` stands where `await statement` would, because a
+ * transaction of SQLite is synchronous, and one of PostgreSQL waits for each statement.
+ */
+export type Work<Result> = Generator<PromiseLike<unknown>, Result, unknown>;
+
+/** Runs a statement, and gives its rows where it has any. */
+export function* execute<Result>(statement: PromiseLike<Result>): Work<Result> {
+  return (yield statement) as Result;
+}
+
+type LockStrength = "update" | "no key update" | "key share";
+
+/** One of the two databases, with that in which they differ. */
+export interface Dialect {
+  readonly tables: Tables;
+  /** For reading outside of transactions. */
+  readonly orm: Orm;
+  /** Runs work in a transaction, and undoes it where it throws. PostgreSQL may have to begin it anew. */
+  transact<Result>(work: (orm: Orm) => Work<Result>): Promise<Result>;
+  /** Runs statements one after the other, each of which is seen before the next one begins; with SQLite all at once. */
+  inTurn<Result>(work: (orm: Orm) => Work<Result>): Promise<Result>;
+  /** Runs one statement that changes something. */
+  write(statement: PromiseLike<unknown>): Promise<void>;
+  /** Locks the rows of a query until the transaction ends. SQLite has one writer, and nothing to lock. */
+  lock<Query>(query: Query, strength: LockStrength, config?: { readonly skipLocked: true }): Query;
+  /** Keeps all others from changing a table until the transaction ends. */
+  lockTable(orm: Orm, table: PgTable): Work<void>;
+  /**
+   * Before a row is locked for which others are made in its place: locks its application and its user, which can be
+   * removed only after the transaction then, as they are locked first by those that remove them.
+   */
+  lockOwners(
+    orm: Orm,
+    table: Tables["authorizationCodes" | "refreshTokens" | "loginRequests"],
+    isIt: SQL | undefined,
+  ): Work<void>;
+  /** The order in which the rows of a table were made. */
+  made(table: Tables["tokens" | "loginRequests"]): PgColumn;
+  /** What names a row of every table. */
+  readonly rowId: SQL;
+  /** Whether work failed because a row refers to one that does not exist. */
+  isForeignKeyViolation(error: unknown): boolean;
+}

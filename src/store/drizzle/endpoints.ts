@@ -1,0 +1,62 @@
+import { eq, getTableColumns, isNotNull, sql } from "drizzle-orm";
+import { type Endpoint, enabledAgain } from "../../domain/endpoints.ts";
+import { once } from "../../domain/lazily.ts";
+import type { EndpointStore } from "../endpoints.ts";
+import { type Dialect, execute, type Orm, type Tables, type Work } from "./dialect.ts";
+
+/** Makes the retries of an application due, inside a transaction. */
+export type HurryRetries = (orm: Orm, applicationId: string, now: number) => Work<void>;
+
+export function endpointStore(db: Dialect, hurryRetries: HurryRetries): EndpointStore {
+  const { orm, tables, transact } = db;
+  const isIt = eq(tables.endpoints.application_id, sql.placeholder("id"));
+  const find = once(() => known(tables, orm).where(isIt).prepare("endpoint"));
+  return {
+    find: async (id) => (await find().execute({ id }))[0] ?? null,
+    failing: () => troubledEndpoints(db),
+    enable: (id, now) => transact((orm) => renewEndpoint(tables, orm, hurryRetries, id, now)),
+  };
+}
+
+/** Those that are failing or disabled. */
+export async function troubledEndpoints({ orm, tables }: Dialect): Promise<Endpoint[]> {
+  return known(tables, orm).where(isNotNull(tables.endpoints.failing_since));
+}
+
+/** Endpoints, of which the generation is kept with the application. */
+function known({ applications, endpoints }: Tables, orm: Orm) {
+  return orm
+    .select({ ...getTableColumns(endpoints), generation: applications.endpoint_generation })
+    .from(endpoints)
+    .innerJoin(applications, eq(applications.id, endpoints.application_id));
+}
+
+/**
+ * Begins a new generation of the endpoint of an application, inside a transaction, and makes its retries due. Gives the
+ * generation; null: the application is gone.
+ */
+export function* renewEndpoint(
+  tables: Tables,
+  orm: Orm,
+  hurryRetries: HurryRetries,
+  applicationId: string,
+  now: number,
+): Work<number | null> {
+  const { applications, endpoints } = tables;
+  const [next] = yield* execute(
+    orm
+      .update(applications)
+      .set({ endpoint_generation: sql`${applications.endpoint_generation} + 1` })
+      .where(eq(applications.id, applicationId))
+      .returning({ generation: applications.endpoint_generation }),
+  );
+  if (!next) return null;
+  const isIts = eq(endpoints.application_id, applicationId);
+  const [endpoint] = yield* execute(known(tables, orm).where(isIts));
+  if (endpoint) {
+    const { generation: _, ...state } = enabledAgain(endpoint, next.generation);
+    yield* execute(orm.update(endpoints).set(state).where(isIts));
+  }
+  yield* hurryRetries(orm, applicationId, now);
+  return next.generation;
+}

@@ -1,0 +1,36 @@
+import { eq, lte } from "drizzle-orm";
+import { idempotencyMs } from "../../domain/deliveries.ts";
+import { knownRequest } from "../../domain/idempotency.ts";
+import type { IdempotencyStore } from "../idempotency.ts";
+import { type Dialect, execute } from "./dialect.ts";
+
+export function idempotencyStore(db: Dialect): IdempotencyStore {
+  const { orm, tables, write } = db;
+  const { idempotencyKeys: keys } = tables;
+  const isIt = (key: string) => eq(keys.key, key);
+  return {
+    begin: (key, fingerprint, now) =>
+      db.transact(function* (orm) {
+        const row = { key, fingerprint: Buffer.from(fingerprint), first_seen_at: now };
+        // Locks the row, new or known, so that of two requests with the same key one is the first.
+        const put = orm.insert(keys).values(row).onConflictDoUpdate({ target: keys.key, set: { key } });
+        const [stored] = yield* execute(put.returning());
+        const known = stored ? knownRequest(stored, key, fingerprint, now) : null;
+        if (known) return known;
+        yield* execute(
+          orm
+            .update(keys)
+            .set({ ...row, status: null, answer: null })
+            .where(isIt(key)),
+        );
+        return { firstSeenAt: now, answer: null };
+      }),
+    finish: (key, { status, body }) => write(orm.update(keys).set({ status, answer: body }).where(isIt(key))),
+    release: (key) => write(orm.delete(keys).where(isIt(key))),
+    removeExpired: (now) =>
+      db.inTurn(function* (orm) {
+        const expired = orm.delete(keys).where(lte(keys.first_seen_at, now - idempotencyMs));
+        return (yield* execute(expired.returning({ key: keys.key }))).length;
+      }),
+  };
+}

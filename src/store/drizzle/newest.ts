@@ -1,0 +1,46 @@
+import { and, asc, desc, inArray, lt, lte, type SQL } from "drizzle-orm";
+import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
+import { execute, type Orm, type Work } from "./dialect.ts";
+
+/** Rows that one call removes at most, so that no transaction becomes long. */
+const step = 100;
+
+/**
+ * Keeps the newest rows of a table among those that `where` names, and removes the oldest of the others. To be called
+ * after each row that is added: where several may be made at once, not in the same transaction, so that the last one sees
+ * all. `made`: the order in which they were made. Gives how many it removed.
+ */
+export function* keepNewest(
+  orm: Orm,
+  { table, made, where, keep }: { table: PgTable; made: PgColumn; where: SQL | undefined; keep: number },
+): Work<number> {
+  const newestOfOthers = orm
+    .select({ made })
+    .from(table)
+    .where(where)
+    .orderBy(desc(made))
+    .limit(1)
+    .offset(keep);
+  const oldest = orm
+    .select({ made })
+    .from(table)
+    .where(and(where, lte(made, newestOfOthers)))
+    .orderBy(asc(made))
+    .limit(step);
+  const isOld = and(where, inArray(made, oldest));
+  return (yield* execute(orm.delete(table).where(isOld).returning({ made }))).length;
+}
+
+/** Rows that one call of `removeOld` removes at most. */
+const oldAtOnce = 500;
+
+/** Removes rows of a table that were made before a time; true: none is left. */
+export function* removeOld(
+  orm: Orm,
+  { table, seq, at }: { table: PgTable; seq: PgColumn; at: PgColumn },
+  before: number,
+): Work<boolean> {
+  const old = orm.select({ seq }).from(table).where(lt(at, before)).limit(oldAtOnce);
+  const removed = yield* execute(orm.delete(table).where(inArray(seq, old)).returning({ seq }));
+  return removed.length < oldAtOnce;
+}

@@ -1,0 +1,100 @@
+import { and, asc, desc, eq, gt, inArray, lt, lte, max, sql } from "drizzle-orm";
+import { once } from "../../domain/lazily.ts";
+import { type NewNotice, type Notice, noticeLimits } from "../../domain/operations/notices.ts";
+import type { NoticeStore } from "../operations/notices.ts";
+import { type Dialect, execute, type Orm, type Tables, type Work } from "./dialect.ts";
+import { keepNewest, removeOld } from "./newest.ts";
+
+export function noticeStore(db: Dialect): NoticeStore {
+  const { orm, tables, transact, inTurn } = db;
+  const { notices } = tables;
+  const { application_id, seq, created_at } = notices;
+  const behind = once(() =>
+    orm
+      .select()
+      .from(notices)
+      .where(and(eq(application_id, sql.placeholder("application")), gt(seq, sql.placeholder("after"))))
+      .orderBy(asc(seq))
+      .limit(sql.placeholder("limit"))
+      .prepare("notices"),
+  );
+  const dueIn = (orm: Orm, now: number, limit: number) =>
+    orm
+      .select({ seq })
+      .from(notices)
+      // The word itself, because a parameter would not match the partial index.
+      .where(and(sql`${notices.status} = 'pending'`, lte(notices.next_attempt_at, now)))
+      .orderBy(asc(notices.next_attempt_at), asc(seq))
+      .limit(limit);
+
+  return {
+    put: (notice) =>
+      transact(function* (orm) {
+        const isIt = eq(notices.id, notice.id);
+        const known = orm.update(notices).set(notice.sending).where(isIt).returning({ seq });
+        if ((yield* execute(known)).length === 0) yield* addNotice(db, orm, notice);
+      }),
+    behind: async (application, after, limit) =>
+      (await behind().execute({ application, after, limit })).map(noticeOf),
+    async page(applicationId, below, limit) {
+      const isIts = applicationId === null ? undefined : eq(application_id, applicationId);
+      const isBelow = below === null ? undefined : lt(seq, below);
+      const rows = await orm
+        .select()
+        .from(notices)
+        .where(and(isIts, isBelow))
+        .orderBy(desc(seq))
+        .limit(limit);
+      return rows.map(noticeOf);
+    },
+    async lastBefore(time) {
+      const [last] = await orm
+        .select({ seq: max(seq) })
+        .from(notices)
+        .where(lt(created_at, time));
+      return last?.seq ?? 0;
+    },
+    async claim(now, until, limit) {
+      // Looked for first, so that nothing is written as long as none is due.
+      if ((await dueIn(orm, now, 1)).length === 0) return [];
+      return inTurn(function* (orm) {
+        const due = db.lock(dueIn(orm, now, limit), "update", { skipLocked: true });
+        const claimed = orm.update(notices).set({ next_attempt_at: until }).where(inArray(seq, due));
+        return (yield* execute(claimed.returning())).sort((a, b) => a.seq - b.seq).map(noticeOf);
+      });
+    },
+    prune: (before) => inTurn((orm) => removeOld(orm, { table: notices, seq, at: created_at }, before)),
+  };
+}
+
+/** Adds a notice that is not there yet, inside a transaction, where its application still exists. */
+export function* addNotice(
+  { tables: { applications, notices }, lock }: Pick<Dialect, "tables" | "lock">,
+  orm: Orm,
+  { sending, ...notice }: NewNotice,
+): Work<void> {
+  const { application_id } = notice;
+  const kept = { table: notices, made: notices.seq };
+  if (application_id !== null) {
+    const { id } = applications;
+    const owner = orm.select({ id }).from(applications).where(eq(id, application_id));
+    // Locked, so that numbers of one application become visible in their order, as its stream reads them.
+    if ((yield* execute(lock(owner, "no key update"))).length === 0) return;
+  }
+  yield* execute(
+    orm
+      .insert(notices)
+      .values({ ...notice, ...sending })
+      .onConflictDoNothing(),
+  );
+  if (application_id !== null) {
+    const where = eq(notices.application_id, application_id);
+    yield* keepNewest(orm, { ...kept, where, keep: noticeLimits.ofApplication });
+  }
+  yield* keepNewest(orm, { ...kept, where: undefined, keep: noticeLimits.all });
+}
+
+function noticeOf(row: Tables["notices"]["$inferSelect"]): Notice {
+  const { status, attempts, next_attempt_at, error, ...notice } = row;
+  return { ...notice, sending: { status, attempts, next_attempt_at, error } };
+}

@@ -1,0 +1,73 @@
+import { and, asc, eq, gte, lt, ne, sql } from "drizzle-orm";
+import {
+  allSubjects,
+  type StatisticPeriod,
+  type StatisticRow,
+  statisticPeriods,
+  sumOf,
+} from "../../domain/operations/statistics.ts";
+import type { StatisticStore } from "../operations/statistics.ts";
+import { type Dialect, execute, type Orm, type Work } from "./dialect.ts";
+
+/** Rows that one step removes. */
+const stepRows = 1_000;
+
+const periods = Object.keys(statisticPeriods) as StatisticPeriod[];
+
+export function statisticStore(
+  { orm, tables: { statistics }, transact, inTurn, lock, rowId }: Dialect,
+  sizes: Pick<StatisticStore, "databaseBytes" | "kindSizes">,
+): StatisticStore {
+  const { kind, subject, period, at, counts, durations } = statistics;
+
+  /** Several processes add to the same rows: each row is made, then locked, then changed, in one order. */
+  function* addTo(orm: Orm, row: StatisticRow, one: StatisticPeriod): Work<void> {
+    const { ms } = statisticPeriods[one];
+    const key = { kind: row.kind, subject: row.subject, period: one, at: Math.floor(row.at / ms) * ms };
+    const isIt = and(eq(kind, key.kind), eq(subject, key.subject), eq(period, one), eq(at, key.at));
+    const made = orm
+      .insert(statistics)
+      .values({ ...key, counts: row.counts, durations: row.durations })
+      .onConflictDoNothing()
+      .returning({ at });
+    if ((yield* execute(made)).length > 0) return;
+    const query = orm.select({ counts, durations }).from(statistics).where(isIt);
+    const [before] = yield* execute(lock(query, "update"));
+    if (before) yield* execute(orm.update(statistics).set(sumOf(before, row)).where(isIt));
+  }
+
+  return {
+    ...sizes,
+    add: (rows) =>
+      transact(function* (orm) {
+        const inOrder = rows.toSorted((a, b) =>
+          `${a.kind} ${a.subject} ${a.at}` < `${b.kind} ${b.subject} ${b.at}` ? -1 : 1,
+        );
+        for (const row of inOrder) for (const one of periods) yield* addTo(orm, row, one);
+      }),
+    read: async (question) =>
+      orm
+        .select({ kind, subject, at, counts, durations })
+        .from(statistics)
+        .where(
+          and(
+            eq(kind, question.kind),
+            question.subject === null ? ne(subject, allSubjects) : eq(subject, question.subject),
+            eq(period, question.period),
+            gte(at, question.from),
+            lt(at, question.to),
+          ),
+        )
+        .orderBy(asc(at)),
+    prune: (now) =>
+      inTurn(function* (orm) {
+        let removed = 0;
+        for (const one of periods) {
+          const old = sql`${rowId} IN (SELECT ${rowId} FROM ${statistics} WHERE ${period} = ${one}
+            AND ${at} < ${now - statisticPeriods[one].keepMs} LIMIT ${stepRows})`;
+          removed += (yield* execute(orm.delete(statistics).where(old).returning({ at }))).length;
+        }
+        return removed < stepRows;
+      }),
+  };
+}

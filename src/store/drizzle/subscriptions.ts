@@ -1,0 +1,59 @@
+import { and, eq, gt, sql } from "drizzle-orm";
+import { once } from "../../domain/lazily.ts";
+import type { SubscriptionFilter } from "../../domain/subscriptions.ts";
+import type { SubscriptionStore } from "../subscriptions.ts";
+import type { Dialect } from "./dialect.ts";
+
+/** What is read of subscriptions. */
+export function subscriptionReads({
+  orm,
+  tables: { subscriptions, users },
+}: Dialect): Pick<SubscriptionStore, "ofApplication" | "find" | "page"> {
+  const { id, app_id, broadcaster_user_id, event, version, created_at, updated_at } = subscriptions;
+  const method = sql<"webhook">`'webhook'`;
+  const shown = { id, app_id, broadcaster_user_id, event, version, method, created_at, updated_at };
+  /** What a list shows of a subscription for people: of several channels of a user, the oldest. */
+  const named = {
+    ...shown,
+    username: users.username,
+    channel_slug: sql<
+      string | null
+    >`(SELECT slug FROM channels c WHERE c.user_id = ${broadcaster_user_id} ORDER BY c.id LIMIT 1)`,
+    channel_name: sql<
+      string | null
+    >`(SELECT name FROM channels c WHERE c.user_id = ${broadcaster_user_id} ORDER BY c.id LIMIT 1)`,
+  };
+  const isOwner = eq(app_id, sql.placeholder("app"));
+  const ofApplication = once(() =>
+    orm.select(shown).from(subscriptions).where(isOwner).orderBy(id).prepare("subscriptions"),
+  );
+  const find = once(() =>
+    orm
+      .select({ ...shown, sequence: subscriptions.sequence })
+      .from(subscriptions)
+      .where(and(eq(id, sql.placeholder("id")), isOwner))
+      .prepare("subscription"),
+  );
+  const conditions = (filter: SubscriptionFilter, after: string) =>
+    and(
+      gt(id, after),
+      filter.app_id === null ? undefined : eq(app_id, filter.app_id),
+      filter.broadcaster_user_id === null ? undefined : eq(broadcaster_user_id, filter.broadcaster_user_id),
+      filter.channel === null
+        ? undefined
+        : sql`${broadcaster_user_id} = (SELECT user_id FROM channels c WHERE c.slug = ${filter.channel})`,
+      filter.event === null ? undefined : eq(event, filter.event),
+    );
+  return {
+    ofApplication: async (app) => ofApplication().execute({ app }),
+    find: async (app, id) => (await find().execute({ app, id }))[0] ?? null,
+    page: async (filter, after, limit) =>
+      orm
+        .select(named)
+        .from(subscriptions)
+        .leftJoin(users, eq(users.id, broadcaster_user_id))
+        .where(conditions(filter, after))
+        .orderBy(id)
+        .limit(limit),
+  };
+}

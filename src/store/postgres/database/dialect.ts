@@ -1,0 +1,63 @@
+import { inArray, type SQL, sql } from "drizzle-orm";
+import type { PgColumn } from "drizzle-orm/pg-core";
+import { type Dialect, execute, type Tables, type Work } from "../../drizzle/dialect.ts";
+import * as access from "../schema/access.ts";
+import * as admin from "../schema/admin.ts";
+import { audit } from "../schema/audit.ts";
+import { endpoints, replays } from "../schema/deliveries.ts";
+import { notices } from "../schema/notices.ts";
+import { users } from "../schema/platform.ts";
+import { statistics } from "../schema/statistics.ts";
+import { eventTypes, subscriptions } from "../schema/subscriptions.ts";
+import { isForeignKeyViolation } from "./faults.ts";
+import type { Postgres, Queries } from "./pool.ts";
+
+const tables: Tables = {
+  ...access,
+  ...admin,
+  ...{ audit, endpoints, eventTypes, notices, replays, statistics, subscriptions, users },
+};
+
+/** PostgreSQL for the nouns that `store/drizzle` implements. */
+export function postgresDialect(db: Postgres): Dialect {
+  const { orm } = db;
+  return {
+    tables,
+    orm,
+    transact: (work) => db.transact(({ orm }) => finished(work(orm))),
+    inTurn: (work) => finished(work(orm)),
+    async write(statement) {
+      await statement;
+    },
+    // A boundary: every query of drizzle has it, with a type of its own.
+    lock: <Query>(query: Query, ...how: [string, object?]) =>
+      (query as { for(...how: [string, object?]): Query }).for(...how),
+    *lockTable(orm, table) {
+      yield* execute(orm.execute(sql`LOCK TABLE ${table} IN SHARE ROW EXCLUSIVE MODE`));
+    },
+    lockOwners,
+    made: (table) => table.made,
+    rowId: sql`ctid`,
+    isForeignKeyViolation,
+  };
+}
+
+/** Runs work to its end. */
+export async function finished<Result>(work: Work<Result>): Promise<Result> {
+  let step = work.next();
+  while (!step.done) step = work.next(await step.value);
+  return step.value;
+}
+
+function* lockOwners(
+  orm: Queries["orm"],
+  table: Tables["authorizationCodes" | "refreshTokens" | "loginRequests"],
+  isIt: SQL | undefined,
+): Work<void> {
+  const { applications } = access;
+  const of = (owner: PgColumn) => orm.select({ owner }).from(table).where(isIt);
+  const isIts = inArray(applications.id, of(table.application_id));
+  yield* execute(orm.select({ id: applications.id }).from(applications).where(isIts).for("key share"));
+  const isTheirs = inArray(users.id, of(table.user_id));
+  yield* execute(orm.select({ id: users.id }).from(users).where(isTheirs).for("key share"));
+}

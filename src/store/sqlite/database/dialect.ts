@@ -1,0 +1,70 @@
+import { sql } from "drizzle-orm";
+import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
+import type { PgColumn } from "drizzle-orm/pg-core";
+import { DomainError } from "../../../domain/errors.ts";
+import type { Dialect, Orm, Tables, Work } from "../../drizzle/dialect.ts";
+import * as access from "../schema/access.ts";
+import * as admin from "../schema/admin.ts";
+import { audit } from "../schema/audit.ts";
+import { endpoints, eventTypes, replays, subscriptions } from "../schema/events.ts";
+import { notices } from "../schema/notices.ts";
+import { users } from "../schema/platform.ts";
+import { statistics } from "../schema/statistics.ts";
+import type { Commit } from "./commit.ts";
+import { isForeignKeyViolation } from "./faults.ts";
+
+/** Columns that only PostgreSQL has, or that may be null here; nothing that is shared reads them. */
+type Other = "made" | "client" | "published_by" | "folded";
+
+const own = {
+  ...access,
+  ...admin,
+  ...{ audit, endpoints, eventTypes, notices, replays, statistics, subscriptions, users },
+} satisfies {
+  readonly [Name in keyof Tables]: {
+    readonly $inferSelect: Omit<Tables[Name]["$inferSelect"], Other>;
+  };
+};
+
+const rowId = sql`rowid`;
+
+/** SQLite for the nouns that `store/drizzle` implements. What `transact` is given runs synchronously in a commit. */
+export function sqliteDialect(database: BunSQLiteDatabase, commit: Commit): Dialect {
+  // A boundary: tables and statements of SQLite where the types say PostgreSQL's. Their rows are the same, as above.
+  const orm = database as unknown as Orm;
+  const transact = <Result>(work: (orm: Orm) => Work<Result>) => commit(() => finished(work(orm)));
+  return {
+    tables: own as unknown as Tables,
+    orm,
+    transact,
+    inTurn: transact,
+    write: (statement) => commit(() => void rowsOf(statement)),
+    lock: (query) => query,
+    *lockTable() {},
+    *lockOwners() {},
+    made: () => rowId as unknown as PgColumn,
+    rowId,
+    isForeignKeyViolation: (error) =>
+      isForeignKeyViolation(error instanceof DomainError ? error.cause : error),
+  };
+}
+
+/** Runs work to its end, to be called within a commit. */
+export function finished<Result>(work: Work<Result>): Result {
+  let step = work.next();
+  while (!step.done) step = work.next(rowsOf(step.value));
+  return step.value;
+}
+
+/** Work without a statement that drizzle has built. */
+// biome-ignore lint/correctness/useYield: it has none to wait for
+export function* atOnce<Result>(work: () => Result): Work<Result> {
+  return work();
+}
+
+/** Runs a statement that drizzle has built, at once. */
+function rowsOf(statement: PromiseLike<unknown>): unknown {
+  // A boundary: what drizzle builds for SQLite can be prepared, and what it prepares runs synchronously.
+  const built = statement as unknown as { prepare(): { execute(): { sync(): unknown } } };
+  return built.prepare().execute().sync();
+}

@@ -14,7 +14,6 @@ import {
   searched,
   usesOnlyStream,
 } from "../../domain/applications.ts";
-import { once } from "../../domain/lazily.ts";
 import { isoTime } from "../../domain/time.ts";
 import { sessionFamily } from "../../domain/tokens.ts";
 import type { ApplicationStore } from "../applications.ts";
@@ -31,7 +30,7 @@ export interface ItsDeliveries {
 type Changes = Partial<Tables["applications"]["$inferInsert"]>;
 
 export function applicationStore(db: Dialect, { endPending, hurryRetries }: ItsDeliveries): ApplicationStore {
-  const { orm, tables, transact, lock } = db;
+  const { orm, tables, transact, prepared, lock } = db;
   const { applications, tokens } = tables;
   const {
     client_secret_hash,
@@ -57,9 +56,9 @@ export function applicationStore(db: Dialect, { endPending, hurryRetries }: ItsD
   const compared = { id: idColumn, name, delivery, webhook_url, disabled };
 
   const isGiven = eq(applications.id, sql.placeholder("id"));
-  const find = once(() => orm.select(shown).from(applications).where(isGiven).prepare("application"));
-  const secrets = once(() => orm.select(secret).from(applications).where(isGiven).prepare("secrets"));
-  const secretsOf = async (id: string) => (await secrets().execute({ id }))[0] ?? null;
+  const find = prepared("application", (orm) => orm.select(shown).from(applications).where(isGiven));
+  const secrets = prepared("secrets", (orm) => orm.select(secret).from(applications).where(isGiven));
+  const secretsOf = async (id: string) => (await secrets(orm, { id }))[0] ?? null;
   const isIt = (id: string) => eq(applications.id, id);
 
   function* change(orm: Orm, id: string, set: Changes, now: number): Work<Application | null> {
@@ -125,7 +124,7 @@ export function applicationStore(db: Dialect, { endPending, hurryRetries }: ItsD
       rotate(id, rotation, (stored) => replacedClientSecret(stored, secret, rotation), endSessions),
     rotateWebhookSecret: (id, secret, rotation) =>
       rotate(id, rotation, (stored) => replacedWebhookSecret(stored, secret, rotation)),
-    find: async (id) => (await find().execute({ id }))[0] ?? null,
+    find: async (id) => (await find(orm, { id }))[0] ?? null,
     async clientSecretHashes(id, now) {
       const stored = await secretsOf(id);
       return stored ? goodClientSecrets(stored, now) : [];

@@ -7,17 +7,21 @@ import {
 } from "../../domain/operations/audit.ts";
 import type { AuditStore } from "../operations/audit.ts";
 import { type Dialect, execute, type Orm, type Work } from "./dialect.ts";
-import { keepNewest, removeOld } from "./newest.ts";
+import { newestKeeper, removeOld } from "./newest.ts";
 
-export function auditStore({ orm, tables: { audit }, transact, inTurn }: Dialect): AuditStore {
+export function auditStore(db: Dialect): AuditStore {
+  const { orm, tables, transact, inTurn } = db;
+  const { audit } = tables;
   const { merge_key, ...shown } = getTableColumns(audit);
   const { all, ofApplication } = auditLimits;
 
+  const kept = { table: audit, made: audit.seq };
+  const isActors = eq(audit.actor_id, sql.placeholder("owner"));
+  const keepOfActor = newestKeeper(db, "audit_of_actor", { ...kept, where: isActors, keep: ofApplication });
+  const keepNewest = newestKeeper(db, "audit_of_all", { ...kept, where: undefined, keep: all });
   function* trim(orm: Orm, { actor_kind, actor_id }: NewAuditEntry): Work<void> {
-    const kept = { table: audit, made: audit.seq };
-    if (actor_kind === "application")
-      yield* keepNewest(orm, { ...kept, where: eq(audit.actor_id, actor_id), keep: ofApplication });
-    yield* keepNewest(orm, { ...kept, where: undefined, keep: all });
+    if (actor_kind === "application") yield* keepOfActor(orm, actor_id);
+    yield* keepNewest(orm, "");
   }
 
   const conditions = (filter: AuditFilter, below: number | null) => {

@@ -1,5 +1,4 @@
 import { and, eq, sql } from "drizzle-orm";
-import { once } from "../../domain/lazily.ts";
 import type { Scope } from "../../domain/tokens.ts";
 import type { ConsentStore } from "../consents.ts";
 import { type Dialect, execute, type Orm, type Work } from "./dialect.ts";
@@ -14,11 +13,11 @@ export type RemoveSubscriptionsTo = (
 ) => Work<string[]>;
 
 export function consentStore(
-  { orm, tables, transact }: Dialect,
+  { orm, tables, transact, prepared }: Dialect,
   removeSubscriptionsTo: RemoveSubscriptionsTo,
 ): ConsentStore {
   const { applications, consents } = tables;
-  const ofUser = once(() =>
+  const ofUser = prepared("consents", (orm) =>
     orm
       .select({
         application_id: consents.application_id,
@@ -30,11 +29,10 @@ export function consentStore(
       .from(consents)
       .innerJoin(applications, eq(applications.id, consents.application_id))
       .where(eq(consents.user_id, sql.placeholder("user")))
-      .orderBy(consents.application_id)
-      .prepare("consents"),
+      .orderBy(consents.application_id),
   );
   return {
-    ofUser: async (user) => ofUser().execute({ user }),
+    ofUser: async (user) => ofUser(orm, { user }),
     revoke: (userId, applicationId, now) =>
       transact(function* (orm) {
         const isIt = and(eq(consents.user_id, userId), eq(consents.application_id, applicationId));

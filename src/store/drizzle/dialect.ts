@@ -42,6 +42,11 @@ export function* execute<Result>(statement: PromiseLike<Result>): Work<Result> {
   return (yield statement) as Result;
 }
 
+/** What drizzle has built, before it is prepared. */
+interface Preparable<Row> {
+  prepare(name: string): { execute(values: Readonly<Record<string, unknown>>): PromiseLike<Row> };
+}
+
 type LockStrength = "update" | "no key update" | "key share";
 
 /** One of the two databases, with that in which they differ. */
@@ -55,6 +60,14 @@ export interface Dialect {
   inTurn<Result>(work: (orm: Orm) => Work<Result>): Promise<Result>;
   /** Runs one statement that changes something. */
   write(statement: PromiseLike<unknown>): Promise<void>;
+  /**
+   * A statement that is run often, with placeholders: prepared once, but for transactions of PostgreSQL, each of which has
+   * a connection of its own.
+   */
+  prepared<Row>(
+    name: string,
+    build: (orm: Orm) => Preparable<Row>,
+  ): (orm: Orm, values: Readonly<Record<string, unknown>>) => PromiseLike<Row>;
   /** Locks the rows of a query until the transaction ends. SQLite has one writer, and nothing to lock. */
   lock<Query>(query: Query, strength: LockStrength, config?: { readonly skipLocked: true }): Query;
   /** Keeps all others from changing a table until the transaction ends. */

@@ -1,6 +1,5 @@
 import { eq, getTableColumns, isNotNull, sql } from "drizzle-orm";
 import { type Endpoint, enabledAgain } from "../../domain/endpoints.ts";
-import { once } from "../../domain/lazily.ts";
 import type { EndpointStore } from "../endpoints.ts";
 import { type Dialect, execute, type Orm, type Tables, type Work } from "./dialect.ts";
 
@@ -8,11 +7,11 @@ import { type Dialect, execute, type Orm, type Tables, type Work } from "./diale
 export type HurryRetries = (orm: Orm, applicationId: string, now: number) => Work<void>;
 
 export function endpointStore(db: Dialect, hurryRetries: HurryRetries): EndpointStore {
-  const { orm, tables, transact } = db;
+  const { orm, tables, transact, prepared } = db;
   const isIt = eq(tables.endpoints.application_id, sql.placeholder("id"));
-  const find = once(() => known(tables, orm).where(isIt).prepare("endpoint"));
+  const find = prepared("endpoint", (orm) => known(tables, orm).where(isIt));
   return {
-    find: async (id) => (await find().execute({ id }))[0] ?? null,
+    find: async (id) => (await find(orm, { id }))[0] ?? null,
     failing: () => troubledEndpoints(db),
     enable: (id, now) => transact((orm) => renewEndpoint(tables, orm, hurryRetries, id, now)),
   };

@@ -1,4 +1,4 @@
-import { and, eq, gt, isNotNull } from "drizzle-orm";
+import { and, eq, gt, isNotNull, sql } from "drizzle-orm";
 import { checkAnswerable, loginLimits } from "../../domain/authorizations.ts";
 import { invalidFields } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
@@ -7,7 +7,7 @@ import { codeLifetimeMs, scopesWithin } from "../../domain/tokens.ts";
 import type { AnsweredLogin, LoginRequestStore } from "../login-requests.ts";
 import { rememberConsent } from "./consents.ts";
 import { type Dialect, execute, type Orm, type Work } from "./dialect.ts";
-import { keepNewest } from "./newest.ts";
+import { newestKeeper } from "./newest.ts";
 
 export function loginRequestStore(db: Dialect): LoginRequestStore {
   const { loginRequests, authorizationCodes } = db.tables;
@@ -19,6 +19,17 @@ export function loginRequestStore(db: Dialect): LoginRequestStore {
     codeChallenge: loginRequests.code_challenge,
     expiresAt: loginRequests.expires_at,
   };
+  const kept = { table: loginRequests, made: db.made(loginRequests) };
+  const keepOfClient = newestKeeper(db, "logins_of_client", {
+    ...kept,
+    where: eq(loginRequests.client, sql.placeholder("owner")),
+    keep: loginLimits.openPerClient,
+  });
+  const keepOfApplication = newestKeeper(db, "logins_of_application", {
+    ...kept,
+    where: eq(loginRequests.application_id, sql.placeholder("owner")),
+    keep: loginLimits.openPerApplication,
+  });
   const isLive = (challengeHash: Uint8Array, now: number) =>
     and(eq(loginRequests.challenge_hash, Buffer.from(challengeHash)), gt(loginRequests.expires_at, now));
 
@@ -58,11 +69,8 @@ export function loginRequestStore(db: Dialect): LoginRequestStore {
             expires_at: request.expiresAt,
           }),
         );
-        const kept = { table: loginRequests, made: db.made(loginRequests) };
-        const ofClient = eq(loginRequests.client, client);
-        const ofApplication = eq(loginRequests.application_id, request.applicationId);
-        yield* keepNewest(orm, { ...kept, where: ofClient, keep: loginLimits.openPerClient });
-        yield* keepNewest(orm, { ...kept, where: ofApplication, keep: loginLimits.openPerApplication });
+        yield* keepOfClient(orm, client);
+        yield* keepOfApplication(orm, request.applicationId);
       }),
     find: async (hash, now) =>
       (await db.orm.select(shown).from(loginRequests).where(isLive(hash, now)))[0] ?? null,

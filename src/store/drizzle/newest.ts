@@ -1,34 +1,37 @@
 import { and, asc, desc, inArray, lt, lte, type SQL } from "drizzle-orm";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
-import { execute, type Orm, type Work } from "./dialect.ts";
+import { type Dialect, execute, type Orm, type Work } from "./dialect.ts";
 
 /** Rows that one call removes at most, so that no transaction becomes long. */
 const step = 100;
 
 /**
- * Keeps the newest rows of a table among those that `where` names, and removes the oldest of the others. To be called
- * after each row that is added: where several may be made at once, not in the same transaction, so that the last one sees
- * all. `made`: the order in which they were made. Gives how many it removed.
+ * Makes what keeps the newest rows of a table among those that `where` names, with the placeholder `owner` in it, and
+ * removes the oldest of the others. To be called after each row that is added: where several may be made at once, not in
+ * the same transaction, so that the last one sees all. `made`: the order in which they were made. Gives how many it removed.
  */
-export function* keepNewest(
-  orm: Orm,
+export function newestKeeper(
+  { prepared }: Dialect,
+  name: string,
   { table, made, where, keep }: { table: PgTable; made: PgColumn; where: SQL | undefined; keep: number },
-): Work<number> {
-  const newestOfOthers = orm
-    .select({ made })
-    .from(table)
-    .where(where)
-    .orderBy(desc(made))
-    .limit(1)
-    .offset(keep);
-  const oldest = orm
-    .select({ made })
-    .from(table)
-    .where(and(where, lte(made, newestOfOthers)))
-    .orderBy(asc(made))
-    .limit(step);
-  const isOld = and(where, inArray(made, oldest));
-  return (yield* execute(orm.delete(table).where(isOld).returning({ made }))).length;
+): (orm: Orm, owner: string) => Work<number> {
+  const remove = prepared(name, (orm) => {
+    const rows = orm.select({ made }).from(table);
+    const newestOfOthers = rows.where(where).orderBy(desc(made)).limit(1).offset(keep);
+    const oldest = orm
+      .select({ made })
+      .from(table)
+      .where(and(where, lte(made, newestOfOthers)))
+      .orderBy(asc(made))
+      .limit(step);
+    return orm
+      .delete(table)
+      .where(and(where, inArray(made, oldest)))
+      .returning({ made });
+  });
+  return function* (orm, owner) {
+    return (yield* execute(remove(orm, { owner }))).length;
+  };
 }
 
 /** Rows that one call of `removeOld` removes at most. */

@@ -1,22 +1,21 @@
 import { and, asc, desc, eq, gt, inArray, lt, lte, max, sql } from "drizzle-orm";
-import { once } from "../../domain/lazily.ts";
 import { type NewNotice, type Notice, noticeLimits } from "../../domain/operations/notices.ts";
 import type { NoticeStore } from "../operations/notices.ts";
 import { type Dialect, execute, type Orm, type Tables, type Work } from "./dialect.ts";
-import { keepNewest, removeOld } from "./newest.ts";
+import { newestKeeper, removeOld } from "./newest.ts";
 
 export function noticeStore(db: Dialect): NoticeStore {
-  const { orm, tables, transact, inTurn } = db;
+  const { orm, tables, transact, inTurn, prepared } = db;
   const { notices } = tables;
   const { application_id, seq, created_at } = notices;
-  const behind = once(() =>
+  const add = noticeAdder(db);
+  const behind = prepared("notices", (orm) =>
     orm
       .select()
       .from(notices)
       .where(and(eq(application_id, sql.placeholder("application")), gt(seq, sql.placeholder("after"))))
       .orderBy(asc(seq))
-      .limit(sql.placeholder("limit"))
-      .prepare("notices"),
+      .limit(sql.placeholder("limit")),
   );
   const dueIn = (orm: Orm, now: number, limit: number) =>
     orm
@@ -32,10 +31,10 @@ export function noticeStore(db: Dialect): NoticeStore {
       transact(function* (orm) {
         const isIt = eq(notices.id, notice.id);
         const known = orm.update(notices).set(notice.sending).where(isIt).returning({ seq });
-        if ((yield* execute(known)).length === 0) yield* addNotice(db, orm, notice);
+        if ((yield* execute(known)).length === 0) yield* add(orm, notice);
       }),
     behind: async (application, after, limit) =>
-      (await behind().execute({ application, after, limit })).map(noticeOf),
+      (await behind(orm, { application, after, limit })).map(noticeOf),
     async page(applicationId, below, limit) {
       const isIts = applicationId === null ? undefined : eq(application_id, applicationId);
       const isBelow = below === null ? undefined : lt(seq, below);
@@ -67,31 +66,27 @@ export function noticeStore(db: Dialect): NoticeStore {
   };
 }
 
-/** Adds a notice that is not there yet, inside a transaction, where its application still exists. */
-export function* addNotice(
-  { tables: { applications, notices }, lock }: Pick<Dialect, "tables" | "lock">,
-  orm: Orm,
-  { sending, ...notice }: NewNotice,
-): Work<void> {
-  const { application_id } = notice;
+/** Makes what adds a notice that is not there yet, inside a transaction, where its application still exists. */
+export function noticeAdder(db: Dialect): (orm: Orm, notice: NewNotice) => Work<void> {
+  const { applications, notices } = db.tables;
+  const { ofApplication, all } = noticeLimits;
   const kept = { table: notices, made: notices.seq };
-  if (application_id !== null) {
-    const { id } = applications;
-    const owner = orm.select({ id }).from(applications).where(eq(id, application_id));
-    // Locked, so that numbers of one application become visible in their order, as its stream reads them.
-    if ((yield* execute(lock(owner, "no key update"))).length === 0) return;
-  }
-  yield* execute(
-    orm
-      .insert(notices)
-      .values({ ...notice, ...sending })
-      .onConflictDoNothing(),
-  );
-  if (application_id !== null) {
-    const where = eq(notices.application_id, application_id);
-    yield* keepNewest(orm, { ...kept, where, keep: noticeLimits.ofApplication });
-  }
-  yield* keepNewest(orm, { ...kept, where: undefined, keep: noticeLimits.all });
+  const isIts = eq(notices.application_id, sql.placeholder("owner"));
+  const keepOfOne = newestKeeper(db, "notices_of_one", { ...kept, where: isIts, keep: ofApplication });
+  const keepNewest = newestKeeper(db, "notices_of_all", { ...kept, where: undefined, keep: all });
+  return function* (orm, { sending, ...notice }) {
+    const { application_id } = notice;
+    if (application_id !== null) {
+      const { id } = applications;
+      const owner = orm.select({ id }).from(applications).where(eq(id, application_id));
+      // Locked, so that numbers of one application become visible in their order, as its stream reads them.
+      if ((yield* execute(db.lock(owner, "no key update"))).length === 0) return;
+    }
+    const row = { ...notice, ...sending };
+    yield* execute(orm.insert(notices).values(row).onConflictDoNothing());
+    if (application_id !== null) yield* keepOfOne(orm, application_id);
+    yield* keepNewest(orm, "");
+  };
 }
 
 function noticeOf(row: Tables["notices"]["$inferSelect"]): Notice {

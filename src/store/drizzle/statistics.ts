@@ -15,25 +15,43 @@ const stepRows = 1_000;
 const periods = Object.keys(statisticPeriods) as StatisticPeriod[];
 
 export function statisticStore(
-  { orm, tables: { statistics }, transact, inTurn, lock, rowId }: Dialect,
+  { orm, tables: { statistics }, transact, inTurn, prepared, lock, rowId }: Dialect,
   sizes: Pick<StatisticStore, "databaseBytes" | "kindSizes">,
 ): StatisticStore {
   const { kind, subject, period, at, counts, durations } = statistics;
 
+  const row = {
+    kind: sql.placeholder("kind"),
+    subject: sql.placeholder("subject"),
+    period: sql.placeholder("period"),
+    at: sql.placeholder("at"),
+    counts: sql.placeholder("counts"),
+    durations: sql.placeholder("durations"),
+  };
+  const isIt = and(eq(kind, row.kind), eq(subject, row.subject), eq(period, row.period), eq(at, row.at));
+  const make = prepared("new_statistic", (orm) =>
+    orm.insert(statistics).values(row).onConflictDoNothing().returning({ at }),
+  );
+  const known = prepared("statistic", (orm) =>
+    lock(orm.select({ counts, durations }).from(statistics).where(isIt), "update"),
+  );
+  const put = prepared("changed_statistic", (orm) =>
+    orm
+      .insert(statistics)
+      .values(row)
+      .onConflictDoUpdate({
+        target: [kind, subject, period, at],
+        set: { counts: sql`excluded.counts`, durations: sql`excluded.durations` },
+      }),
+  );
+
   /** Several processes add to the same rows: each row is made, then locked, then changed, in one order. */
   function* addTo(orm: Orm, row: StatisticRow, one: StatisticPeriod): Work<void> {
     const { ms } = statisticPeriods[one];
-    const key = { kind: row.kind, subject: row.subject, period: one, at: Math.floor(row.at / ms) * ms };
-    const isIt = and(eq(kind, key.kind), eq(subject, key.subject), eq(period, one), eq(at, key.at));
-    const made = orm
-      .insert(statistics)
-      .values({ ...key, counts: row.counts, durations: row.durations })
-      .onConflictDoNothing()
-      .returning({ at });
-    if ((yield* execute(made)).length > 0) return;
-    const query = orm.select({ counts, durations }).from(statistics).where(isIt);
-    const [before] = yield* execute(lock(query, "update"));
-    if (before) yield* execute(orm.update(statistics).set(sumOf(before, row)).where(isIt));
+    const added = { ...row, period: one, at: Math.floor(row.at / ms) * ms };
+    if ((yield* execute(make(orm, added))).length > 0) return;
+    const [before] = yield* execute(known(orm, added));
+    if (before) yield* execute(put(orm, { ...added, ...sumOf(before, row) }));
   }
 
   return {

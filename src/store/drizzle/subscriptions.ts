@@ -1,5 +1,4 @@
 import { and, eq, gt, sql } from "drizzle-orm";
-import { once } from "../../domain/lazily.ts";
 import type { SubscriptionFilter } from "../../domain/subscriptions.ts";
 import type { SubscriptionStore } from "../subscriptions.ts";
 import type { Dialect } from "./dialect.ts";
@@ -7,6 +6,7 @@ import type { Dialect } from "./dialect.ts";
 /** What is read of subscriptions. */
 export function subscriptionReads({
   orm,
+  prepared,
   tables: { subscriptions, users },
 }: Dialect): Pick<SubscriptionStore, "ofApplication" | "find" | "page"> {
   const { id, app_id, broadcaster_user_id, event, version, created_at, updated_at } = subscriptions;
@@ -24,15 +24,14 @@ export function subscriptionReads({
     >`(SELECT name FROM channels c WHERE c.user_id = ${broadcaster_user_id} ORDER BY c.id LIMIT 1)`,
   };
   const isOwner = eq(app_id, sql.placeholder("app"));
-  const ofApplication = once(() =>
-    orm.select(shown).from(subscriptions).where(isOwner).orderBy(id).prepare("subscriptions"),
+  const ofApplication = prepared("subscriptions", (orm) =>
+    orm.select(shown).from(subscriptions).where(isOwner).orderBy(id),
   );
-  const find = once(() =>
+  const find = prepared("subscription", (orm) =>
     orm
       .select({ ...shown, sequence: subscriptions.sequence })
       .from(subscriptions)
-      .where(and(eq(id, sql.placeholder("id")), isOwner))
-      .prepare("subscription"),
+      .where(and(eq(id, sql.placeholder("id")), isOwner)),
   );
   const conditions = (filter: SubscriptionFilter, after: string) =>
     and(
@@ -45,8 +44,8 @@ export function subscriptionReads({
       filter.event === null ? undefined : eq(event, filter.event),
     );
   return {
-    ofApplication: async (app) => ofApplication().execute({ app }),
-    find: async (app, id) => (await find().execute({ app, id }))[0] ?? null,
+    ofApplication: async (app) => ofApplication(orm, { app }),
+    find: async (app, id) => (await find(orm, { app, id }))[0] ?? null,
     page: async (filter, after, limit) =>
       orm
         .select(named)

@@ -1,6 +1,5 @@
 import { and, eq, gt, inArray, isNull, lte, sql } from "drizzle-orm";
 import { judgeCode, judgeRefresh } from "../../domain/authorizations.ts";
-import { once } from "../../domain/lazily.ts";
 import {
   appTokensKept,
   refreshTokenLifetimeMs,
@@ -11,7 +10,7 @@ import {
 } from "../../domain/tokens.ts";
 import type { Exchanged, NewTokens, TokenStore } from "../tokens.ts";
 import { type Dialect, execute, type Orm, type Tables, type Work } from "./dialect.ts";
-import { keepNewest } from "./newest.ts";
+import { newestKeeper } from "./newest.ts";
 
 /** On whose behalf tokens are given, and with what. */
 interface Family {
@@ -58,9 +57,15 @@ export function tokenStore(db: Dialect): TokenStore {
     [loginRequests, loginRequests.challenge_hash],
   ] as const;
 
+  const keepNewest = newestKeeper(db, "app_tokens", {
+    table: tokens,
+    made: db.made(tokens),
+    where: and(eq(tokens.application_id, sql.placeholder("owner")), isNull(tokens.user_id)),
+    keep: appTokensKept,
+  });
   const isHash = eq(tokens.hash, sql.placeholder("hash"));
-  const byHash = once(() => db.orm.select(access).from(tokens).where(isHash).prepare("token"));
-  const find = async (hash: Uint8Array) => (await byHash().execute({ hash: Buffer.from(hash) }))[0] ?? null;
+  const byHash = db.prepared("token", (orm) => orm.select(access).from(tokens).where(isHash));
+  const find = async (hash: Uint8Array) => (await byHash(db.orm, { hash: Buffer.from(hash) }))[0] ?? null;
   const refreshToken = (orm: Orm, hash: Uint8Array) =>
     orm
       .select(refresh)
@@ -109,9 +114,7 @@ export function tokenStore(db: Dialect): TokenStore {
           }),
         );
         if (grant.userId !== null) return false;
-        const where = and(eq(tokens.application_id, grant.applicationId), isNull(tokens.user_id));
-        const kept = { table: tokens, made: db.made(tokens), where, keep: appTokensKept };
-        return (yield* keepNewest(orm, kept)) > 0;
+        return (yield* keepNewest(orm, grant.applicationId)) > 0;
       }),
     async find(hash) {
       const found = await find(hash);

@@ -1,6 +1,6 @@
 import type { NewNotice } from "../../domain/operations/notices.ts";
 import type { DeliveryStore } from "../deliveries.ts";
-import { addNotice } from "../drizzle/notices.ts";
+import { noticeAdder } from "../drizzle/notices.ts";
 import { finished, postgresDialect } from "./database/dialect.ts";
 import type { Postgres, Queries } from "./database/pool.ts";
 import { deliveryClaims } from "./deliveries/claim.ts";
@@ -14,7 +14,7 @@ import { isKeptState } from "./endpoints.ts";
 
 /** The queue of deliveries, and the log that they become. */
 export function deliveryStore(pool: Postgres, handedOut: HandedOut, owned: OwnedShards): DeliveryStore {
-  const shared = postgresDialect(pool);
+  const addNotice = noticeAdder(postgresDialect(pool));
   const { page, find, backlog, backlogOfAll } = deliveryLog(pool);
   return {
     ...deliveryClaims(pool, handedOut, owned),
@@ -30,7 +30,7 @@ export function deliveryStore(pool: Postgres, handedOut: HandedOut, owned: Owned
             endpoints.find(({ application_id }) => application_id === id);
           for (const notice of notices) {
             if (await isKeptState(transaction, stateOf(notice)))
-              await finished(addNotice(shared, transaction.orm, notice));
+              await finished(addNotice(transaction.orm, notice));
           }
         });
       }

@@ -1,9 +1,11 @@
-import { and, desc, eq, type SQL, sql } from "drizzle-orm";
-import { type DeliveryScope, everything } from "../../domain/delivery-log.ts";
+import { and, eq } from "drizzle-orm";
+import { everything } from "../../domain/delivery-log.ts";
 import { ownerGone } from "../../domain/errors.ts";
-import { checkBeside, type NewReplay, type Replay, replayLimits } from "../../domain/replays.ts";
+import { type NewReplay, type Replay, replayLimits } from "../../domain/replays.ts";
+import { replayRecords } from "../drizzle/replays.ts";
 import type { ReplayStore } from "../replays.ts";
-import { afterStep, type Candidate, type ReplayRow, shownReplay } from "../rows/replay-rows.ts";
+import { afterStep, type Candidate, type ReplayRow } from "../rows/replay-rows.ts";
+import { finished, postgresDialect } from "./database/dialect.ts";
 import type { Postgres, Queries } from "./database/pool.ts";
 import { deliveryPositions } from "./deliveries/positions.ts";
 import { obstacle, requeue, requireReceiver, shownStatus } from "./deliveries/requeue.ts";
@@ -14,44 +16,34 @@ const maxRows = 500;
 /** With so many deliveries of an application due, its replays wait. */
 const maxDue = 64;
 
-const isRunning = eq(replays.state, "running");
-
 /** Jobs that send a range of deliveries again, in steps that keep what they did and how far they came in one commit. */
 export function replayStore(pool: Postgres): ReplayStore {
-  const { orm } = pool;
+  const { records, end, running, makeWay, add } = replayRecords(postgresDialect(pool));
 
   const create = async (transaction: Queries, replay: NewReplay): Promise<Replay> => {
-    const { application_id, from, to, ...rest } = replay;
+    const { application_id } = replay;
     // One at a time, so that each sees the others that are running.
     const [owner] = await transaction.run("SELECT FROM applications WHERE id = $1 FOR NO KEY UPDATE", [
       application_id,
     ]);
     if (!owner) throw ownerGone();
     if (!replay.dry_run) await requireReceiver(transaction, application_id);
-    const others = await transaction.orm
-      .select()
-      .from(replays)
-      .where(and(eq(replays.application_id, application_id), isRunning));
-    checkBeside(replay, others.map(shownReplay));
-    await forgetOld(transaction, replay);
+    await finished(makeWay(transaction.orm, replay));
     const positions = deliveryPositions(transaction);
     const behind = (await positions.last()) + 1;
-    const range = await positions.between(from, to);
-    const end = Math.min(range.to ?? behind, behind);
-    const first = Math.min(range.from, end);
-    const row = { ...rest, application_id, from_at: from, to_at: to, first, end, position: first };
-    const [made] = await transaction.orm
-      .insert(replays)
-      .values({ ...row, state: "running" })
-      .returning();
-    if (!made) throw new Error("INSERT returned no row");
-    return shownReplay(made);
+    const { from, to } = await positions.between(replay.from, replay.to);
+    const end = Math.min(to ?? behind, behind);
+    return finished(add(transaction.orm, replay, { first: Math.min(from, end), end }));
   };
 
   const step = (id: string, now: number): Promise<boolean> =>
     pool.transact(async (transaction) => {
       const isIt = eq(replays.id, id);
-      const [replay] = await transaction.orm.select().from(replays).where(and(isIt, isRunning)).for("update");
+      const [replay] = await transaction.orm
+        .select()
+        .from(replays)
+        .where(and(isIt, eq(replays.state, "running")))
+        .for("update");
       if (!replay) return false;
       const left = await room(transaction, replay, now);
       const { candidates, behind } = await ahead(transaction, replay);
@@ -61,37 +53,12 @@ export function replayStore(pool: Postgres): ReplayStore {
       return true;
     });
 
-  const end = async (id: string, scope: DeliveryScope, now: number): Promise<void> => {
-    const isIt = and(eq(replays.id, id), within(scope), isRunning);
-    await orm.update(replays).set({ state: "canceled", finished_at: now }).where(isIt);
-  };
-
-  const find = async (scope: DeliveryScope, id: string): Promise<Replay | null> => {
-    const [row] = await orm
-      .select()
-      .from(replays)
-      .where(and(eq(replays.id, id), within(scope)));
-    return row ? shownReplay(row) : null;
-  };
-
   return {
+    ...records,
     create: (replay) => pool.transact((transaction) => create(transaction, replay)),
-    find,
-    async page(scope, limit) {
-      const rows = orm.select().from(replays).where(within(scope)).orderBy(desc(replays.id)).limit(limit);
-      return (await rows).map(shownReplay);
-    },
-    async cancel(scope, id, now) {
-      await end(id, scope, now);
-      return (await find(scope, id)) !== null;
-    },
-    running: async () => (await orm.select().from(replays).where(isRunning)).map(shownReplay),
     async advance(id, now) {
       // Asked outside of a transaction, because many may wait for a long time.
-      const [waiting] = await orm
-        .select()
-        .from(replays)
-        .where(and(eq(replays.id, id), isRunning));
+      const waiting = await running(id);
       if (!waiting) return false;
       if (now - waiting.created_at >= replayLimits.maxAgeMs) {
         await end(id, everything, now);
@@ -100,13 +67,6 @@ export function replayStore(pool: Postgres): ReplayStore {
       return (await room(pool, waiting, now)) > 0 && step(id, now);
     },
   };
-}
-
-function within({ application_id, broadcaster_user_id }: DeliveryScope): SQL | undefined {
-  return and(
-    application_id === null ? undefined : eq(replays.application_id, application_id),
-    broadcaster_user_id === null ? undefined : eq(replays.broadcaster_user_id, broadcaster_user_id),
-  );
 }
 
 /** How many deliveries may be made due now, so that what is new is not held up behind them. */
@@ -146,20 +106,4 @@ async function ahead(queries: Queries, replay: ReplayRow) {
   );
   const behind = looked.length < maxRows ? end : (looked.at(-1)?.seq ?? 0) + 1;
   return { candidates: looked.filter(({ is_asked }) => is_asked), behind };
-}
-
-/** Removes the oldest replays that have ended, as far as there are more than are listed. */
-async function forgetOld(transaction: Queries, replay: NewReplay): Promise<void> {
-  const { application_id, broadcaster_user_id: user } = replay;
-  const { application, user: ofUser, users } = replayLimits.maxListed;
-  const keep = (most: number, which: SQL) =>
-    transaction.orm.delete(replays).where(
-      sql`${replays.state} <> 'running' AND ${replays.id} IN (
-        SELECT id FROM replays WHERE application_id = ${application_id} AND ${which} ORDER BY id DESC OFFSET ${most})`,
-    );
-  if (user === null) await keep(application, sql`broadcaster_user_id IS NULL`);
-  else {
-    await keep(ofUser, sql`broadcaster_user_id = ${user}`);
-    await keep(users, sql`broadcaster_user_id IS NOT NULL`);
-  }
 }

@@ -1,11 +1,13 @@
 import type { Database } from "bun:sqlite";
-import { and, count, desc, eq, inArray, isNotNull, isNull, lte, ne, type SQL, sql } from "drizzle-orm";
+import { and, count, eq, isNotNull, lte, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
-import { type DeliveryScope, everything } from "../../domain/delivery-log.ts";
-import { checkBeside, type NewReplay, type Replay, replayLimits } from "../../domain/replays.ts";
+import { everything } from "../../domain/delivery-log.ts";
+import { type NewReplay, type Replay, replayLimits } from "../../domain/replays.ts";
+import { replayRecords } from "../drizzle/replays.ts";
 import type { ReplayStore } from "../replays.ts";
-import { afterStep, type Candidate, type ReplayRow, shownReplay } from "../rows/replay-rows.ts";
+import { afterStep, type Candidate, type ReplayRow } from "../rows/replay-rows.ts";
 import type { Commit } from "./database/commit.ts";
+import { finished, sqliteDialect } from "./database/dialect.ts";
 import { deliveryIndexes } from "./deliveries/indexes.ts";
 import { deliveryLog } from "./deliveries/log.ts";
 import { deliveryPositions, regionOf, regionSize } from "./deliveries/positions.ts";
@@ -20,17 +22,17 @@ const maxDue = 64;
 
 /** Jobs that send a range of deliveries again, in steps that keep what they did and how far they came in one commit. */
 export function replayStore(db: Database, orm: BunSQLiteDatabase, commit: Commit): ReplayStore {
+  const shared = sqliteDialect(orm, commit);
+  const { records, end, running, makeWay, add } = replayRecords(shared);
   const log = deliveryLog(db, orm);
   const { last, since } = deliveryPositions(orm);
   const { inRegion, wentWrong } = deliveryIndexes(db, "ASC");
   const requireReceiver = receiverCheck(orm);
   const { obstacle, requeue } = requeuer(orm);
-  const isRunning = eq(replays.state, sql`'running'`);
-  const running = orm.select().from(replays).where(isRunning).prepare();
   const runningOne = orm
     .select()
     .from(replays)
-    .where(and(eq(replays.id, sql.placeholder("id")), isRunning))
+    .where(and(eq(replays.id, sql.placeholder("id")), eq(replays.state, sql`'running'`)))
     .limit(1)
     .prepare();
   const isDue = and(
@@ -45,12 +47,6 @@ export function replayStore(db: Database, orm: BunSQLiteDatabase, commit: Commit
     .where(and(eq(endpoints.application_id, sql.placeholder("id")), isNotNull(endpoints.disabled_at)))
     .limit(1)
     .prepare();
-
-  const within = ({ application_id, broadcaster_user_id }: DeliveryScope) =>
-    and(
-      application_id === null ? undefined : eq(replays.application_id, application_id),
-      broadcaster_user_id === null ? undefined : eq(replays.broadcaster_user_id, broadcaster_user_id),
-    );
 
   /** Numbers of what may match, in a region of the index; `behind` is where to go on. */
   const ahead = ({
@@ -89,11 +85,6 @@ export function replayStore(db: Database, orm: BunSQLiteDatabase, commit: Commit
     return maxDue - (due.get({ id: application_id, now })?.n ?? 0);
   };
 
-  const end = (id: string, scope: DeliveryScope, now: number): void => {
-    const isIt = and(eq(replays.id, id), within(scope), isRunning);
-    orm.update(replays).set({ state: "canceled", finished_at: now }).where(isIt).run();
-  };
-
   const isTooOld = ({ created_at }: ReplayRow, now: number) => now - created_at >= replayLimits.maxAgeMs;
 
   const step = (replay: ReplayRow, now: number): void => {
@@ -106,58 +97,21 @@ export function replayStore(db: Database, orm: BunSQLiteDatabase, commit: Commit
   };
 
   const create = (replay: NewReplay): Replay => {
-    const { application_id, from, to, ...rest } = replay;
-    if (!replay.dry_run) requireReceiver(application_id);
-    const others = orm
-      .select()
-      .from(replays)
-      .where(and(eq(replays.application_id, application_id), isRunning))
-      .all();
-    checkBeside(replay, others.map(shownReplay));
-    forgetOld(orm, replay);
+    if (!replay.dry_run) requireReceiver(replay.application_id);
+    finished(makeWay(shared.orm, replay));
     const behind = last() + 1;
-    const [first, end] = [Math.min(since(from), behind), Math.min(since(to), behind)];
-    const row = { ...rest, application_id, from_at: from, to_at: to, first, end, position: first };
-    return shownReplay(
-      orm
-        .insert(replays)
-        .values({ ...row, state: "running" })
-        .returning()
-        .get(),
-    );
+    const [first, end] = [Math.min(since(replay.from), behind), Math.min(since(replay.to), behind)];
+    return finished(add(shared.orm, replay, { first, end }));
   };
 
   return {
+    ...records,
     create: (replay) => commit(() => create(replay)),
-    async find(scope, id) {
-      const row = orm
-        .select()
-        .from(replays)
-        .where(and(eq(replays.id, id), within(scope)))
-        .get();
-      return row ? shownReplay(row) : null;
-    },
-    page: async (scope, limit) =>
-      orm
-        .select()
-        .from(replays)
-        .where(within(scope))
-        .orderBy(desc(replays.id))
-        .limit(limit)
-        .all()
-        .map(shownReplay),
-    cancel: (scope, id, now) =>
-      commit(() => {
-        end(id, scope, now);
-        const isIt = and(eq(replays.id, id), within(scope));
-        return orm.select({ id: replays.id }).from(replays).where(isIt).get() !== undefined;
-      }),
-    running: async () => running.all().map(shownReplay),
     async advance(id, now) {
       // Asked outside of a commit, because many may wait for a long time.
-      const waiting = runningOne.get({ id });
+      const waiting = await running(id);
       if (!waiting) return false;
-      if (isTooOld(waiting, now)) return commit(() => end(id, everything, now)).then(() => false);
+      if (isTooOld(waiting, now)) return end(id, everything, now).then(() => false);
       if (room(waiting, now) <= 0) return false;
       return commit(() => {
         const row = runningOne.get({ id });
@@ -166,27 +120,4 @@ export function replayStore(db: Database, orm: BunSQLiteDatabase, commit: Commit
       });
     },
   };
-}
-
-/** Removes the oldest replays that have ended, as far as there are more than are listed. */
-function forgetOld(orm: BunSQLiteDatabase, { application_id, broadcaster_user_id: user }: NewReplay): void {
-  const { application, user: ofUser, users } = replayLimits.maxListed;
-  const keep = (most: number, which: SQL) => {
-    const older = orm
-      .select({ id: replays.id })
-      .from(replays)
-      .where(and(eq(replays.application_id, application_id), which))
-      .orderBy(desc(replays.id))
-      .limit(Number.MAX_SAFE_INTEGER)
-      .offset(most);
-    orm
-      .delete(replays)
-      .where(and(inArray(replays.id, older), ne(replays.state, "running")))
-      .run();
-  };
-  if (user === null) keep(application, isNull(replays.broadcaster_user_id));
-  else {
-    keep(ofUser, eq(replays.broadcaster_user_id, user));
-    keep(users, isNotNull(replays.broadcaster_user_id));
-  }
 }

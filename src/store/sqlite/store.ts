@@ -8,7 +8,7 @@ import { endpointStore } from "../drizzle/endpoints.ts";
 import { eventTypeStore } from "../drizzle/event-types.ts";
 import { idempotencyStore } from "../drizzle/idempotency.ts";
 import { loginRequestStore } from "../drizzle/login-requests.ts";
-import { addNotice, noticeStore } from "../drizzle/notices.ts";
+import { noticeAdder, noticeStore } from "../drizzle/notices.ts";
 import { operatorKeyStore } from "../drizzle/operator-keys.ts";
 import { settingStore } from "../drizzle/settings.ts";
 import { statisticStore } from "../drizzle/statistics.ts";
@@ -110,6 +110,7 @@ function storeOn(
     endPending: (_, ...given) => atOnce(() => cancel().ofApplication(...given)),
     hurryRetries: (_, ...given) => atOnce(() => hurry()(...given)),
   };
+  const addNotice = once(() => noticeAdder(shared));
   const remover = once(() => subscriptionRemover(orm));
   const removeSubscriptionsTo: RemoveSubscriptionsTo = (_, ...given) =>
     atOnce(() => remover().ofBroadcaster(...given));
@@ -130,7 +131,7 @@ function storeOn(
       deliveryStore(db, orm, behind, {
         staged,
         keepEndpoint,
-        addNotice: (notice) => finished(addNotice(shared, shared.orm, notice)),
+        addNotice: (notice) => finished(addNotice()(shared.orm, notice)),
         snapshots,
       }),
     replays: () => replayStore(db, orm, behind),

@@ -1,5 +1,6 @@
 import { inArray, type SQL, sql } from "drizzle-orm";
 import type { PgColumn } from "drizzle-orm/pg-core";
+import { once } from "../../../domain/lazily.ts";
 import { type Dialect, execute, type Tables, type Work } from "../../drizzle/dialect.ts";
 import * as access from "../schema/access.ts";
 import * as admin from "../schema/admin.ts";
@@ -28,6 +29,10 @@ export function postgresDialect(db: Postgres): Dialect {
     inTurn: (work) => finished(work(orm)),
     async write(statement) {
       await statement;
+    },
+    prepared(name, build) {
+      const made = once(() => build(orm).prepare(name));
+      return (on, values) => (on === orm ? made() : build(on).prepare(name)).execute(values);
     },
     // A boundary: every query of drizzle has it, with a type of its own.
     lock: <Query>(query: Query, ...how: [string, object?]) =>

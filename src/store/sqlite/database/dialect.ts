@@ -2,6 +2,7 @@ import { sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { PgColumn } from "drizzle-orm/pg-core";
 import { DomainError } from "../../../domain/errors.ts";
+import { once } from "../../../domain/lazily.ts";
 import type { Dialect, Orm, Tables, Work } from "../../drizzle/dialect.ts";
 import * as access from "../schema/access.ts";
 import * as admin from "../schema/admin.ts";
@@ -39,6 +40,10 @@ export function sqliteDialect(database: BunSQLiteDatabase, commit: Commit): Dial
     transact,
     inTurn: transact,
     write: (statement) => commit(() => void rowsOf(statement)),
+    prepared(name, build) {
+      const made = once(() => build(orm).prepare(name));
+      return (_, values) => made().execute(values);
+    },
     lock: (query) => query,
     *lockTable() {},
     *lockOwners() {},
@@ -62,9 +67,13 @@ export function* atOnce<Result>(work: () => Result): Work<Result> {
   return work();
 }
 
+interface Prepared {
+  sync(): unknown;
+}
+
 /** Runs a statement that drizzle has built, at once. */
 function rowsOf(statement: PromiseLike<unknown>): unknown {
   // A boundary: what drizzle builds for SQLite can be prepared, and what it prepares runs synchronously.
-  const built = statement as unknown as { prepare(): { execute(): { sync(): unknown } } };
-  return built.prepare().execute().sync();
+  const built = statement as unknown as Prepared | { prepare(): { execute(): Prepared } };
+  return ("sync" in built ? built : built.prepare().execute()).sync();
 }

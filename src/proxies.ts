@@ -36,8 +36,9 @@ function readNetwork(entry: string): { address: string; prefix: number } {
  * Everything left of that is unverified. An invalid entry ends the search at the address before it.
  */
 export function clientAddress(peer: string, forwardedFor: string | null, isTrusted: TrustedProxies): string {
+  if (forwardedFor === null) return peerAddress(peer);
   let client = plainAddress(peer) ?? peer;
-  let rest = forwardedFor;
+  let rest: string | null = forwardedFor;
   while (rest !== null && net().isIP(client) !== 0 && isTrusted(client)) {
     const comma: number = rest.lastIndexOf(",");
     const hop = plainAddress(rest.slice(comma + 1).trim());

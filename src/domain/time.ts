@@ -1,6 +1,17 @@
-/** Milliseconds since the epoch as ISO 8601 in UTC, for example `2026-01-14T16:08:06.123Z`. */
+let writtenSecond = Number.NaN;
+let secondText = "";
+
+/**
+ * Milliseconds since the epoch as ISO 8601 in UTC, for example `2026-01-14T16:08:06.123Z`. Throws a `RangeError` for what
+ * is no time. The text of the last second is kept, because most times that are written are of the present one.
+ */
 export function isoTime(ms: number): string {
-  return new Date(ms).toISOString();
+  const started = Math.floor(ms / second);
+  if (started !== writtenSecond) {
+    secondText = new Date(started * second).toISOString().slice(0, -"000Z".length);
+    writtenSecond = started;
+  }
+  return `${secondText}${String(second + Math.floor(ms - started * second)).slice(1)}Z`;
 }
 
 /** The same for a time that may be absent. */

@@ -1,3 +1,4 @@
+import { isoTime } from "../domain/time.ts";
 import { LogOutput } from "./log-output.ts";
 
 export const logLevels = ["debug", "info", "warn", "error", "off"] as const;
@@ -70,7 +71,7 @@ export function createLog(
     else used += buffer.write(line, used);
   };
   const isOn = (name: LogLevel) => logLevels.indexOf(name) >= least;
-  const time = isoClock(now);
+  const time = () => isoTime(now());
   const at = (name: LogLevel) => {
     if (!isOn(name)) return () => {};
     return (event: string, fields: Record<string, unknown> = {}) => {
@@ -109,20 +110,6 @@ export function createLog(
 }
 
 const encoder = new TextEncoder();
-
-/** The time as ISO 8601, formatted once for each millisecond. */
-function isoClock(now: () => number): () => string {
-  let at = Number.NaN;
-  let text = "";
-  return () => {
-    const ms = now();
-    if (ms !== at) {
-      at = ms;
-      text = new Date(ms).toISOString();
-    }
-    return text;
-  };
-}
 
 /** The log fields of an unexpected error: name, message and stack. */
 export function errorFields(error: unknown): Record<string, unknown> {

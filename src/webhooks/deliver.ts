@@ -118,7 +118,8 @@ export function createDeliveryWorker(options: DeliveryOptions): DeliveryWorker {
     const recorded = recorder.add(verdict.result);
     // An outcome counts for the URL that was called, and not against what a person has changed since.
     if (!ended.isFormer && !queue.isLost) learn(queue, sent, ended);
-    scheduler.add(queue);
+    if (queue.hasMore) scheduler.add(queue);
+    else scheduler.resume();
 
     await recorded;
     queue.recorded(verdict.result, now());

@@ -209,7 +209,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       return false;
     }
     void worker.deliver(queue, at);
-    return true;
+    return queue.hasMore;
   };
 
   /** Half of the connections are for new deliveries: retries that wait for slow endpoints do not delay them. */

@@ -9,7 +9,7 @@ import type { Connection } from "./connection.ts";
 const idleMs = 4_000;
 
 /** The interval at which connections past their time are closed; they are not used in any case. */
-const sweepMs = 250;
+const sweepMs = 1_000;
 
 /**
  * Times are on the clock of `performance.now`.

@@ -55,14 +55,18 @@ export class EndpointQueue {
     return !this.hasBacklog && this.deliveries.firsts > 0;
   }
 
+  /** Whether anything waits, in memory or in the store. */
+  get hasMore(): boolean {
+    return this.deliveries.length > 0 || this.hasBacklog || this.retryAt !== null;
+  }
+
   get isDisabled(): boolean {
     return this.recipient !== null && (this.endpoint?.disabled_at ?? null) !== null;
   }
 
   /** Whether the queue holds no state that cannot be read from the store again. */
   get isIdle(): boolean {
-    const waits = this.hasBacklog || this.isClaiming || this.retryAt !== null || this.deliveries.length > 0;
-    if (waits || this.isLookingUp || this.isDisabled) return false;
+    if (this.hasMore || this.isClaiming || this.isLookingUp || this.isDisabled) return false;
     return this.inFlight + this.unrecorded + this.reserved === 0;
   }
 

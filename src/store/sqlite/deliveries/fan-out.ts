@@ -104,14 +104,15 @@ export function eventFanOut(
       throw new DomainError("conflict", `The id ${id} is that of another event`);
     }
     if (noRoom) throw noRoom;
-    if (!userExists.get(broadcaster_user_id)) {
+    const few = together < fewTogether ? fewOf(event) : null;
+    if (few === null) staged.move();
+    const receivers = few ?? subscribers.all(broadcaster_user_id, name, version);
+    // Only a user who exists can have subscriptions.
+    if (receivers.length === 0 && !userExists.get(broadcaster_user_id)) {
       const message = "is not a known user";
       throw invalidFields([{ in: "body", field: "broadcaster_user_id", message }]);
     }
     if (!builtIn.has(name)) markPublished.run({ name, version });
-    const few = together < fewTogether ? fewOf(event) : null;
-    if (few === null) staged.move();
-    const receivers = few ?? subscribers.all(broadcaster_user_id, name, version);
     const first = nextDelivery;
     const sent = { id, name, version, body: Buffer.from(body) };
     const taken: DueDelivery[] = [];

@@ -58,7 +58,7 @@ export function StorageFigures({ storage, backupAt }: { storage: Storage | null;
           }
         />
       )}
-      {database_bytes !== null && <Figure value={size(database_bytes)} label="Database" />}
+      {database_bytes !== null && <Figure value={size(database_bytes)} label="Database and its log" />}
       <Figure value={backupAt ? <Time at={backupAt} /> : "none"} label="Last backup" />
     </>
   );

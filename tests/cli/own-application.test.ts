@@ -132,10 +132,18 @@ describe("onair test", () => {
       `POST ${receiver.url}`,
       "onair-test",
       '"type":"kicks.gifted"',
+      "Connected ",
+      "Request sent ",
+      "First byte of the answer ",
       "Answer 200 after",
       "said",
     ])
       expect(good.stdout).toContain(part);
+    // Each stage on a line of its own, without what moves a cursor.
+    expect(good.stdout).toMatch(
+      /\nRequest sent +after [\d.]+ ms\nFirst byte of the answer +after [\d.]+ ms\n\nAnswer/,
+    );
+    for (const drawn of ["\r", "\x1b", "Waiting"]) expect(good.stdout).not.toContain(drawn);
     status = 404;
     const bad = await onair("test");
     expect([bad.code, bad.stderr]).toEqual([

@@ -1,18 +1,19 @@
 import type { AnswerOf } from "../../client/create-client.ts";
+import { chunksOf, serverSentEvents } from "../../client/server-sent-events.ts";
 import type { Environment } from "../../config/read-config.ts";
 import { noMore, readArguments, readNumber, switches, valued } from "../arguments.ts";
 import { publicHelp, publicOptions, readPublicTarget, withPublicApi } from "../client/public-api.ts";
 import { type Command, failed, ok, UsageError } from "../command.ts";
 import { eventNames, profileNames } from "../completion/words.ts";
 import { note } from "../output/list.ts";
-import { print, recordLines, screen } from "../output/print.ts";
+import { print, recordLines, type Screen, screen, write } from "../output/print.ts";
 import { knownTypes } from "./event-types.ts";
 
 const help = `Usage: onair test [event type] [options]
 
-Has the platform send a signed sample to your webhook URL now, and shows the whole exchange with its
-timings, and what the receiver did wrong. Ten a minute. "onair trigger --forward" checks a receiver
-on this machine without any server.
+Has the platform send a signed sample to your webhook URL now, and shows the exchange stage by stage
+while it happens, and what the receiver did wrong. Ten a minute. "onair trigger --forward" checks a
+receiver on this machine without any server.
 
   --version N    the version of the type (default: the newest)
 ${publicHelp}
@@ -40,9 +41,15 @@ export const testCommand: Command = {
     return withPublicApi(target, async (api) => {
       const [type] = event === undefined ? [] : await knownTypes(api, [event], version);
       const body = type ? { event: type.name, version: type.version } : {};
-      const { data } = await api.post("/public/v1/events/test", { body });
-      if (values.json) await print(JSON.stringify(data));
-      else await show(data, env);
+      if (values.json) {
+        const { data } = await api.post("/public/v1/events/test", { body });
+        await print(JSON.stringify(data));
+        return data.delivered ? ok : failed;
+      }
+      // A boundary: the document has no type for the body of a stream.
+      const stream: unknown = await api.post("/public/v1/events/test/stream", { body, parseAs: "stream" });
+      const data = await follow(stream as ReadableStream<Uint8Array>, screen(env));
+      await show(data, screen(env));
       return data.delivered ? ok : failed;
     });
   },
@@ -50,24 +57,58 @@ export const testCommand: Command = {
 
 type Exchange = AnswerOf<"/public/v1/events/test", "post">["data"];
 
+interface Stage {
+  readonly stage: "dns" | "connect" | "tls" | "sent" | "first_byte";
+  readonly at_ms: number;
+}
+
+/** The stages, and on a terminal what is waited for after each. */
+const stages: Readonly<Record<Stage["stage"], readonly [passed: string, next: string]>> = {
+  dns: ["Host name resolved", "Connecting"],
+  connect: ["Connected", "Agreeing on TLS"],
+  tls: ["TLS agreed on", "Sending"],
+  sent: ["Request sent", "Waiting for the answer: the receiver has 15 seconds"],
+  first_byte: ["First byte of the answer", "Reading the answer"],
+};
+const stageWidth = 26;
+
+/** Prints the request and each stage as it happens. Returns the exchange; throws when the stream breaks. */
+async function follow(stream: ReadableStream<Uint8Array>, on: Screen): Promise<Exchange> {
+  const isTerminal = process.stdout.isTTY === true;
+  const wait = (text: string) => (isTerminal ? write(`${on.style("dim", `${text}…`)}`) : null);
+  let isTls = false;
+  const clear = isTerminal ? "\r\x1b[2K" : "";
+  for await (const { type, data } of serverSentEvents(chunksOf(stream, () => {}))) {
+    const value: unknown = JSON.parse(data ?? "null");
+    if (type === "exchange") {
+      await print(clear);
+      return value as Exchange;
+    }
+    if (type === "request") {
+      const { method, url, headers, body } = value as Exchange["request"];
+      isTls = url.startsWith("https:");
+      await print([`${method} ${url}`, recordLines(headers, on), `${body}\n`].join("\n\n"));
+      await wait("Looking for the host");
+    } else if (type === "stage") {
+      const { stage, at_ms } = value as Stage;
+      const [passed, next] = stages[stage];
+      await print(`${clear}${passed.padEnd(stageWidth)}${on.style("dim", `after ${at_ms} ms`)}`);
+      await wait(stage === "connect" && !isTls ? "Sending" : next);
+    }
+  }
+  throw new Error("The connection broke before the test had ended");
+}
+
 async function show(
-  { delivered, problem, request, response, error, duration_ms, timings }: Exchange,
-  env: Environment,
+  { delivered, problem, response, error, duration_ms }: Exchange,
+  on: Screen,
 ): Promise<void> {
-  const on = screen(env);
-  const taken = Object.entries(timings).flatMap(([name, ms]) =>
-    ms === null ? [] : [[name.replace(/_ms$/, "").replace("_", " "), `${ms} ms`]],
-  );
   const parts = [
-    `${request.method} ${request.url}`,
-    recordLines(request.headers, on),
-    request.body,
     response === null ? `No answer: ${error ?? ""}` : `Answer ${response.status} after ${duration_ms} ms`,
     ...(response === null || Object.keys(response.headers).length === 0
       ? []
       : [recordLines(response.headers, on)]),
     ...(response?.body ? [recordLines({ body: response.body }, on)] : []),
-    ...(taken.length > 0 ? [recordLines(Object.fromEntries(taken), on)] : []),
   ];
   await print(parts.join("\n\n"));
   note(problem ?? error ?? (delivered ? "The receiver did all right." : "It is not delivered."));

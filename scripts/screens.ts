@@ -6,6 +6,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, Page } from "puppeteer-core";
 import { startChromium } from "../tests/support/chromium.ts";
+import { consolePages } from "../tests/support/console-pages.ts";
 import { event, subscribe } from "../tests/support/publishing.ts";
 import { Receiver } from "../tests/support/receiver.ts";
 import { adminKey, startServer, type TestApplication, type TestServer } from "../tests/support/server.ts";
@@ -145,36 +146,6 @@ for (const scene of scenes) {
     data: { id: string }[];
   };
   const delivery = data[0]?.id ?? "01KATHZX5M9S3E6R8B2D4F7G1H";
-  const places = {
-    portal: [
-      "",
-      "/deliveries",
-      `/deliveries/${delivery}`,
-      "/subscriptions",
-      "/test",
-      "/webhook",
-      "/event-types",
-      "/nowhere",
-    ],
-    console: [
-      "",
-      "/traffic",
-      "/applications",
-      `/applications/${app.id}`,
-      "/deliveries",
-      `/deliveries/${delivery}`,
-      "/subscriptions",
-      "/users",
-      "/users/1001",
-      "/categories",
-      "/event-types",
-      "/publish",
-      "/backups",
-      "/keys",
-      "/audit",
-      "/settings",
-    ],
-  };
   for (const theme of scene.themes) {
     for (const kind of ["portal", "console"] as const) {
       const base = kind === "portal" ? `${server.app.publicUrl}/portal` : `${server.app.adminUrl}/console`;
@@ -184,7 +155,7 @@ for (const scene of scenes) {
       await page.goto(base);
       await page.waitForSelector("form");
       const name = (place: string) =>
-        `${scene.name}-${theme}-${kind}-${place.split("/")[1] || "overview"}${place.split("/")[2] ? "-one" : ""}.png`;
+        `${scene.name}-${theme}-${kind}-${place.split(/[/?]/)[1] || "overview"}${place.split("/")[2] ? "-one" : ""}.png`;
       if (!only || only.includes("signin"))
         await sheet(browser, await take(page), join(directory, name("/signin")));
       await page.setViewport({ width: 1440, height: 900 });
@@ -209,7 +180,8 @@ for (const scene of scenes) {
           else request.continue();
         });
       }
-      for (const place of places[kind]) {
+      for (const path of consolePages[kind]) {
+        const place = path.replace(":delivery", delivery).replace(":application", app.id);
         const file = name(place);
         if (only && !only.some((one) => file.includes(one))) continue;
         await page.setViewport({ width: 1440, height: 900 });

@@ -58,7 +58,13 @@ export function StorageFigures({ storage, backupAt }: { storage: Storage | null;
           }
         />
       )}
-      {database_bytes !== null && <Figure value={size(database_bytes)} label="Database and its log" />}
+      {database_bytes !== null && (
+        // Only of a data directory is the log counted, and the disk known.
+        <Figure
+          value={size(database_bytes)}
+          label={total_bytes === null ? "Database" : "Database and its log"}
+        />
+      )}
       <Figure value={backupAt ? <Time at={backupAt} /> : "none"} label="Last backup" />
     </>
   );

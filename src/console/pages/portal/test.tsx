@@ -73,7 +73,6 @@ function Sample({
   const abort = useRef(new AbortController());
   useEffect(() => () => abort.current.abort(), []);
   const send = useAction(async () => {
-    setExchange(null);
     setProgress(null);
     const body = { event: type.name, version: type.version, data };
     const { signal } = abort.current;
@@ -81,9 +80,10 @@ function Sample({
     let isEnded = false;
     for await (const event of await openStream("/public/v1/events/test/stream", { signal, body })) {
       const data: unknown = JSON.parse(event.data ?? "null");
-      if (event.type === "request")
+      if (event.type === "request") {
+        setExchange(null);
         setProgress({ beganAt, request: data as Exchange["request"], passed: [] });
-      else if (event.type === "stage")
+      } else if (event.type === "stage")
         setProgress((last) => last && { ...last, passed: [...last.passed, data as Passed] });
       else if (event.type === "exchange") {
         isEnded = true;
@@ -106,8 +106,8 @@ function Sample({
       <div class="stack wide" aria-live="polite">
         {send.isBusy && !exchange && progress && <UnderWay progress={progress} />}
         <FaultNotice fault={send.fault} />
-        {exchange && <ExchangeStory exchange={exchange} />}
-        {!exchange && !send.isBusy && (
+        {exchange && !send.fault && <ExchangeStory exchange={exchange} />}
+        {!exchange && !send.isBusy && !send.fault && (
           <Card>
             <Empty title="Nothing was sent yet">
               <p>
@@ -134,39 +134,34 @@ interface Progress {
   readonly passed: readonly Passed[];
 }
 
-const passedWords = {
-  dns: "Host name resolved",
-  connect: "Connected",
-  tls: "Encryption agreed on",
-  sent: "Request sent",
-  first_byte: "Answer begun",
-} as const;
+/** The stages of a test: what each is called before, while it is under way, and when it has passed. */
+const stages = [
+  ["dns", "Host name", "Looking for the host…", "Host name resolved"],
+  ["connect", "Connection", "Connecting…", "Connected"],
+  ["tls", "Encryption", "Agreeing on encryption…", "Encryption agreed on"],
+  ["sent", "Request", "Sending the request…", "Request sent"],
+  ["first_byte", "Answer", "Waiting for the answer: the receiver has 15 seconds…", "Answer begun"],
+] as const;
 
-/** What a test waits for, by the last stage that it has passed. */
-const nextWords = {
-  dns: "Connecting",
-  connect: "Agreeing on encryption",
-  tls: "Sending the request",
-  sent: "Waiting for the answer: the receiver has 15 seconds",
-  first_byte: "Reading the answer",
-} as const;
-
-/** The exchange while it happens. */
+/** The exchange while it happens. All stages have their place from the begin, so that nothing moves. */
 function UnderWay({ progress: { beganAt, request, passed } }: { progress: Progress }) {
-  const last = passed.at(-1)?.stage;
+  const shown = stages.filter(([name]) => name !== "tls" || request.url.startsWith("https:"));
+  const current = shown.findLastIndex(([name]) => passed.some(({ stage }) => stage === name)) + 1;
   return (
     <>
       <Card title="Under way" actions={<Elapsed since={beganAt} />}>
         <ol class="timeline">
-          {passed.map(({ stage, at_ms }) => (
-            <li key={stage} class="ok">
-              <div class="row between">
-                <span>{passedWords[stage]}</span>
-                <span class="muted nowrap">after {duration(at_ms)}</span>
-              </div>
-            </li>
-          ))}
-          <li class="muted">{last ? nextWords[last] : "Looking for the host"}…</li>
+          {shown.map(([name, before, doing, done], i) => {
+            const at = passed.find(({ stage }) => stage === name)?.at_ms;
+            return (
+              <li key={name} class={i < current ? "ok" : i > current ? "muted" : ""}>
+                <div class="row between">
+                  <span>{i < current ? done : i > current ? before : doing}</span>
+                  <span class="muted nowrap">{at !== undefined && `after ${duration(at)}`}</span>
+                </div>
+              </li>
+            );
+          })}
         </ol>
       </Card>
       <Card title={`POST ${request.url}`}>

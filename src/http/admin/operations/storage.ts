@@ -34,7 +34,7 @@ const KindSizesSchema = named(
 const fields = {
   total_bytes: bytes("The size of the disk of the data directory."),
   free_bytes: bytes("What is free there."),
-  database_bytes: bytes("The size of the database."),
+  database_bytes: bytes("The size of the database; that of a data directory with its write-ahead log."),
   kinds: nullable(KindSizesSchema, { description: "What the kinds of data take. null: not known yet." }),
   kinds_measured_at: nullable(IsoTimestamp, {
     description: "When that was measured, at most an hour ago.",

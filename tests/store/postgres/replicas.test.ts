@@ -148,6 +148,28 @@ describe.skipIf(!hasPostgres)("several processes on one PostgreSQL", () => {
     expect(seen).toEqual(ofOne.map(({ seq }) => seq));
   });
 
+  test("claims of one turn are one statement, and one that fails takes nothing from the others", async () => {
+    const { pool, events, deliveries } = await replica();
+    await fill(pool, ["one", "two"]);
+    await pool.run("DELETE FROM subscriptions WHERE id = 'two-2'");
+    await deliveries.releaseAll();
+    await events.publish(event("unreadable", { broadcaster_user_id: 2, body: "unreadable" }), never);
+    await events.publish(event("a"), never);
+    await pool.run("ALTER TABLE events RENAME TO events_kept");
+    await pool.run(
+      "CREATE VIEW events AS SELECT seq, CASE body WHEN 'unreadable' THEN (1 / (seq - seq))::text ELSE body END AS body FROM events_kept",
+    );
+    const claimed = (application: string) =>
+      deliveries.claim(application, now, 10).then(
+        ({ due }) => due.map(({ event }) => event.id),
+        () => "failed",
+      );
+    expect(await Promise.all([claimed("one"), claimed("two")])).toEqual(["failed", ["a"]]);
+    await pool.run("DROP VIEW events");
+    await pool.run("ALTER TABLE events_kept RENAME TO events");
+    expect(await Promise.all([claimed("one"), claimed("two")])).toEqual([["unreadable", "a"], []]);
+  });
+
   test("what a former URL answered while it was replaced neither disables the endpoint nor delays its retries", async () => {
     const [here, elsewhere] = [await replica(), await replica()];
     await fill(here.pool, ["one"]);

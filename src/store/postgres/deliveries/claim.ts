@@ -78,7 +78,8 @@ SELECT application_id, next_attempt_at::float8 AS due_at FROM apps`;
 
 /**
  * Claims what is due. A claim is held in memory alone, and good as long as this process owns the endpoint. Claims of one
- * turn of the event loop are one statement: what a replica publishes for others concerns many of their endpoints.
+ * turn of the event loop are one statement: what a replica publishes for others concerns many of their endpoints. When it
+ * fails, each claim is made alone, so that an application whose deliveries cannot be read fails by itself.
  */
 export function deliveryClaims(
   pool: Postgres,
@@ -123,14 +124,19 @@ export function deliveryClaims(
   };
 
   const waiting: Claim[] = [];
-  const claimWaiting = async () => {
+  const claimWaiting = () => {
     const claims = waiting.splice(0, mostClaims);
-    if (waiting.length > 0) void claimWaiting();
+    if (waiting.length > 0) claimWaiting();
+    void claimTogether(claims);
+  };
+
+  const claimTogether = async (claims: readonly Claim[]): Promise<void> => {
     const look = handedOut.look();
     try {
       await claimAll(look, claims);
     } catch (error) {
-      for (const { reject } of claims) reject(error);
+      if (claims.length === 1) claims[0]?.reject(error);
+      else for (const claim of claims) void claimTogether([claim]);
     } finally {
       look.end();
     }

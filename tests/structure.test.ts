@@ -293,7 +293,7 @@ test("a start of the server loads these packages and modules of Node; others wai
     ...node,
   ]);
   const commands = [...ours].filter((file) => file.startsWith("cli/") || file.startsWith("dev/"));
-  expect(commands.sort()).toEqual(["cli/command.ts", "cli/commands.ts", "cli/serve.ts"]);
+  expect(commands.sort()).toEqual(["cli/command.ts", "cli/commands.ts", "cli/program.ts", "cli/serve.ts"]);
   const later = [
     "engine/start.ts",
     "webhooks/dispatcher.ts",

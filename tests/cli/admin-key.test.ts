@@ -3,12 +3,10 @@ import { beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startApp } from "../../src/app.ts";
-import { adminKey as command } from "../../src/cli/admin-key.ts";
 import { readConfig } from "../../src/config/read-config.ts";
 import { secretHash } from "../../src/domain/tokens.ts";
 import { createLog } from "../../src/log/log.ts";
 import { migrate, migrations } from "../../src/store/sqlite/database/migrations.ts";
-import { inProcess } from "../support/command.ts";
 import { ownProcess, program, run, type ServerProcess, serve } from "../support/process.ts";
 import { onTerminal, RunningCommand } from "../support/running-command.ts";
 import { ownDirectory } from "../support/server.ts";
@@ -141,7 +139,7 @@ describe("a key in ONAIR_ADMIN_KEY", () => {
       reason: "ONAIR_ADMIN_KEY is not set any more, and no other key was made",
       mend: expect.stringContaining("onair admin-key reset --data DIR"),
     } as never);
-    const { stdout } = await inProcess(command, ["reset", "--data", data, "--json"]);
+    const { stdout } = await run(["admin-key", "reset", "--data", data, "--json"]);
     const { key } = JSON.parse(stdout) as { key: string };
     const fourth = await started();
     expect([await statusOf(fourth, key), await statusOf(fourth, generated)]).toEqual([200, 401]);
@@ -157,14 +155,14 @@ describe("a key in ONAIR_ADMIN_KEY", () => {
     });
     expect(await statusOf(server, "operator-key-of-the-file")).toBe(200);
     const list = ["list", "--url", server.adminUrl];
-    const listed = await inProcess(command, list, { ONAIR_ADMIN_KEY_FILE: file });
+    const listed = await run(["admin-key", ...list], { env: { ONAIR_ADMIN_KEY_FILE: file } });
     expect([listed.code, listed.stdout]).toEqual([0, expect.stringContaining("ONAIR_ADMIN_KEY")]);
     const mistakes = [
       [{ ONAIR_ADMIN_KEY_FILE: file, ONAIR_ADMIN_KEY: "x" }, "exclude each other"],
       [{ ONAIR_ADMIN_KEY_FILE: join(directory, "none") }, "which is no file"],
     ] as const;
     for (const [variables, message] of mistakes) {
-      const refused = await inProcess(command, list, variables);
+      const refused = await run(["admin-key", ...list], { env: variables });
       expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining(message)]);
       expect(() => readConfig([], variables)).toThrow(message);
     }
@@ -198,7 +196,7 @@ describe.each(["at a running server", "in a data directory"])("onair admin-key, 
   let server: ServerProcess;
   const onair = (...args: string[]) => {
     const target = way === "in a data directory" ? ["--data", data] : ["--url", server.adminUrl];
-    return inProcess(command, [...args, ...target], { ONAIR_ADMIN_KEY: secret });
+    return run(["admin-key", ...args, ...target], { env: { ONAIR_ADMIN_KEY: secret } });
   };
   beforeEach(async () => {
     server = await started(secret);
@@ -230,13 +228,13 @@ test("reset ends every operator key of the directory and leaves the others", asy
   const at = { ONAIR_ADMIN_KEY: lost };
   const make = async (role: string) => {
     const args = ["create", "--name", role, "--role", role, "--url", server.adminUrl, "--json"];
-    return (JSON.parse((await inProcess(command, args, at)).stdout) as { key: string }).key;
+    return (JSON.parse((await run(["admin-key", ...args], { env: at })).stdout) as { key: string }).key;
   };
   const [other, reader] = [await make("operator"), await make("reader")];
-  const busy = await inProcess(command, ["reset", "--data", data]);
+  const busy = await run(["admin-key", "reset", "--data", data]);
   expect([busy.code, busy.stderr]).toEqual([1, expect.stringContaining("is in use by")]);
   await server.end("SIGTERM");
-  const { code, stdout } = await inProcess(command, ["reset", "--data", data, "--json"]);
+  const { code, stdout } = await run(["admin-key", "reset", "--data", data, "--json"]);
   const { key, ended } = JSON.parse(stdout) as { key: string; ended: number };
   expect([code, ended]).toEqual([0, 2]);
   const after = await started();
@@ -256,6 +254,6 @@ test.each<[string[], string]>([
   [["reset", "--url", "http://127.0.0.1:9"], "name it with --data"],
   [["reset", "--data", "/none"], "There is no data in /none"],
 ])("wrong usage: %j", async (args, message) => {
-  const { code, stderr } = await inProcess(command, args);
+  const { code, stderr } = await run(["admin-key", ...args]);
   expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
-import { expectFailure, run, untimed } from "../support/process.ts";
+import { expectFailure, program, run, untimed } from "../support/process.ts";
 import { ownReceiver } from "../support/receiver.ts";
 import { adminKey, ownServer, startServer, type TestServer, testDirectory } from "../support/server.ts";
 
@@ -225,7 +225,7 @@ test("the operator key for a server on this machine goes past a proxy of the env
   const proxy = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response(String(asked++)) });
   const http_proxy = `http://127.0.0.1:${proxy.port}`;
   const env = { ONAIR_ADMIN_KEY: adminKey, http_proxy, HTTP_PROXY: http_proxy };
-  const { code } = await run(["apps", "list", "--url", server.app.adminUrl], { env });
+  const { code } = await run(["apps", "list", "--url", server.app.adminUrl], { command: program, env });
   await Promise.all([proxy.stop(true), server.stop()]);
   expect([code, asked]).toEqual([0, 0]);
 });

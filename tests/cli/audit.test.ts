@@ -1,7 +1,5 @@
 import { expect, test } from "bun:test";
-import { apps } from "../../src/cli/apps.ts";
-import { audit } from "../../src/cli/operations/audit.ts";
-import { inProcess } from "../support/command.ts";
+import { run } from "../support/process.ts";
 import { adminKey, startServer, temporaryDirectory, testServer } from "../support/server.ts";
 
 const server = await testServer();
@@ -10,15 +8,15 @@ const { id } = await server.application({ name: "Audited" });
 await server.admin("PATCH", `/admin/v1/applications/${id}`, { rate_limit: 5 });
 
 test("shows who changed what, newest first, and what a filter leaves", async () => {
-  const { code, stdout } = await inProcess(audit, [], env);
+  const { code, stdout } = await run(["audit"], { env });
   expect(code).toBe(0);
   const [head, first, second] = stdout.split("\n");
   expect(head?.split(/ {2,}/)).toEqual(["AT", "WHO", "ACTION", "OBJECT", "FIELDS", "FROM"]);
   expect(first).toContain(`ONAIR_ADMIN_KEY  changeApplication  applications ${id}  rate_limit`);
   expect(second).toContain("createApplication");
-  const filtered = await inProcess(audit, ["--action", "createApplication", "--json"], env);
+  const filtered = await run(["audit", "--action", "createApplication", "--json"], { env });
   expect((JSON.parse(filtered.stdout) as { data: object[] }).data).toHaveLength(1);
-  const none = await inProcess(audit, ["--since", "1h", "--key", "nobody"], env);
+  const none = await run(["audit", "--since", "1h", "--key", "nobody"], { env });
   expect([none.code, none.stdout, none.stderr]).toEqual([0, "", "There are no such changes.\n"]);
 });
 
@@ -27,7 +25,7 @@ test.each([
   [["--since", "1h", "--after", "2026-01-14T16:00:00Z"], 2, "exclude each other"],
   [["more"], 2, "more"],
 ])("%p is wrong", async (args, code, message) => {
-  const result = await inProcess(audit, args, env);
+  const result = await run(["audit", ...args], { env });
   expect(result.code).toBe(code);
   expect(result.stderr).toContain(message);
 });
@@ -36,8 +34,8 @@ test("a command in the data directory is written down as that", async () => {
   using directory = temporaryDirectory();
   await (await startServer({ data: directory.path })).app.stop();
   const at = ["--data", directory.path];
-  expect((await inProcess(apps, ["create", "--name", "Offline", ...at])).code).toBe(0);
-  const { stdout } = await inProcess(audit, [...at, "--json"]);
+  expect((await run(["apps", "create", "--name", "Offline", ...at])).code).toBe(0);
+  const { stdout } = await run(["audit", ...at, "--json"]);
   const [entry] = (JSON.parse(stdout) as { data: object[] }).data;
   expect(entry).toMatchObject({ actor: { id: "command-line" }, action: "createApplication", address: "" });
 });

@@ -1,7 +1,5 @@
 import { describe, expect, spyOn, test } from "bun:test";
 import { Webhook } from "standardwebhooks";
-import { trigger } from "../../src/cli/trigger/trigger.ts";
-import { inProcess } from "../support/command.ts";
 import { run } from "../support/process.ts";
 import { type Answer, Receiver } from "../support/receiver.ts";
 
@@ -154,7 +152,7 @@ describe("onair trigger --forward", () => {
     // The time of an answer is that between two looks at the clock.
     const spy = spyOn(performance, "now").mockImplementation(() => (clock += ms));
     const args = ["chat.message.sent", "--forward", receiver.url, "--secret", secret];
-    const result = await inProcess(trigger, args).finally(() => spy.mockRestore());
+    const result = await run(["trigger", ...args]).finally(() => spy.mockRestore());
     expect([result.code, result.stderr]).toEqual([code, expect.stringContaining(advice)]);
     expect(result.stdout).toMatch(new RegExp(`^${state} +slowest answer +${ms} ms`, "m"));
   });

@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { getTableColumns, getTableName, is } from "drizzle-orm";
 import { PgTable } from "drizzle-orm/pg-core";
 import { SQLiteTable } from "drizzle-orm/sqlite-core";
-import { copy } from "../../src/cli/operations/copy.ts";
 import { copiedNouns } from "../../src/store/operations/copy.ts";
 import {
   copiedColumns,
@@ -13,7 +12,7 @@ import {
   postgresTables,
 } from "../../src/store/postgres/copy/tables.ts";
 import { sqliteNotCopied, sqliteTables } from "../../src/store/sqlite/copy/tables.ts";
-import { inProcess } from "../support/command.ts";
+import { run } from "../support/process.ts";
 
 /** All tables of a schema, by what its files export. */
 async function tablesOf(side: "sqlite" | "postgres"): Promise<string[]> {
@@ -56,7 +55,7 @@ describe("wrong usage changes nothing", () => {
     [["--from", "postgres://a:hunter2@db/onair", "--to", "x"], "--from must be without a password"],
     [["--from", "postgres://a@db/onair", "--to", "x", "--reopen"], "--reopen goes without --to"],
   ])("%p", async (args, message) => {
-    const { code, stdout, stderr } = await inProcess(copy, args);
+    const { code, stdout, stderr } = await run(["copy", ...args]);
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).toContain(message);
     expect(stderr).not.toContain("hunter2");

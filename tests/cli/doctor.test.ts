@@ -1,11 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { chmodSync, cpSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { doctor } from "../../src/cli/doctor.ts";
 import { sha256 } from "../support/backups.ts";
-import { inProcess } from "../support/command.ts";
 import { endedServer, freePorts, ofCheck, statuses } from "../support/doctor.ts";
-import { expectFailure } from "../support/process.ts";
+import { expectFailure, run } from "../support/process.ts";
 import { users } from "../support/real-data.ts";
 import { adminKey, startServer, testServer } from "../support/server.ts";
 
@@ -37,7 +35,7 @@ test("a directory without a server is well, and left as it was", async () => {
 test("tells people the same, with what to do", async () => {
   const data = copy();
   chmodSync(join(data, "onair.db"), 0o644);
-  const { code, stdout, stderr } = await inProcess(doctor, ["--data", data, ...freePorts]);
+  const { code, stdout, stderr } = await run(["doctor", "--data", data, ...freePorts]);
   expect([code, stderr]).toEqual([1, ""]);
   expect(stdout).toContain(
     `WRONG    file modes       ${join(data, "onair.db")} holds secrets and is open to others`,
@@ -194,5 +192,5 @@ test.each<[string[], string]>([
   [["--url", "x"], "--url must be an http URL"],
   [["--json=1"], "--json takes no value"],
 ])("wrong usage: %j", async (args, message) => {
-  expectFailure(await inProcess(doctor, args), 2, message);
+  expectFailure(await run(["doctor", ...args]), 2, message);
 });

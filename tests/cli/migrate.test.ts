@@ -2,19 +2,17 @@ import { Database } from "bun:sqlite";
 import { beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { migrate } from "../../src/cli/migrate.ts";
 import { look, schemaState } from "../../src/store/sqlite/database/look.ts";
 import { migrate as applyMigrations, migrations } from "../../src/store/sqlite/database/migrations.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
 import { inDatabase, sha256 } from "../support/backups.ts";
-import { inProcess } from "../support/command.ts";
-import { expectFailure } from "../support/process.ts";
+import { expectFailure, run } from "../support/process.ts";
 import { users } from "../support/real-data.ts";
 import { startServer, testDirectory } from "../support/server.ts";
 
 const directory = testDirectory();
 const path = (...names: string[]) => join(directory, ...names);
-const onair = (...args: string[]) => inProcess(migrate, args);
+const onair = (...args: string[]) => run(["migrate", ...args]);
 const newest = migrations.at(-1)?.name ?? "";
 /** The last of an older version: before the index of the search was laid out anew. */
 const old = 4;

@@ -1,13 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { openapi } from "../../src/cli/openapi.ts";
-import { inProcess } from "../support/command.ts";
 import { expectFailure, run } from "../support/process.ts";
 import { startServer, testDirectory, testServer } from "../support/server.ts";
 
 const directory = testDirectory();
-const onair = (args: string[], env: Record<string, string> = {}) => inProcess(openapi, args, env);
+const onair = (args: string[], env: Record<string, string> = {}) => run(["openapi", ...args], { env });
 const served = async (url: string) => (await fetch(`${url}/openapi.json`)).text();
 const serversOf = (document: string) => (JSON.parse(document) as { servers: unknown }).servers;
 

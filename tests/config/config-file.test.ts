@@ -1,9 +1,8 @@
 import { expect, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { configCommand } from "../../src/cli/operations/config.ts";
 import { checkConfig, readConfig } from "../../src/config/read-config.ts";
-import { inProcess } from "../support/command.ts";
+import { run } from "../support/process.ts";
 import { testDirectory } from "../support/server.ts";
 
 const directory = testDirectory();
@@ -124,9 +123,9 @@ test("a file that cannot be read is told by the option or variable that names it
 });
 
 test("onair config check tells mistakes with exit code 2, and says when all is right", async () => {
-  const right = await inProcess(configCommand, ["check", "--config", fileWith("port = 1\n")]);
+  const right = await run(["config", "check", "--config", fileWith("port = 1\n")]);
   expect(right).toMatchObject({ code: 0, stdout: "The settings are right.\n" });
-  const wrong = await inProcess(configCommand, ["check", "--config", fileWith("port = 99999\n")]);
+  const wrong = await run(["config", "check", "--config", fileWith("port = 99999\n")]);
   expect(wrong).toMatchObject({ code: 2, stdout: "" });
   expect(wrong.stderr).toContain("port must be an integer");
 });
@@ -136,9 +135,9 @@ test("onair config warns of variables that are no settings, and of what was like
     "ONAIR_PROT is set, and no setting has that variable. Did you mean ONAIR_PORT?\n" +
     "ONAIR_IMAGE_TAG is set, and no setting has that variable.\n";
   const env = { ONAIR_PROT: "1", ONAIR_IMAGE_TAG: "3", ONAIR_URL: "http://127.0.0.1:1" };
-  expect(await inProcess(configCommand, ["check"], env)).toEqual({ code: 1, stdout: "", stderr: warning });
-  expect(await inProcess(configCommand, ["show"], env)).toMatchObject({ code: 0, stderr: warning });
-  const mistaken = await inProcess(configCommand, ["check", "--port=x"], env);
+  expect(await run(["config", "check"], { env })).toEqual({ code: 1, stdout: "", stderr: warning });
+  expect(await run(["config", "show"], { env })).toMatchObject({ code: 0, stderr: warning });
+  const mistaken = await run(["config", "check", "--port=x"], { env });
   expect(mistaken).toMatchObject({ code: 2, stderr: expect.stringContaining(warning) });
 });
 
@@ -157,7 +156,7 @@ test.each<[string, { option?: string; variable?: string; line?: string }, boolea
 test("onair config show lists all settings with their source, and no secret", async () => {
   const file = fileWith("rate-limit = 3\n");
   const env = { ONAIR_ADMIN_KEY: "swordfish-swordfish", ONAIR_PORT: "9" };
-  const shown = await inProcess(configCommand, ["show", "--config", file, "--json"], env);
+  const shown = await run(["config", "show", "--config", file, "--json"], { env });
   const list = JSON.parse(shown.stdout) as { name: string; value: string; source: string }[];
   const of = (name: string) => list.find((one) => one.name === name);
   expect(of("rate-limit")).toMatchObject({ value: "3", source: `${file}:1 rate-limit` });

@@ -1,7 +1,7 @@
 import { test as anyTest, describe, expect } from "bun:test";
 import type { Finding } from "../../src/domain/operations/findings.ts";
 import { hasOpenssl, selfSigned } from "../support/certificates.ts";
-import { run } from "../support/process.ts";
+import { program, run } from "../support/process.ts";
 import { adminKey, ownServer, testDirectory } from "../support/server.ts";
 
 /*
@@ -20,9 +20,12 @@ const listener = [
 ];
 
 const start = () => ownServer({ args: listener, isOnSqlite: true });
-// The certificate of the server is known by the last variable.
+// The certificate of the server is known by the last variable, which Bun reads once in a process.
 const ask = (words: readonly string[], more: Record<string, string> = {}) =>
-  run(words, { env: { ONAIR_ADMIN_KEY: adminKey, NODE_EXTRA_CA_CERTS: server.cert, ...more } });
+  run(words, {
+    command: program,
+    env: { ONAIR_ADMIN_KEY: adminKey, NODE_EXTRA_CA_CERTS: server.cert, ...more },
+  });
 
 describe("onair apps", () => {
   const apps = async (words: readonly string[], more: Record<string, string> = {}) => {

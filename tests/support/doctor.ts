@@ -2,9 +2,8 @@ import { Database } from "bun:sqlite";
 import { expect } from "bun:test";
 import { copyFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { doctor } from "../../src/cli/doctor.ts";
 import type { Finding } from "../../src/domain/operations/findings.ts";
-import { inProcess } from "./command.ts";
+import { run } from "./process.ts";
 import { users } from "./real-data.ts";
 import { adminKey, startServer, testDirectory } from "./server.ts";
 
@@ -49,7 +48,7 @@ export async function endedServer() {
     fresh,
     /** Runs the doctor for a program; the report is sound and has no secret of the server in it. */
     async examined(args: readonly string[], env: Record<string, string> = {}): Promise<Report> {
-      const { code, stdout, stderr } = await inProcess(doctor, [...args, "--json"], env);
+      const { code, stdout, stderr } = await run(["doctor", ...args, "--json"], { env });
       expect(stderr).toBe("");
       const report = JSON.parse(stdout) as Report;
       expect(code).toBe(report.ok ? 0 : 1);

@@ -1,6 +1,8 @@
-import { expect } from "bun:test";
+import { expect, spyOn } from "bun:test";
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { runProgram } from "../../src/cli/program.ts";
+import type { Environment } from "../../src/config/read-config.ts";
 import { afterThisTest } from "./after-tests.ts";
 import { adminKey, json } from "./server.ts";
 
@@ -12,7 +14,7 @@ export const compiled: readonly string[] = [join(root, "dist/onair")];
 /** The program from the checkout, without what Bun itself would read of the working directory. */
 export const fromSource: readonly string[] = [process.execPath, "--no-env-file", join(root, "src/main.ts")];
 
-/** How tests start the program: compiled where that is up to date, which takes a tenth of the processor's time. */
+/** How tests start a process: compiled where that is up to date, which takes a tenth of the processor's time. */
 export const program: readonly string[] = isUpToDate(compiled[0] ?? "") ? compiled : fromSource;
 
 /** Whether a file is newer than everything that the executable is made of. */
@@ -51,11 +53,20 @@ export interface RunOptions {
   readonly log?: string | number;
 }
 
-/** Runs a command of the executable to its end. */
-export async function run(
-  args: readonly string[],
-  { command = program, env = {}, cwd = root }: RunOptions = {},
-) {
+/** Commands that take signals, or umask and the like, for their own. */
+const ofProcess = new Set<string | undefined>(["serve", "dev"]);
+
+/**
+ * Runs a command to its end: in this process, one at a time, which takes a tenth of the time; in a process of its own
+ * where it serves, or where `command` names the program.
+ */
+export async function run(args: readonly string[], options: RunOptions = {}) {
+  const { command = ofProcess.has(args[0]) ? program : null, env = {}, cwd = root } = options;
+  if (!command) {
+    const result = inTurn.then(() => runHere(args, env, cwd));
+    inTurn = result.catch(() => {});
+    return result;
+  }
   const child = Bun.spawn([...command, ...args], {
     cwd,
     env: { PATH: process.env["PATH"], ...env },
@@ -65,6 +76,43 @@ export async function run(
   });
   const [stdout, stderr, code] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
   return { stdout, stderr, code };
+}
+
+let inTurn: Promise<unknown> = Promise.resolve();
+
+async function runHere(args: readonly string[], env: Environment, cwd: string) {
+  const written = { stdout: "", stderr: "" };
+  const streams = ["stdout", "stderr"] as const;
+  const spies = streams.map((stream) =>
+    // A boundary: `write` has several forms, of which the commands use these.
+    spyOn(process[stream], "write").mockImplementation(((
+      data: string | Uint8Array,
+      done?: (error: Error | null) => void,
+    ) => {
+      written[stream] += typeof data === "string" ? data : new TextDecoder().decode(data);
+      done?.(null);
+      return true;
+    }) as typeof process.stdout.write),
+  );
+  // Where the tests themselves run on a terminal.
+  const terminals = [process.stdin, process.stdout].filter(({ isTTY }) => isTTY);
+  for (const terminal of terminals) terminal.isTTY = false;
+  const before = process.cwd();
+  const listening = streams.map((stream) => process[stream].listeners("error"));
+  process.chdir(cwd);
+  try {
+    const code = await runProgram(args, { PATH: process.env["PATH"], ...env });
+    return { code, ...written };
+  } finally {
+    process.chdir(before);
+    for (const [i, stream] of streams.entries()) {
+      const added = process[stream].listeners("error").filter((one) => !listening[i]?.includes(one));
+      // A boundary: a listener may be any function.
+      for (const one of added) process[stream].off("error", one as () => void);
+    }
+    for (const terminal of terminals) terminal.isTTY = true;
+    for (const spy of spies) spy.mockRestore();
+  }
 }
 
 /** Expects that a command ended with this exit code, printed nothing but why, and said so. */

@@ -1,10 +1,9 @@
 import { expect, test } from "bun:test";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { trigger } from "../../src/cli/trigger/trigger.ts";
 import { snippets } from "../../src/console/pages/portal/snippets.ts";
-import { inProcess } from "../support/command.ts";
 import { isListening, unusedPort } from "../support/ports.ts";
+import { run } from "../support/process.ts";
 import { event, publish, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { ownDirectory, ownServer } from "../support/server.ts";
@@ -118,7 +117,7 @@ test.each(snippets)(
       await soon(async () => !(await answered()).includes("pending"), program);
       expect(await answered()).toEqual(["delivered"]);
       const args = ["channel.followed", "--forward", url, "--secret", app.webhook_secret];
-      expect(await inProcess(trigger, args)).toMatchObject({ code: 0 });
+      expect(await run(["trigger", ...args])).toMatchObject({ code: 0 });
     } finally {
       program.kill("SIGKILL");
       await program.exited;

@@ -2,14 +2,12 @@ import { Database } from "bun:sqlite";
 import { beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { copy } from "../../../src/cli/operations/copy.ts";
 import { copyData } from "../../../src/engine/copying.ts";
 import type { DataPlace } from "../../../src/engine/data-place.ts";
 import { copiedNouns } from "../../../src/store/operations/copy.ts";
 import { copyingFromDatabase } from "../../../src/store/postgres/copy/source.ts";
 import { readDatabaseUrl } from "../../../src/store/postgres/database/connection-url.ts";
 import { afterThisTest } from "../../support/after-tests.ts";
-import { inProcess } from "../../support/command.ts";
 import { filledDirectory, rowsIn } from "../../support/filled-directory.ts";
 import { administer, bareDatabase, hasPostgres } from "../../support/postgres.ts";
 import { run } from "../../support/process.ts";
@@ -29,7 +27,7 @@ describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
     place = Object.assign(new URL(url), { password: "" }).href;
     env = { ONAIR_DATABASE: url };
   });
-  const move = (from: string, to: string) => inProcess(copy, ["--from", from, "--to", to], env);
+  const move = (from: string, to: string) => run(["copy", "--from", from, "--to", to], { env });
   const shown = () => {
     const { host, pathname } = new URL(url);
     return host + pathname;
@@ -38,7 +36,7 @@ describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
   test("everything goes over and back", async () => {
     const [directory, back] = [filledDirectory(), ownDirectory()];
     const before = rowsIn(directory);
-    const there = await inProcess(copy, ["--from", directory, "--to", place, "--json"], env);
+    const there = await run(["copy", "--from", directory, "--to", place, "--json"], { env });
     expect([there.code, there.stderr]).toEqual([0, expect.any(String)]);
     const { copied } = JSON.parse(there.stdout);
     for (const noun of [...copiedNouns, "attempts"]) {
@@ -59,11 +57,11 @@ describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
       expect([again.code, again.stderr]).toEqual([0, ""]);
       expect(Date.now() - Date.parse(since.exec(again.stdout)?.[1] ?? "")).toBeWithin(-1_000, 3_600_000);
     }
-    const told = await inProcess(copy, ["--from", directory, "--to", place, "--json"], env);
+    const told = await run(["copy", "--from", directory, "--to", place, "--json"], { env });
     expect(JSON.parse(told.stdout)).toMatchObject({ copied: null, completed_at: expect.any(String) });
     const args = ["serve", "--port", "0", "--admin-port", "0"];
     const [, undo] = /(--reopen --from \S+)\n/.exec((await run(args, { env })).stderr) ?? [];
-    const reopened = await inProcess(copy, undo?.split(" ") ?? [], env);
+    const reopened = await run(["copy", ...(undo?.split(" ") ?? [])], { env });
     expect(reopened.stdout).toContain("can be served again");
     // From here on it would be another copy.
     expect(await move(place, back)).toMatchObject({
@@ -205,7 +203,7 @@ describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
   test("after its source was used again, a part of a copy is no part of the next one", async () => {
     const [directory, back] = [filledDirectory(), ownDirectory()];
     await killedAfter(12, { directory }, inDatabase());
-    const reopened = await inProcess(copy, ["--reopen", "--from", directory]);
+    const reopened = await run(["copy", "--reopen", "--from", directory]);
     expect(reopened.stdout).toContain("can be served again");
     const refused = await move(directory, place);
     expect([refused.code, refused.stderr]).toEqual([
@@ -213,11 +211,11 @@ describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
       expect.stringContaining("has a part of another copy"),
     ]);
     // It was refused, so the source is not marked.
-    const again = await inProcess(copy, ["--reopen", "--from", directory]);
+    const again = await run(["copy", "--reopen", "--from", directory]);
     expect(again.stdout).toContain("was not marked");
 
     await killedAfter(12, { directory }, { directory: back });
-    await inProcess(copy, ["--reopen", "--from", directory]);
+    await run(["copy", "--reopen", "--from", directory]);
     const db = new Database(join(directory, "onair.db"));
     db.run("DELETE FROM settings WHERE key LIKE 'key 1%'");
     db.close();
@@ -251,7 +249,7 @@ describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
     const back = ownDirectory();
     const refused = await copyingFromDatabase(readDatabaseUrl(url), back, async (source) => {
       source.keepMark();
-      return [await inProcess(copy, ["--reopen", "--from", place], env), await move(place, back)];
+      return [await run(["copy", "--reopen", "--from", place], { env }), await move(place, back)];
     });
     for (const { code, stderr } of refused)
       expect([code, stderr]).toEqual([1, expect.stringMatching(/A copy of the database .* is running/)]);
@@ -295,6 +293,6 @@ describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
     const file = join(ownDirectory(), "url");
     writeFileSync(file, `${url}\n`);
     const args = ["--from", filledDirectory(), "--to", place];
-    expect(await inProcess(copy, args, { ONAIR_DATABASE_FILE: file })).toMatchObject({ code: 0 });
+    expect(await run(["copy", ...args], { env: { ONAIR_DATABASE_FILE: file } })).toMatchObject({ code: 0 });
   });
 });

@@ -12,14 +12,9 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { apps } from "../../../src/cli/apps.ts";
-import { backup } from "../../../src/cli/backups/backup.ts";
-import type { Command } from "../../../src/cli/command.ts";
-import { exportCommand } from "../../../src/cli/export.ts";
 import { migrate } from "../../../src/store/sqlite/database/migrations.ts";
 import { objects } from "../../../src/store/sqlite/database/objects.ts";
 import { madeBackup } from "../../support/backups.ts";
-import { inProcess } from "../../support/command.ts";
 import { client, run, serve, subscriber } from "../../support/process.ts";
 import { adminKey, testDirectory } from "../../support/server.ts";
 import { until } from "../../support/until.ts";
@@ -114,15 +109,7 @@ function state(data: string) {
 }
 
 const env = { ONAIR_ADMIN_KEY: adminKey, ONAIR_LOG_LEVEL: "error" };
-const inThisProcess: Readonly<Record<string, Command>> = { export: exportCommand, apps, backup };
-
-/** Only a server needs a process of its own. */
-function onair([name = "", ...args]: readonly string[], data: string) {
-  const command = inThisProcess[name];
-  return command
-    ? inProcess(command, [...args, "--data", data], env)
-    : run([name, ...args, "--data", data], { env });
-}
+const onair = (words: readonly string[], data: string) => run([...words, "--data", data], { env });
 const ports = ["--port", "0", "--admin-port", "0"];
 const readers = [["export", "users"], ["apps", "list"], ["backup"]] as const;
 const commands = [["serve", ...ports], ...readers];

@@ -93,9 +93,7 @@ export class AuditTrail {
     this.#timer = null;
     const entries = [...this.#counted.values()];
     this.#counted = new Map();
-    if (entries.length === 0) return;
-    await this.#write(() => this.#options.store.audit.count(entries));
-    for (const object of new Set(entries.map((entry) => entry.object))) this.#options.changed?.(object);
+    if (entries.length > 0) await this.#writeCounted(entries);
   }
 
   async #count(entry: NewAuditEntry): Promise<void> {
@@ -103,7 +101,7 @@ export class AuditTrail {
     if (!this.#begun.has(key)) {
       if (this.#begun.size >= mostBegun) this.#begun.clear();
       this.#begun.add(key);
-      return this.#write(() => this.#options.store.audit.count([entry]));
+      return this.#writeCounted([entry]);
     }
     const known = this.#counted.get(key);
     if (known) {
@@ -112,6 +110,11 @@ export class AuditTrail {
       known.request_id = entry.request_id;
     } else this.#counted.set(key, entry);
     this.#timer ??= setTimeout(() => void this.flush(), writeEveryMs).unref();
+  }
+
+  async #writeCounted(entries: readonly Counted[]): Promise<void> {
+    await this.#write(() => this.#options.store.audit.count(entries));
+    for (const object of new Set(entries.map((entry) => entry.object))) this.#options.changed?.(object);
   }
 
   async #write(write: () => Promise<void>): Promise<void> {

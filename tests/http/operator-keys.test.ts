@@ -155,9 +155,11 @@ test.skipIf(isOnPostgres)("the last operator key that works cannot be revoked", 
   await make({ name: "reader", role: "reader" });
   expect((await remove(own?.id)).status).toBe(409);
   const other = await make({ name: "other", role: "operator" });
-  // Two at once do not end both.
+  // Two at once do not end both; the second is 401 where its own key has ended before it was checked.
   const both = await Promise.all([remove(own?.id), remove(other.id)]);
-  expect(both.map((one) => one.status).sort()).toEqual([204, 409]);
+  const [ended, kept] = both.map((one) => one.status).sort();
+  expect(ended).toBe(204);
+  expect([401, 409]).toContain(kept ?? 0);
   expect((await operatorKeys.all()).filter(({ role }) => role === "operator").length).toBe(1);
 });
 

@@ -56,12 +56,12 @@ export async function downloadBackup(admin: Admin, backup: ShownBackup, file: st
 
 export const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
 
-/** The names in `backups/` of a data directory but for that of the owner; none where it was not made. */
+/** The names in `backups/` of a data directory but for those that say whose it is; none where it was not made. */
 export function backupFiles(data: string): string[] {
   const directory = join(data, "backups");
   if (!existsSync(directory)) return [];
   return readdirSync(directory)
-    .filter((name) => name !== ownerFile)
+    .filter((name) => !name.startsWith(ownerFile))
     .sort();
 }
 

@@ -91,12 +91,13 @@ export function rateLimiter(now: () => number, shares: RateShares | null = null)
       bucket.taken = Math.max(0, bucket.taken - 1);
       shares?.count(key, limit, -1);
     },
-    /** Takes what was taken at another replica. */
+    /** Takes what was taken at another replica; below 0: gives back what was given back there. */
     takenElsewhere([key, limit, count]: Share): void {
       const at = now();
       const bucket = bucketOf(key, at);
       const refilled = Math.max(0, at - bucket.at) * (limit / 60_000);
-      bucket.taken = Math.min(limit * fullest, Math.max(0, bucket.taken - refilled) + count);
+      const taken = Math.max(0, bucket.taken - refilled) + count;
+      bucket.taken = Math.min(limit * fullest, Math.max(0, taken));
       bucket.at = at;
       bucket.limit = limit;
     },

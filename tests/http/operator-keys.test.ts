@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { type App, startApp } from "../../src/app.ts";
 import { readConfig } from "../../src/config/read-config.ts";
+import { newOperatorKey } from "../../src/domain/operator-keys.ts";
 import { minute } from "../../src/domain/time.ts";
 import { keptLog } from "../support/kept-log.ts";
 import { type OpenApiDocument, operations } from "../support/openapi.ts";
@@ -266,6 +267,20 @@ describe("wrong keys", () => {
       expect(line).not.toContain("guess-");
       expect(JSON.parse(line)).toMatchObject({ level: "warn", address: "127.0.0.1" });
     }
+  });
+
+  test("are none that were made at another replica a moment ago, which take nothing from the address", async () => {
+    const server = await ownServer({ clock, wrongKeyLimit: 2 });
+    const { adminUrl, store } = server.app;
+    const { secret, key } = newOperatorKey({ name: "Ada", role: "reader", source: "created", now: clock.ms });
+    await store.operatorKeys.create(key);
+    expect((await ask(adminUrl, secret, keys)).status).toBe(200);
+    expect(await guessed(adminUrl, 3)).toEqual([401, 401, 429]);
+    // Beyond the limit nothing is looked up.
+    const late = newOperatorKey({ name: "Bob", role: "reader", source: "created", now: clock.ms });
+    await store.operatorKeys.create(late.key);
+    expect((await ask(adminUrl, secret, keys)).status).toBe(200);
+    if (!isOnPostgres) expect((await ask(adminUrl, late.secret, keys)).status).toBe(429);
   });
 
   test("count for the address that a trusted proxy tells, and for no other", async () => {

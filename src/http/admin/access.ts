@@ -1,6 +1,6 @@
 import { DomainError } from "../../domain/errors.ts";
 import { once } from "../../domain/lazily.ts";
-import type { Role } from "../../domain/operator-keys.ts";
+import type { OperatorKey, Role } from "../../domain/operator-keys.ts";
 import type { Log } from "../../log/log.ts";
 import type { OperatorSessions } from "../pages/operator-sessions.ts";
 import { type RateLimiter, rateLimiter } from "../rate-limit.ts";
@@ -28,7 +28,7 @@ export interface GateOptions {
   /** Replaces `wrongKeysPerMinute`; 0 means no limit. */
   readonly wrongKeyLimit?: number | undefined;
   /** Counts wrong keys, over all replicas; by default one of its own. */
-  readonly limiter?: Pick<RateLimiter, "take"> | undefined;
+  readonly limiter?: Pick<RateLimiter, "take" | "giveBack"> | undefined;
 }
 
 /**
@@ -49,15 +49,23 @@ export function operatorGate({
 ) => Promise<void> {
   const limiter = once(() => shared ?? rateLimiter(now));
 
-  const refuse = (requestContext: RequestContext): DomainError => {
-    const budget = limiter().take(
-      `wrong operator keys from ${clientNetworkOf(requestContext)}`,
-      wrongKeyLimit,
-    );
+  /**
+   * The key that is not known here: it may have been made at another replica a moment ago, so that the store is asked, for
+   * as many as the address may send.
+   */
+  const lookUp = async (requestContext: RequestContext, hash: Uint8Array): Promise<OperatorKey> => {
+    const bucket = `wrong operator keys from ${clientNetworkOf(requestContext)}`;
+    const budget = limiter().take(bucket, wrongKeyLimit);
     if (budget?.allowed === false) {
       const { retryAfterSeconds } = budget;
       const message = `Too many wrong operator keys from this address; try again in ${retryAfterSeconds} seconds`;
-      return new DomainError("rate_limited", message, { retryAfterSeconds });
+      throw new DomainError("rate_limited", message, { retryAfterSeconds });
+    }
+    await operatorKeys.refresh();
+    const key = operatorKeys.find(hash);
+    if (key) {
+      limiter().giveBack(bucket, wrongKeyLimit);
+      return key;
     }
     // Only within the limit: guessing keys must not fill the log.
     log.warn("wrong_operator_key", {
@@ -65,16 +73,17 @@ export function operatorGate({
       address: clientAddressOf(requestContext),
       ...(budget?.remaining === 0 && { further: "are refused unlogged for now" }),
     });
-    return new DomainError("invalid_token", "The operator key is wrong, revoked or expired");
+    throw new DomainError("invalid_token", "The operator key is wrong, revoked or expired");
   };
 
   return async (requestContext, hash, allowed) => {
-    const ofSession = async () => (await sessions?.keyOf(requestContext.request)) ?? null;
-    const key = hash === null ? await ofSession() : operatorKeys.find(hash);
-    if (key === null && hash === null) {
+    const key =
+      hash === null
+        ? await sessions?.keyOf(requestContext.request)
+        : (operatorKeys.find(hash) ?? (await lookUp(requestContext, hash)));
+    if (!key) {
       throw new DomainError("missing_token", "This needs the operator key: Authorization: Bearer <key>");
     }
-    if (key === null) throw refuse(requestContext);
     operatorKeys.used(key);
     requestContext.operatorKey = key;
     if (!allowed.includes(key.role)) {

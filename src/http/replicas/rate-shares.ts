@@ -16,11 +16,11 @@ export class RateShares {
 
   constructor(readonly broadcast: (shares: readonly Share[]) => void) {}
 
-  /** Counts a request; -1: one that was given back. */
+  /** Counts a request; -1: one that was given back, which is told as well. */
   count(key: string, limit: number, requests: 1 | -1): void {
     const taken = this.#taken.get(key) ?? { limit, count: 0 };
-    taken.count = Math.max(0, taken.count + requests);
-    if (taken.count < Math.max(1, limit / sharesPerLimit)) {
+    taken.count += requests;
+    if (Math.abs(taken.count) < Math.max(1, limit / sharesPerLimit)) {
       if (this.#taken.size >= maxKeys) this.#taken.clear();
       this.#taken.set(key, taken);
       return;
@@ -37,6 +37,7 @@ export class RateShares {
       byKey.set(key, [key, limit, count + (byKey.get(key)?.[2] ?? 0)]);
     }
     this.#due = [];
-    this.broadcast([...byKey.values()]);
+    const shares = [...byKey.values()].filter(([, , count]) => count !== 0);
+    if (shares.length > 0) this.broadcast(shares);
   }
 }

@@ -1,0 +1,45 @@
+import { expect, test } from "bun:test";
+import { rateLimiter } from "../../src/http/rate-limit.ts";
+import { RateShares } from "../../src/http/replicas/rate-shares.ts";
+import type { Share } from "../../src/store/replicas/news.ts";
+import { until } from "../support/until.ts";
+
+/** A replica's limiter, what it tells, and the limiter of another replica that hears it. */
+function replicas() {
+  const told: Share[] = [];
+  const other = rateLimiter(() => 0);
+  const here = rateLimiter(
+    () => 0,
+    new RateShares((shares) => {
+      for (const share of shares) {
+        told.push(share);
+        other.takenElsewhere(share);
+      }
+    }),
+  );
+  return { here, other, told };
+}
+
+test("what is given back is told as well, and never more than was taken", async () => {
+  const { here, other, told } = replicas();
+  const leftAtOther = () => other.look("key", 20)?.remaining;
+  here.take("key", 20);
+  await until(() => leftAtOther() === 19);
+  here.giveBack("key", 20);
+  await until(() => leftAtOther() === 20);
+  other.takenElsewhere(["key", 20, -3]);
+  expect(leftAtOther()).toBe(20);
+  expect(told).toEqual([
+    ["key", 20, 1],
+    ["key", 20, -1],
+  ]);
+});
+
+test("what is given back before it was told is not told", async () => {
+  const { here, told } = replicas();
+  here.take("key", 20);
+  here.giveBack("key", 20);
+  here.take("last", 20);
+  await until(() => told.length > 0);
+  expect(told).toEqual([["last", 20, 1]]);
+});

@@ -155,7 +155,6 @@ export function applicationRoutes(app: AdminListener, options: AdminDeps): void 
       detail: {
         operationId: "createApplication",
         tags: ["Applications"],
-        summary: "Create Application",
         description:
           "Makes an application with a client secret and a webhook secret, which are shown only now.",
       },
@@ -211,7 +210,6 @@ export function applicationRoutes(app: AdminListener, options: AdminDeps): void 
       detail: {
         operationId: "getApplication",
         tags: ["Applications"],
-        summary: "Get Application",
         description: "One application, without its secrets.",
       },
     },
@@ -234,7 +232,6 @@ export function applicationRoutes(app: AdminListener, options: AdminDeps): void 
       detail: {
         operationId: "changeApplication",
         tags: ["Applications"],
-        summary: "Change Application",
         description:
           "Changes the fields that the body names. They hold for every request and every delivery that starts after the answer.",
       },
@@ -255,7 +252,6 @@ export function applicationRoutes(app: AdminListener, options: AdminDeps): void 
       detail: {
         operationId: "deleteApplication",
         tags: ["Applications"],
-        summary: "Delete Application",
         description:
           "Deletes the application, its tokens and its subscriptions, and cancels its pending deliveries. It cannot be undone; `disabled` can.",
       },

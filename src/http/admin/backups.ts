@@ -135,7 +135,6 @@ function recordRoutes(app: AdminListener, { backups, cursors }: AdminDeps): void
     detail: {
       operationId: "createBackup",
       tags: ["Backups"],
-      summary: "Create Backup",
       description:
         "Begins a backup of the whole database; what was acknowledged before is in it. It is made in the background, one at a time, and cannot be interrupted; a server that stops gives it up. It goes to where `--backup-to` says; the newest ones are kept, as many as `--keep-backups` says.",
     },
@@ -173,7 +172,6 @@ function recordRoutes(app: AdminListener, { backups, cursors }: AdminDeps): void
     detail: {
       operationId: "getBackup",
       tags: ["Backups"],
-      summary: "Get Backup",
       description: "One backup with its progress.",
     },
   });
@@ -192,7 +190,6 @@ function recordRoutes(app: AdminListener, { backups, cursors }: AdminDeps): void
       detail: {
         operationId: "deleteBackup",
         tags: ["Backups"],
-        summary: "Delete Backup",
         description: "Deletes a backup. One that is running cannot be deleted.",
       },
     },

@@ -71,7 +71,6 @@ export function consentRoutes(app: AdminListener, { store, now }: AdminDeps): vo
       detail: {
         operationId: "revokeConsent",
         tags: ["Sign-in"],
-        summary: "Revoke Consent",
         description:
           "Ends the codes, tokens and subscriptions that an application has of a user, at once, whether the consent was remembered or not.",
       },

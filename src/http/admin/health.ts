@@ -21,7 +21,6 @@ export function healthRoutes(app: AdminListener, whyNotReady: () => Promise<stri
     detail: {
       operationId: "getHealth",
       tags: ["Health"],
-      summary: "Get Health",
       description: "Whether the process answers. Needs no key.",
     },
   });
@@ -39,7 +38,6 @@ export function healthRoutes(app: AdminListener, whyNotReady: () => Promise<stri
       detail: {
         operationId: "getReadiness",
         tags: ["Health"],
-        summary: "Get Readiness",
         description:
           "Whether the server should get requests. 503 with the reason in `message` while it starts and stops, while its disk is full or fails, and when its database is damaged. Needs no key.",
       },

@@ -132,7 +132,6 @@ export function keyRoutes(app: AdminListener, { store, operatorKeys, log, now }:
       detail: {
         operationId: "createKey",
         tags: ["Keys"],
-        summary: "Create Key",
         description: `Makes a key with a role and, if asked for, an end. The key is shown only now. There may be ${operatorKeyLimits.keys}.`,
       },
     },
@@ -157,7 +156,6 @@ export function keyRoutes(app: AdminListener, { store, operatorKeys, log, now }:
       detail: {
         operationId: "revokeKey",
         tags: ["Keys"],
-        summary: "Revoke Key",
         description:
           "Ends a key at once. The last operator key that works cannot be revoked, and the one of `ONAIR_ADMIN_KEY` is changed there.",
       },

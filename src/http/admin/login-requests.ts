@@ -163,7 +163,6 @@ export function loginRequestRoutes(app: AdminListener, options: AdminDeps): void
       detail: {
         operationId: "getLoginRequest",
         tags: ["Sign-in"],
-        summary: "Get Login Request",
         description: "Which application a browser comes from, and what it wants to be allowed.",
       },
     },
@@ -189,7 +188,6 @@ export function loginRequestRoutes(app: AdminListener, options: AdminDeps): void
       detail: {
         operationId: "acceptLoginRequest",
         tags: ["Sign-in"],
-        summary: "Accept Login Request",
         description: "A user logged in and consented. The first answer to a request holds.",
       },
     },
@@ -210,7 +208,6 @@ export function loginRequestRoutes(app: AdminListener, options: AdminDeps): void
       detail: {
         operationId: "rejectLoginRequest",
         tags: ["Sign-in"],
-        summary: "Reject Login Request",
         description: "Nobody logged in, or they did not consent. The first answer to a request holds.",
       },
     },

@@ -61,7 +61,6 @@ export function secretRoutes(app: AdminListener, { store, now }: AdminDeps): voi
       detail: {
         operationId: "rotateClientSecret",
         tags: ["Applications"],
-        summary: "Rotate Client Secret",
         description:
           "Makes a new secret, which is shown only now. While the overlap lasts, both are accepted.",
       },
@@ -87,7 +86,6 @@ export function secretRoutes(app: AdminListener, { store, now }: AdminDeps): voi
       detail: {
         operationId: "rotateWebhookSecret",
         tags: ["Applications"],
-        summary: "Rotate Webhook Secret",
         description:
           "Makes a new secret, which is shown only now. While the overlap lasts, every delivery is signed with both.",
       },

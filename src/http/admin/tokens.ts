@@ -105,7 +105,6 @@ export function tokenRoutes(app: AdminListener, { store, now }: AdminDeps): void
       detail: {
         operationId: "createToken",
         tags: ["Tokens"],
-        summary: "Create Token",
         description: `Makes an access token of an application without its client secret, as for a test or a tool of the platform. Of the tokens of an application itself the newest ${grouped(appTokensKept)} are good.`,
       },
     },
@@ -149,7 +148,6 @@ export function tokenRoutes(app: AdminListener, { store, now }: AdminDeps): void
       detail: {
         operationId: "revokeTokens",
         tags: ["Tokens"],
-        summary: "Revoke Tokens",
         description: "Ends all access tokens of an application at once. Its subscriptions stay.",
       },
     },

@@ -51,7 +51,6 @@ export function usageRoutes(app: AdminListener, { store, facts, now }: AdminDeps
       detail: {
         operationId: "getUsage",
         tags: ["Applications"],
-        summary: "Get Usage",
         description:
           "What is left of the rate limit of an application right now, its budget of subscriptions, and its secrets by prefix and age.",
       },

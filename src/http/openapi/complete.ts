@@ -80,7 +80,8 @@ export function complete(written: WrittenDocument, rules: ListenerRules, section
 }
 
 function completeOperation(written: WrittenOperation, rules: ListenerRules): Json {
-  const { operationId, summary, description, tags, security, "x-roles": roles, responses = {} } = written;
+  const { operationId, description, tags, security, "x-roles": roles, responses = {} } = written;
+  const { summary = titleOf(operationId) } = written;
   const parameters = parametersOf(written);
   const requestBody = requestBodyOf(written);
   const errors = rules.errorResponses({
@@ -107,6 +108,11 @@ function completeOperation(written: WrittenOperation, rules: ListenerRules): Jso
     ...(requestBody && { requestBody }),
     responses: united(answers, errors),
   };
+}
+
+/** `Get Public Key` of `getPublicKey`. */
+function titleOf(operationId: string): string {
+  return operationId.replace(/[A-Z]/g, " $&").replace(/^./, (letter) => letter.toUpperCase());
 }
 
 const places = ["path", "query", "header"];

@@ -12,7 +12,8 @@ export const exampleUrl = "http://127.0.0.1:8080";
 /** What the OpenAPI document says of a route beside its schemas. */
 export interface RouteDetail {
   readonly operationId: string;
-  readonly summary: string;
+  /** By default the words of `operationId`. */
+  readonly summary?: string;
   readonly description: string;
   readonly tags: readonly string[];
   /** A body that the handler reads itself, because it may be NDJSON, which has no schema for Elysia. */

@@ -206,7 +206,6 @@ export function categoryRoutes(
       detail: {
         operationId: "getCategories",
         tags: ["Categories"],
-        summary: "Get Categories",
         description:
           "All categories, the most watched first, then by lower id. Walk through them by passing `pagination.cursor` as `cursor` until `has_more` is false; a cursor belongs to the filter it was made with. A walk shows every category exactly once, in the order and with the viewers of the moment at which it began, as long as each page is asked for within 5 minutes of the one before. After that it goes on from the same position in today's order.",
       },
@@ -229,7 +228,6 @@ export function categoryRoutes(
       detail: {
         operationId: "getCategory",
         tags: ["Categories"],
-        summary: "Get Category",
         description: "One category with the channels that are live in it.",
       },
     },

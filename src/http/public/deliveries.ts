@@ -77,7 +77,6 @@ export function deliveryRoutes(app: TokenListener, { store, now }: PublicDeps, c
       detail: {
         operationId: "getDeliveries",
         tags: ["Deliveries"],
-        summary: "Get Deliveries",
         description:
           "What was sent to the webhook of the calling application, newest first, each delivery with its attempts; with a user token, what was sent of events of that user. One request looks only at a part of a long log: a page may have fewer deliveries than `limit`, even none, and still `has_more`.",
       },
@@ -99,7 +98,6 @@ export function deliveryRoutes(app: TokenListener, { store, now }: PublicDeps, c
       detail: {
         operationId: "getDelivery",
         tags: ["Deliveries"],
-        summary: "Get Delivery",
         description:
           "One delivery with its attempts and the request as it was sent last, without its signature. The body is shown as long as it is kept.",
       },
@@ -120,7 +118,6 @@ export function deliveryRoutes(app: TokenListener, { store, now }: PublicDeps, c
       detail: {
         operationId: "retryDelivery",
         tags: ["Deliveries"],
-        summary: "Retry Delivery",
         description:
           "Sends a delivery again now, whatever became of it, with the same `webhook-id`; attempts go on counting, and it does not expire any more. One that is being sent is left to that attempt. If it fails, the schedule of retries goes on as if it had not been made. An endpoint that is held up after failures is tried at once.",
       },

@@ -63,7 +63,6 @@ export function eventRoutes(
     detail: {
       operationId: "getEventTypes",
       tags: ["Events"],
-      summary: "Get Event Types",
       description:
         "The events that can be subscribed to, each version with the JSON Schema of its payload and an example: those of every platform, and those that this one registered.",
     },
@@ -75,7 +74,6 @@ export function eventRoutes(
     detail: {
       operationId: "getPublicKey",
       tags: ["Events"],
-      summary: "Get Public Key",
       description: "The Ed25519 key of the `v1a` signatures of webhooks, in PEM.",
     },
   });

@@ -52,7 +52,6 @@ export function replayRoutes(app: TokenListener, { store, now }: PublicDeps): vo
       detail: {
         operationId: "createReplay",
         tags: ["Deliveries"],
-        summary: "Create Replay",
         description: `Sends the deliveries of a range of time again, with the same \`webhook-id\`s, in a job that goes on across restarts, at a pace that does not hold up new events. What cannot be sent again is counted as skipped. At most ${replayLimits.maxRunning.application} run at once for an application, and none beside another that could send the same delivery. With the tokens of users ${replayLimits.maxRunning.user} runs at once for each and ${replayLimits.maxRunning.users} for all of them, which are no obstacle to the application's own. With \`dry_run\` they are only counted.`,
       },
     },
@@ -70,7 +69,6 @@ export function replayRoutes(app: TokenListener, { store, now }: PublicDeps): vo
       detail: {
         operationId: "getReplays",
         tags: ["Deliveries"],
-        summary: "Get Replays",
         description: `The replays of the calling application, the newest first, at most ${replayLimits.maxListed.application}; with a user token, those made with tokens of that user.`,
       },
     },
@@ -91,7 +89,6 @@ export function replayRoutes(app: TokenListener, { store, now }: PublicDeps): vo
       detail: {
         operationId: "getReplay",
         tags: ["Deliveries"],
-        summary: "Get Replay",
         description: "One replay with its progress.",
       },
     },
@@ -111,7 +108,6 @@ export function replayRoutes(app: TokenListener, { store, now }: PublicDeps): vo
       detail: {
         operationId: "cancelReplay",
         tags: ["Deliveries"],
-        summary: "Cancel Replay",
         description:
           "Ends a replay: nothing more is queued. What it has queued is still sent. One that has ended stays as it is.",
       },

@@ -148,7 +148,6 @@ export function testRoutes(
       detail: {
         operationId: "testWebhook",
         tags: ["Deliveries"],
-        summary: "Test Webhook",
         description: `Sends a sample event to the webhook of the calling application, over a new connection, signed like a delivery and marked by the header \`Onair-Test: true\`, and answers with the whole exchange. It belongs to no subscription and is not repeated. ${limits}`,
       },
     },

@@ -110,7 +110,6 @@ export function userRoutes(app: TokenListener, { store, publicUrl }: PublicDeps)
       detail: {
         operationId: "searchUsers",
         tags: ["Users"],
-        summary: "Search Users",
         description:
           "Finds users whose username or display name contains the query. The exact username comes first, then usernames that start with the query, then the rest; within each, more followers first, then the lower id.\n\nA search does a bounded amount of work. Where very many names have all parts of the query, but few of them contain it, the search is cut off: the answer has what was found so far, and the header `Onair-Search-Complete` is `false` instead of `true`. A longer query finds more.",
       },
@@ -132,7 +131,6 @@ export function userRoutes(app: TokenListener, { store, publicUrl }: PublicDeps)
       detail: {
         operationId: "getUser",
         tags: ["Users"],
-        summary: "Get User",
         description: "The public profile of a user, looked up by username.",
       },
     },

@@ -73,7 +73,6 @@ export function streamRoute(app: TokenListener, streams: Pick<EventStreams, "ope
       detail: {
         operationId: "streamEvents",
         tags: ["Events"],
-        summary: "Stream Events",
         description:
           "The events of your subscriptions as [server-sent events](https://html.spec.whatwg.org/multipage/server-sent-events.html), for programs that cannot receive webhooks; with a user token, those whose broadcaster is that user. The `delivery` of your application has to be `stream` or `both`.\n\n`event` is the type and `data` a JSON object: `headers`, exactly as a webhook would have them, and `body`, the exact text of a webhook's body, so that what verifies webhooks verifies this. `id` is where to go on: send the last one as `Last-Event-ID` when you connect again. A program that has had no event yet has no id: `after` with the time of its start misses nothing. Delivery is at least once, and `webhook-id` tells what you have already. An event `gap` with `from` and `to` says that what was published between them is no longer kept. Only events have an `id`, and after some 15 seconds of silence there is a comment. With a token of the application itself and the delivery `both`, the stream also has [notices](#tag/application/GET/public/v1/application/notices) about its endpoint, as events of their `type` that belong to no subscription. A reader that takes nothing for 30 seconds is cut off, and a stream whose token ends is ended.",
       },

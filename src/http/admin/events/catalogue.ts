@@ -53,7 +53,6 @@ export function catalogueRoute(app: AdminListener, { catalogue }: AdminDeps): vo
     detail: {
       operationId: "getCatalogue",
       tags: ["Events"],
-      summary: "Get Catalogue",
       description: "All event types that can be published, with their schemas and an example of each.",
     },
   });

@@ -116,7 +116,6 @@ export function deliveryRoutes(app: AdminListener, { store, cursors, now }: Admi
       detail: {
         operationId: "getDelivery",
         tags: ["Deliveries"],
-        summary: "Get Delivery",
         description:
           "One delivery with its attempts and the request as it was sent last, without its signature. The body is shown as long as it is kept.",
       },
@@ -137,7 +136,6 @@ export function deliveryRoutes(app: AdminListener, { store, cursors, now }: Admi
       detail: {
         operationId: "retryDelivery",
         tags: ["Deliveries"],
-        summary: "Retry Delivery",
         description:
           "Sends a delivery again now, whatever became of it, with the same `webhook-id`; attempts go on counting.",
       },

@@ -145,7 +145,6 @@ export function endpointRoutes(app: AdminListener, { store, engine, cursors }: A
       detail: {
         operationId: "getEndpoint",
         tags: ["Deliveries"],
-        summary: "Get Endpoint",
         description:
           "The state of the endpoint of an application. One to which nothing was sent yet is `enabled`.",
       },
@@ -167,7 +166,6 @@ export function endpointRoutes(app: AdminListener, { store, engine, cursors }: A
       detail: {
         operationId: "enableEndpoint",
         tags: ["Deliveries"],
-        summary: "Enable Endpoint",
         description:
           "Sends to a disabled or failing endpoint again, slowly at first, and makes what waits for it due now. One that is well stays so.",
       },

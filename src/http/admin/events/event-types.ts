@@ -167,7 +167,6 @@ export function eventTypeRoutes(app: AdminListener, options: AdminDeps): void {
       detail: {
         operationId: "deleteEventType",
         tags: ["Events"],
-        summary: "Delete Event Type",
         description:
           "Deletes a version of a registered event type with its subscriptions, as long as no event of it was published.",
       },

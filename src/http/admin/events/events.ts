@@ -96,7 +96,6 @@ export function eventRoutes(app: AdminListener, deps: AdminDeps): void {
       detail: {
         operationId: "publishEvents",
         tags: ["Events"],
-        summary: "Publish Events",
         description: `Publishes one event, or many with one on each line. What is acknowledged is on disk, with a delivery for each subscription. An event with the \`id\` of an earlier one is answered as that was and sends nothing; under the \`id\` of another event it is a conflict. Fields beside those of an event are ignored, and of lines counted. ${keyedBatchLimit}.`,
         json: { schema: DocumentedEvent, example },
         ndjson: { description: "One event on each line.", example: [example] },

@@ -30,7 +30,6 @@ export function holdRoutes(app: AdminListener, { store }: AdminDeps): void {
       detail: {
         operationId: "getDeliveryHold",
         tags: ["Deliveries"],
-        summary: "Get Delivery Hold",
         description:
           "Whether nothing is sent for now: a restored backup is held until it is released, because the server that it is a copy of may be sending the same. So is a server with `--hold-deliveries`.",
       },
@@ -49,7 +48,6 @@ export function holdRoutes(app: AdminListener, { store }: AdminDeps): void {
       detail: {
         operationId: "releaseDeliveries",
         tags: ["Deliveries"],
-        summary: "Release Deliveries",
         description:
           "Lets what is held be sent: first make sure that no other server of the same data runs. It does nothing where nothing is held.",
       },

@@ -51,7 +51,6 @@ export function replayRoutes(app: AdminListener, { store, now }: AdminDeps): voi
       detail: {
         operationId: "createReplay",
         tags: ["Deliveries"],
-        summary: "Create Replay",
         description:
           "Sends the deliveries of an application of a range of time again, with the same `webhook-id`s, in a job that goes on across restarts. With `dry_run` they are only counted.",
       },
@@ -91,7 +90,6 @@ export function replayRoutes(app: AdminListener, { store, now }: AdminDeps): voi
       detail: {
         operationId: "getReplay",
         tags: ["Deliveries"],
-        summary: "Get Replay",
         description: "One replay with its progress.",
       },
     },
@@ -111,7 +109,6 @@ export function replayRoutes(app: AdminListener, { store, now }: AdminDeps): voi
       detail: {
         operationId: "cancelReplay",
         tags: ["Deliveries"],
-        summary: "Cancel Replay",
         description:
           "Ends a replay: nothing more is queued. What it has queued is still sent. One that has ended stays as it is.",
       },

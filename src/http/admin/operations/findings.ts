@@ -41,7 +41,6 @@ export function findingRoute(app: AdminListener, { findings }: AdminDeps): void 
     detail: {
       operationId: "getFindings",
       tags: ["Operations"],
-      summary: "Get Findings",
       description:
         "What the server finds wrong with its settings, its data directory or database, its certificates and its clock, as `onair doctor` says it. They are looked at anew after 10 seconds.",
     },

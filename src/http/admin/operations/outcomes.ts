@@ -31,7 +31,6 @@ export function outcomeRoute(
       detail: {
         operationId: "watchDeliveries",
         tags: ["Operations"],
-        summary: "Watch Deliveries",
         description: `What becomes of the deliveries of all applications, or of one, ${outcomesDescription} It also names other things that have changed: \`audit\`, \`backups\`, \`findings\`, \`keys\`, \`ranking\`, \`settings\`, \`users\` and the like.`,
       },
     },

@@ -93,7 +93,6 @@ export function statisticRoutes(app: AdminListener, { store, now }: AdminDeps): 
       detail: {
         operationId: "getStatistics",
         tags: ["Operations"],
-        summary: "Get Statistics",
         description:
           "What became of deliveries, of all applications or of one, and how many requests came and how long they took, by minute or hour, some ten seconds behind. A crash may leave out the last seconds. Percentiles are as exact as the buckets of a histogram (1, 2, 5, 10, 20, 50 ms …).",
       },

@@ -99,7 +99,6 @@ export function storageRoute(app: AdminListener, { store, facts, now }: AdminDep
       detail: {
         operationId: "getStorage",
         tags: ["Operations"],
-        summary: "Get Storage",
         description:
           "How much room there is on the disk of the data directory, and when it is full if it fills as in the last week. The sizes are sampled every ten minutes, those of the kinds of data every hour.",
       },

@@ -44,7 +44,6 @@ export function livestreamRoutes(app: AdminListener, { store, data }: AdminDeps)
       detail: {
         operationId: "putLivestreams",
         tags: ["Channels and livestreams"],
-        summary: "Put Livestreams",
         description:
           "Starts or updates livestreams, one on each line. They show in the categories within two seconds. A line that is wrong is refused, and the rest is kept. Fields that are not known are ignored and counted. A snapshot that breaks off, or of which no line can be used, ends no livestream.",
         ndjson: { description: "One livestream on each line.", example: [example] },
@@ -61,7 +60,6 @@ export function livestreamRoutes(app: AdminListener, { store, data }: AdminDeps)
       detail: {
         operationId: "getLivestreams",
         tags: ["Channels and livestreams"],
-        summary: "Get Livestreams",
         description:
           "All livestreams as NDJSON by ascending channel, in the form in which they can be put again.",
       },
@@ -81,7 +79,6 @@ export function livestreamRoutes(app: AdminListener, { store, data }: AdminDeps)
       detail: {
         operationId: "endLivestream",
         tags: ["Channels and livestreams"],
-        summary: "End Livestream",
         description: "Ends the livestream of a channel. One that is not live is not an error.",
       },
     },

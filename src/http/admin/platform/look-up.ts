@@ -113,7 +113,6 @@ export function lookUpRoutes(app: AdminListener, { store, data: { ranking } }: A
       detail: {
         operationId: "searchUsers",
         tags: ["Users"],
-        summary: "Search Users",
         description: "Finds users as the public search does.",
       },
     },
@@ -137,7 +136,6 @@ export function lookUpRoutes(app: AdminListener, { store, data: { ranking } }: A
       detail: {
         operationId: "getRanking",
         tags: ["Categories"],
-        summary: "Get Ranking",
         description: "The first categories in the order of the public API at this moment.",
       },
     },
@@ -169,7 +167,6 @@ export function lookUpRoutes(app: AdminListener, { store, data: { ranking } }: A
       detail: {
         operationId: "getLiveCategory",
         tags: ["Categories"],
-        summary: "Get Live Category",
         description: "A category with the channels that are live in it, the most watched first.",
       },
     },

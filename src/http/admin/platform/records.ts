@@ -79,7 +79,6 @@ export function recordRoutes<Input extends Record, Row extends Record>(
     detail: {
       operationId: `get${Noun}`,
       tags: [tag],
-      summary: `Get ${Noun}`,
       description: `One ${noun}, as the platform reported it.`,
     },
   });
@@ -104,7 +103,6 @@ export function recordRoutes<Input extends Record, Row extends Record>(
       detail: {
         operationId: `put${Noun}`,
         tags: [tag],
-        summary: `Put ${Noun}`,
         description: `Makes the ${noun}, or replaces the one of this id: what the body leaves out gets its default. The same again changes nothing.`,
       },
     },
@@ -123,7 +121,6 @@ export function recordRoutes<Input extends Record, Row extends Record>(
       detail: {
         operationId: `delete${Noun}`,
         tags: [tag],
-        summary: `Delete ${Noun}`,
         description: `Deletes the ${noun}. ${deletion} An id that does not exist changes nothing and is not an error.`,
       },
     },
@@ -141,7 +138,6 @@ export function recordRoutes<Input extends Record, Row extends Record>(
       detail: {
         operationId: `put${Plural}`,
         tags: [tag],
-        summary: `Put ${Plural}`,
         description: `Makes or replaces many ${plural}, one on each line, as they arrive. A line that is wrong is refused, and the rest is kept. Fields that are not known are ignored and counted.`,
         ndjson: { description: `One ${noun} on each line.`, example: [example] },
       },
@@ -157,7 +153,6 @@ export function recordRoutes<Input extends Record, Row extends Record>(
       detail: {
         operationId: `get${Plural}`,
         tags: [tag],
-        summary: `Get ${Plural}`,
         description: `All ${plural} as NDJSON by ascending id, in the form in which they can be put again. What changes meanwhile may be in it or not.`,
       },
     },

@@ -33,7 +33,6 @@ export function noticeRoutes(app: TokenListener, { store }: PublicDeps, cursors:
       detail: {
         operationId: "getNotices",
         tags: ["Application"],
-        summary: "Get Notices",
         description:
           "What was noticed about the endpoint of your application: that it fails, was disabled, has recovered. The newest hundred of the last 30 days. The event stream has the same notices as events of their `type`, under the same ids.",
       },

@@ -43,7 +43,6 @@ export function namedSubscriptionRoutes(app: TokenListener, { store }: PublicDep
       detail: {
         operationId: "listSubscriptions",
         tags: ["Application"],
-        summary: "List Subscriptions",
         description:
           "The subscriptions of your application in pages, each with the names of broadcaster and channel. Get Event Subscriptions gives all of them at once, without names.",
       },

@@ -227,7 +227,6 @@ const postgresStatements = [
   "retention.ts",
   "search/",
   "subscription-list.ts",
-  "tags.ts",
   "users.ts",
 ].map((path) => `store/postgres/${path}`);
 

@@ -1,12 +1,13 @@
 import type { SQL } from "drizzle-orm";
 import type { BunSQLDatabase } from "drizzle-orm/bun-sql";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
+import type { BatchMode, BatchResult } from "../batch.ts";
 import type * as access from "../postgres/schema/access.ts";
 import type * as admin from "../postgres/schema/admin.ts";
 import type { audit } from "../postgres/schema/audit.ts";
 import type { endpoints, replays } from "../postgres/schema/deliveries.ts";
 import type { notices } from "../postgres/schema/notices.ts";
-import type { users } from "../postgres/schema/platform.ts";
+import type { categories, channels, livestreams, tags, users } from "../postgres/schema/platform.ts";
 import type { statistics } from "../postgres/schema/statistics.ts";
 import type { eventTypes, subscriptions } from "../postgres/schema/subscriptions.ts";
 
@@ -19,12 +20,16 @@ import type { eventTypes, subscriptions } from "../postgres/schema/subscriptions
 export type Tables = typeof access &
   typeof admin & {
     readonly audit: typeof audit;
+    readonly categories: typeof categories;
+    readonly channels: typeof channels;
     readonly endpoints: typeof endpoints;
     readonly eventTypes: typeof eventTypes;
+    readonly livestreams: typeof livestreams;
     readonly notices: typeof notices;
     readonly replays: typeof replays;
     readonly statistics: typeof statistics;
     readonly subscriptions: typeof subscriptions;
+    readonly tags: typeof tags;
     readonly users: typeof users;
   };
 
@@ -49,6 +54,16 @@ interface Preparable<Row> {
 
 type LockStrength = "update" | "no key update" | "key share";
 
+/** How rows of a batch are kept one after the other, of which some may be refused. */
+interface Keeping<Row> {
+  /** Keeps rows in their order. It may fail for any of them. */
+  put(orm: Orm, rows: readonly Row[]): Work<void>;
+  /** Why a row cannot be kept, of which `put` alone has failed with this error; null: for no reason of its own. */
+  refusal(orm: Orm, row: Row, error: unknown): Work<string | null>;
+  /** What follows in the same transaction, with the rows that were kept. */
+  finish?(orm: Orm, kept: readonly Row[]): Work<void>;
+}
+
 /** One of the two databases, with that in which they differ. */
 export interface Dialect {
   readonly tables: Tables;
@@ -68,6 +83,12 @@ export interface Dialect {
     name: string,
     build: (orm: Orm) => Preparable<Row>,
   ): (orm: Orm, values: Readonly<Record<string, unknown>>) => PromiseLike<Row>;
+  /** Puts rows in their order, each in place of the one with its key. No key may be there twice. */
+  put<Table extends PgTable>(orm: Orm, table: Table, rows: readonly Table["$inferInsert"][]): Work<void>;
+  /** Keeps a batch of rows in one transaction, as if they were kept one after the other: what cannot be is refused alone. */
+  keepEach<Row>(rows: readonly Row[], mode: BatchMode, keeping: Keeping<Row>): Promise<BatchResult>;
+  /** Whether a column has one of these values, of which there may be many. */
+  isOneOf(column: PgColumn, values: readonly (string | number)[]): SQL;
   /** Locks the rows of a query until the transaction ends. SQLite has one writer, and nothing to lock. */
   lock<Query>(query: Query, strength: LockStrength, config?: { readonly skipLocked: true }): Query;
   /** Keeps all others from changing a table until the transaction ends. */

@@ -1,11 +1,14 @@
 import { lazily, replacing } from "../../domain/lazily.ts";
 import { applicationStore, type ItsDeliveries } from "../drizzle/applications.ts";
 import { auditStore } from "../drizzle/audit.ts";
+import { categoryStore } from "../drizzle/categories.ts";
+import { channelStore } from "../drizzle/channels.ts";
 import { consentStore } from "../drizzle/consents.ts";
 import { execute } from "../drizzle/dialect.ts";
 import { endpointStore } from "../drizzle/endpoints.ts";
 import { eventTypeStore } from "../drizzle/event-types.ts";
 import { idempotencyStore } from "../drizzle/idempotency.ts";
+import { livestreamStore } from "../drizzle/livestreams.ts";
 import { loginRequestStore } from "../drizzle/login-requests.ts";
 import { noticeStore } from "../drizzle/notices.ts";
 import { operatorKeyStore } from "../drizzle/operator-keys.ts";
@@ -16,8 +19,6 @@ import type { OnFault } from "../faults.ts";
 import type { ReplicaNewsLink } from "../replicas/news.ts";
 import type { Ownership } from "../replicas/ownership.ts";
 import type { Store } from "../store.ts";
-import { categoryStore } from "./categories.ts";
-import { channelStore } from "./channels.ts";
 import type { ConnectionSettings } from "./database/connection-url.ts";
 import { postgresDialect } from "./database/dialect.ts";
 import type { PoolOptions } from "./database/driver.ts";
@@ -33,12 +34,13 @@ import { OwnedShards } from "./deliveries/owned-shards.ts";
 import { eventPublisher } from "./deliveries/publishing.ts";
 import { hurryRetries } from "./deliveries/requeue.ts";
 import { deliveryStore } from "./deliveries.ts";
-import { livestreamStore } from "./livestreams.ts";
+import { putLivestreams } from "./livestreams.ts";
 import { orderStore } from "./orders.ts";
 import { replayStore } from "./replays.ts";
 import { ReplicaNewsExchange } from "./replicas/news.ts";
 import { Replica } from "./replicas/replica.ts";
 import { retentionStore } from "./retention.ts";
+import { livestreams } from "./schema/platform.ts";
 import { removeSubscriptionsTo, subscriptionStore } from "./subscriptions.ts";
 import { userStore } from "./users.ts";
 
@@ -105,9 +107,13 @@ function storeOn(db: Postgres, onFault: OnFault = () => {}, owned = new OwnedSha
   const sizes = { databaseBytes: () => databaseBytes(db), kindSizes: () => sizesByKind(db) };
   const makers: { readonly [Noun in keyof Nouns]: () => Nouns[Noun] } = {
     users: () => userStore(db),
-    categories: () => categoryStore(db),
-    channels: () => channelStore(db),
-    livestreams: () => livestreamStore(db),
+    categories: () => categoryStore(shared),
+    channels: () => channelStore(shared),
+    livestreams: () =>
+      livestreamStore(shared, {
+        put: putLivestreams,
+        all: async () => db.orm.select().from(livestreams),
+      }),
     applications: () => applicationStore(shared, itsDeliveries),
     tokens: () => tokenStore(shared),
     loginRequests: () => loginRequestStore(shared),

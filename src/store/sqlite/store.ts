@@ -3,10 +3,13 @@ import { drizzle } from "drizzle-orm/bun-sqlite";
 import { lazily, once } from "../../domain/lazily.ts";
 import { applicationStore, type ItsDeliveries } from "../drizzle/applications.ts";
 import { auditStore } from "../drizzle/audit.ts";
+import { categoryStore } from "../drizzle/categories.ts";
+import { channelStore } from "../drizzle/channels.ts";
 import { consentStore, type RemoveSubscriptionsTo } from "../drizzle/consents.ts";
 import { endpointStore } from "../drizzle/endpoints.ts";
 import { eventTypeStore } from "../drizzle/event-types.ts";
 import { idempotencyStore } from "../drizzle/idempotency.ts";
+import { livestreamStore } from "../drizzle/livestreams.ts";
 import { loginRequestStore } from "../drizzle/login-requests.ts";
 import { noticeAdder, noticeStore } from "../drizzle/notices.ts";
 import { operatorKeyStore } from "../drizzle/operator-keys.ts";
@@ -16,8 +19,6 @@ import { subscriptionReads } from "../drizzle/subscriptions.ts";
 import { tokenStore } from "../drizzle/tokens.ts";
 import type { OnFault } from "../faults.ts";
 import type { Store } from "../store.ts";
-import { categoryStore } from "./categories.ts";
-import { channelStore } from "./channels.ts";
 import { type Commit, groupCommit } from "./database/commit.ts";
 import { dataSize } from "./database/data-size.ts";
 import { atOnce, finished, sqliteDialect } from "./database/dialect.ts";
@@ -34,7 +35,7 @@ import { type StagedEvents, stagedEvents } from "./deliveries/staged.ts";
 import { deliveryStore } from "./deliveries.ts";
 import { endpointKeeper } from "./endpoints.ts";
 import { eventStore } from "./events.ts";
-import { livestreamStore } from "./livestreams.ts";
+import { livestreamStatements } from "./livestreams.ts";
 import { noOrders } from "./orders.ts";
 import { replayStore } from "./replays.ts";
 import { retentionStore } from "./retention.ts";
@@ -117,9 +118,9 @@ function storeOn(
   const sizes = { databaseBytes: async () => databaseBytes(db), kindSizes: async () => sizesByKind(db) };
   const makers: { readonly [Noun in keyof Nouns]: () => Nouns[Noun] } = {
     users: () => userStore(db, orm, behind),
-    categories: () => categoryStore(orm, commit),
-    channels: () => channelStore(orm, commit),
-    livestreams: () => livestreamStore(db, orm, commit),
+    categories: () => categoryStore(shared),
+    channels: () => channelStore(shared),
+    livestreams: () => livestreamStore(shared, livestreamStatements(db, orm)),
     applications: () => applicationStore(sqliteDialect(orm, modes.forgottenBy(behind)), itsDeliveries),
     tokens: () => tokenStore(shared),
     loginRequests: () => loginRequestStore(shared),

@@ -1,22 +1,25 @@
-import { inArray, type SQL, sql } from "drizzle-orm";
-import type { PgColumn } from "drizzle-orm/pg-core";
+import { type Column, getTableColumns, inArray, type SQL, sql } from "drizzle-orm";
+import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
 import { once } from "../../../domain/lazily.ts";
 import { type Dialect, execute, type Tables, type Work } from "../../drizzle/dialect.ts";
 import * as access from "../schema/access.ts";
 import * as admin from "../schema/admin.ts";
 import { audit } from "../schema/audit.ts";
+import { excluded, given, isOneOf } from "../schema/columns.ts";
 import { endpoints, replays } from "../schema/deliveries.ts";
 import { notices } from "../schema/notices.ts";
-import { users } from "../schema/platform.ts";
+import { categories, channels, livestreams, tags, users } from "../schema/platform.ts";
 import { statistics } from "../schema/statistics.ts";
 import { eventTypes, subscriptions } from "../schema/subscriptions.ts";
+import { keepBatch } from "./batch.ts";
 import { isForeignKeyViolation } from "./faults.ts";
 import type { Postgres, Queries } from "./pool.ts";
 
 const tables: Tables = {
   ...access,
   ...admin,
-  ...{ audit, endpoints, eventTypes, notices, replays, statistics, subscriptions, users },
+  ...{ audit, endpoints, eventTypes, notices, replays, statistics, subscriptions },
+  ...{ categories, channels, livestreams, tags, users },
 };
 
 /** PostgreSQL for the nouns that `store/drizzle` implements. */
@@ -34,6 +37,14 @@ export function postgresDialect(db: Postgres): Dialect {
       const made = once(() => build(orm).prepare(name));
       return (on, values) => (on === orm ? made() : build(on).prepare(name)).execute(values);
     },
+    put,
+    keepEach: (rows, mode, { put, refusal, finish }) =>
+      keepBatch(db, rows, mode, {
+        put: ({ orm }, some) => finished(put(orm, some)),
+        refusal: ({ orm }, row, error) => finished(refusal(orm, row, error)),
+        ...(finish && { finish: ({ orm }, kept) => finished(finish(orm, kept)) }),
+      }),
+    isOneOf,
     // A boundary: every query of drizzle has it, with a type of its own.
     lock: <Query>(query: Query, ...how: [string, object?]) =>
       (query as { for(...how: [string, object?]): Query }).for(...how),
@@ -45,6 +56,31 @@ export function postgresDialect(db: Postgres): Dialect {
     rowId: sql`ctid`,
     isForeignKeyViolation,
   };
+}
+
+/** By one statement. What is as it was is not written, but for JSON, which PostgreSQL does not compare. */
+function* put<Table extends PgTable>(
+  orm: Queries["orm"],
+  table: Table,
+  rows: readonly Table["$inferInsert"][],
+): Work<void> {
+  if (rows.length === 0) return;
+  const columns: Column[] = Object.values(getTableColumns(table));
+  const isJson = (column: Column) => column.getSQLType() === "json";
+  const cells = columns.map((column) => {
+    return sql`given.${sql.identifier(column.name)}${sql.raw(isJson(column) ? "::json" : "")}`;
+  });
+  const key = columns.find(({ primary }) => primary) as PgColumn;
+  yield* execute(
+    orm
+      .insert(table)
+      .select(sql`SELECT ${sql.join(cells, sql`, `)} FROM ${given(table, rows)} ORDER BY given.n`)
+      .onConflictDoUpdate({
+        target: key,
+        set: excluded(table),
+        ...(!columns.some(isJson) && { setWhere: sql`${table} IS DISTINCT FROM excluded` }),
+      }),
+  );
 }
 
 /** Runs work to its end. */

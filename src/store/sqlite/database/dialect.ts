@@ -1,18 +1,20 @@
-import { sql } from "drizzle-orm";
+import { getTableColumns, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { PgColumn } from "drizzle-orm/pg-core";
+import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import { DomainError } from "../../../domain/errors.ts";
 import { once } from "../../../domain/lazily.ts";
 import type { Dialect, Orm, Tables, Work } from "../../drizzle/dialect.ts";
 import * as access from "../schema/access.ts";
 import * as admin from "../schema/admin.ts";
 import { audit } from "../schema/audit.ts";
+import { excluded, placeholders } from "../schema/columns.ts";
 import { endpoints, eventTypes, replays, subscriptions } from "../schema/events.ts";
 import { notices } from "../schema/notices.ts";
-import { users } from "../schema/platform.ts";
+import { categories, channels, livestreams, tags, users } from "../schema/platform.ts";
 import { statistics } from "../schema/statistics.ts";
-import type { Commit } from "./commit.ts";
-import { isForeignKeyViolation } from "./faults.ts";
+import { type Commit, commitBatch } from "./commit.ts";
+import { isForeignKeyViolation, isUniqueViolation } from "./faults.ts";
 
 /** Columns that only PostgreSQL has, or that may be null here; nothing that is shared reads them. */
 type Other = "made" | "client" | "published_by" | "folded";
@@ -20,7 +22,8 @@ type Other = "made" | "client" | "published_by" | "folded";
 const own = {
   ...access,
   ...admin,
-  ...{ audit, endpoints, eventTypes, notices, replays, statistics, subscriptions, users },
+  ...{ audit, endpoints, eventTypes, notices, replays, statistics, subscriptions },
+  ...{ categories, channels, livestreams, tags, users },
 } satisfies {
   readonly [Name in keyof Tables]: {
     readonly $inferSelect: Omit<Tables[Name]["$inferSelect"], Other>;
@@ -31,8 +34,18 @@ const rowId = sql`rowid`;
 
 /** SQLite for the nouns that `store/drizzle` implements. What `transact` is given runs synchronously in a commit. */
 export function sqliteDialect(database: BunSQLiteDatabase, commit: Commit): Dialect {
+  const upserts = new Map<object, ReturnType<typeof upsertInto>>();
   // A boundary: tables and statements of SQLite where the types say PostgreSQL's. Their rows are the same, as above.
   const orm = database as unknown as Orm;
+  // A boundary, as above.
+  const put = (given: object, rows: readonly object[]) =>
+    atOnce(() => {
+      if (rows.length === 0) return;
+      const table = given as SQLiteTable;
+      const upsert = upserts.get(table) ?? upsertInto(database, table);
+      upserts.set(table, upsert);
+      for (const row of rows) upsert.run({ ...row });
+    });
   const transact = <Result>(work: (orm: Orm) => Work<Result>) => commit(() => finished(work(orm)));
   return {
     tables: own as unknown as Tables,
@@ -44,6 +57,25 @@ export function sqliteDialect(database: BunSQLiteDatabase, commit: Commit): Dial
       const made = once(() => build(orm).prepare(name));
       return (_, values) => made().execute(values);
     },
+    put: (_, table, rows) => put(table, rows),
+    keepEach: (rows, mode, { put, refusal, finish }) =>
+      commitBatch(commit, mode, () => {
+        const results = rows.map((row) => {
+          try {
+            finished(put(orm, [row]));
+            return null;
+          } catch (error) {
+            const isRefused = isForeignKeyViolation(error) || isUniqueViolation(error);
+            const reason = isRefused ? finished(refusal(orm, row, error)) : null;
+            if (reason === null) throw error;
+            return reason;
+          }
+        });
+        const kept = rows.filter((_, i) => results[i] === null);
+        if (finish) finished(finish(orm, kept));
+        return results;
+      }),
+    isOneOf: (column, values) => sql`${column} IN (SELECT value FROM json_each(${JSON.stringify(values)}))`,
     lock: (query) => query,
     *lockTable() {},
     *lockOwners() {},
@@ -52,6 +84,17 @@ export function sqliteDialect(database: BunSQLiteDatabase, commit: Commit): Dial
     isForeignKeyViolation: (error) =>
       isForeignKeyViolation(error instanceof DomainError ? error.cause : error),
   };
+}
+
+/** A statement that puts a row of a table in place of the one with its key. */
+function upsertInto(database: BunSQLiteDatabase, table: SQLiteTable) {
+  const key = Object.values<SQLiteColumn>(getTableColumns(table)).find(({ primary }) => primary);
+  const target = key as SQLiteColumn;
+  return database
+    .insert(table)
+    .values(placeholders(table))
+    .onConflictDoUpdate({ target, set: excluded(table) })
+    .prepare();
 }
 
 /** Runs work to its end, to be called within a commit. */

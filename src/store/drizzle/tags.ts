@@ -1,35 +1,32 @@
-import { max, sql } from "drizzle-orm";
+import { max, or, sql } from "drizzle-orm";
 import type { NewTag, Tag } from "../../domain/categories.ts";
 import { maxId } from "../../domain/ids.ts";
-import type { Queries } from "./database/pool.ts";
-import { given, isOneOf } from "./schema/columns.ts";
-import { tags } from "./schema/platform.ts";
+import { type Dialect, execute, type Orm, type Work } from "./dialect.ts";
 
 /** The tags that a batch of categories may have, and those that it adds. */
 export interface Tags {
   /** The tag as it is kept, or why it cannot be. */
   keep(tag: NewTag): Tag | string;
   /** Stores those that were added. */
-  store(): Promise<void>;
+  store(): Work<void>;
 }
 
 /** To be used in a transaction, which no other changes tags beside. */
-export async function tagsAmong({ orm }: Queries, wanted: readonly NewTag[]): Promise<Tags> {
-  await orm.execute(sql`LOCK TABLE ${tags} IN SHARE ROW EXCLUSIVE MODE`);
+export function* tagsAmong(db: Dialect, orm: Orm, wanted: readonly NewTag[]): Work<Tags> {
+  const { tags } = db.tables;
+  yield* db.lockTable(orm, tags);
   const names = wanted.map(({ name }) => name);
   const ids = wanted.flatMap(({ id }) => (id !== null && isTagId(id) ? [id] : []));
-  const known = await orm
-    .select()
-    .from(tags)
-    .where(sql`${isOneOf(tags.name, names)} OR ${isOneOf(tags.id, ids)}`);
-  const [top] = await orm.select({ id: max(tags.id) }).from(tags);
+  const isWanted = or(db.isOneOf(tags.name, names), db.isOneOf(tags.id, ids));
+  const known = yield* execute(orm.select().from(tags).where(isWanted));
+  const [top] = yield* execute(orm.select({ id: max(tags.id) }).from(tags));
   const byName = new Map(known.map((tag) => [tag.name, tag]));
   const byId = new Map(known.map((tag) => [tag.id, tag]));
   const added: Tag[] = [];
   let highest = top?.id ?? 0;
   // Ids follow the highest one. Where that is the last there is, the lowest free ones are taken.
   const isAtEnd = Math.max(highest, ...ids) + wanted.length >= maxId;
-  const lowest = isAtEnd ? await freeIds({ orm }, wanted.length) : [];
+  const lowest = isAtEnd ? yield* freeIds(db, orm, wanted.length) : [];
 
   const freeId = (): number => {
     if (highest < maxId) return highest + 1;
@@ -53,19 +50,24 @@ export async function tagsAmong({ orm }: Queries, wanted: readonly NewTag[]): Pr
       const owner = byId.get(id);
       return owner ? `tag id ${id} is that of "${owner.name}"` : add({ id, name });
     },
-    async store() {
-      if (added.length === 0) return;
-      await orm.insert(tags).select(sql`SELECT given.id, given.name FROM ${given(tags, added)}`);
-    },
+    store: () => db.put(orm, tags, added),
   };
 }
 
 const isTagId = (id: number) => Number.isInteger(id) && id >= 1 && id <= maxId;
 
-async function freeIds({ orm }: Pick<Queries, "orm">, count: number): Promise<number[]> {
-  const rows = await orm.execute<{ id: string }>(
-    sql`SELECT id FROM generate_series(1, (SELECT count(*) FROM ${tags}) + ${2 * count}) AS id
-      WHERE NOT EXISTS (SELECT FROM ${tags} WHERE ${tags.id} = id) ORDER BY id LIMIT ${2 * count}`,
-  );
-  return [...rows].map(({ id }) => Number(id));
+/** The lowest ids that no tag has: twice as many as are wanted, because the batch itself may name some. */
+function* freeIds({ tables: { tags } }: Dialect, orm: Orm, count: number): Work<number[]> {
+  const id = sql<number>`id`;
+  const numbers = sql`(WITH RECURSIVE numbers(id) AS (
+      SELECT 1 UNION ALL SELECT id + 1 FROM numbers WHERE id < (SELECT count(*) FROM ${tags}) + ${2 * count}
+    ) SELECT id FROM numbers) AS numbers`;
+  const isFree = sql`NOT EXISTS (SELECT 1 FROM ${tags} WHERE ${tags.id} = numbers.id)`;
+  const query = orm
+    .select({ id })
+    .from(numbers)
+    .where(isFree)
+    .orderBy(id)
+    .limit(2 * count);
+  return (yield* execute(query)).map((one) => one.id);
 }

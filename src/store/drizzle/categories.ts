@@ -1,63 +1,47 @@
-import { eq, gt, sql } from "drizzle-orm";
+import { eq, gt, or } from "drizzle-orm";
 import type { NewCategory, Tag } from "../../domain/categories.ts";
 import { BatchRefused } from "../batch.ts";
 import type { CategoryStore } from "../categories.ts";
-import type { Postgres, Queries } from "./database/pool.ts";
-import { excluded, given, isOneOf } from "./schema/columns.ts";
-import { categories, livestreams } from "./schema/platform.ts";
+import { type Dialect, execute, type Orm, type Tables } from "./dialect.ts";
 import { type Tags, tagsAmong } from "./tags.ts";
 
-type Row = typeof categories.$inferInsert;
+type Row = Tables["categories"]["$inferInsert"];
 
-export function categoryStore(db: Postgres): CategoryStore {
-  const { orm } = db;
-
-  const remove = (id: number) =>
-    db.transact(async ({ orm }) => {
-      const ended = orm.delete(livestreams).where(eq(livestreams.category_id, id));
-      const channels = await ended.returning({ id: livestreams.channel_id });
-      await orm.delete(categories).where(eq(categories.id, id));
-      return channels.map(({ id }) => id);
-    });
+export function categoryStore(db: Dialect): CategoryStore {
+  const { orm, tables, transact } = db;
+  const { categories, livestreams } = tables;
 
   return {
     upsert: (batch, { atomic = false } = {}) =>
-      db.transact(async (transaction) => {
-        const tags = await tagsAmong(
-          transaction,
-          batch.flatMap(({ tags }) => tags),
-        );
-        const slugs = await slugsAmong(transaction, batch);
+      transact(function* (orm) {
+        const wanted = batch.flatMap(({ tags }) => tags);
+        const tags = yield* tagsAmong(db, orm, wanted);
+        const slugs = yield* slugsAmong(db, orm, batch);
         const rows: Row[] = [];
         const results = batch.map((category) => {
-          const refused = slugs.refusal(category);
-          const row = refused ?? withTags(category, tags);
+          const row = slugs.refusal(category) ?? withTags(category, tags);
           if (typeof row === "string") return row;
           slugs.keep(category);
           rows.push(row);
           return null;
         });
         if (atomic && results.some((one) => one !== null)) throw new BatchRefused(results);
-        await tags.store();
-        for (const part of partsWithoutRepetition(rows)) await put(transaction, part);
+        yield* tags.store();
+        for (const part of partsWithoutRepetition(rows)) yield* db.put(orm, categories, part);
         return results;
       }),
     page: async (after, limit) =>
       orm.select().from(categories).where(gt(categories.id, after)).orderBy(categories.id).limit(limit),
-    remove,
+    remove: (id) =>
+      transact(function* (orm) {
+        const ended = orm.delete(livestreams).where(eq(livestreams.category_id, id));
+        const channels = yield* execute(ended.returning({ id: livestreams.channel_id }));
+        yield* execute(orm.delete(categories).where(eq(categories.id, id)));
+        return channels.map((channel) => channel.id);
+      }),
     all: async () => orm.select().from(categories).orderBy(categories.id),
-    byIds: async (ids) => orm.select().from(categories).where(isOneOf(categories.id, ids)),
+    byIds: async (ids) => orm.select().from(categories).where(db.isOneOf(categories.id, ids)),
   };
-}
-
-function put({ orm }: Queries, rows: readonly Row[]) {
-  return orm
-    .insert(categories)
-    .select(
-      sql`SELECT given.id, given.name, given.slug, given.icon, given.banner, given.description, given.tags::json
-        FROM ${given(categories, rows)} ORDER BY given.n`,
-    )
-    .onConflictDoUpdate({ target: categories.id, set: excluded(categories) });
 }
 
 /** The category with its tags as they are kept, or why it cannot be. */
@@ -71,15 +55,13 @@ function withTags(category: NewCategory, tags: Tags): Row | string {
   return { ...category, tags: kept };
 }
 
-/** Who has the slugs of a batch, while its categories are kept one after the other. */
-async function slugsAmong({ orm }: Queries, batch: readonly NewCategory[]) {
-  const { id, slug } = categories;
+/** Which categories have the slugs of a batch, while its categories are kept one after the other. */
+function* slugsAmong(db: Dialect, orm: Orm, batch: readonly NewCategory[]) {
+  const { id, slug } = db.tables.categories;
   const slugs = batch.map((one) => one.slug);
   const ids = batch.map((one) => one.id);
-  const known = await orm
-    .select({ id, slug })
-    .from(categories)
-    .where(sql`${isOneOf(slug, slugs)} OR ${isOneOf(id, ids)}`);
+  const isConcerned = or(db.isOneOf(slug, slugs), db.isOneOf(id, ids));
+  const known = yield* execute(orm.select({ id, slug }).from(db.tables.categories).where(isConcerned));
   const owners = new Map(known.map((one) => [one.slug, one.id]));
   const slugOf = new Map(known.map((one) => [one.id, one.slug]));
   return {
@@ -95,7 +77,7 @@ async function slugsAmong({ orm }: Queries, batch: readonly NewCategory[]) {
   };
 }
 
-/** One statement cannot change a row twice. */
+/** One statement of PostgreSQL cannot change a row twice. */
 function partsWithoutRepetition(rows: readonly Row[]): Row[][] {
   const parts: Row[][] = [];
   let ids = new Set<number>();

@@ -2,7 +2,7 @@ import { readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { isoTime } from "../domain/time.ts";
 import { StoreError } from "../store/faults.ts";
-import { checkDatabase, type DatabaseCounts, holdDeliveries } from "../store/sqlite/database/backup.ts";
+import { beginCopy, checkDatabase, type DatabaseCounts } from "../store/sqlite/database/backup.ts";
 import { databaseFile } from "../store/sqlite/database/directory.ts";
 import { lockDirectory } from "../store/sqlite/database/lock.ts";
 import { readName } from "./files.ts";
@@ -60,7 +60,7 @@ export async function restoreBackup(restoring: Restoring): Promise<Content & { c
     if (named !== null && named.sha256 !== hasher.digest("hex"))
       throw new StoreError(`${source.shown} is not what was made: its name has another SHA-256.`);
     const counts = checkCopy(source.shown, partial);
-    holdDeliveries(partial, isoTime(Date.now()));
+    beginCopy(partial, isoTime(Date.now()));
     renameSync(partial, join(data, databaseFile));
     syncDirectory(data);
     return { ...content, counts };

@@ -10,6 +10,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { migrate, migrations } from "../../src/store/sqlite/database/migrations.ts";
 import { addBallast, backupFiles, breakIndex, inDatabase, madeBackup } from "../support/backups.ts";
 import { expectFailure, program, run } from "../support/process.ts";
 import { users } from "../support/real-data.ts";
@@ -24,6 +25,7 @@ let name: string;
 
 const server = await testServer({ data: served, args, users });
 const token = (await server.application()).token;
+await server.app.store.operatorKeys.beginSession(new Uint8Array(32), Number.MAX_SAFE_INTEGER, 0);
 const backup = await madeBackup((method, at) => server.admin(method, at));
 name = backupFiles(served)[0] ?? "";
 copyFileSync(path("served", "backups", name), path("backup.db"));
@@ -58,6 +60,21 @@ test("puts a backup into a new directory, from which a server answers as before"
     const [before, after] = await Promise.all([server.get(at, token), second.get(at, token)]);
     expect([at, after.status, await after.text()]).toEqual([at, 200, await before.text()]);
   }
+});
+
+test("signs operators out, because a session that was ended since the backup would be valid again", async () => {
+  expect((await onair("backup.db", "--data", "signed-out")).code).toBe(0);
+  const sessions = (...file: string[]) =>
+    inDatabase(path(...file), (db) => db.query("SELECT * FROM operator_sessions").all().length);
+  expect([sessions("backup.db"), sessions("signed-out", "onair.db")]).toEqual([1, 0]);
+});
+
+test("restores a backup of an older version, which had no sessions", async () => {
+  const before = migrations.findIndex(({ name }) => name === "0021_operator_sessions");
+  const db = new Database(path("older.db"));
+  migrate(db, migrations.slice(0, before));
+  db.close(true);
+  expect(await onair("older.db", "--data", "older")).toMatchObject({ code: 0, stderr: "" });
 });
 
 test("tells people what it did and what is next", async () => {

@@ -87,11 +87,18 @@ export function checkDatabase(file: string, { thorough }: { readonly thorough: b
   });
 }
 
-/** Sends nothing from a closed database until that is released. @param since in ISO 8601 */
-export function holdDeliveries(file: string, since: string): void {
+/**
+ * Makes a closed database that of a copy: it sends nothing until that is released, and has no session of operators, because
+ * one that was signed out since must not be valid again. @param since in ISO 8601
+ */
+export function beginCopy(file: string, since: string): void {
   const db = new Database(file, { create: false, readwrite: true });
   try {
     db.prepare("INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)").run(heldSetting, since);
+    const hasSessions =
+      db.query("SELECT 1 FROM sqlite_master WHERE name = 'operator_sessions'").get() !== null;
+    // A database of an older form has none.
+    if (hasSessions) db.run("DELETE FROM operator_sessions");
   } finally {
     db.close();
   }

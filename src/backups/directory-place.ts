@@ -1,6 +1,5 @@
 import fs from "node:fs";
 import { basename, join } from "node:path";
-import { newId } from "../domain/ids.ts";
 import { fileStream } from "../file-stream.ts";
 import { isMissing, keepPartial, wholeBackups } from "./files.ts";
 import { type BackupPlace, type CheckedFile, ownerFile, ownerIn } from "./place.ts";
@@ -35,16 +34,19 @@ export class DirectoryPlace implements BackupPlace {
   }
 
   async claim(id: string): Promise<string> {
+    const file = join(this.#directory, ownerFile);
+    // One name for each data: what a claim that was cut short has left goes with its next backup.
+    const written = `${file}.${id}`;
+    const remove = () => fs.promises.rm(written, { force: true });
+    await remove();
     const known = await this.owner();
     if (known !== null) return known;
     await fs.promises.mkdir(this.#directory, { recursive: true, mode: 0o700 });
-    const file = join(this.#directory, ownerFile);
-    const written = `${file}.${newId()}`;
     try {
       await fs.promises.writeFile(written, `${id}\n`, { flag: "wx", mode: 0o600, flush: true });
       await giveName(written, file);
     } finally {
-      await fs.promises.rm(written, { force: true });
+      await remove();
     }
     return (await this.owner()) ?? id;
   }

@@ -172,6 +172,33 @@ test.each(["a directory", "S3"])("of servers that claim %s at the same instant, 
   }
 });
 
+test("in S3 without conditions, the last one of those that claim a place has it", async () => {
+  const s3 = await FakeS3.own();
+  const aws = { AWS_ACCESS_KEY_ID: "AKEY", AWS_SECRET_ACCESS_KEY: "very secret" };
+  const overtake = () =>
+    s3.objects.set("there/onair-data-id", { bytes: Buffer.from("other"), modified: new Date() });
+  s3.fault = ({ method, headers }) => {
+    if (headers["if-none-match"]) return { status: 400, code: "NotImplemented" };
+    // Another server, which has seen the place empty as well.
+    if (method === "PUT") setTimeout(overtake, 50);
+    return null;
+  };
+  const place = await openPlace(readPlace("s3://backups/there", { endpoint: s3.endpoint, aws }));
+  expect(await place.claim("mine")).toBe("other");
+});
+
+test("what a claim that was cut short has left in a directory goes with the next one", async () => {
+  const directory = ownDirectory();
+  const place = await openPlace(readPlace(directory));
+  const left = () => readdirSync(directory).sort();
+  writeFileSync(join(directory, "onair-data-id.mine"), "mi");
+  expect(await place.claim("mine")).toBe("mine");
+  expect([left(), await place.owner()]).toEqual([["onair-data-id"], "mine"]);
+  writeFileSync(join(directory, "onair-data-id.later"), "later\n");
+  expect(await place.claim("later")).toBe("mine");
+  expect(left()).toEqual(["onair-data-id"]);
+});
+
 test("a file of the owner that is empty, as a full disk leaves it, is written again", async () => {
   const place = await (places["a directory"] as () => Promise<Place>)();
   const server = await start(place);

@@ -81,12 +81,14 @@ export class S3Place implements BackupPlace {
       key: this.#prefix + ownerFile,
       body: new TextEncoder().encode(`${id}\n`),
     } as const;
-    await this.#requests.text({ ...request, headers: { "if-none-match": "*" } }).catch((error) => {
+    await this.#requests.text({ ...request, headers: { "if-none-match": "*" } }).catch(async (error) => {
       // Another server was first; or this storage has no conditions.
       if (!(error instanceof S3Fault)) throw error;
       if (/^(PreconditionFailed|ConditionalRequestConflict)$/.test(error.reason)) return;
       if (error.reason !== "NotImplemented") throw error;
-      return this.#requests.text(request);
+      await this.#requests.text(request);
+      // The last one has it: one that has looked at the same time may still be writing.
+      await Bun.sleep(this.#requests.patience.pauseMs);
     });
     return (await this.owner()) ?? id;
   }

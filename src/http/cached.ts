@@ -13,7 +13,7 @@ export function cached(bytes: Uint8Array<ArrayBuffer>): Cached {
 const sharedBytes = 32 * 1024;
 
 /** Bun copies bytes for each answer and keeps the copy until the client has taken it; a large Blob is not copied. */
-export function shared(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> | Blob {
+function shared(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> | Blob {
   return bytes.byteLength < sharedBytes ? bytes : new Blob([bytes]);
 }
 

@@ -1,9 +1,9 @@
 import type { AnyElysia } from "elysia";
 import { dependencies } from "../../../package.json";
-import { onceUnlessFailed, shared } from "../cached.ts";
-import { acceptsGzip, compress } from "../compression.ts";
+import { onceUnlessFailed } from "../cached.ts";
+import { replyEncoded } from "../compression.ts";
 import { openGate } from "../input.ts";
-import { type ExtraHeaders, reply } from "../request-context.ts";
+import type { ExtraHeaders } from "../request-context.ts";
 import { handlerContext } from "../server.ts";
 import { scalarScript } from "./scalar-script.ts";
 
@@ -59,20 +59,14 @@ export function scalarConfig(documentPath: string, scheme: string) {
 
 /** Serves Scalar's script at this path. It has 4 MB: it is read when it is first asked for, and compressed by another thread. */
 export function scriptRoute(app: AnyElysia, path: string): void {
-  const plain = onceUnlessFailed(async () => shared(await scalarScript()));
-  const gzipped = onceUnlessFailed(async () => shared(await compress(await scalarScript())));
+  const script = onceUnlessFailed(scalarScript);
+  const headers = {
+    "content-type": "text/javascript; charset=utf-8",
+    "cache-control": "public, max-age=31536000, immutable",
+  };
   app.get(
     path,
-    async (context) => {
-      const { requestContext, request } = handlerContext(context);
-      const isGzip = acceptsGzip(request.headers.get("accept-encoding") ?? "");
-      return reply(requestContext, 200, isGzip ? await gzipped() : await plain(), {
-        "content-type": "text/javascript; charset=utf-8",
-        "cache-control": "public, max-age=31536000, immutable",
-        vary: "accept-encoding",
-        ...(isGzip && { "content-encoding": "gzip" }),
-      });
-    },
+    async (context) => replyEncoded(handlerContext(context).requestContext, await script(), headers),
     { transform: openGate, parse: "none", detail: { hide: true } },
   );
 }

@@ -2,7 +2,7 @@ import type { AnyElysia } from "elysia";
 import type { PageFiles, PageName } from "../../console/make.ts";
 import { DomainError } from "../../domain/errors.ts";
 import { onceUnlessFailed } from "../cached.ts";
-import { acceptsGzip, compress } from "../compression.ts";
+import { replyEncoded } from "../compression.ts";
 import { asGate, openGate } from "../input.ts";
 import { type ExtraHeaders, type RequestContext, reply } from "../request-context.ts";
 import { handlerContext } from "../server.ts";
@@ -77,8 +77,6 @@ export async function fontBytes(): Promise<Uint8Array<ArrayBuffer>> {
   return files[entries.font] ?? new Uint8Array();
 }
 
-const gzipped = new Map<string, Promise<Uint8Array<ArrayBuffer>>>();
-
 /**
  * Serves a page for all paths below its own, and its files, whose names change with their content, to be kept for good.
  */
@@ -95,12 +93,9 @@ export function pageRoutes(
     return reply(requestContext, 200, text, pageHeaders);
   };
   const file = async (context: unknown) => {
-    const { requestContext, params, request } = handlerContext(context);
+    const { requestContext, params } = handlerContext(context);
     const name = params["file"] ?? "";
-    const { files } = await pageFiles();
-    const bytes = Object.hasOwn(files, name) ? files[name] : undefined;
-    if (bytes === undefined) throw new DomainError("not_found", "There is nothing at this path");
-    return fileReply(requestContext, request, name, bytes);
+    return replyFile(requestContext, name, found((await pageFiles()).files, name));
   };
   app.get(`${path}/files/:file`, file, unlimited);
   app.get(`${path}/theme.css`, (context) => replyTheme(handlerContext(context).requestContext, look), hooks);
@@ -124,24 +119,28 @@ export function pageRoutes(
   if (isRoot) app.get("/", html, hooks);
 }
 
-/** A file that is kept for good, because its name changes with its content. */
-export async function fileReply(
+/** What a name stands for; throws `not_found`. */
+export function found<T>(from: Readonly<Record<string, T>>, name: string): T {
+  const value = Object.hasOwn(from, name) ? from[name] : undefined;
+  if (value === undefined) throw new DomainError("not_found", "There is nothing at this path");
+  return value;
+}
+
+/** Answers with a file that is kept for good, because its name changes with its content. */
+export async function replyFile(
   requestContext: RequestContext,
-  request: Request,
   name: string,
   bytes: Uint8Array<ArrayBuffer>,
 ): Promise<Response> {
   const extension = name.slice(name.lastIndexOf(".") + 1);
-  const isGzip = extension !== "woff2" && acceptsGzip(request.headers.get("accept-encoding") ?? "");
-  const compressed = isGzip ? (gzipped.get(name) ?? compress(bytes)) : null;
-  if (compressed) gzipped.set(name, compressed);
-  return reply(requestContext, 200, (await compressed) ?? bytes, {
+  const headers = {
     "content-type": types[extension] ?? "text/plain; charset=utf-8",
     "cache-control": "public, max-age=31536000, immutable",
     "x-content-type-options": "nosniff",
-    vary: "accept-encoding",
-    ...(isGzip && { "content-encoding": "gzip" }),
-  });
+  };
+  // It is compressed already.
+  if (extension === "woff2") return reply(requestContext, 200, bytes, headers);
+  return replyEncoded(requestContext, bytes, headers);
 }
 
 /** The accent colour as a style sheet, because the policy allows no style in the page. */

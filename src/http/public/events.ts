@@ -3,7 +3,7 @@ import { builtInEventTypes, type Catalogue } from "../../domain/events/catalogue
 import type { EventType } from "../../domain/events/event-type.ts";
 import type { PublicKeyForms } from "../../webhooks/signature.ts";
 import { dataOf, listOf } from "../answers.ts";
-import { compressedJson } from "../compression.ts";
+import { encodedJson } from "../compression.ts";
 import { named } from "../fields.ts";
 import type { PublicDeps, PublicListener } from "./base.ts";
 
@@ -56,7 +56,7 @@ export function eventRoutes(
   { catalogue }: Pick<PublicDeps, "catalogue">,
   publicKey: () => PublicKeyForms,
 ): void {
-  const answer = compressedJson((types: Catalogue["types"]) => ({ data: types.map(shown), message: "OK" }));
+  const answer = encodedJson((types: Catalogue["types"]) => ({ data: types.map(shown), message: "OK" }));
   app.get("/public/v1/events/types", ({ requestContext }) => answer(requestContext, catalogue.types), {
     anyone: true,
     response: { 200: EventTypes },

@@ -1,34 +1,33 @@
-import type { StreamPosition } from "./stream-position.ts";
-
 /** Why a stream ended. */
 export type StreamEnding = "client" | "stalled" | "not_allowed" | "failed" | "stopping";
 
 /** A part of a stream and the position after it. */
-export interface StreamPart {
+export interface StreamPart<Position> {
   /** null when there is nothing to send. */
   readonly bytes: Uint8Array | null;
-  readonly position: StreamPosition;
+  readonly position: Position;
   /** Whether the part reaches the end of the log. */
   readonly isAll: boolean;
 }
 
-interface EventStreamOptions {
-  readonly position: StreamPosition;
+interface EventStreamOptions<Position> {
+  /** Where it begins. */
+  readonly position: Position;
   /** The first bytes of the stream. */
   readonly opening: Uint8Array;
   /** The part after a position; with `isReminded` at least a heartbeat. null: the stream must end. */
-  next(position: StreamPosition, isReminded: boolean): Promise<StreamPart | null>;
+  next(position: Position, isReminded: boolean): Promise<StreamPart<Position> | null>;
   /** Called once. */
   ended(reason: StreamEnding): void;
 }
 
 /** One open stream. It makes the next part when the reader has taken the last one, so it never holds more than one. */
-export class EventStream {
+export class EventStream<Position> {
   readonly readable: ReadableStream<Uint8Array>;
   /** When the reader was last given bytes, by `performance.now()`. */
   sentAt = performance.now();
-  readonly #options: EventStreamOptions;
-  #position: StreamPosition;
+  readonly #options: EventStreamOptions<Position>;
+  #position: Position;
   #opening: Uint8Array | null;
   #isBehind = true;
   #isReminded = false;
@@ -37,7 +36,7 @@ export class EventStream {
   #waiting: (() => void) | null = null;
   #controller: ReadableStreamDefaultController<Uint8Array> | null = null;
 
-  constructor(options: EventStreamOptions) {
+  constructor(options: EventStreamOptions<Position>) {
     this.#options = options;
     this.#position = options.position;
     this.#opening = options.opening;
@@ -58,7 +57,7 @@ export class EventStream {
     return this.#isPulled;
   }
 
-  /** Wakes the stream: the log may have new deliveries. */
+  /** Wakes the stream: there may be something new. */
   wake(): void {
     this.#isBehind = true;
     this.#waiting?.();

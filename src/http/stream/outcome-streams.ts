@@ -7,14 +7,14 @@ import {
 import { isoTime, second } from "../../domain/time.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { ReplicaNews } from "../../store/replicas/news.ts";
+import { EventStream } from "./event-stream.ts";
+import { heartbeat, opening } from "./stream-frames.ts";
 
 /** Streams of one application, and of operators, that may be open at once. */
 const mostStreams = { application: 10, operator: 50 } as const;
 /** Outcomes that wait for a reader at most; more are left out. */
 const mostWaiting = 200;
 const heartbeatMs = 15 * second;
-/** How soon a client should connect again. */
-const opening = "retry: 1000\n";
 
 interface OutcomeStreamOptions {
   /** null: outcomes of all applications; "": of none. */
@@ -28,14 +28,11 @@ interface OutcomeStreamOptions {
 }
 
 interface OpenStream extends OutcomeStreamOptions {
+  readonly events: EventStream<null>;
   readonly waiting: DeliveryOutcome[];
   /** The topics that have changed. */
   readonly changed: Set<string>;
   leftOut: number;
-  isReminded: boolean;
-  /** Wakes a reader that waits. */
-  wake: () => void;
-  isEnded: boolean;
 }
 
 const encoder = new TextEncoder();
@@ -91,34 +88,24 @@ export class OutcomeStreams {
       const message = `${most} of these streams are open already; close one`;
       throw new DomainError("rate_limited", message, { retryAfterSeconds: 5 });
     }
-    const stream: OpenStream = {
-      ...options,
-      waiting: [],
-      changed: new Set(),
-      leftOut: 0,
-      isReminded: false,
-      wake: () => {},
-      isEnded: false,
-    };
+    const events = new EventStream({
+      position: null,
+      opening: encoder.encode(opening),
+      next: async (position, isReminded) => {
+        if (!(await options.isAllowed())) return null;
+        const text = takenFrom(stream) || (isReminded ? heartbeat : "");
+        return { bytes: text === "" ? null : encoder.encode(text), position, isAll: true };
+      },
+      ended: (reason) => {
+        this.#open.delete(stream);
+        void this.#watch();
+        if (reason === "stalled") options.cut();
+      },
+    });
+    const stream: OpenStream = { ...options, events, waiting: [], changed: new Set(), leftOut: 0 };
     this.#open.add(stream);
     await this.#watch();
-    let isOpened = false;
-    return new ReadableStream<Uint8Array>(
-      {
-        pull: async (controller) => {
-          if (!isOpened) {
-            isOpened = true;
-            return controller.enqueue(encoder.encode(opening));
-          }
-          const text = await this.#next(stream);
-          if (text !== null) return controller.enqueue(encoder.encode(text));
-          this.#end(stream);
-          controller.close();
-        },
-        cancel: () => this.#end(stream),
-      },
-      { highWaterMark: 0 },
-    );
+    return events.readable;
   }
 
   /**
@@ -151,31 +138,7 @@ export class OutcomeStreams {
   close(): void {
     this.#isClosed = true;
     clearInterval(this.#timer);
-    for (const stream of this.#open) {
-      stream.isEnded = true;
-      stream.wake();
-    }
-  }
-
-  /** The next part of a stream; null: it ends. */
-  async #next(stream: OpenStream): Promise<string | null> {
-    const hasNothing = () => stream.waiting.length === 0 && stream.changed.size === 0;
-    while (!stream.isEnded && hasNothing() && !stream.isReminded) {
-      await new Promise<void>((resolve) => {
-        stream.wake = resolve;
-      });
-    }
-    if (stream.isEnded || !(await stream.isAllowed())) return null;
-    stream.isReminded = false;
-    if (hasNothing()) return ":\n";
-    const changed =
-      stream.changed.size > 0 ? `event: changed\ndata: ${[...stream.changed].join(" ")}\n\n` : "";
-    stream.changed.clear();
-    if (stream.waiting.length === 0) return changed;
-    const outcomes = stream.waiting.splice(0).map((one) => ({ ...one, at: isoTime(one.at) }));
-    const data = { outcomes, left_out: stream.leftOut };
-    stream.leftOut = 0;
-    return `${changed}event: outcomes\ndata: ${JSON.stringify(data)}\n\n`;
+    for (const { events } of this.#open) events.end("stopping");
   }
 
   #hand(batches: readonly OutcomeBatch[]): void {
@@ -185,7 +148,7 @@ export class OutcomeStreams {
         const capacity = mostWaiting - stream.waiting.length;
         stream.waiting.push(...outcomes.slice(0, capacity));
         stream.leftOut += left_out + Math.max(0, outcomes.length - capacity);
-        stream.wake();
+        stream.events.wake();
       }
       if (application_id !== null) continue;
       const applications = outcomes.map((one) => one.application_id);
@@ -203,7 +166,7 @@ export class OutcomeStreams {
         ofApplications.has(one) ? isOwn : subscribed === "all" || subscribed.includes(one),
       );
       for (const one of matching) stream.changed.add(one);
-      if (matching.length > 0) stream.wake();
+      if (matching.length > 0) stream.events.wake();
     }
   }
 
@@ -243,22 +206,11 @@ export class OutcomeStreams {
 
   #remind(): void {
     void this.#watch();
-    for (const stream of this.#open) {
-      if (stream.isReminded) {
-        // The reader has taken nothing since the last heartbeat.
-        this.#end(stream);
-        stream.cut();
-        continue;
-      }
-      stream.isReminded = true;
-      stream.wake();
+    for (const { events } of this.#open) {
+      const quietMs = performance.now() - events.sentAt;
+      if (!events.isTaken && quietMs >= this.#remindMs) events.end("stalled");
+      else events.remind();
     }
-  }
-
-  #end(stream: OpenStream): void {
-    stream.isEnded = true;
-    stream.wake();
-    if (this.#open.delete(stream)) void this.#watch();
   }
 
   /** Announces the streams that are open here, so that other replicas send their changes. */
@@ -273,4 +225,15 @@ export class OutcomeStreams {
     const all = watched.includes(null) || this.#isWatchedElsewhere;
     return this.#engine.watchOutcomes({ all, applications: [...applications] });
   }
+}
+
+/** Takes what waits for the reader of a stream, as text; "" where that is nothing. */
+function takenFrom(stream: OpenStream): string {
+  const changed = stream.changed.size > 0 ? `event: changed\ndata: ${[...stream.changed].join(" ")}\n\n` : "";
+  stream.changed.clear();
+  if (stream.waiting.length === 0) return changed;
+  const outcomes = stream.waiting.splice(0).map((one) => ({ ...one, at: isoTime(one.at) }));
+  const data = { outcomes, left_out: stream.leftOut };
+  stream.leftOut = 0;
+  return `${changed}event: outcomes\ndata: ${JSON.stringify(data)}\n\n`;
 }

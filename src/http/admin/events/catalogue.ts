@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { builtInEventTypes } from "../../../domain/events/catalogue.ts";
 import { listOf } from "../../answers.ts";
-import { compressedJson } from "../../compression.ts";
+import { encodedJson } from "../../compression.ts";
 import { named } from "../../fields.ts";
 import { everyRole } from "../access.ts";
 import type { AdminDeps, AdminListener } from "../base.ts";
@@ -40,7 +40,7 @@ const builtIn: ReadonlySet<unknown> = new Set(builtInEventTypes);
 
 /** All event types that can be published. */
 export function catalogueRoute(app: AdminListener, { catalogue }: AdminDeps): void {
-  const answer = compressedJson((types: AdminDeps["catalogue"]["types"]) => {
+  const answer = encodedJson((types: AdminDeps["catalogue"]["types"]) => {
     const data = types.map((type) => {
       const { name, version, description, payload, example } = type;
       return { name, version, description, is_built_in: builtIn.has(type), schema: payload, example };

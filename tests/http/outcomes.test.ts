@@ -196,13 +196,16 @@ test("operators are told what else has changed, and an application what of its o
   const ofOther = await operatorStream(server, `?application_id=${other.id}`);
   const streams = [own, others, everything, ofOther];
   await until(() => streams.every(({ text }) => text !== ""));
-  await server.admin("PATCH", `/admin/v1/applications/${app.id}`, { rate_limit: 7 });
+  const page = { authorization: `Bearer ${adminKey}`, "onair-page": "http", "sec-fetch-site": "same-origin" };
+  await fetch(`${server.app.adminUrl}/console/session`, { method: "POST", headers: page });
   await until(() => named(everything).has("audit"));
+  await server.admin("PATCH", `/admin/v1/applications/${app.id}`, { rate_limit: 7 });
   await until(() => [own, everything].every((one) => named(one).has("applications")));
   await subscribe(server, app, ["chat.message.sent"]);
   await until(() => [own, everything].every((one) => named(one).has("subscriptions")));
   await server.load("categories", [{ id: 9, name: "Chess", slug: "chess" }]);
   await until(() => named(everything).has("ranking"));
+  expect(named(everything).has("")).toBe(false);
   const ofApplications = ["applications", "subscriptions"];
   expect(ofApplications.filter((topic) => named(others).has(topic) || named(ofOther).has(topic))).toEqual([]);
   expect(["audit", "ranking"].filter((topic) => named(own).has(topic) || named(others).has(topic))).toEqual(

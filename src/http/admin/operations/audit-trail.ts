@@ -83,7 +83,7 @@ export class AuditTrail {
     if (isCounted) await this.#count(entry);
     else {
       await this.#write(() => this.#options.store.audit.add(entry));
-      if (entry.object !== "") this.#options.changed?.(entry.object);
+      this.#tell([entry]);
     }
   }
 
@@ -114,7 +114,13 @@ export class AuditTrail {
 
   async #writeCounted(entries: readonly Counted[]): Promise<void> {
     await this.#write(() => this.#options.store.audit.count(entries));
-    for (const object of new Set(entries.map((entry) => entry.object))) this.#options.changed?.(object);
+    this.#tell(entries);
+  }
+
+  /** Tells what entries are about; a session of the console has no object. */
+  #tell(entries: readonly NewAuditEntry[]): void {
+    for (const object of new Set(entries.map((entry) => entry.object)))
+      if (object !== "") this.#options.changed?.(object);
   }
 
   async #write(write: () => Promise<void>): Promise<void> {

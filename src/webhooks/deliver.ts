@@ -93,6 +93,7 @@ export function createDeliveryWorker(options: DeliveryOptions): DeliveryWorker {
     const attempt = take(queue, startedAt);
     if (attempt === null) return;
     const { delivery, recipient, span } = attempt;
+    const { edits } = queue;
 
     let sent: SendResult;
     let stage: FallibleStage = "sign";
@@ -100,7 +101,7 @@ export function createDeliveryWorker(options: DeliveryOptions): DeliveryWorker {
       const request = signedRequest(delivery, recipient, signingKey, startedAt);
       if (span) traces?.addHeader(request.headers, span);
       stage = "send";
-      sent = await sender.send({ ...request, mayBeSent: () => maySend(queue) });
+      sent = await sender.send({ ...request, mayBeSent: () => queue.edits === edits && maySend(queue) });
     } catch (error) {
       // The attempt counts, so that the schedule goes on and the delivery comes to an end.
       log.error("attempt_failed", { delivery_id: delivery.id, stage, ...errorFields(error) });
@@ -128,7 +129,8 @@ export function createDeliveryWorker(options: DeliveryOptions): DeliveryWorker {
 
   /**
    * It was not sent: this process stops, then the next one sends it; or another process may be the owner of the endpoint
-   * by now. Then all of the queue goes back into the store, so that nothing overtakes it.
+   * by now, or its application has changed, as by a rotated secret, while it was connected to. Then all of the queue goes
+   * back into the store, so that nothing overtakes it.
    */
   const notSentNow = (queue: EndpointQueue, delivery: DueDelivery): void => {
     if (scheduler.isRunning) {

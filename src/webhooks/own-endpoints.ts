@@ -61,7 +61,7 @@ export function createOwnEndpoints(options: OwnEndpointsOptions): OwnEndpoints {
   const changed = (applicationId: string, application: Application | null): void => {
     const queue = queues.find(applicationId);
     if (!queue) return;
-    queue.invalidate();
+    queue.edited();
     if (application && queue.beginGeneration(application.endpoint_generation, now())) {
       log.info("endpoint.enabled", { application_id: applicationId });
     }
@@ -74,7 +74,7 @@ export function createOwnEndpoints(options: OwnEndpointsOptions): OwnEndpoints {
   const changedElsewhere = (applicationId: string): void => {
     const queue = queues.find(applicationId);
     if (queue) {
-      queue.invalidate();
+      queue.edited();
       intake.recall(queue);
     }
     wake(applicationId);

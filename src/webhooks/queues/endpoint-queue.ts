@@ -20,6 +20,8 @@ export class EndpointQueue {
   recipient: Recipient | null | undefined = undefined;
   /** Counts the changes of the application, so that the result of an older look-up is discarded. */
   changes = 0;
+  /** Counts those changes that are known: what was signed before one is not written behind it. */
+  edits = 0;
   /** null: it has to be looked up before anything starts. */
   endpoint: Endpoint | null = null;
   /** The generation of the endpoint that `pace` and `endpoint` belong to; null: not known yet. */
@@ -142,7 +144,13 @@ export class EndpointQueue {
     this.#timer = wake && inMs > 0 ? setTimeout(wake, Math.min(inMs, maxTimerMs)) : null;
   }
 
-  /** The application has changed and is looked up again before anything starts. */
+  /** The application has changed: what was not written yet is signed anew, or not sent. */
+  edited(): void {
+    this.edits++;
+    this.invalidate();
+  }
+
+  /** The application may have changed and is looked up again before anything starts. */
   invalidate(): void {
     this.changes++;
     this.recipient = undefined;

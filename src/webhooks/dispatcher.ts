@@ -108,7 +108,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const unload = createUnload({ capacity, recorder, scheduler, now });
   const unanswered = createUnanswered(
     () => endpoints.look(),
-    () => scheduler.isRunning,
+    () => scheduler.hasEnded,
     log,
   );
   const intake = createDeliveryIntake({

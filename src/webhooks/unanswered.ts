@@ -18,14 +18,14 @@ export interface Unanswered {
 
 /**
  * @param look looks for pending deliveries in the store
- * @param isRunning whether there still is a dispatcher to send them
+ * @param hasEnded whether there is no dispatcher any more to send them
  */
-export function createUnanswered(look: () => Promise<void>, isRunning: () => boolean, log: Log): Unanswered {
+export function createUnanswered(look: () => Promise<void>, hasEnded: () => boolean, log: Log): Unanswered {
   let left = 0;
   const settle = async (): Promise<void> => {
-    for (; left > 0 && isRunning(); left--) {
+    for (; left > 0 && !hasEnded(); left--) {
       await Bun.sleep(everyMs);
-      if (isRunning()) await look().catch((error) => log.error("look_failed", errorFields(error)));
+      if (!hasEnded()) await look().catch((error) => log.error("look_failed", errorFields(error)));
     }
     left = 0;
   };

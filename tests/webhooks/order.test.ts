@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { DomainError } from "../../src/domain/errors.ts";
+import { type Ownership, soleOwnership } from "../../src/store/replicas/ownership.ts";
 import type { Store } from "../../src/store/store.ts";
 import { dispatching, gone, ok, subscriber } from "../support/dispatching.ts";
 import { loggedDeliveries, stores, type TestStore } from "../support/store.ts";
@@ -153,8 +154,18 @@ describe.each(stores)("$name", ({ name, empty }) => {
     await one.stop();
   });
 
-  test("an event whose answer was lost is sent although nothing else happens", async () => {
+  test("an event whose answer was lost while the dispatcher starts is sent although nothing else happens", async () => {
     await subscriber(store);
+    const sole = soleOwnership(() => store.deliveries.releaseAll());
+    const [joined, started] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const ownership: Ownership = {
+      ...sole,
+      async join(deliverer) {
+        await sole.join(deliverer);
+        joined.resolve();
+        await started.promise;
+      },
+    };
     const forgetful = {
       ...store,
       events: {
@@ -165,9 +176,12 @@ describe.each(stores)("$name", ({ name, empty }) => {
         },
       },
     };
-    const one = dispatching(forgetful);
+    const one = dispatching(forgetful, { ownership });
     one.receiver.answersAll = true;
+    // What is pending was looked up before.
+    await joined.promise;
     await expect(one.publish("e1")).rejects.toThrow("lost");
+    started.resolve();
     await until(() => one.sent.length === 1);
     await one.stop();
   });

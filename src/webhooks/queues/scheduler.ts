@@ -40,6 +40,11 @@ export class Scheduler<T> {
     return this.#work !== null && !this.#work.signal.aborted;
   }
 
+  /** Whether it has run, and does so no more. */
+  get hasEnded(): boolean {
+    return this.#work?.signal.aborted === true;
+  }
+
   /** Puts a queue behind those that are pending; a queue that is pending already keeps its place. */
   add(queue: T): void {
     this.#put(queue);

@@ -1,25 +1,16 @@
-import { baseUrl, duration, integer, nonEmpty, type Setting } from "../config/setting-values.ts";
+import {
+  baseUrl,
+  duration,
+  integer,
+  nonEmpty,
+  type SettingTable,
+  type ValuesOf,
+} from "../config/setting-values.ts";
 import { readPlace } from "./place.ts";
 import { recipientList } from "./recipients.ts";
 
 /** Settings of backups. */
-export interface BackupConfig {
-  /** The time between the backups of the schedule, like `24h`; null for none. */
-  readonly backupEvery: string | null;
-  /** A directory, or `s3://bucket/prefix`; null for `backups/` of the data directory. */
-  readonly backupTo: string | null;
-  /** The URL of S3-compatible storage; null for that of AWS. */
-  readonly backupEndpoint: string | null;
-  readonly backupRegion: string | null;
-  /** Public keys of age, for which backups are encrypted; none: they are not. */
-  readonly backupRecipients: readonly string[];
-  /** Backups to keep. */
-  readonly keepBackups: number;
-  /** Days after which backups go, beside the newest; null for never. */
-  readonly keepBackupsDays: number | null;
-}
-
-export const backupSettings: { readonly [Key in keyof BackupConfig]: Setting<BackupConfig[Key]> } = {
+export const backupSettings = {
   backupEvery: {
     value: "DURATION",
     default: null,
@@ -30,7 +21,7 @@ export const backupSettings: { readonly [Key in keyof BackupConfig]: Setting<Bac
     value: "PLACE",
     default: null,
     help: "where backups go: a directory, or s3://bucket/prefix with the credentials in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or in the file that AWS_SHARED_CREDENTIALS_FILE names (default: backups/ of the data directory)",
-    read(text) {
+    read(text: string) {
       readPlace(text);
       return text;
     },
@@ -65,4 +56,6 @@ export const backupSettings: { readonly [Key in keyof BackupConfig]: Setting<Bac
     help: "how long backups are kept, but for the newest three (default: until there are more than --keep-backups)",
     read: integer(1, 3_650),
   },
-};
+} satisfies SettingTable;
+
+export type BackupConfig = ValuesOf<typeof backupSettings>;

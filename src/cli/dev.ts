@@ -3,13 +3,8 @@ import { join, resolve } from "node:path";
 import { parseEnv } from "node:util";
 import { checkArguments } from "../arguments.ts";
 import type { Config } from "../config/config.ts";
-import {
-  type Environment,
-  readConfig,
-  settingOptions,
-  settingsHelp,
-  unknownVariables,
-} from "../config/read-config.ts";
+import { type Environment, readConfig } from "../config/read-config.ts";
+import { settingOptions, settingsHelp, unknownVariables } from "../config/setting-names.ts";
 import { banner } from "../dev/banner.ts";
 import { openCredentials } from "../dev/credentials.ts";
 import { faultPlan } from "../dev/faults/plan.ts";

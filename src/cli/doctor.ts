@@ -1,6 +1,7 @@
 import { databaseCheckProgram } from "../app.ts";
 import { checkArguments } from "../arguments.ts";
-import { checkConfig, type Environment, settingOptions, settingsHelp } from "../config/read-config.ts";
+import { checkConfig, type Environment } from "../config/read-config.ts";
+import { settingOptions, settingsHelp } from "../config/setting-names.ts";
 import { examine } from "../doctor/examine.ts";
 import type { Finding } from "../domain/operations/findings.ts";
 import { placeOf, shownDataPlace } from "../engine/data-place.ts";

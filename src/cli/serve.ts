@@ -1,15 +1,9 @@
 import { type App, startApp } from "../app.ts";
 import { awsVariables } from "../backups/place.ts";
 import type { Config } from "../config/config.ts";
-import {
-  checkConfig,
-  type Environment,
-  readConfig,
-  settingOptions,
-  settingsHelp,
-  shownSettings,
-  unknownVariables,
-} from "../config/read-config.ts";
+import { checkConfig, type Environment, readConfig } from "../config/read-config.ts";
+import { settingOptions, settingsHelp, unknownVariables } from "../config/setting-names.ts";
+import { shownSettings } from "../config/shown-settings.ts";
 import { createLog, errorFields, type Log, logFormats, logLevels } from "../log/log.ts";
 import { fileLines } from "../log/log-file.ts";
 import { LogOutput } from "../log/log-output.ts";

@@ -1,5 +1,5 @@
-import { closeSync, openSync, readSync } from "node:fs";
 import { didYouMean } from "../arguments.ts";
+import { smallFile } from "../small-file.ts";
 
 /** A file of settings as it was read. */
 export interface ConfigFile {
@@ -70,22 +70,11 @@ export function readConfigFile(path: string, { settings, secrets }: KnownNames):
 }
 
 function contentOf(path: string): string {
-  const bytes = Buffer.alloc(mostBytes + 1);
-  let length: number;
   try {
-    const file = openSync(path, "r");
-    try {
-      length = readSync(file, bytes);
-    } finally {
-      closeSync(file);
-    }
+    return smallFile(path, mostBytes);
   } catch (error) {
-    const { code } = error as { code?: string };
-    if (code === "ENOENT") throw new TypeError(`names ${path}, which is not there`);
-    throw new TypeError(`names ${path}, which cannot be read (${code})`);
+    throw new TypeError(`names ${path}, which ${(error as TypeError).message}`);
   }
-  if (length > mostBytes) throw new TypeError(`names ${path}, which has more than ${mostBytes} bytes`);
-  return bytes.toString("utf8", 0, length);
 }
 
 /** The key or the table that a line begins with. */

@@ -1,64 +1,17 @@
-import { readFileSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import type { ParseArgsOptionsConfig } from "node:util";
-import { checkArguments, nearest } from "../arguments.ts";
+import { checkArguments } from "../arguments.ts";
 import { backupsOfPostgres } from "../backups/elsewhere.ts";
-import { helpEntry } from "../help-text.ts";
 import { tlsMistakes } from "../serving/certificates.ts";
+import { smallFile } from "../small-file.ts";
 import { type Config, settings } from "./config.ts";
 import { type ConfigFile, readConfigFile } from "./config-file.ts";
+import { flagOf, mayBeInFile, names, settingOptions, variableOf } from "./setting-names.ts";
 import type { Setting } from "./setting-values.ts";
 
 /** Invalid settings. The message lists all problems. */
 export class ConfigError extends Error {
   override name = "ConfigError";
-}
-
-const names = Object.keys(settings) as (keyof Config)[];
-const flagOf = (name: string) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-const variableOf = (name: string) => `ONAIR_${flagOf(name).replaceAll("-", "_").toUpperCase()}`;
-
-/** The settings by option name, for the log; of a secret only whether it is set. */
-export function shownSettings(config: Config): Record<string, unknown> {
-  const shown = (name: keyof Config) =>
-    settings[name].secret ? config[name] !== null && "set" : withoutSecrets(config[name]);
-  return Object.fromEntries(names.map((name) => [flagOf(name), shown(name)]));
-}
-
-/** The settings as people read them: of a secret only whether it is set. */
-export function settingsInForce(config: Config) {
-  const shown = shownSettings(config);
-  return names.map((name) => {
-    const { help, secret: is_secret = false, default: initial } = settings[name];
-    const value = is_secret && config[name] === null ? null : written(shown[flagOf(name)]);
-    return { name: flagOf(name), value, default: initial, is_secret, help };
-  });
-}
-
-/** The same with where each value comes from: `default`, an option, a variable, or a line of the file of settings. */
-export function settingsWithSources({ config, sources }: Pick<CheckedConfig, "config" | "sources">) {
-  const inForce = settingsInForce(config);
-  return names.map((name, at) => ({ ...inForce[at], name: flagOf(name), source: sources[name] }));
-}
-
-/** A value in the form in which it is given. */
-function written(value: unknown): string | null {
-  if (value === null) return null;
-  if (Array.isArray(value)) return value.join(",");
-  if (typeof value !== "object") return String(value);
-  const pairs = Object.entries(value).map(([key, one]) => `${key}=${one}`);
-  return pairs.join(",");
-}
-
-/** A URL without its user, password and query. */
-function withoutSecrets(value: unknown): unknown {
-  if (typeof value !== "string" || !/^(https?|postgres(ql)?):/i.test(value) || !URL.canParse(value))
-    return value;
-  const url = new URL(value);
-  if (url.username || url.password) url.username = "***";
-  url.password = "";
-  if (url.search) url.search = "***";
-  return url.href;
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -125,7 +78,7 @@ export function checkConfig(
 }
 
 /** Settings, their mistakes, and where the value of each comes from: `default`, an option, a variable, a line of the file. */
-interface CheckedConfig {
+export interface CheckedConfig {
   readonly config: Config;
   readonly mistakes: readonly string[];
   readonly sources: Readonly<Record<keyof Config, string>>;
@@ -153,9 +106,9 @@ function sourceOf(
   const variable = variableOf(name);
   const flag = flags[option];
   if (flag !== undefined) return { name: `--${option}`, text: () => String(flag), isHidden: false };
-  const mayBeFile = hasFile(settings[name]);
-  if (env[variable] !== undefined || (mayBeFile && env[`${variable}_FILE`] !== undefined)) {
-    const text = () => (mayBeFile ? readSecret(env, variable) : env[variable]) ?? "";
+  const isFileTaken = mayBeInFile(settings[name]);
+  if (env[variable] !== undefined || (isFileTaken && env[`${variable}_FILE`] !== undefined)) {
+    const text = () => (isFileTaken ? readSecret(env, variable) : env[variable]) ?? "";
     return { name: variable, text, isHidden: true };
   }
   const { alias } = settings[name] as Setting<unknown>;
@@ -186,7 +139,7 @@ function fileOf(
       const option = flagOf(name);
       if (name === "config") return [];
       if (settings[name].secret) return [`${option}-file`];
-      return hasFile(settings[name]) ? [option, `${option}-file`] : [option];
+      return mayBeInFile(settings[name]) ? [option, `${option}-file`] : [option];
     }),
     secrets: new Set(names.filter((name) => settings[name].secret).map(flagOf)),
   };
@@ -200,8 +153,6 @@ function fileOf(
     return null;
   }
 }
-
-const hasFile = ({ secret = false, file = false }: Setting<unknown>) => secret || file;
 
 /** What is said of where the data is, and contradicts itself. */
 function contradictions(
@@ -238,14 +189,10 @@ export function readSecret(env: Environment, variable: string): string | undefin
 /** @param named what names the file, for a sentence */
 function contentOfSecret(path: string, named: string): string {
   const file = resolve(path);
-  const stats = statSync(file, { throwIfNoEntry: false });
-  if (!stats?.isFile()) throw new TypeError(`cannot be read: ${named} names ${file}, which is no file`);
-  if (stats.size > longestSecretBytes)
-    throw new TypeError(`cannot be read: ${file} has more than ${longestSecretBytes} bytes`);
   try {
-    return readFileSync(file, "utf8").replace(/\r?\n$/, "");
-  } catch {
-    throw new TypeError(`cannot be read: this user may not read ${file}`);
+    return smallFile(file, longestSecretBytes).replace(/\r?\n$/, "");
+  } catch (error) {
+    throw new TypeError(`cannot be read: ${named} names ${file}, which ${(error as TypeError).message}`);
   }
 }
 
@@ -255,55 +202,4 @@ const longestSecretBytes = 4096;
 function repeated(given: string, { secret = false }: Setting<unknown>, sentence: string): string {
   if (secret || given === "" || /[@]|^postgres/i.test(given) || sentence.endsWith(" is not one")) return "";
   return `, not "${given}"`;
-}
-
-/** The options of all settings and `others`. A switch may take back what a variable or the file sets. */
-export function settingOptions(others: ParseArgsOptionsConfig = {}): ParseArgsOptionsConfig {
-  const options: ParseArgsOptionsConfig = { ...others };
-  for (const name of names) {
-    const { secret, value } = settings[name];
-    if (!secret) options[flagOf(name)] = value ? { type: "string" } : { type: "boolean", default: false };
-  }
-  return options;
-}
-
-/** Variables that other commands read, and that may be set beside the settings. */
-const commandVariables = [
-  "ONAIR_URL",
-  "ONAIR_TOKEN",
-  "ONAIR_PROFILE",
-  "ONAIR_WEBHOOK_SECRET",
-  "ONAIR_CLIENT_CERT",
-  "ONAIR_CLIENT_KEY",
-];
-
-/** All variables that any command reads. */
-const knownVariables: readonly string[] = [
-  ...names.flatMap((name) =>
-    hasFile(settings[name]) ? [variableOf(name), `${variableOf(name)}_FILE`] : variableOf(name),
-  ),
-  ...commandVariables,
-];
-
-/** Variables that look like settings but are unknown, and what was most likely meant; null where nothing is close. */
-export function unknownVariables(env: Environment): { name: string; meant: string | null }[] {
-  return Object.keys(env)
-    .filter((name) => name.startsWith("ONAIR_") && !knownVariables.includes(name))
-    .map((name) => ({ name, meant: nearest(name, knownVariables) }));
-}
-
-/** The help of all settings: purpose, default and variable, in lines of at most 100 characters. */
-export function settingsHelp(defaults: Partial<Record<keyof Config, string>> = {}): string {
-  return names
-    .map((name) => {
-      const { help, value, secret } = settings[name];
-      const initial = defaults[name] ?? settings[name].default;
-      const tail = initial === null || initial === "" ? "" : ` (default: ${initial})`;
-      if (secret) return helpEntry(variableOf(name), `${help}${tail}`);
-      return helpEntry(
-        `--${flagOf(name)}${value ? ` ${value}` : ""}`,
-        `${help}${tail} [${variableOf(name)}]`,
-      );
-    })
-    .join("\n");
 }

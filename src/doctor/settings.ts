@@ -1,5 +1,6 @@
 import type { Config } from "../config/config.ts";
-import { type Environment, unknownVariables } from "../config/read-config.ts";
+import type { Environment } from "../config/read-config.ts";
+import { unknownVariables } from "../config/setting-names.ts";
 import { type Finding, findingsOf } from "../domain/operations/findings.ts";
 import { isLoopback } from "./ask.ts";
 

@@ -3,6 +3,7 @@
  */
 
 import { getPriority, setPriority } from "node:os";
+import { inOneTurn } from "../domain/event-loop.ts";
 import type { OnFault } from "../store/faults.ts";
 import type { ReplicaNews } from "../store/replicas/news.ts";
 import type { Store } from "../store/store.ts";
@@ -33,20 +34,6 @@ export interface EngineThread extends ThreadContract {
 // Never higher than it was started with, which takes a privilege.
 if (process.platform === "linux") setPriority(0, Math.max(getPriority(0), 5));
 
-/** Collects the applications of one turn of the event loop, which then share a message. */
-function collected(send: StreamedListener): StreamedListener {
-  const streamed = new Set<string>();
-  return (applicationIds) => {
-    if (streamed.size === 0) {
-      setImmediate(() => {
-        send([...streamed]);
-        streamed.clear();
-      });
-    }
-    for (const id of applicationIds) streamed.add(id);
-  };
-}
-
 runThread<EngineThread>(async ({ start, link: { notify }, log }) => {
   // Behind the priority: on a single processor the first answers do not wait for this thread to load its modules.
   const { startEngine } = await import("./start.ts");
@@ -60,7 +47,9 @@ runThread<EngineThread>(async ({ start, link: { notify }, log }) => {
     lock: { close() {} },
     onFault: notify.storageFault,
   });
-  engine.onStreamed(collected(notify.streamed));
+  // Once for each application: many events are published in one turn.
+  const streamed = inOneTurn<string>((ids) => notify.streamed([...new Set(ids)]));
+  engine.onStreamed((applicationIds) => applicationIds.forEach(streamed));
   engine.onOutcomes(notify.outcomes);
   engine.onNews(notify.news);
   return {

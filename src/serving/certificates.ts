@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from "node:fs";
+import { smallFile } from "../small-file.ts";
 import type { TlsConfig } from "./tls-settings.ts";
 
 /** A certificate or key that cannot be used. The message says which option names it, and why. */
@@ -104,14 +104,9 @@ const mostBytes = 1024 * 1024;
 
 function contentOf(file: NamedFile): string {
   try {
-    const stats = statSync(file.path);
-    if (!stats.isFile()) throw wrong(file, "is no file");
-    if (stats.size > mostBytes) throw wrong(file, `has more than ${mostBytes} bytes`);
-    return readFileSync(file.path, "utf8");
+    return smallFile(file.path, mostBytes);
   } catch (error) {
-    if (error instanceof CertificateError) throw error;
-    const { code } = error as { code?: string };
-    throw wrong(file, code === "ENOENT" ? "is not there" : `cannot be read (${code})`);
+    throw wrong(file, (error as TypeError).message);
   }
 }
 

@@ -1,5 +1,5 @@
 import { type Config, reloadable } from "../config/config.ts";
-import { settingsInForce } from "../config/read-config.ts";
+import { settingsInForce } from "../config/shown-settings.ts";
 
 /** What came of settings that were read again, by option name. */
 export interface Reloaded {

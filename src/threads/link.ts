@@ -1,4 +1,5 @@
 import { DomainError } from "../domain/errors.ts";
+import { inOneTurn } from "../domain/event-loop.ts";
 import type { Notify, Remote } from "./contract.ts";
 import { type Answer, type Call, type LinkMessage, plainError, thrownError } from "./messages.ts";
 import { pathProxy } from "./path-proxy.ts";
@@ -17,8 +18,8 @@ export class Link<Offered extends object> {
   readonly #offeredHere: () => unknown;
   #next = 1;
   #brokenBy: Error | null = null;
-  #calls: Call[] = [];
-  #answers: Answer[] = [];
+  readonly #sendSoon = inOneTurn<Call>((calls) => this.#send({ calls }));
+  readonly #answerSoon = inOneTurn<Answer>((answers) => this.#send({ answers }));
 
   /** @param offeredHere what the other end may call, or a promise of it */
   constructor(send: (message: LinkMessage) => void, offeredHere: () => unknown) {
@@ -36,17 +37,6 @@ export class Link<Offered extends object> {
       this.#waiting.set(id, { resolve, reject });
       this.#sendSoon({ id, method, args });
     });
-  }
-
-  #sendSoon(call: Call): void {
-    if (this.#calls.length === 0) setImmediate(() => this.#sendCalls());
-    this.#calls.push(call);
-  }
-
-  #sendCalls(): void {
-    const calls = this.#calls;
-    this.#calls = [];
-    this.#send({ calls });
   }
 
   /** Takes a message of the other end. */
@@ -77,17 +67,6 @@ export class Link<Offered extends object> {
       if (id === null) throw error;
       this.#answerSoon({ id, error: plainError(error) });
     }
-  }
-
-  #answerSoon(answer: Answer): void {
-    if (this.#answers.length === 0) setImmediate(() => this.#sendAnswers());
-    this.#answers.push(answer);
-  }
-
-  #sendAnswers(): void {
-    const answers = this.#answers;
-    this.#answers = [];
-    this.#send({ answers });
   }
 }
 

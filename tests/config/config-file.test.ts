@@ -79,7 +79,7 @@ test.each<[string, string, RegExp[]]>([
   [
     "a secret's file that is not there",
     'admin-key-file = "/none/key"',
-    [/:1 admin-key-file cannot be read: it names \/none\/key, which is no file\n/],
+    [/:1 admin-key-file cannot be read: it names \/none\/key, which is not there\n/],
   ],
   ["a name twice", "port = 1\nport = 2", [/:2 is not TOML: .*redefine/]],
   ["a table that is no setting", "[server]\nport = 1", [/:1 server is no setting/]],
@@ -118,7 +118,7 @@ test("a file that cannot be read is told by the option or variable that names it
   const told = (path: string) => checkConfig([], { ONAIR_CONFIG: path }).mistakes;
   expect(told("/none.toml")).toEqual(["ONAIR_CONFIG names /none.toml, which is not there"]);
   expect(told(large)).toEqual([`ONAIR_CONFIG names ${large}, which has more than 65536 bytes`]);
-  expect(told(join(directory, "folder"))[0]).toMatch(/which cannot be read/);
+  expect(told(join(directory, "folder"))[0]).toMatch(/which is a directory/);
   expect(checkConfig(["--config", "/none.toml"], {}).mistakes[0]).toStartWith("--config names");
 });
 

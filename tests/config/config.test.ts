@@ -1,12 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import {
-  ConfigError,
-  readConfig,
-  settingsHelp,
-  shownSettings,
-  unknownVariables,
-} from "../../src/config/read-config.ts";
+import { ConfigError, readConfig } from "../../src/config/read-config.ts";
+import { settingsHelp, unknownVariables } from "../../src/config/setting-names.ts";
 import { keptMs } from "../../src/config/setting-values.ts";
+import { shownSettings } from "../../src/config/shown-settings.ts";
 import { day, hour } from "../../src/domain/time.ts";
 import { expectFailure, run } from "../support/process.ts";
 import { temporaryDirectory } from "../support/server.ts";

@@ -75,7 +75,7 @@ test.each<[string, string, string, RegExp]>([
     /^--tls-key names .*other\.key, which is not the key of the first certificate in .*one\.crt$/,
   ],
   ["no such file", join(directory, "none"), one.key, /^--tls-cert names .*none, which is not there$/],
-  ["a directory", directory, one.key, /which is no file$/],
+  ["a directory", directory, one.key, /which is a directory$/],
   ["no PEM", file("no-pem.crt", "hello"), one.key, /^--tls-cert names .*, which has no certificate in PEM/],
   ["the two exchanged", one.key, one.cert, /^--tls-cert names .*one\.key, which has no certificate in PEM/],
   [

@@ -1,5 +1,5 @@
-import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { createInterface } from "node:readline/promises";
+import { smallFile } from "../../small-file.ts";
 import { UsageError } from "../command.ts";
 
 const longestSecretBytes = 4096;
@@ -16,22 +16,10 @@ export async function secretIn(file: string): Promise<string> {
 }
 
 function contentOf(file: string): string {
-  const stats = statSync(file, { throwIfNoEntry: false });
-  if (!stats) throw new UsageError(`There is no file ${file}`);
-  if (stats.isDirectory()) throw new UsageError(`${file} is a directory`);
-  const bytes = Buffer.alloc(longestSecretBytes + 1);
-  const descriptor = openSync(file, "r");
   try {
-    // A pipe, as of "<(command)" in bash, gives its content in pieces and has no size.
-    let length = 0;
-    for (let read = -1; read !== 0; length += read) {
-      read = readSync(descriptor, bytes, length, bytes.length - length, null);
-    }
-    if (length > longestSecretBytes)
-      throw new UsageError(`${file} has more than ${longestSecretBytes} bytes: that is no secret`);
-    return bytes.toString("utf8", 0, length);
-  } finally {
-    closeSync(descriptor);
+    return smallFile(file, longestSecretBytes);
+  } catch (error) {
+    throw new UsageError(`${file} ${(error as TypeError).message}`);
   }
 }
 

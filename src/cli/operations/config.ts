@@ -1,11 +1,7 @@
 import { checkArguments } from "../../arguments.ts";
-import {
-  checkConfig,
-  type Environment,
-  settingOptions,
-  settingsWithSources,
-  unknownVariables,
-} from "../../config/read-config.ts";
+import { checkConfig, type Environment } from "../../config/read-config.ts";
+import { settingOptions, unknownVariables } from "../../config/setting-names.ts";
+import { settingsWithSources } from "../../config/shown-settings.ts";
 import { readWord, switches } from "../arguments.ts";
 import { type Command, failed, ok, UsageError, wrongUsage } from "../command.ts";
 import { print } from "../output/print.ts";

@@ -1,7 +1,7 @@
 import type { BackupKeeper } from "../../backups/elsewhere.ts";
 import type { PlatformData } from "../../batch/platform-data.ts";
 import type { Publisher } from "../../batch/publisher.ts";
-import type { settingsInForce } from "../../config/read-config.ts";
+import type { settingsInForce } from "../../config/shown-settings.ts";
 import type { Application } from "../../domain/applications.ts";
 import type { Catalogue } from "../../domain/events/catalogue.ts";
 import type { Finding } from "../../domain/operations/findings.ts";

@@ -1,4 +1,5 @@
 import type { DueDelivery, SentEvent } from "../../../domain/deliveries.ts";
+import { inOneTurn } from "../../../domain/event-loop.ts";
 import type { Claimed, DeliveryStore } from "../../deliveries.ts";
 import type { Postgres } from "../database/pool.ts";
 import type { HandedOut, Look } from "./handed-out.ts";
@@ -123,12 +124,9 @@ export function deliveryClaims(
     }
   };
 
-  const waiting: Claim[] = [];
-  const claimWaiting = () => {
-    const claims = waiting.splice(0, mostClaims);
-    if (waiting.length > 0) claimWaiting();
-    void claimTogether(claims);
-  };
+  const claimSoon = inOneTurn<Claim>((claims) => {
+    while (claims.length > 0) void claimTogether(claims.splice(0, mostClaims));
+  });
 
   const claimTogether = async (claims: readonly Claim[]): Promise<void> => {
     const look = handedOut.look();
@@ -149,9 +147,7 @@ export function deliveryClaims(
     },
     pending: () => pool.run(pendingByApplication),
     claim: (applicationId, now, limit) =>
-      new Promise((resolve, reject) => {
-        if (waiting.push({ applicationId, now, limit, resolve, reject }) === 1) setImmediate(claimWaiting);
-      }),
+      new Promise((resolve, reject) => claimSoon({ applicationId, now, limit, resolve, reject })),
     release: async (seqs) => handedOut.end(seqs),
   };
 }

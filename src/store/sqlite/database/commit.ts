@@ -1,4 +1,5 @@
 import type { Database } from "bun:sqlite";
+import { inOneTurn } from "../../../domain/event-loop.ts";
 import { type BatchMode, BatchRefused, type BatchResult } from "../../batch.ts";
 import { storeFault } from "./faults.ts";
 
@@ -29,7 +30,6 @@ export function groupCommit(db: Database, undone: () => void = () => {}): Commit
   const save = db.prepare("SAVEPOINT work");
   const release = db.prepare("RELEASE work");
   const undo = db.prepare("ROLLBACK TO work");
-  let queue: Waiting[] = [];
 
   const attempt = ({ work, resolve, reject }: Waiting, together: number): (() => void) => {
     save.run();
@@ -53,9 +53,7 @@ export function groupCommit(db: Database, undone: () => void = () => {}): Commit
     return () => resolve(value as never);
   };
 
-  const flush = () => {
-    const group = queue;
-    queue = [];
+  const run = inOneTurn<Waiting>((group) => {
     let settle: (() => void)[];
     try {
       begin.run();
@@ -68,13 +66,9 @@ export function groupCommit(db: Database, undone: () => void = () => {}): Commit
       return;
     }
     for (const done of settle) done();
-  };
+  });
 
-  return (work) =>
-    new Promise((resolve, reject) => {
-      if (queue.length === 0) setImmediate(flush);
-      queue.push({ work, resolve, reject });
-    });
+  return (work) => new Promise((resolve, reject) => run({ work, resolve, reject }));
 }
 
 /** Runs a batch in a commit; an atomic one that has a refusal is undone and rejected as `BatchRefused`. */

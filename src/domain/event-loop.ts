@@ -14,3 +14,17 @@ export class TimeSlice {
     this.#began = performance.now();
   }
 }
+
+/** Makes what collects items, and hands those of one turn of the event loop over together at its end. */
+export function inOneTurn<Item>(hand: (items: Item[]) => void): (item: Item) => void {
+  let collected: Item[] = [];
+  const handAll = () => {
+    const items = collected;
+    collected = [];
+    hand(items);
+  };
+  return (item) => {
+    if (collected.length === 0) setImmediate(handAll);
+    collected.push(item);
+  };
+}

@@ -1,0 +1,70 @@
+import type { ParseArgsOptionsConfig } from "node:util";
+import { nearest } from "../arguments.ts";
+import { helpEntry } from "../help-text.ts";
+import { type Config, settings } from "./config.ts";
+import type { Setting } from "./setting-values.ts";
+
+/*
+ * Settings as options, as variables, and in the help.
+ */
+
+/** The names of all settings. */
+export const names = Object.keys(settings) as (keyof Config)[];
+export const flagOf = (name: string) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+export const variableOf = (name: string) => `ONAIR_${flagOf(name).replaceAll("-", "_").toUpperCase()}`;
+
+/** Whether a file may hold the value, which the variable with the suffix `_FILE` names. */
+export const mayBeInFile = ({ secret = false, file = false }: Setting<unknown>) => secret || file;
+
+/** The options of all settings and `others`. A switch may take back what a variable or the file sets. */
+export function settingOptions(others: ParseArgsOptionsConfig = {}): ParseArgsOptionsConfig {
+  const options: ParseArgsOptionsConfig = { ...others };
+  for (const name of names) {
+    const { secret, value } = settings[name];
+    if (!secret) options[flagOf(name)] = value ? { type: "string" } : { type: "boolean", default: false };
+  }
+  return options;
+}
+
+/** Variables that other commands read, and that may be set beside the settings. */
+const commandVariables = [
+  "ONAIR_URL",
+  "ONAIR_TOKEN",
+  "ONAIR_PROFILE",
+  "ONAIR_WEBHOOK_SECRET",
+  "ONAIR_CLIENT_CERT",
+  "ONAIR_CLIENT_KEY",
+];
+
+/** All variables that any command reads. */
+const knownVariables: readonly string[] = [
+  ...names.flatMap((name) =>
+    mayBeInFile(settings[name]) ? [variableOf(name), `${variableOf(name)}_FILE`] : variableOf(name),
+  ),
+  ...commandVariables,
+];
+
+/** Variables that look like settings but are unknown, and what was most likely meant; null where nothing is close. */
+export function unknownVariables(
+  env: Readonly<Record<string, string | undefined>>,
+): { name: string; meant: string | null }[] {
+  return Object.keys(env)
+    .filter((name) => name.startsWith("ONAIR_") && !knownVariables.includes(name))
+    .map((name) => ({ name, meant: nearest(name, knownVariables) }));
+}
+
+/** The help of all settings: purpose, default and variable, in lines of at most 100 characters. */
+export function settingsHelp(defaults: Partial<Record<keyof Config, string>> = {}): string {
+  return names
+    .map((name) => {
+      const { help, value, secret } = settings[name];
+      const initial = defaults[name] ?? settings[name].default;
+      const tail = initial === null || initial === "" ? "" : ` (default: ${initial})`;
+      if (secret) return helpEntry(variableOf(name), `${help}${tail}`);
+      return helpEntry(
+        `--${flagOf(name)}${value ? ` ${value}` : ""}`,
+        `${help}${tail} [${variableOf(name)}]`,
+      );
+    })
+    .join("\n");
+}

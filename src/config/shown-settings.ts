@@ -1,0 +1,46 @@
+import { type Config, settings } from "./config.ts";
+import type { CheckedConfig } from "./read-config.ts";
+import { flagOf, names } from "./setting-names.ts";
+
+/** The settings by option name, for the log; of a secret only whether it is set. */
+export function shownSettings(config: Config): Record<string, unknown> {
+  const shown = (name: keyof Config) =>
+    settings[name].secret ? config[name] !== null && "set" : withoutSecrets(config[name]);
+  return Object.fromEntries(names.map((name) => [flagOf(name), shown(name)]));
+}
+
+/** The settings as people read them: of a secret only whether it is set. */
+export function settingsInForce(config: Config) {
+  const shown = shownSettings(config);
+  return names.map((name) => {
+    const { help, secret: is_secret = false, default: initial } = settings[name];
+    const value = is_secret && config[name] === null ? null : written(shown[flagOf(name)]);
+    return { name: flagOf(name), value, default: initial, is_secret, help };
+  });
+}
+
+/** The same with where each value comes from: `default`, an option, a variable, or a line of the file of settings. */
+export function settingsWithSources({ config, sources }: Pick<CheckedConfig, "config" | "sources">) {
+  const inForce = settingsInForce(config);
+  return names.map((name, at) => ({ ...inForce[at], name: flagOf(name), source: sources[name] }));
+}
+
+/** A value in the form in which it is given. */
+function written(value: unknown): string | null {
+  if (value === null) return null;
+  if (Array.isArray(value)) return value.join(",");
+  if (typeof value !== "object") return String(value);
+  const pairs = Object.entries(value).map(([key, one]) => `${key}=${one}`);
+  return pairs.join(",");
+}
+
+/** A URL without its user, password and query. */
+function withoutSecrets(value: unknown): unknown {
+  if (typeof value !== "string" || !/^(https?|postgres(ql)?):/i.test(value) || !URL.canParse(value))
+    return value;
+  const url = new URL(value);
+  if (url.username || url.password) url.username = "***";
+  url.password = "";
+  if (url.search) url.search = "***";
+  return url.href;
+}

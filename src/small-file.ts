@@ -1,0 +1,29 @@
+import { closeSync, openSync, readSync } from "node:fs";
+
+/** The content of a small file, or a pipe. Throws a `TypeError` that says why it cannot be had, to stand behind "which". */
+export function smallFile(path: string, mostBytes: number): string {
+  const bytes = Buffer.alloc(mostBytes + 1);
+  let length = 0;
+  try {
+    const file = openSync(path, "r");
+    try {
+      // A pipe, as of "<(command)" in bash, gives its content in pieces.
+      for (let read = -1; read !== 0; length += read) {
+        read = readSync(file, bytes, length, bytes.length - length, null);
+      }
+    } finally {
+      closeSync(file);
+    }
+  } catch (error) {
+    const { code = "" } = error as NodeJS.ErrnoException;
+    throw new TypeError(reasons[code] ?? `cannot be read (${code})`);
+  }
+  if (length > mostBytes) throw new TypeError(`has more than ${mostBytes} bytes`);
+  return bytes.toString("utf8", 0, length);
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  EACCES: "this user may not read",
+  EISDIR: "is a directory",
+  ENOENT: "is not there",
+};

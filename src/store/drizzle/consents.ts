@@ -1,7 +1,7 @@
 import { and, eq, sql } from "drizzle-orm";
 import type { Scope } from "../../domain/tokens.ts";
 import type { ConsentStore } from "../consents.ts";
-import { type Dialect, execute, type Orm, type Work } from "./dialect.ts";
+import { type Dialect, execute, type Orm, type Tables, type Work } from "./dialect.ts";
 import { removeTokensOf } from "./tokens.ts";
 
 /** Removes the subscriptions of an application to the events of a user; gives their ids. */
@@ -45,7 +45,7 @@ export function consentStore(
 
 /** Adds scopes to what a user has allowed an application, inside a transaction. */
 export function* rememberConsent(
-  { tables: { consents }, lock }: Dialect,
+  { consents }: Tables,
   orm: Orm,
   { userId, applicationId }: { readonly userId: number; readonly applicationId: string },
   scopes: readonly Scope[],
@@ -53,11 +53,11 @@ export function* rememberConsent(
 ): Work<void> {
   const key = { user_id: userId, application_id: applicationId };
   const isIt = and(eq(consents.user_id, userId), eq(consents.application_id, applicationId));
-  // Made first where it is new, so that there is a row to lock.
-  const made = { ...key, scopes: [], created_at: now, updated_at: now };
-  yield* execute(orm.insert(consents).values(made).onConflictDoNothing());
-  const query = orm.select({ scopes: consents.scopes }).from(consents).where(isIt);
-  const [known] = yield* execute(lock(query, "update"));
+  // Locks the row, new or known: one that is revoked at this moment is made anew.
+  const put = orm.insert(consents).values({ ...key, scopes: [], created_at: now, updated_at: now });
+  const target = [consents.user_id, consents.application_id];
+  const locked = put.onConflictDoUpdate({ target, set: key }).returning({ scopes: consents.scopes });
+  const [known] = yield* execute(locked);
   const all = [...new Set([...(known?.scopes ?? []), ...scopes])];
   yield* execute(orm.update(consents).set({ scopes: all, updated_at: now }).where(isIt));
 }

@@ -50,7 +50,7 @@ export function loginRequestStore(db: Dialect): LoginRequestStore {
         expires_at: now + codeLifetimeMs,
       }),
     );
-    if (remember) yield* rememberConsent(db, orm, { userId, applicationId }, scopes, isoTime(now));
+    if (remember) yield* rememberConsent(db.tables, orm, { userId, applicationId }, scopes, isoTime(now));
   }
 
   return {

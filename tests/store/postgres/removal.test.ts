@@ -2,6 +2,7 @@ import { describe, expect, onTestFinished, test } from "bun:test";
 import { codeChallenge } from "../../../src/domain/authorizations.ts";
 import { readDatabaseUrl } from "../../../src/store/postgres/database/connection-url.ts";
 import { openPool } from "../../../src/store/postgres/database/pool.ts";
+import { consents } from "../../../src/store/postgres/schema/access.ts";
 import { openPostgresStore } from "../../../src/store/postgres/store.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { emptyDatabase, hasPostgres } from "../../support/postgres.ts";
@@ -118,6 +119,36 @@ describe.skipIf(!hasPostgres)("while it is removed", () => {
     });
   }
 });
+
+test.skipIf(!hasPostgres)(
+  "a consent that is given while the one before is revoked is there, as its code is",
+  async () => {
+    const database = await emptyDatabase();
+    const settings = readDatabaseUrl(database.url);
+    const store = await openPostgresStore(settings, { connections: 4 });
+    const revoker = openPool(settings, { connections: 2 });
+    onTestFinished(async () => {
+      await Promise.all([store.close(), revoker.close()]);
+      await database.drop();
+    });
+    await store.users.upsert([user], "");
+    const application_id = await storedApplication(store);
+    await logsIn(store, application_id);
+    const before = { user_id: 1, application_id, scopes: [], created_at: "", updated_at: "" };
+    await revoker.orm.insert(consents).values(before);
+
+    let given: Promise<unknown> | undefined;
+    await revoker.transact(async ({ run }) => {
+      await run("SELECT FROM consents FOR UPDATE");
+      given = comesBack(store);
+      await until(() => waitsForALock(revoker));
+      await run("DELETE FROM consents");
+    });
+    await given;
+    const rows = async (table: string) => (await revoker.run(`SELECT FROM ${table}`)).length;
+    expect([await rows("authorization_codes"), await rows("consents")]).toEqual([1, 1]);
+  },
+);
 
 async function waitsForALock({ run }: Pick<ReturnType<typeof openPool>, "run">): Promise<boolean> {
   const waiting = await run(

@@ -13,10 +13,10 @@ export type RemoveSubscriptionsTo = (
 ) => Work<string[]>;
 
 export function consentStore(
-  { orm, tables, transact, prepared }: Dialect,
+  { orm, tables, transact, prepared, lock }: Dialect,
   removeSubscriptionsTo: RemoveSubscriptionsTo,
 ): ConsentStore {
-  const { applications, consents } = tables;
+  const { applications, consents, users } = tables;
   const ofUser = prepared("consents", (orm) =>
     orm
       .select({
@@ -35,6 +35,11 @@ export function consentStore(
     ofUser: async (user) => ofUser(orm, { user }),
     revoke: (userId, applicationId, now) =>
       transact(function* (orm) {
+        // What is being made in the place of a code or token is there before they are removed, or is not made.
+        const application = orm.select({ id: applications.id }).from(applications);
+        yield* execute(lock(application.where(eq(applications.id, applicationId)), "key share"));
+        const user = orm.select({ id: users.id }).from(users).where(eq(users.id, userId));
+        yield* execute(lock(user, "update"));
         const isIt = and(eq(consents.user_id, userId), eq(consents.application_id, applicationId));
         yield* execute(orm.delete(consents).where(isIt));
         yield* removeTokensOf(tables, orm, userId, applicationId);

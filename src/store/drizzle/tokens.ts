@@ -24,7 +24,7 @@ interface Family {
 const expiredAtOnce = 500;
 
 export function tokenStore(db: Dialect): TokenStore {
-  const { tokens, refreshTokens, authorizationCodes, loginRequests } = db.tables;
+  const { applications, tokens, refreshTokens, authorizationCodes, loginRequests } = db.tables;
   const access = {
     applicationId: tokens.application_id,
     userId: tokens.user_id,
@@ -96,8 +96,11 @@ export function tokenStore(db: Dialect): TokenStore {
   }
 
   function* revokeFamily(orm: Orm, id: string): Work<void> {
+    const { family_id, hash } = refreshTokens;
+    const removal = () => orm.delete(refreshTokens).where(eq(family_id, id)).returning({ hash });
+    // Until none is left: one that is being refreshed at this moment is removed when there is another in its place.
+    while ((yield* execute(removal())).length > 0);
     yield* execute(orm.delete(tokens).where(eq(tokens.family_id, id)));
-    yield* execute(orm.delete(refreshTokens).where(eq(refreshTokens.family_id, id)));
   }
 
   return {
@@ -186,6 +189,9 @@ export function tokenStore(db: Dialect): TokenStore {
     },
     removeOfApplication: (applicationId) =>
       db.transact(function* (orm) {
+        // What is being made in the place of a code or token is there before they are removed, or is not made.
+        const application = orm.select({ id: applications.id }).from(applications);
+        yield* execute(db.lock(application.where(eq(applications.id, applicationId)), "update"));
         for (const table of [refreshTokens, authorizationCodes]) {
           yield* execute(orm.delete(table).where(eq(table.application_id, applicationId)));
         }

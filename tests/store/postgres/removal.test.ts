@@ -150,9 +150,98 @@ test.skipIf(!hasPostgres)(
   },
 );
 
-async function waitsForALock({ run }: Pick<ReturnType<typeof openPool>, "run">): Promise<boolean> {
-  const waiting = await run(
+interface Revocation {
+  readonly name: string;
+  revoke(store: Store, application: string): Promise<unknown>;
+}
+
+const revocations: readonly Revocation[] = [
+  { name: "the consent", revoke: ({ consents }, application) => consents.revoke(1, application, now) },
+  {
+    name: "all tokens of the application",
+    revoke: ({ tokens }, application) => tokens.removeOfApplication(application),
+  },
+];
+const exchanges: readonly { name: string; prepare(store: Store, application: string): Promise<unknown> }[] = [
+  { name: "a code", prepare: async () => {} },
+  { name: "a refresh token", prepare: redeems },
+];
+
+describe.skipIf(!hasPostgres)("tokens that are being given when what they rest on is revoked", () => {
+  const next = { accessHash: hash("next access"), refreshHash: hash("next refresh") };
+  const refreshes = ({ tokens }: Store, applicationId: string) =>
+    tokens.refresh(made.refreshHash, { applicationId, scopes: null }, next, now);
+
+  /** Revokes while tokens are given: neither has ended when the other begins. Gives how many rows are left. */
+  async function left(
+    prepare: (store: Store, application: string) => Promise<unknown>,
+    given: { readonly accessHash: Uint8Array; give(store: Store, application: string): Promise<unknown> },
+    revoke: Revocation["revoke"],
+  ): Promise<number[]> {
+    const database = await emptyDatabase();
+    const settings = readDatabaseUrl(database.url);
+    const [store, revoking] = [
+      await openPostgresStore(settings, { connections: 2 }),
+      await openPostgresStore(settings, { connections: 2 }),
+    ];
+    const other = openPool(settings, { connections: 2 });
+    onTestFinished(async () => {
+      await Promise.all([store.close(), revoking.close(), other.close()]);
+      await database.drop();
+    });
+    await store.users.upsert([user], "");
+    const application = await storedApplication(store);
+    await logsIn(store, application);
+    await comesBack(store);
+    await prepare(store, application);
+    let both: Promise<unknown> | undefined;
+    const undone = new Error("undone");
+    // A token with the same hash, which does not come to be: the new one waits for that.
+    const holding = other.transact(async ({ run }) => {
+      const row = [given.accessHash, application];
+      await run(
+        "INSERT INTO tokens (hash, application_id, scopes, expires_at) VALUES ($1, $2, '{}', 0)",
+        row,
+      );
+      const giving = given.give(store, application);
+      await until(async () => (await waiting(other)) === 1);
+      both = Promise.all([giving, revoke(revoking, application)]);
+      await until(async () => (await waiting(other)) === 2);
+      throw undone;
+    });
+    await expect(holding).rejects.toBe(undone);
+    await both;
+    const tables = ["authorization_codes", "refresh_tokens", "tokens"];
+    return Promise.all(tables.map(async (table) => (await other.run(`SELECT FROM ${table}`)).length));
+  }
+
+  for (const { name, revoke } of revocations) {
+    test.each(exchanges)(`${name}: of those for $name none is left`, async ({ name, prepare }) => {
+      const isCode = name === "a code";
+      const given = isCode ? { ...made, give: redeems } : { ...next, give: refreshes };
+      expect(await left(prepare, given, revoke)).toEqual([0, 0, 0]);
+    });
+  }
+
+  test("a refresh token that was used before: of those for the one in its place none is left", async () => {
+    const later = { accessHash: hash("later access"), refreshHash: hash("later refresh") };
+    const prepare = async (store: Store, application: string) => {
+      await redeems(store, application);
+      await refreshes(store, application);
+    };
+    const give = ({ tokens }: Store, applicationId: string) =>
+      tokens.refresh(next.refreshHash, { applicationId, scopes: null }, later, now);
+    const revoke = ({ tokens }: Store, application: string) => tokens.revoke(made.refreshHash, application);
+    const [, ...tokens] = await left(prepare, { ...later, give }, revoke);
+    expect(tokens).toEqual([0, 0]);
+  });
+});
+
+async function waiting({ run }: Pick<ReturnType<typeof openPool>, "run">): Promise<number> {
+  const rows = await run(
     "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
   );
-  return waiting.length > 0;
+  return rows.length;
 }
+
+const waitsForALock = async (pool: Pick<ReturnType<typeof openPool>, "run">) => (await waiting(pool)) > 0;

@@ -18,7 +18,7 @@ export const pageHeaders = { "onair-page": location.protocol.slice(0, -1) };
 
 /** Whether the last request reached the server. */
 export const isConnected = signal(true);
-/** Counts up when the server is reached again, so that everything shown is read anew. */
+/** Counts up when the server is reached again, and the event stream is open, so that everything shown is read anew. */
 export const reconnects = signal(0);
 /** Whether the session has ended while the page was open. */
 export const hasExpired = signal(false);
@@ -40,10 +40,7 @@ export class Fault extends Error {
 async function observed(request: Request): Promise<Response> {
   try {
     const response = await fetch(request);
-    if (!isConnected.value) {
-      isConnected.value = true;
-      reconnects.value++;
-    }
+    isConnected.value = true;
     if (response.status === 401 && !request.url.endsWith("/session")) hasExpired.value = true;
     return response;
   } catch (error) {

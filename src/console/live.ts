@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { openStream, reconnects } from "./client.ts";
+import { isConnected, openStream, reconnects } from "./client.ts";
 
 /*
  * The one event stream of a page. It tells what has changed; what is shown of that is then read anew, and all of it once
@@ -46,13 +46,16 @@ const patienceMs = 3_000;
 /** The server sends a heartbeat every 15 seconds; after three missing ones the connection is dead. */
 const longestSilenceMs = 45_000;
 
-/** Keeps the stream open while the page can be seen. */
+/** Keeps the stream open while the page can be seen, and has everything read anew when the connection is back. */
 export function useLiveStream(path: string | null): void {
   useEffect(() => {
     const goOn = () => {
       isAwaited.value = false;
     };
-    if (path === null) return goOn();
+    if (path === null) {
+      goOn();
+      return onceBack(() => reconnects.value++);
+    }
     let abort: AbortController | null = null;
     const follow = () => {
       if (document.visibilityState === "hidden") {
@@ -67,12 +70,26 @@ export function useLiveStream(path: string | null): void {
     follow();
     setTimeout(goOn, patienceMs);
     document.addEventListener("visibilitychange", follow);
+    const end = onceBack(() => stopWaiting());
     return () => {
+      end();
       document.removeEventListener("visibilitychange", follow);
       abort?.abort();
     };
   }, [path]);
 }
+
+/** Calls `act` whenever a lost connection is back. */
+function onceBack(act: () => void): () => void {
+  let isLost = false;
+  return isConnected.subscribe((isHere) => {
+    if (isLost && isHere) act();
+    isLost = !isHere;
+  });
+}
+
+/** Ends the wait before the stream is opened again. */
+let stopWaiting = () => {};
 
 async function keepOpen(path: string, ending: AbortSignal): Promise<void> {
   for (let waitMs = firstWaitMs; !ending.aborted; waitMs = Math.min(waitMs * 2, longestWaitMs)) {
@@ -101,7 +118,11 @@ async function keepOpen(path: string, ending: AbortSignal): Promise<void> {
     clearTimeout(timer);
     isLive.value = false;
     isAwaited.value = false;
-    if (!ending.aborted) await new Promise((resolve) => setTimeout(resolve, waitMs));
+    if (ending.aborted) return;
+    await new Promise<void>((resolve) => {
+      stopWaiting = resolve;
+      setTimeout(resolve, waitMs);
+    });
   }
 }
 

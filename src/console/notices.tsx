@@ -1,3 +1,4 @@
+import { useApplicationNames } from "./deliveries/application-names.tsx";
 import { useLoad } from "./load.ts";
 import { Card, FaultNotice, Status } from "./parts/basics.tsx";
 import { Table } from "./parts/table.tsx";
@@ -32,6 +33,7 @@ export function NoticesCard({
   read: (limit: number, signal: AbortSignal) => Promise<readonly Entry[]>;
 }) {
   const { data, fault } = useLoad((signal) => read(shown, signal), [], ["notices"]);
+  const names = useApplicationNames((data ?? []).flatMap(({ app_id }) => app_id ?? []));
   if (fault && !data) return <FaultNotice fault={fault} />;
   if (!data || data.length === 0) return null;
   return (
@@ -47,18 +49,23 @@ export function NoticesCard({
           },
           {
             name: "About it",
-            show: ({ summary, advice, app_id }) => (
+            show: ({ summary, advice, app_id, created_at }) => (
               <>
-                {app_id ? (
-                  <a href={to(`/applications/${app_id}`)}>{withLocalTimes(summary)}</a>
-                ) : (
-                  withLocalTimes(summary)
-                )}
-                {advice && <small class="muted hide-narrow"> {withLocalTimes(advice)}</small>}
+                {app_id && <a href={to(`/applications/${app_id}`)}>{names.get(app_id) ?? app_id}</a>}
+                <p>{withLocalTimes(summary)}</p>
+                {advice && <small class="muted">{withLocalTimes(advice)}</small>}
+                <p class="small muted only-narrow">
+                  <Time at={created_at} />
+                </p>
               </>
             ),
           },
-          { name: "When", isNumber: true, show: ({ created_at }) => <Time at={created_at} /> },
+          {
+            name: "When",
+            hide: "narrow",
+            isNumber: true,
+            show: ({ created_at }) => <Time at={created_at} />,
+          },
         ]}
       />
     </Card>

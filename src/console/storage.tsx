@@ -2,6 +2,7 @@ import type { components } from "./generated/admin.d.ts";
 import { Bar, Card, Figure, size } from "./parts/basics.tsx";
 import { Table } from "./parts/table.tsx";
 import { fullTime, Time } from "./parts/time.tsx";
+import { to } from "./places.ts";
 
 type Storage = Omit<components["schemas"]["Storage"], "message">;
 
@@ -65,7 +66,7 @@ export function StorageFigures({ storage, backupAt }: { storage: Storage | null;
           label={total_bytes === null ? "Database" : "Database and its log"}
         />
       )}
-      <Figure value={backupAt ? <Time at={backupAt} /> : "none"} label="Last backup" />
+      <Figure value={backupAt ? <Time at={backupAt} /> : "none"} label="Last backup" href={to("/backups")} />
     </>
   );
 }

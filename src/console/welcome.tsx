@@ -67,7 +67,7 @@ function Everything({ facts }: { facts: WelcomeFacts }) {
 
 function Calls({ facts: { public_url, secrets, users, query } }: { facts: WelcomeFacts }) {
   const token = secrets?.access_token ?? "TOKEN";
-  const header = `-H 'Authorization: Bearer ${token}'`;
+  const header = `\\\n  -H 'Authorization: Bearer ${token}'`;
   const calls = [
     { name: "Get a user", text: `curl '${public_url}/public/v1/users/${users[0]?.username}' ${header}` },
     { name: "Search users", text: `curl '${public_url}/public/v1/users/search?query=${query}' ${header}` },
@@ -90,7 +90,8 @@ function Calls({ facts: { public_url, secrets, users, query } }: { facts: Welcom
 function Call({ name, text }: { name: string; text: string }) {
   const [answer, setAnswer] = useState<string | null>(null);
   const send = async () => {
-    const [, url = "", authorization] = /^curl '([^']+)'(?: -H 'Authorization: ([^']+)')?$/.exec(text) ?? [];
+    const [, url = "", authorization] =
+      /^curl '([^']+)'(?: \\\n {2}-H 'Authorization: ([^']+)')?$/.exec(text) ?? [];
     const headers = { ...(authorization && { authorization }) };
     const response = await fetch(url, { headers });
     setAnswer(await response.text());
@@ -128,8 +129,18 @@ function Inbox({ inbox }: { inbox: WelcomeFacts["inbox"] }) {
               ),
             },
             { name: "Event", hide: "narrow", show: ({ type }) => <span class="nowrap">{type}</span> },
-            { name: "What happened", isFilling: true, show: ({ text }) => <span class="cell">{text}</span> },
-            { name: "Arrived", isNumber: true, show: ({ at }) => <Time at={at} /> },
+            {
+              name: "What happened",
+              show: ({ text, at }) => (
+                <>
+                  <span class="breaks">{text}</span>
+                  <p class="small muted only-narrow">
+                    <Time at={at} />
+                  </p>
+                </>
+              ),
+            },
+            { name: "Arrived", hide: "narrow", isNumber: true, show: ({ at }) => <Time at={at} /> },
           ]}
         />
       )}
@@ -170,11 +181,11 @@ function Users({ users }: { users: WelcomeFacts["users"] }) {
         columns={[
           {
             name: "Name",
-            isFilling: "narrow",
+            isFilling: true,
             show: ({ display_name }) => <span class="cell">{display_name}</span>,
           },
           { name: "Username", show: ({ username }) => <code>{username}</code> },
-          { name: "Id", isNumber: true, show: ({ id }) => <code>{id}</code> },
+          { name: "Id", hide: "narrow", isNumber: true, show: ({ id }) => <code>{id}</code> },
           { name: "", show: ({ is_live }) => is_live && <Status word="live" /> },
         ]}
       />

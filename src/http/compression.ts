@@ -56,11 +56,17 @@ export async function replyEncoded(
   return reply(requestContext, 200, body.body, { ...headers, ...ofBody });
 }
 
+const bytesOf = (value: unknown) => new TextEncoder().encode(JSON.stringify(value));
+
+/** Answers with a large JSON value, compressed where the client allows it. */
+export const largeJson = (requestContext: RequestContext, value: unknown): Promise<Response> =>
+  replyEncoded(requestContext, bytesOf(value));
+
 /** Makes an answer with a large JSON value that seldom changes: the value and its bytes are made once for each `of`. */
 export function encodedJson<Of>(make: (of: Of) => unknown) {
   let kept: { of: Of; bytes: Uint8Array<ArrayBuffer> } | null = null;
   return (requestContext: RequestContext, of: Of): Promise<Response> => {
-    if (kept?.of !== of) kept = { of, bytes: new TextEncoder().encode(JSON.stringify(make(of))) };
+    if (kept?.of !== of) kept = { of, bytes: bytesOf(make(of)) };
     return replyEncoded(requestContext, kept.bytes);
   };
 }

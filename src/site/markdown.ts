@@ -51,14 +51,26 @@ export function rendered(markdown: string, linkTo: (path: string) => string): Re
     )
     // A heading without words is none.
     .replace(/<th(?: align="\w+")?><\/th>/g, "<td></td>")
-    .replaceAll("<table>", '<div class="scroll" role="group" tabindex="0" aria-label="Table"><table>')
-    .replaceAll("</table>", "</table></div>");
+    .replace(/<table>.*?<\/table>/gs, labelled);
   const sections = headings.map(({ heading, anchor, level, at }, i) => ({
     heading,
     anchor: level === 1 ? "" : anchor,
     text: textOf(plain.slice(at, headings[i + 1]?.at).replace(/^<h\d>.*?<\/h\d>/s, "")),
   }));
   return { title: headings[0]?.heading ?? "", html, sections };
+}
+
+/** A table whose cells name their columns, because a phone shows them below one another; of two, the first is the name. */
+function labelled(table: string): string {
+  const names = [...(/<thead>.*?<\/thead>/s.exec(table)?.[0] ?? "").matchAll(/<t[hd][^>]*>(.*?)<\/t[hd]>/gs)];
+  const rows = table.replace(/<tr>.*?<\/tr>/gs, (row) => {
+    let column = 0;
+    return row.replace(/<td/g, () => {
+      const name = textOf(names[column++]?.[1] ?? "");
+      return names.length > 2 && column > 1 && name ? `<td data-name="${Bun.escapeHTML(name)}"` : "<td";
+    });
+  });
+  return `<div class="scroll" role="group" tabindex="0" aria-label="Table">${rows}</div>`;
 }
 
 function led(target: string, linkTo: (path: string) => string): string {

@@ -27,7 +27,7 @@ function asked({ page }: Tab): string[] {
 
 /** Keeps the timers of silence from running: a test runs them itself, as `silences`. And nothing is read without the stream. */
 const holdTimers = `{
-  const [begin, end] = [setTimeout, clearTimeout];
+  const [begin, end, repeat] = [setTimeout, clearTimeout, setInterval];
   let last = 0;
   globalThis.silences = new Map();
   globalThis.setTimeout = (run, ms, ...given) => {
@@ -36,6 +36,7 @@ const holdTimers = `{
     silences.set(--last, run);
     return last;
   };
+  globalThis.setInterval = (run, ms) => (ms === 5_000 ? 0 : repeat(run, ms));
   globalThis.clearTimeout = (id) => void (silences.delete(id) || end(id));
 }`;
 
@@ -54,6 +55,27 @@ describe.skipIf(chromium === null).each(["portal", "console"] as const)("a page 
       const more = urls.filter((url, i) => urls.indexOf(url) !== i);
       expect([path, urls.length > 1, more]).toEqual([path, true, []]);
     }
+  });
+
+  test("reads everything once more after a lost connection", async () => {
+    const { publicUrl, adminUrl } = server.app;
+    const proxy = await tcpProxy(Number(new URL(kind === "console" ? adminUrl : publicUrl).port));
+    afterThisTest(() => proxy.stop());
+    await using tab = await openPage(server, kind, { port: proxy.port });
+    await tab.page.evaluateOnNewDocument(holdTimers);
+    await tab.page.goto(tab.base);
+    await signIn(tab, who);
+    await tab.page.waitForSelector(".shell main h1");
+    await tab.page.waitForNetworkIdle({ concurrency: 1, idleTime: 1_000 });
+    proxy.cut();
+    await tab.see("The connection is lost.");
+    const urls = asked(tab);
+    proxy.release();
+    await tab.gone("The connection is lost.");
+    await tab.page.waitForNetworkIdle({ concurrency: 1, idleTime: 1_000 });
+    const read = urls.filter((url) => !streams.test(url));
+    const more = read.filter((url, i) => read.indexOf(url) !== i);
+    expect([read.length > 1, more]).toEqual([true, []]);
   });
 
   test("opens its stream anew when nothing is heard for 45 seconds, and has missed nothing", async () => {

@@ -55,6 +55,11 @@ test("what became of deliveries and how many requests came outlives the server, 
       )
     ).data;
 
+  const compressed = await server.get("/public/v1/application/statistics", app.token, {
+    headers: { "accept-encoding": "gzip" },
+  });
+  expect(compressed.headers.get("content-encoding")).toBe("gzip");
+
   const shown = await own(app.token);
   expect(shown).toMatchObject({
     step_seconds: 60,

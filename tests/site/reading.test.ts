@@ -24,11 +24,15 @@ describe.skipIf(chromium === null)("the documentation in a browser", () => {
     }
   });
 
-  test("fits a phone, every page", async () => {
+  test("fits a phone, every page with its tables", async () => {
     await using tab = await docsPage(server, "", { width: 390 });
     for (const path of paths) {
       await tab.go(path);
       expect([path, await beyond(tab)]).toEqual([path, 0]);
+      const tables = await tab.page.$$eval(".prose .scroll", (all) =>
+        all.map(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth),
+      );
+      expect([path, Math.max(0, ...tables)]).toEqual([path, 0]);
     }
   });
 

@@ -1,10 +1,9 @@
 import type { ComponentChildren } from "preact";
 import { useLoad } from "../load.ts";
-import { Card, Empty, FaultNotice, Status } from "../parts/basics.tsx";
+import { Card, Empty, FaultNotice, Loading } from "../parts/basics.tsx";
 import { Table } from "../parts/table.tsx";
-import { Time } from "../parts/time.tsx";
 import { to } from "../places.ts";
-import { lastAnswer } from "./list.tsx";
+import { deliveryColumns } from "./list.tsx";
 import { type DeliveryQuery, useDeliveries } from "./source.ts";
 
 const shown = 8;
@@ -28,6 +27,7 @@ export function LatestDeliveries({
       actions={<a href={to("/deliveries", { ...query, live: "1" })}>Watch live</a>}
     >
       <FaultNotice fault={data ? null : fault} />
+      {!data && !fault && <Loading />}
       {data && rows.length === 0 && <Empty title="Nothing was sent yet">{children}</Empty>}
       {rows.length > 0 && (
         <Table
@@ -35,24 +35,7 @@ export function LatestDeliveries({
           rows={rows}
           keyOf={({ id }) => id}
           linkOf={({ id }) => to(`/deliveries/${id}`)}
-          columns={[
-            { name: "State", show: ({ status }) => <Status word={status} /> },
-            {
-              name: "Event",
-              isFilling: true,
-              show: ({ id, type }) => (
-                <a class="cell" href={to(`/deliveries/${id}`)}>
-                  {type}
-                </a>
-              ),
-            },
-            {
-              name: "Last answer",
-              hide: "narrow",
-              show: (one) => <span class="cell">{lastAnswer(one)}</span>,
-            },
-            { name: "Published", isNumber: true, show: ({ created_at }) => <Time at={created_at} /> },
-          ]}
+          columns={deliveryColumns()}
         />
       )}
     </Card>

@@ -5,6 +5,7 @@ import { Check, Field, Select } from "../parts/form.tsx";
 import { type Column, ListState, More, Table } from "../parts/table.tsx";
 import { duration, Time } from "../parts/time.tsx";
 import { to, useQuery } from "../places.ts";
+import { ApplicationField, type ApplicationOf, useApplications } from "./application-names.tsx";
 import { ReplayDialog } from "./replay.tsx";
 import { type Delivery, type DeliveryQuery, useDeliveries } from "./source.ts";
 
@@ -21,22 +22,52 @@ export function lastAnswer({ attempts }: Pick<Delivery, "attempts">): string {
   return last.status === null ? last.outcome : `${last.status} in ${duration(last.duration_ms)}`;
 }
 
-const columns: readonly Column<Delivery>[] = [
-  { name: "State", show: ({ status }) => <Status word={status} /> },
-  {
-    name: "Event",
-    isFilling: "narrow",
-    show: ({ id, type }) => (
-      <a class="cell" href={to(`/deliveries/${id}`)}>
-        {type}
-      </a>
-    ),
-  },
-  { name: "Delivery", hide: "medium", show: ({ id }) => <code class="muted">{id}</code> },
-  { name: "Last answer", hide: "narrow", show: (one) => <span class="cell">{lastAnswer(one)}</span> },
-  { name: "Attempts", hide: "narrow", isNumber: true, show: ({ attempts }) => attempts.length },
-  { name: "Published", isNumber: true, show: ({ created_at }) => <Time at={created_at} /> },
-];
+/** The state of a delivery. One that waits for its first attempt is nothing to look at. */
+export function DeliveryStatus({ of: { status, attempts } }: { of: Delivery }) {
+  const isNew = status === "pending" && attempts.length === 0;
+  return <Status word={status} {...(isNew && { tone: "" })} />;
+}
+
+/** The columns of a list of deliveries; with `applicationOf`, of several applications. */
+export function deliveryColumns(applicationOf?: ApplicationOf): readonly Column<Delivery>[] {
+  return [
+    { name: "State", show: (one) => <DeliveryStatus of={one} /> },
+    {
+      name: "Event",
+      isFilling: true,
+      show: (one) => (
+        <>
+          <a class="cell" href={to(`/deliveries/${one.id}`)}>
+            {one.type}
+          </a>
+          <small class="cell muted only-narrow">
+            <Time at={one.created_at} /> · {lastAnswer(one)}
+            {applicationOf && <> · {applicationOf(one)}</>}
+          </small>
+        </>
+      ),
+    },
+    applicationOf
+      ? {
+          name: "Application",
+          hide: "narrow",
+          show: (one) => (
+            <a class="cell" href={to(`/applications/${one.app_id}`)}>
+              {applicationOf(one)}
+            </a>
+          ),
+        }
+      : { name: "Delivery", hide: "medium", show: ({ id }) => <code class="muted">{id}</code> },
+    { name: "Last answer", hide: "narrow", show: (one) => <span class="cell">{lastAnswer(one)}</span> },
+    { name: "Attempts", hide: "medium", isNumber: true, show: ({ attempts }) => attempts.length },
+    {
+      name: "Published",
+      hide: "narrow",
+      isNumber: true,
+      show: ({ created_at }) => <Time at={created_at} />,
+    },
+  ];
+}
 
 /** The query of the API for the filters in the address. */
 function queryOf(filters: Readonly<Record<string, string>>): DeliveryQuery {
@@ -55,13 +86,13 @@ function queryOf(filters: Readonly<Record<string, string>>): DeliveryQuery {
   };
 }
 
-export function DeliveriesPage({ types = [], useColumns = noColumns }: DeliveriesProps) {
+export function DeliveriesPage({ types = [] }: DeliveriesProps) {
   const source = useDeliveries();
   const [filters, setFilters] = useQuery();
   const [isReplaying, setReplaying] = useState(false);
   const isLive = filters["live"] === "1";
   const { list, rows, isFresh, isSample } = useDeliveryRows(filters, isLive);
-  const more = useColumns(rows);
+  const columns = deliveryColumns(useApplications(rows));
   const isFiltered = Object.keys(filters).some((name) => name !== "live");
   return (
     <>
@@ -94,7 +125,7 @@ export function DeliveriesPage({ types = [], useColumns = noColumns }: Deliverie
             ["1h", "Last hour"],
             ["24h", "Last 24 hours"],
             ["7d", "Last 7 days"],
-            ...(filters["after"] ? [["range", "As in the address"] as const] : []),
+            ...(filters["after"] ? [["range", "As in the link"] as const] : []),
           ]}
           onChange={(since) => setFilters({ since, after: null, before: null })}
         />
@@ -106,11 +137,9 @@ export function DeliveriesPage({ types = [], useColumns = noColumns }: Deliverie
           onInput={(type) => setFilters({ type })}
         />
         {source.isOfAll && (
-          <Field
-            label="Application"
-            placeholder="Id of one"
-            value={filters["application_id"] ?? ""}
-            onInput={(application_id) => setFilters({ application_id })}
+          <ApplicationField
+            id={filters["application_id"] ?? ""}
+            onChange={(application_id) => setFilters({ application_id })}
           />
         )}
         <Field
@@ -155,7 +184,7 @@ export function DeliveriesPage({ types = [], useColumns = noColumns }: Deliverie
         >
           <Table
             label="Deliveries"
-            columns={more.length > 0 ? [...columns.slice(0, 2), ...more, ...columns.slice(3)] : columns}
+            columns={columns}
             rows={rows}
             keyOf={({ id }) => id}
             linkOf={({ id }) => to(`/deliveries/${id}`)}
@@ -172,11 +201,7 @@ export function DeliveriesPage({ types = [], useColumns = noColumns }: Deliverie
 interface DeliveriesProps {
   /** Names of event types to offer. */
   readonly types?: readonly string[];
-  /** Gives columns in place of the delivery's id. */
-  readonly useColumns?: (rows: readonly Delivery[]) => readonly Column<Delivery>[];
 }
-
-const noColumns = () => [];
 
 /** What the live tail shows of earlier readings. */
 interface Tail {

@@ -1,9 +1,10 @@
 import { useRoute } from "preact-iso";
 import { useAction, useLoad } from "../load.ts";
-import { Button, Card, Facts, FaultNotice, Head, Notice, Status, toast, Value } from "../parts/basics.tsx";
+import { Button, Card, Facts, FaultNotice, Head, Loading, Notice, toast, Value } from "../parts/basics.tsx";
 import { Code } from "../parts/code.tsx";
 import { duration, fullTime, Time } from "../parts/time.tsx";
 import { to } from "../places.ts";
+import { useApplications } from "./application-names.tsx";
 import { type Attempt, type SentDelivery, useDeliveries } from "./source.ts";
 
 /** One delivery: what became of it, each attempt, what was sent and what came back. */
@@ -17,6 +18,10 @@ export function DeliveryPage() {
     loaded.reload();
   });
   const delivery = loaded.data;
+  const applicationOf = useApplications(delivery ? [delivery] : []);
+  const application = delivery && applicationOf && (
+    <a href={to(`/applications/${delivery.app_id}`)}>{applicationOf(delivery)}</a>
+  );
   return (
     <>
       <Head
@@ -30,7 +35,15 @@ export function DeliveryPage() {
             </Button>
           )
         }
-      />
+      >
+        {delivery && (
+          <>
+            Published <Time at={delivery.created_at} />
+            {application && <> for {application}</>}
+          </>
+        )}
+      </Head>
+      {!delivery && !loaded.fault && <Loading />}
       {!delivery && <FaultNotice fault={loaded.fault} retry={loaded.reload} />}
       <FaultNotice fault={retry.fault} />
       {delivery && <Sentence delivery={delivery} />}
@@ -49,17 +62,14 @@ export function DeliveryPage() {
           <Card title="About it">
             <Facts
               rows={[
-                ["State", <Status word={delivery.status} key="state" />],
                 ["Delivery", <Value text={delivery.id} key="id" />],
-                delivery.app_id
-                  ? [
-                      "Application",
-                      <a href={to(`/applications/${delivery.app_id}`)} key="app">
-                        <code>{delivery.app_id}</code>
-                      </a>,
-                    ]
-                  : null,
                 ["Event", <Value text={delivery.event_id} key="event" />],
+                source.isOfAll && [
+                  "Sent to",
+                  <a href={to("/deliveries", momentOf(delivery))} key="others">
+                    all its subscribers
+                  </a>,
+                ],
                 ["Type", `${delivery.type}, version ${delivery.version}`],
                 [
                   "Subscription",
@@ -71,7 +81,6 @@ export function DeliveryPage() {
                   </a>,
                 ],
                 ["Sequence", String(delivery.sequence)],
-                ["Published", <Time at={delivery.created_at} key="at" />],
                 delivery.expires_at ? ["Expires", <Time at={delivery.expires_at} key="expires" />] : null,
                 delivery.finished_at ? ["Finished", <Time at={delivery.finished_at} key="finished" />] : null,
               ]}
@@ -81,6 +90,12 @@ export function DeliveryPage() {
       )}
     </>
   );
+}
+
+/** The filters that show what was published in the moment of a delivery's event: its deliveries to all subscribers. */
+function momentOf({ type, created_at }: SentDelivery) {
+  const at = Date.parse(created_at);
+  return { type, after: new Date(at - 1).toISOString(), before: new Date(at + 1).toISOString() };
 }
 
 function Sentence({ delivery: { status, attempts, next_attempt_at } }: { delivery: SentDelivery }) {

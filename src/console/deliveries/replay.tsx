@@ -2,6 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import { useAction } from "../load.ts";
 import { Bar, Button, FaultNotice, Notice, number, toast } from "../parts/basics.tsx";
 import { Dialog, Field, Select } from "../parts/form.tsx";
+import { ApplicationField } from "./application-names.tsx";
 import { type DeliveryQuery, type Replay, type ReplayInput, useDeliveries } from "./source.ts";
 
 const lookEveryMs = 500;
@@ -72,10 +73,9 @@ export function ReplayDialog({ filters, onClose }: { filters: DeliveryQuery; onC
         .
       </p>
       {source.isOfAll && (
-        <Field
-          label="Application"
-          value={application}
-          onInput={change(setApplication)}
+        <ApplicationField
+          id={application}
+          onChange={change(setApplication)}
           problem={count.fault?.fields["application_id"]}
         />
       )}

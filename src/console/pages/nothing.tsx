@@ -1,17 +1,14 @@
-import { Empty, Head, LinkButton } from "../parts/basics.tsx";
+import { Head, LinkButton } from "../parts/basics.tsx";
 import { to } from "../places.ts";
 
 /** The page of an address that leads nowhere. */
 export function Nothing() {
   return (
     <>
-      <Head title="Nothing is here" />
-      <Empty title="This address leads nowhere">
-        <p>It may have been mistyped, or what it showed is gone.</p>
-        <div class="row">
-          <LinkButton href={to("")}>Go to the overview</LinkButton>
-        </div>
-      </Empty>
+      <Head title="This address leads nowhere">It may have been mistyped, or what it showed is gone.</Head>
+      <div class="row">
+        <LinkButton href={to("")}>Go to the overview</LinkButton>
+      </div>
     </>
   );
 }

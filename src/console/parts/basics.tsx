@@ -160,6 +160,15 @@ export function FaultNotice({ fault, retry }: { fault: Fault | null; retry?: () 
   );
 }
 
+/** The place of what is being read. */
+export function Loading() {
+  return (
+    <div class="loading" role="status">
+      <span class="visually-hidden">Loading…</span>
+    </div>
+  );
+}
+
 /** What stands in place of a list that has nothing, and says what to do. */
 export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
   return (
@@ -221,7 +230,7 @@ export function Card({
   );
 }
 
-export function Facts({ rows }: { rows: readonly (readonly [string, ComponentChildren] | null)[] }) {
+export function Facts({ rows }: { rows: readonly (readonly [string, ComponentChildren] | null | false)[] }) {
   return (
     <dl class="facts">
       {rows.map(
@@ -237,12 +246,28 @@ export function Facts({ rows }: { rows: readonly (readonly [string, ComponentChi
   );
 }
 
-export function Figure({ value, label }: { value: ComponentChildren; label: ComponentChildren }) {
-  return (
-    <div class="card figure">
+/** A number that tells a state; with `href`, the way to what it counts. */
+export function Figure({
+  value,
+  label,
+  href,
+}: {
+  value: ComponentChildren;
+  label: ComponentChildren;
+  href?: string;
+}) {
+  const shown = (
+    <>
       <strong>{value}</strong>
       <small>{label}</small>
-    </div>
+    </>
+  );
+  return href ? (
+    <a class="card figure" href={href}>
+      {shown}
+    </a>
+  ) : (
+    <div class="card figure">{shown}</div>
   );
 }
 

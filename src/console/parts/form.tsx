@@ -16,6 +16,8 @@ interface FieldProps {
   readonly disabled?: boolean;
   readonly isWide?: boolean;
   readonly rows?: number;
+  /** Whether its text is read by programs. */
+  readonly isCode?: boolean;
   readonly list?: readonly string[];
   readonly name?: string;
   readonly minLength?: number;
@@ -24,13 +26,24 @@ interface FieldProps {
 }
 
 /** A labelled input; with `rows`, of several lines. */
-export function Field({ label, hint, problem, value, onInput, isWide, rows, list, ...rest }: FieldProps) {
+export function Field({
+  label,
+  hint,
+  problem,
+  value,
+  onInput,
+  isWide,
+  rows,
+  isCode,
+  list,
+  ...rest
+}: FieldProps) {
   const id = useId();
   const about = hint || problem ? `${id}-about` : undefined;
   const common = {
     ...rest,
     id,
-    class: "input",
+    class: isCode ? "input code-input" : "input",
     value,
     spellcheck: false,
     "aria-invalid": problem ? true : undefined,

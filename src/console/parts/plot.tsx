@@ -19,6 +19,8 @@ interface PlotProps {
   readonly kind: "bars" | "lines";
   readonly format?: (value: number) => string;
   readonly empty?: string;
+  /** Stands below `empty`. */
+  readonly hint?: string;
 }
 
 const height = 190;
@@ -35,6 +37,7 @@ export function Plot({
   kind,
   format = (value) => compact.format(value),
   empty,
+  hint,
 }: PlotProps) {
   const place = useRef<HTMLDivElement>(null);
   const isEmpty = times.length === 0 || series.every(({ values }) => values.every((value) => !value));
@@ -58,7 +61,7 @@ export function Plot({
       plot?.destroy();
     };
   }, [key, currentTheme.value, reconnects.value]);
-  if (isEmpty) return <Empty title={empty ?? "Nothing in this time."} />;
+  if (isEmpty) return <Empty title={empty ?? "Nothing in this time."}>{hint && <p>{hint}</p>}</Empty>;
   return (
     <figure class="stack tight">
       <div class="plot" ref={place} aria-hidden="true" />

@@ -170,5 +170,5 @@ export function JsonField({
       setProblem("is not valid JSON yet");
     }
   };
-  return <Field label={label} rows={rows} value={text} problem={problem} onInput={input} />;
+  return <Field label={label} isCode rows={rows} value={text} problem={problem} onInput={input} />;
 }

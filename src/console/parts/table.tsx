@@ -3,7 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import type { Fault } from "../client.ts";
 import type { Loaded } from "../load.ts";
-import { Button, Empty, FaultNotice } from "./basics.tsx";
+import { Button, FaultNotice, Loading } from "./basics.tsx";
 import { useRowWindow } from "./row-window.ts";
 
 export interface Column<Row> {
@@ -11,8 +11,8 @@ export interface Column<Row> {
   readonly show: (row: Row) => ComponentChildren;
   /** Whether it holds numbers, which stand at the right. */
   readonly isNumber?: boolean;
-  /** Whether it takes what the other columns leave, and its text is cut there; by default where there is little room. */
-  readonly isFilling?: boolean | "narrow";
+  /** Whether it takes what the other columns leave, and its text is cut there. */
+  readonly isFilling?: boolean;
   /** Left out where there is little room, or not much. */
   readonly hide?: "narrow" | "medium";
 }
@@ -32,13 +32,7 @@ export function Table<Row>({ label, columns, rows, keyOf, linkOf, isFresh }: Tab
   const { route } = useLocation();
   const { body, isPart, first, end, above, below } = useRowWindow(rows.map(keyOf));
   const classOf = ({ isNumber, isFilling, hide }: Column<Row>) =>
-    [
-      isNumber && "number",
-      isFilling && (isFilling === "narrow" ? "fill-narrow" : "fill"),
-      hide && `hide-${hide}`,
-    ]
-      .filter(Boolean)
-      .join(" ");
+    [isNumber && "number", isFilling && "fill", hide && `hide-${hide}`].filter(Boolean).join(" ");
   const open = (event: MouseEvent, row: Row) => {
     const target = event.target as HTMLElement;
     if (linkOf && !target.closest("a, button, input") && !getSelection()?.toString()) route(linkOf(row));
@@ -102,7 +96,7 @@ export function ListState({
   children: ComponentChildren;
 }) {
   if (fault && data === null) return <FaultNotice fault={fault} retry={reload} />;
-  if (data === null && isLoading) return <Empty title="Loading…" />;
+  if (data === null && isLoading) return <Loading />;
   return isEmpty ? empty : children;
 }
 

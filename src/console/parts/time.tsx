@@ -6,13 +6,16 @@ setInterval(() => {
   if (document.visibilityState === "visible") now.value = Date.now();
 }, 1_000);
 
+const daySeconds = 86_400;
+/** Each unit with its seconds, and from how many of it on it is used. */
 const units = [
-  ["day", 86_400],
-  ["hour", 3_600],
-  ["minute", 60],
-  ["second", 1],
+  ["year", 365 * daySeconds, 2],
+  ["month", 30 * daySeconds, 3],
+  ["day", daySeconds, 1],
+  ["hour", 3_600, 1],
+  ["minute", 60, 1],
 ] as const;
-const words = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "short" });
+const words = new Intl.RelativeTimeFormat("en", { style: "short" });
 const local = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" });
 
 /** A time as local time, and in UTC. */
@@ -24,7 +27,7 @@ export function fullTime(at: string): string {
 /** A time in relation to now, like "3 min. ago"; its date and time, also in UTC, are shown on hover. */
 export function Time({ at }: { at: string }) {
   const seconds = Math.round((Date.parse(at) - now.value) / 1_000);
-  const [unit, size] = units.find(([, size]) => Math.abs(seconds) >= size) ?? ["second", 1];
+  const [unit, size] = units.find(([, size, least]) => Math.abs(seconds) >= size * least) ?? ["second", 1];
   const text = Math.abs(seconds) < 3 ? "just now" : words.format(Math.trunc(seconds / size), unit);
   return (
     <time dateTime={at} title={fullTime(at)} class="nowrap">

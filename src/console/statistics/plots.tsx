@@ -1,6 +1,6 @@
 import type { components } from "../../client/api.d.ts";
 import { useLoad } from "../load.ts";
-import { Card, FaultNotice, number } from "../parts/basics.tsx";
+import { Card, FaultNotice, Loading, number } from "../parts/basics.tsx";
 import { Select } from "../parts/form.tsx";
 import { Plot } from "../parts/plot.tsx";
 import { duration } from "../parts/time.tsx";
@@ -50,6 +50,7 @@ export function OutcomePlot({ steps, totals }: { steps: readonly Step[]; totals:
           ? `Nothing was sent; ${number(totals.streamed)} could be read on the stream.`
           : "Nothing was sent in this time."
       }
+      hint="The counts are some ten seconds behind."
       series={[
         { name: "delivered", tone: "ok", values: values("delivered") },
         { name: "to be tried again", tone: "warn", values: values("retried") },
@@ -89,6 +90,7 @@ export function OutcomeCard({ read }: { read: (range: Range, signal: AbortSignal
   return (
     <Card title="Deliveries" actions={choice}>
       <FaultNotice fault={data ? null : fault} retry={reload} />
+      {!data && !fault && <Loading />}
       {data && <OutcomePlot steps={data.deliveries} totals={data.totals} />}
     </Card>
   );

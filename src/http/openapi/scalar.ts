@@ -16,13 +16,19 @@ export const scriptPath = (pagePath: string) =>
   `${pagePath}/scalar-${dependencies["@scalar/fastify-api-reference"]}.js`;
 
 /**
- * Scalar's colours and fonts; its own fonts would come from the internet. Lines of code wrap, where Scalar lets them run
+ * The colours of the other pages, and fonts; its own fonts would come from the internet. Lines of code wrap, where Scalar lets them run
  * out of sight; names such as scopes stay whole, where Scalar breaks them anywhere.
  */
 const style = `
   :root { --scalar-font: system-ui, sans-serif; --scalar-font-code: ui-monospace, monospace; }
-  .light-mode { --scalar-color-accent: #4150d4; }
-  .dark-mode { --scalar-color-accent: #8f9bff; }
+  .light-mode {
+    --scalar-color-1: #14171c; --scalar-color-2: #59616e; --scalar-color-accent: #4150d4;
+    --scalar-background-2: #f6f7f9; --scalar-border-color: #e2e5ea;
+  }
+  .dark-mode {
+    --scalar-color-1: #e9ecf1; --scalar-color-2: #9ba4b4; --scalar-color-accent: #8f9bff;
+    --scalar-background-1: #0d0f13; --scalar-background-2: #15181e; --scalar-border-color: #282d37;
+  }
   .scalar-app pre { width: auto; text-wrap: wrap; }
   .scalar-app pre, .scalar-app pre code.hljs, .scalar-app pre code.hljs * {
     white-space: pre-wrap; overflow-wrap: anywhere; word-break: normal;

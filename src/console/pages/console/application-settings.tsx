@@ -2,7 +2,7 @@ import { admin, done } from "../../client.ts";
 import { useDraft } from "../../draft.ts";
 import type { components } from "../../generated/admin.d.ts";
 import { useAction } from "../../load.ts";
-import { Button, Card, FaultNotice, toast, Value } from "../../parts/basics.tsx";
+import { Button, Card, FaultNotice, toast } from "../../parts/basics.tsx";
 import { Check, Field, Form, Select } from "../../parts/form.tsx";
 
 type Application = components["schemas"]["Application"];
@@ -59,7 +59,7 @@ export function ApplicationSettings({
   });
   const fields = save.fault?.fields ?? {};
   return (
-    <Card title="Settings" actions={<Value text={application.client_id} />}>
+    <Card title="Settings">
       <Form label="Settings" onSubmit={() => save.run()}>
         <Field
           label="Name"

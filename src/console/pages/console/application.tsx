@@ -11,6 +11,7 @@ import {
   FaultNotice,
   Head,
   LinkButton,
+  Loading,
   Notice,
   number,
   toast,
@@ -56,8 +57,15 @@ export function Application() {
             <LinkButton href={to("/deliveries", { application_id: id })}>Its deliveries</LinkButton>
           )
         }
-      />
+      >
+        {application && (
+          <>
+            Client id <Value text={application.client_id} />
+          </>
+        )}
+      </Head>
       {!application && <FaultNotice fault={loaded.fault} retry={loaded.reload} />}
+      {!application && !loaded.fault && <Loading />}
       {application && (
         <>
           <EndpointNotice application={application} endpoint={endpoint.data} onChange={reload} />
@@ -67,7 +75,6 @@ export function Application() {
                 <p>A delivery appears here as soon as an event of one of its subscriptions happens.</p>
               </LatestDeliveries>
               <ApplicationActions application={application} />
-              {canChange && <Danger application={application} onChange={reload} />}
             </div>
             <div class="stack wide">
               {canChange ? (
@@ -75,6 +82,7 @@ export function Application() {
               ) : (
                 <ReadOnly application={application} />
               )}
+              {canChange && <Danger application={application} onChange={reload} />}
             </div>
           </div>
         </>
@@ -164,7 +172,6 @@ function ReadOnly({ application }: { application: Application }) {
     <Card title="Settings">
       <Facts
         rows={[
-          ["Client id", <Value text={application.client_id} key="id" />],
           ["Webhook URL", application.webhook_url ?? "none"],
           ["Gets events by", application.delivery],
           ["Scopes", application.scopes.join(", ")],
@@ -207,7 +214,7 @@ function Danger({
     route(to("/applications"));
   });
   return (
-    <Card title="Interrupt or end it">
+    <Card title="Disable or delete">
       <div class="row wrap">
         {disabled ? (
           <Button isBusy={enable.isBusy} onClick={() => enable.run()}>

@@ -99,7 +99,7 @@ export function Applications() {
             columns={[
               {
                 name: "Name",
-                isFilling: "narrow",
+                isFilling: true,
                 show: ({ id, name }) => (
                   <a class="cell" href={to(`/applications/${id}`)}>
                     {name}
@@ -200,7 +200,7 @@ function CreateDialog({ onClose }: { onClose: () => void }) {
           onChange={setType}
         />
         <FaultNotice fault={create.fault} />
-        <div class="row" style={{ justifyContent: "flex-end" }}>
+        <div class="row end">
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" kind="primary" isBusy={create.isBusy}>
             Create

@@ -1,4 +1,5 @@
 import { admin, done } from "../../client.ts";
+import { useApplicationNames } from "../../deliveries/application-names.tsx";
 import type { components } from "../../generated/admin.d.ts";
 import { useList } from "../../list.ts";
 import { Button, Card, Empty, Head } from "../../parts/basics.tsx";
@@ -20,15 +21,14 @@ function hrefOf({ object, object_id }: Entry): string | null {
   return object === "deliveries" ? to(`/deliveries/${object_id}`) : null;
 }
 
-function Thing({ entry }: { entry: Entry }) {
+function Thing({ entry, name }: { entry: Entry; name: string | undefined }) {
   const href = hrefOf(entry);
   const text = entry.object_id ?? entry.object;
-  return href ? (
-    <a class="cell" href={href}>
-      <code>{text}</code>
+  if (!href) return <code class="cell">{text}</code>;
+  return (
+    <a class="cell" href={href} title={text}>
+      {name ?? <code>{text}</code>}
     </a>
-  ) : (
-    <code class="cell">{text}</code>
   );
 }
 
@@ -53,6 +53,9 @@ export function Audit() {
     },
     [query],
     ["audit"],
+  );
+  const names = useApplicationNames(
+    list.rows.flatMap(({ object, object_id }) => (object === "applications" ? (object_id ?? []) : [])),
   );
   const isFiltered = Object.keys(query).length > 0;
   return (
@@ -111,18 +114,29 @@ export function Audit() {
             keyOf={(entry) => `${entry.at} ${entry.request_id} ${entry.action}`}
             columns={[
               { name: "When", show: ({ at }) => <Time at={at} /> },
-              { name: "Who", show: ({ actor }) => <strong class="cell">{actor.name || actor.id}</strong> },
+              {
+                name: "Who",
+                hide: "narrow",
+                show: ({ actor }) => <strong class="cell">{actor.name || actor.id}</strong>,
+              },
               {
                 name: "What",
-                isFilling: "narrow",
-                show: ({ action, count }) => (
-                  <span class="cell">
-                    {action}
-                    {count > 1 && <span class="muted"> × {count}</span>}
-                  </span>
+                isFilling: true,
+                show: ({ action, count, actor }) => (
+                  <>
+                    <span class="cell">
+                      {action}
+                      {count > 1 && <span class="muted"> × {count}</span>}
+                    </span>
+                    <small class="cell muted only-narrow">{actor.name || actor.id}</small>
+                  </>
                 ),
               },
-              { name: "Done to", hide: "narrow", show: (entry) => <Thing entry={entry} /> },
+              {
+                name: "Done to",
+                hide: "narrow",
+                show: (entry) => <Thing entry={entry} name={names.get(entry.object_id ?? "")} />,
+              },
               {
                 name: "Fields",
                 hide: "medium",

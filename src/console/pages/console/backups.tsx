@@ -62,9 +62,9 @@ export function Backups() {
       {plan.data && (
         <p class="muted">
           {plan.data.every
-            ? `One every ${plan.data.every}, `
-            : "None on a schedule, which --backup-every sets; those made here are "}
-          kept in {plan.data.to ?? "the data directory"}
+            ? `One is made every ${plan.data.every}.`
+            : "None is made by itself: --backup-every sets how often."}{" "}
+          Kept in {plan.data.to ?? "the data directory"}
           {plan.data.isEncrypted ? ", encrypted." : "."}
         </p>
       )}
@@ -104,7 +104,7 @@ export function Backups() {
                 isNumber: true,
                 show: (one) =>
                   canChange && (
-                    <span class="row" style={{ justifyContent: "flex-end" }}>
+                    <span class="row end">
                       {one.status === "done" && <DownloadButton id={one.id} />}
                       {one.status !== "running" && (
                         <Button isSmall kind="quiet" onClick={() => setRemoving(one)}>

@@ -7,6 +7,8 @@ import { ListState, Table } from "../../parts/table.tsx";
 import { useQuery } from "../../places.ts";
 import { useOperator } from "./operator.tsx";
 
+const mostLive = 10;
+
 /** The categories in their order of this moment, and who is live in them. */
 export function Categories() {
   const { role } = useOperator();
@@ -21,6 +23,7 @@ export function Categories() {
     ["ranking"],
   );
   const rows = ranking.data ?? [];
+  const shown = chosen ?? rows[0]?.id ?? null;
   const places = new Map(rows.map(({ id }, i) => [id, i + 1]));
   return (
     <>
@@ -59,11 +62,12 @@ export function Categories() {
                 { name: "Place", show: ({ id }) => <span class="muted">{places.get(id)}</span> },
                 {
                   name: "Category",
-                  isFilling: "narrow",
+                  isFilling: true,
                   show: (one) => (
                     <button
                       type="button"
                       class="linklike cell"
+                      aria-current={one.id === shown ? "true" : undefined}
                       onClick={() => setQuery({ category: String(one.id) })}
                     >
                       {one.name}
@@ -71,21 +75,15 @@ export function Categories() {
                   ),
                 },
                 { name: "Viewers", isNumber: true, show: ({ viewers }) => number(viewers) },
-                {
-                  name: "",
-                  isNumber: true,
-                  show: ({ id }) =>
-                    role !== "reader" && (
-                      <Button isSmall kind="quiet" onClick={() => setEditing(id)}>
-                        Correct
-                      </Button>
-                    ),
-                },
               ]}
             />
           </ListState>
         </Card>
-        <Live id={chosen ?? rows[0]?.id ?? null} />
+        {shown !== null && (
+          <div class="aside">
+            <Live id={shown} onCorrect={role === "reader" ? null : () => setEditing(shown)} />
+          </div>
+        )}
       </div>
       {editing !== null && (
         <Correction id={editing} onClose={() => setEditing(null)} onSaved={ranking.reload} />
@@ -94,34 +92,46 @@ export function Categories() {
   );
 }
 
-function Live({ id }: { id: number | null }) {
+/** Who is live in a category. */
+function Live({ id, onCorrect }: { id: number; onCorrect: (() => void) | null }) {
   const { data, fault } = useLoad(
     async (signal) =>
-      id === null
-        ? null
-        : (await done(admin.GET("/admin/v1/ranking/{id}", { params: { path: { id } }, signal }))).data,
+      (await done(admin.GET("/admin/v1/ranking/{id}", { params: { path: { id } }, signal }))).data,
     [id],
     ["ranking"],
   );
-  if (id === null) return null;
   return (
     <Card
       isFlush
-      title={data ? `Live in ${data.name}` : "Live"}
-      actions={data && <span class="muted">{number(data.viewers)} viewers</span>}
+      title={data?.name ?? "Live"}
+      actions={
+        data && (
+          <>
+            <span class="muted">{number(data.viewers)} viewers</span>
+            {onCorrect && (
+              <Button isSmall onClick={onCorrect}>
+                Correct
+              </Button>
+            )}
+          </>
+        )
+      }
     >
       <FaultNotice fault={data ? null : fault} />
       {data && data.channels.length === 0 && <Empty title="Nobody is live in it now" />}
       {data && data.channels.length > 0 && (
         <Table
           label="Live channels"
-          rows={data.channels}
+          rows={data.channels.slice(0, mostLive)}
           keyOf={(one) => String(one.id)}
           columns={[
-            { name: "Channel", show: (one) => <span class="cell">{one.name}</span> },
+            { name: "Live channel", isFilling: true, show: (one) => <span class="cell">{one.name}</span> },
             { name: "Viewers", isNumber: true, show: ({ viewers }) => number(viewers) },
           ]}
         />
+      )}
+      {data && data.channels.length > mostLive && (
+        <footer class="muted">and {number(data.channels.length - mostLive)} more</footer>
       )}
     </Card>
   );
@@ -167,7 +177,7 @@ function Correction({ id, onClose, onSaved }: { id: number; onClose: () => void;
           onInput={(description) => setChanged({ ...changed, description })}
         />
         <FaultNotice fault={save.fault} />
-        <div class="row" style={{ justifyContent: "flex-end" }}>
+        <div class="row end">
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" kind="primary" isBusy={save.isBusy} disabled={!loaded.data}>
             Save

@@ -2,18 +2,8 @@ import { useState } from "preact/hooks";
 import { admin, done } from "../../client.ts";
 import type { components } from "../../generated/admin.d.ts";
 import { useAction, useLoad } from "../../load.ts";
-import {
-  Button,
-  Card,
-  Empty,
-  FaultNotice,
-  Head,
-  LinkButton,
-  Notice,
-  Status,
-  toast,
-} from "../../parts/basics.tsx";
-import { Code, Tabs } from "../../parts/code.tsx";
+import { Button, Empty, FaultNotice, Head, LinkButton, Notice, toast } from "../../parts/basics.tsx";
+import { EventTypeCard } from "../../parts/event-type.tsx";
 import { Confirm, Dialog, Field, Form } from "../../parts/form.tsx";
 import { JsonField } from "../../parts/schema-form.tsx";
 import { to, useQuery } from "../../places.ts";
@@ -60,60 +50,41 @@ export function EventTypes() {
       </div>
       <FaultNotice fault={loaded.data ? null : loaded.fault} retry={loaded.reload} />
       {loaded.data && shown.length === 0 && <Empty title="No event type is called that" />}
-      {shown.map((entry) => (
-        <Card
-          key={`${entry.name} ${entry.version}`}
-          title={
-            <>
-              <code>{entry.name}</code> <small class="muted">version {entry.version}</small>{" "}
-              {!entry.is_built_in && <Status word="registered" tone="ok" />}
-            </>
-          }
-          actions={
-            <>
-              {canChange && (
-                <LinkButton href={to("/publish", { event: entry.name, version: String(entry.version) })}>
-                  Publish one
-                </LinkButton>
-              )}
-              {canChange && !entry.is_built_in && (
+      <div class="stack tight">
+        {shown.map((entry) => (
+          <EventTypeCard
+            key={`${entry.name} ${entry.version}`}
+            type={entry}
+            isRegistered={!entry.is_built_in}
+            isOpen={shown.length === 1}
+            actions={
+              canChange && (
                 <>
-                  <Button onClick={() => setEditing(entry)}>Change or add a version</Button>
-                  <Button kind="danger" onClick={() => setRemoving(entry)}>
-                    Delete
-                  </Button>
+                  <LinkButton href={to("/publish", { event: entry.name, version: String(entry.version) })}>
+                    Publish one
+                  </LinkButton>
+                  {!entry.is_built_in && (
+                    <>
+                      <Button onClick={() => setEditing(entry)}>Change or add a version</Button>
+                      <Button kind="danger" onClick={() => setRemoving(entry)}>
+                        Delete
+                      </Button>
+                    </>
+                  )}
                 </>
-              )}
-            </>
-          }
-        >
-          <div class="stack">
-            <p>{entry.description}</p>
-            <Tabs
-              label={`About ${entry.name}`}
-              tabs={[
-                {
-                  name: "Example",
-                  show: () => (
-                    <Code isJson text={JSON.stringify(entry.example)} label={`Example of ${entry.name}`} />
-                  ),
-                },
-                {
-                  name: "JSON Schema",
-                  show: () => (
-                    <Code isJson text={JSON.stringify(entry.schema)} label={`Schema of ${entry.name}`} />
-                  ),
-                },
-              ]}
-            />
-          </div>
-        </Card>
-      ))}
+              )
+            }
+          />
+        ))}
+      </div>
       {editing && (
         <Registration
           entry={editing === "new" ? null : editing}
           onClose={() => setEditing(null)}
-          onSaved={loaded.reload}
+          onSaved={(name) => {
+            setQuery({ name });
+            loaded.reload();
+          }}
         />
       )}
       {removing && <Removal entry={removing} onClose={() => setRemoving(null)} onDone={loaded.reload} />}
@@ -156,7 +127,7 @@ function Registration({
 }: {
   entry: Entry | null;
   onClose: () => void;
-  onSaved: () => void;
+  onSaved: (name: string) => void;
 }) {
   const [name, setName] = useState(entry?.name ?? "");
   const [version, setVersion] = useState(String(entry?.version ?? 1));
@@ -172,7 +143,7 @@ function Registration({
     };
     await done(admin.PUT("/admin/v1/event-types/{name}", { params: { path: { name } }, body }));
     toast(`${name} version ${version} is registered.`);
-    onSaved();
+    onSaved(name);
     onClose();
   });
   const fields = save.fault?.fields ?? {};
@@ -216,7 +187,7 @@ function Registration({
           </Notice>
         )}
         <FaultNotice fault={save.fault} />
-        <div class="row" style={{ justifyContent: "flex-end" }}>
+        <div class="row end">
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" kind="primary" isBusy={save.isBusy}>
             Register

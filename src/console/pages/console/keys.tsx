@@ -50,7 +50,7 @@ export function Keys() {
             rows={loaded.data ?? []}
             keyOf={({ id }) => id}
             columns={[
-              { name: "Name", isFilling: "narrow", show: ({ name }) => <strong class="cell">{name}</strong> },
+              { name: "Name", isFilling: true, show: ({ name }) => <strong class="cell">{name}</strong> },
               { name: "Role", show: ({ role }) => role },
               {
                 name: "Begins with",
@@ -151,7 +151,7 @@ function CreateDialog({ onClose, onDone }: { onClose: () => void; onDone: () => 
           onChange={setDays}
         />
         <FaultNotice fault={create.fault} />
-        <div class="row" style={{ justifyContent: "flex-end" }}>
+        <div class="row end">
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" kind="primary" isBusy={create.isBusy}>
             Create

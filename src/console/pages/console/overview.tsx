@@ -4,7 +4,17 @@ import { useDeliveries } from "../../deliveries/source.ts";
 import type { components } from "../../generated/admin.d.ts";
 import { useLoad } from "../../load.ts";
 import { NoticesCard } from "../../notices.tsx";
-import { Card, FaultNotice, Figure, Head, LinkButton, Notice, number, Status } from "../../parts/basics.tsx";
+import {
+  Card,
+  FaultNotice,
+  Figure,
+  Head,
+  LinkButton,
+  Loading,
+  Notice,
+  number,
+  Status,
+} from "../../parts/basics.tsx";
 import { Table } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { to } from "../../places.ts";
@@ -65,6 +75,7 @@ export function Overview() {
     <>
       <Head title="Overview" />
       <FaultNotice fault={known ? null : loaded.fault} retry={loaded.reload} />
+      {!known && !loaded.fault && <Loading />}
       {known && (
         <>
           <section class="stack" aria-label="What needs attention">
@@ -79,8 +90,12 @@ export function Overview() {
             {!findings.data && <FaultNotice fault={findings.fault} retry={findings.reload} />}
           </section>
           <div class="grid small">
-            <Figure value={counted(known.applications)} label="Applications" />
-            <Figure value={counted(known.pending)} label="Pending deliveries" />
+            <Figure value={counted(known.applications)} label="Applications" href={to("/applications")} />
+            <Figure
+              value={counted(known.pending)}
+              label="Pending deliveries"
+              href={to("/deliveries", { status: "pending" })}
+            />
             <Figure value={counted(known.endpoints)} label="Endpoints in trouble" />
             <StorageFigures storage={known.storage} backupAt={lastBackup(known.backups ?? [])} />
           </div>
@@ -228,7 +243,7 @@ function Troubled({ endpoints }: { endpoints: readonly Endpoint[] }) {
           { name: "State", show: ({ status }) => <Status word={status} /> },
           {
             name: "Application",
-            isFilling: "narrow",
+            isFilling: true,
             show: ({ app_id, app_name }) => (
               <a class="cell" href={to(`/applications/${app_id}`)}>
                 {app_name}

@@ -1,6 +1,6 @@
 import { admin, done } from "../../client.ts";
 import { useLoad } from "../../load.ts";
-import { Card, Empty, Facts, Head, Status } from "../../parts/basics.tsx";
+import { Card, Empty, Head, Status } from "../../parts/basics.tsx";
 import { Check, Field } from "../../parts/form.tsx";
 import { ListState, Table } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
@@ -19,18 +19,14 @@ export function Settings() {
   return (
     <>
       <Head title="Settings">
-        Those in force. They are options of <code>onair serve</code>, or its variables.
+        Those in force, as options of <code>onair serve</code>.
+        {loaded.data && (
+          <>
+            {" "}
+            Version {loaded.data.version}, started <Time at={loaded.data.started_at} />.
+          </>
+        )}
       </Head>
-      {loaded.data && (
-        <Card>
-          <Facts
-            rows={[
-              ["Version", loaded.data.version],
-              ["Started", <Time at={loaded.data.started_at} key="started" />],
-            ]}
-          />
-        </Card>
-      )}
       <div class="filters">
         <Field
           isWide
@@ -63,8 +59,8 @@ export function Settings() {
                   is_secret && value !== null ? (
                     <Status word="set" tone="ok" />
                   ) : (
-                    <span class={value === initial ? "breaks muted" : "breaks"}>
-                      {value === null || value === "" ? "not set" : value}
+                    <span class={value === initial ? "muted" : ""}>
+                      {value === null || value === "" ? "not set" : <code class="breaks">{value}</code>}
                     </span>
                   ),
               },

@@ -1,4 +1,5 @@
 import { admin, done } from "../../client.ts";
+import { ApplicationField, useApplicationNames } from "../../deliveries/application-names.tsx";
 import type { components } from "../../generated/admin.d.ts";
 import { useList } from "../../list.ts";
 import { Card, Empty, Head } from "../../parts/basics.tsx";
@@ -6,7 +7,6 @@ import { Field } from "../../parts/form.tsx";
 import { ListState, More, Table } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { to, useQuery } from "../../places.ts";
-import { useApplicationNames } from "./names.ts";
 
 type Subscription = components["schemas"]["NamedSubscription"];
 
@@ -50,11 +50,9 @@ export function Subscriptions() {
           value={event ?? ""}
           onInput={(event) => setQuery({ event })}
         />
-        <Field
-          label="Application"
-          placeholder="Id of one"
-          value={application_id ?? ""}
-          onInput={(application_id) => setQuery({ application_id })}
+        <ApplicationField
+          id={application_id ?? ""}
+          onChange={(application_id) => setQuery({ application_id })}
         />
       </div>
       <Card isFlush>
@@ -82,7 +80,7 @@ export function Subscriptions() {
                   <strong class="cell">{one.channel_name ?? one.username ?? one.broadcaster_user_id}</strong>
                 ),
               },
-              { name: "Event", isFilling: "narrow", show: ({ event }) => <span class="cell">{event}</span> },
+              { name: "Event", isFilling: true, show: ({ event }) => <span class="cell">{event}</span> },
               {
                 name: "Application",
                 show: ({ app_id }) => (

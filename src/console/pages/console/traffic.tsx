@@ -1,7 +1,7 @@
 import { admin, done } from "../../client.ts";
 import type { components } from "../../generated/admin.d.ts";
 import { useLoad } from "../../load.ts";
-import { Card, FaultNotice, Figure, Head, number } from "../../parts/basics.tsx";
+import { Card, FaultNotice, Figure, Head, Loading, number } from "../../parts/basics.tsx";
 import { Plot } from "../../parts/plot.tsx";
 import { Table } from "../../parts/table.tsx";
 import { duration } from "../../parts/time.tsx";
@@ -23,6 +23,7 @@ export function Traffic() {
         Requests and deliveries over time, kept for 7 days.
       </Head>
       <FaultNotice fault={data ? null : fault} retry={reload} />
+      {!data && !fault && <Loading />}
       {data && <Plots data={data} />}
     </>
   );
@@ -85,7 +86,7 @@ function Plots({ data: { deliveries, totals, requests, operations } }: { data: S
           columns={[
             {
               name: "Operation",
-              isFilling: "narrow",
+              isFilling: true,
               show: ({ operation }) => <span class="cell">{operation}</span>,
             },
             { name: "Listener", hide: "narrow", show: ({ listener }) => listener },

@@ -3,7 +3,7 @@ import { useContext } from "preact/hooks";
 import type { components } from "../../../client/api.d.ts";
 import { api, done } from "../../client.ts";
 import { type Loaded, useLoad } from "../../load.ts";
-import { FaultNotice, Head } from "../../parts/basics.tsx";
+import { FaultNotice, Head, Loading } from "../../parts/basics.tsx";
 
 export type OwnApplication = components["schemas"]["OwnApplication"];
 export type EventType = components["schemas"]["EventType"];
@@ -23,7 +23,7 @@ export function PortalApplication({ children }: { children: ComponentChildren })
     ["applications", "deliveries", "subscriptions"],
   );
   if (!application.data) {
-    if (!application.fault) return null;
+    if (!application.fault) return <Loading />;
     return (
       <>
         <Head title="Your application" />

@@ -13,6 +13,7 @@ import {
   Notice,
   number,
   toast,
+  Value,
 } from "../../parts/basics.tsx";
 import { Time } from "../../parts/time.tsx";
 import { to } from "../../places.ts";
@@ -53,7 +54,7 @@ export function Overview() {
           <Card title="Your application">
             <Facts
               rows={[
-                ["Client id", <code key="id">{application.client_id}</code>],
+                ["Client id", <Value text={application.client_id} key="id" />],
                 [
                   "Webhook URL",
                   application.webhook_url ? <code key="url">{application.webhook_url}</code> : "none",
@@ -80,9 +81,18 @@ export function EndpointNotice({ application }: { application: OwnApplication })
     toast("The endpoint is enabled. What waits is sent now.");
     reload();
   });
-  const { status, summary, advice, last_failure, disabled_reason } = application.endpoint;
+  const { status, summary, advice, last_failure, last_success_at, disabled_reason } = application.endpoint;
   const isWithout = application.webhook_url === null && application.delivery !== "stream";
   const tone = isWithout || status === "failing" ? "warn" : status === "disabled" ? "bad" : "ok";
+  if (status === "enabled" && application.delivery !== "stream" && !isWithout && last_success_at) {
+    return (
+      <Notice tone="ok" title="The endpoint takes what is sent to it.">
+        <p class="muted">
+          Last success <Time at={last_success_at} />
+        </p>
+      </Notice>
+    );
+  }
   return (
     <Notice tone={tone} title={withLocalTimes(summary)}>
       {advice && !isWithout && <p>{advice}</p>}

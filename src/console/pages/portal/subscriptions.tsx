@@ -88,7 +88,7 @@ export function Subscriptions() {
                 name: "Channel",
                 show: (one) => <strong class="cell">{nameOf(one) || "all channels"}</strong>,
               },
-              { name: "Event", isFilling: "narrow", show: ({ event }) => <span class="cell">{event}</span> },
+              { name: "Event", isFilling: true, show: ({ event }) => <span class="cell">{event}</span> },
               { name: "Id", hide: "medium", show: ({ id }) => <code class="muted">{id}</code> },
               {
                 name: "Made",
@@ -100,7 +100,7 @@ export function Subscriptions() {
                 name: "",
                 isNumber: true,
                 show: (one) => (
-                  <span class="row" style={{ justifyContent: "flex-end" }}>
+                  <span class="row end">
                     <a
                       class="button quiet small hide-narrow"
                       href={to("/deliveries", { subscription_id: one.id })}

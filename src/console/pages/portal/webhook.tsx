@@ -18,29 +18,29 @@ export function Webhook() {
     <>
       <Head title="Webhook">Where your events are sent, and the secret that signs them.</Head>
       <EndpointNotice application={application} />
-      <div class="columns">
+      <div class="columns even">
         <div class="stack wide">
+          <Settings application={application} />
           <Secrets application={application} />
-          <Card title="Verify what you receive">
-            <div class="stack">
-              <p>
-                A delivery follows <a href="https://www.standardwebhooks.com">Standard Webhooks</a>. Put the
-                secret into the variable <code>WEBHOOK_SECRET</code>, never into the source.{" "}
-                <a href={base.replace(/portal$/, "docs/verifying")} target="_blank" rel="noopener">
-                  More about verifying
-                </a>
-              </p>
-              <Tabs
-                label="Languages"
-                tabs={snippets.map(({ name, text }) => ({
-                  name,
-                  show: () => <Code text={text} label={`Example in ${name}`} />,
-                }))}
-              />
-            </div>
-          </Card>
         </div>
-        <Settings application={application} />
+        <Card title="Verify what you receive">
+          <div class="stack">
+            <p>
+              A delivery follows <a href="https://www.standardwebhooks.com">Standard Webhooks</a>. Put the
+              secret into the variable <code>WEBHOOK_SECRET</code>, never into the source.{" "}
+              <a href={base.replace(/portal$/, "docs/verifying")} target="_blank" rel="noopener">
+                More about verifying
+              </a>
+            </p>
+            <Tabs
+              label="Languages"
+              tabs={snippets.map(({ name, text }) => ({
+                name,
+                show: () => <Code text={text} label={`Example in ${name}`} />,
+              }))}
+            />
+          </div>
+        </Card>
       </div>
     </>
   );

@@ -9,6 +9,7 @@ import {
 import { about, nullable } from "../../../domain/validation/fields.ts";
 import type { Store } from "../../../store/store.ts";
 import { answer } from "../../answers.ts";
+import { largeJson } from "../../compression.ts";
 import { IsoTimestamp, named } from "../../fields.ts";
 import {
   DeliveryCounts,
@@ -78,13 +79,13 @@ const Statistics = answer(
 export function statisticRoutes(app: AdminListener, { store, now }: AdminDeps): void {
   app.get(
     "/admin/v1/statistics",
-    async ({ query: { range = defaultRange, application_id = null } }) => {
+    async ({ query: { range = defaultRange, application_id = null }, requestContext }) => {
       const span = spanOf(range, now());
       const [deliveries, requests] = await Promise.all([
         deliveryStatistics(store, span, application_id),
         application_id === null ? requestStatistics(store, span) : { requests: [], operations: [] },
       ]);
-      return { ...span.shown, ...deliveries, ...requests };
+      return largeJson(requestContext, { ...span.shown, ...deliveries, ...requests });
     },
     {
       roles: readers,

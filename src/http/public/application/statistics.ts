@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { dataOf } from "../../answers.ts";
+import { largeJson } from "../../compression.ts";
 import { named } from "../../fields.ts";
 import type { PublicDeps, TokenListener } from "../base.ts";
 import {
@@ -28,10 +29,10 @@ const Statistics = dataOf(StatisticsSchema, {
 export function statisticRoutes(app: TokenListener, { store, now }: PublicDeps): void {
   app.get(
     "/public/v1/application/statistics",
-    async ({ query: { range = defaultRange }, caller: { application } }) => {
+    async ({ query: { range = defaultRange }, caller: { application }, requestContext }) => {
       const span = spanOf(range, now());
       const counted = await deliveryStatistics(store, span, application.id);
-      return { data: { ...span.shown, ...counted }, message: "OK" };
+      return largeJson(requestContext, { data: { ...span.shown, ...counted }, message: "OK" });
     },
     {
       application: "reads",

@@ -1,0 +1,78 @@
+import { useRef, useState } from "preact/hooks";
+import { admin, done } from "../client.ts";
+import { useLoad } from "../load.ts";
+import { Field } from "../parts/form.tsx";
+import { type Delivery, useDeliveries } from "./source.ts";
+
+const idsAtOnce = 100;
+const offered = 20;
+
+/** Gives the name of the application that a delivery is for, or its id where that is gone. */
+export type ApplicationOf = (delivery: Pick<Delivery, "app_id">) => string;
+
+/** The names of these applications by their ids; those that are known are not asked for again. */
+export function useApplicationNames(ids: readonly string[]): ReadonlyMap<string, string> {
+  const known = useRef(new Map<string, string>());
+  const wanted = [...new Set(ids)].filter((id) => !known.current.has(id)).slice(0, idsAtOnce);
+  useLoad(
+    async (signal) => {
+      if (wanted.length === 0) return;
+      const query = { id: wanted, limit: idsAtOnce };
+      const { data } = await done(admin.GET("/admin/v1/applications", { params: { query }, signal }));
+      // One that is gone is shown by its id.
+      for (const id of wanted) known.current.set(id, id);
+      for (const { id, name } of data) known.current.set(id, name);
+    },
+    [wanted.join()],
+  );
+  return known.current;
+}
+
+/** The applications of these deliveries; undefined where all are of the one that has signed in. */
+export function useApplications(rows: readonly Pick<Delivery, "app_id">[]): ApplicationOf | undefined {
+  const names = useApplicationNames(rows.flatMap(({ app_id }) => app_id ?? []));
+  return useDeliveries().isOfAll ? ({ app_id = "" }) => names.get(app_id) ?? app_id : undefined;
+}
+
+const isId = (text: string) => /^[0-9A-Z]{26}$/.test(text);
+
+/** An application that is chosen by its name, or by its id. */
+export function ApplicationField({
+  id,
+  problem,
+  onChange,
+}: {
+  id: string;
+  problem?: string | undefined;
+  onChange: (id: string) => void;
+}) {
+  const [typed, setTyped] = useState<string | null>(null);
+  const name = useApplicationNames(id === "" ? [] : [id]).get(id) ?? id;
+  const text = typed ?? name;
+  const found = useLoad(
+    async (signal) => {
+      if (typed === null || typed.trim() === "" || isId(typed.trim())) return [];
+      const query = { find: typed.trim(), limit: offered };
+      return (await done(admin.GET("/admin/v1/applications", { params: { query }, signal }))).data;
+    },
+    [typed],
+  );
+  const choices = found.data ?? [];
+  const input = (next: string) => {
+    const wanted = next.trim();
+    const one = choices.find((choice) => choice.name === wanted);
+    const chosen = one?.id ?? (isId(wanted) ? wanted : "");
+    setTyped(chosen === "" ? next : null);
+    if (chosen !== id) onChange(chosen);
+  };
+  return (
+    <Field
+      label="Application"
+      placeholder="Name or id"
+      value={text}
+      list={choices.map((choice) => choice.name)}
+      problem={problem}
+      onInput={input}
+    />
+  );
+}

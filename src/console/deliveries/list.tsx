@@ -16,14 +16,14 @@ const pageSize = 100;
 const tailRows = 10_000;
 
 /** What came of the last attempt, in a few words. */
-export function lastAnswer({ attempts }: Pick<Delivery, "attempts">): string {
+function lastAnswer({ attempts }: Pick<Delivery, "attempts">): string {
   const last = attempts.at(-1);
   if (!last) return "not tried yet";
   return last.status === null ? last.outcome : `${last.status} in ${duration(last.duration_ms)}`;
 }
 
 /** The state of a delivery. One that waits for its first attempt is nothing to look at. */
-export function DeliveryStatus({ of: { status, attempts } }: { of: Delivery }) {
+function DeliveryStatus({ of: { status, attempts } }: { of: Delivery }) {
   const isNew = status === "pending" && attempts.length === 0;
   return <Status word={status} {...(isNew && { tone: "" })} />;
 }

@@ -1,12 +1,17 @@
 /*
  * Replicas of one server on this machine, to look at: starts a PostgreSQL in a temporary directory, and three servers on it.
- * bun scripts/replicas.ts [number of replicas]
+ * bun scripts/replicas.ts [number of replicas] [first port]
  */
 import { startPostgres } from "../tests/support/postgres-server.ts";
 
 const count = Number(process.argv[2] ?? 3);
+const firstPort = Number(process.argv[3] ?? 8080);
 if (!Number.isInteger(count) || count < 1 || count > 16) {
   process.stderr.write("The number of replicas is an integer from 1 to 16.\n");
+  process.exit(2);
+}
+if (!Number.isInteger(firstPort) || firstPort < 1 || firstPort > 65_000) {
+  process.stderr.write("The first port is an integer from 1 to 65000.\n");
   process.exit(2);
 }
 
@@ -15,7 +20,7 @@ const postgres = await startPostgres(["fsync=on"]);
 const database = postgres.url("postgres");
 const program = [process.execPath, "--no-env-file", new URL("../src/main.ts", import.meta.url).pathname];
 const replicas = Array.from({ length: count }, (_, i) => {
-  const ports = ["--port", String(8080 + 10 * i), "--admin-port", String(8081 + 10 * i)];
+  const ports = ["--port", String(firstPort + 10 * i), "--admin-port", String(firstPort + 1 + 10 * i)];
   return Bun.spawn([...program, "serve", "--allow-private-webhooks", ...ports], {
     env: { ...process.env, ONAIR_DATABASE: database, ONAIR_ADMIN_KEY: adminKey, ONAIR_LOG_LEVEL: "warn" },
     stdin: "ignore",
@@ -44,5 +49,15 @@ const end = async (): Promise<void> => {
 };
 process.on("SIGINT", end);
 process.on("SIGTERM", end);
+for (const { exited } of replicas)
+  exited.then((code) => {
+    // What a kill ends has another code.
+    if (code !== 1 || isEnding) return;
+    process.stderr.write(
+      "A replica cannot run: all are ended. For other ports: bun scripts/replicas.ts 3 9080\n",
+    );
+    process.exitCode = 1;
+    void end();
+  });
 await Promise.all(replicas.map(({ exited }) => exited));
 await end();

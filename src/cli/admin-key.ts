@@ -73,7 +73,7 @@ export const adminKey: Command = {
     if (action === "create" && name === undefined) mistakes.push("--name is missing");
     if (action === "create" && role === undefined)
       mistakes.push("--role is missing: operator, publisher or reader");
-    const expires_in = readNumber("expires-in", expiresIn, mistakes);
+    const expires_in = readNumber("expires-in", expiresIn, mistakes, { of: "seconds" });
     if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
     if (action === "reset") await reset(target, json);
     else {

@@ -83,11 +83,13 @@ export function readNumber(
   option: string,
   text: string | undefined,
   mistakes: string[],
-  { minimum = 0 }: { readonly minimum?: number } = {},
+  { minimum = 0, of = "" }: { readonly minimum?: number; readonly of?: string } = {},
 ): number | undefined {
   if (text === undefined) return undefined;
   if (/^[0-9]{1,15}$/.test(text) && Number(text) >= minimum) return Number(text);
-  mistakes.push(`--${option} must be a number${minimum > 0 ? ` from ${minimum} on` : ""}, not "${text}"`);
+  mistakes.push(
+    `--${option} must be a number${of === "" ? "" : ` of ${of}`}${minimum > 0 ? ` from ${minimum} on` : ""}, not "${text}"`,
+  );
   return undefined;
 }
 

@@ -52,7 +52,7 @@ Exit code: 0 when nothing is wrong, 1 when something is, 2 for wrong usage. Warn
   async run(args: readonly string[], env: Environment) {
     const mistaken = checkConfig(args, {}, {}, ownOptions).mistakes;
     if (mistaken.length > 0) throw new UsageError(mistaken.join("\n"));
-    const { config, mistakes } = checkConfig(args, env, {}, ownOptions);
+    const { config, mistakes, secretFiles } = checkConfig(args, env, {}, ownOptions);
     const { values } = checkArguments(args, settingOptions(ownOptions));
     const text = (name: string) => {
       const value = values[name];
@@ -75,6 +75,7 @@ Exit code: 0 when nothing is wrong, 1 when something is, 2 for wrong usage. Warn
     for await (const finding of examine({
       config,
       mistakes,
+      secretFiles,
       env,
       url,
       certificate,

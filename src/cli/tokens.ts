@@ -53,7 +53,7 @@ export const tokens: Command = {
     noMore(more, mistakes);
     if (action !== "create" && (scope || expiresIn !== undefined))
       mistakes.push("--scope and --expires-in are for create");
-    const expires_in = readNumber("expires-in", expiresIn, mistakes);
+    const expires_in = readNumber("expires-in", expiresIn, mistakes, { of: "seconds" });
     if (mistakes.length > 0 || action === undefined || id === undefined)
       throw new UsageError(mistakes.join("\n"));
     const body = { ...(scope && { scopes: scope }), expires_in };

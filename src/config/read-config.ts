@@ -46,10 +46,12 @@ export function checkConfig(
   const file = fileOf(flags, env, mistakes);
   const config: Partial<Record<keyof Config, unknown>> = {};
   const sources: Partial<Record<keyof Config, string>> = {};
+  const secretFiles: string[] = [];
   for (const name of names) {
     const setting: Setting<unknown> = settings[name];
     const source = sourceOf(name, flags, env, file);
     sources[name] = source?.name ?? "default";
+    if (source?.file !== undefined) secretFiles.push(source.file);
     let given = "";
     try {
       given = source?.text() ?? "";
@@ -73,8 +75,9 @@ export function checkConfig(
     mistakes.push("--jwks-url, --jwt-issuer and --jwt-audience must be given together");
   }
   const checked = Object.freeze(config as unknown as Config);
-  mistakes.push(...tlsMistakes(checked, Date.now()));
-  return { config: checked, mistakes, sources: sources as Record<keyof Config, string> };
+  mistakes.push(...tlsMistakes(checked, Date.now()).map((one) => withSource(one, sources)));
+  secretFiles.push(...[checked.tlsKey, checked.adminTlsKey].filter((path) => path !== null));
+  return { config: checked, mistakes, sources: sources as Record<keyof Config, string>, secretFiles };
 }
 
 /** Settings, their mistakes, and where the value of each comes from: `default`, an option, a variable, a line of the file. */
@@ -82,6 +85,18 @@ export interface CheckedConfig {
   readonly config: Config;
   readonly mistakes: readonly string[];
   readonly sources: Readonly<Record<keyof Config, string>>;
+  /** The files that hold secrets of the settings, TLS keys included. */
+  readonly secretFiles: readonly string[];
+}
+
+/** A sentence that begins with an option, with where its value comes from in place of the option. */
+function withSource(sentence: string, sources: Partial<Record<keyof Config, string>>): string {
+  const option = /^--([a-z-]+) names /.exec(sentence)?.[1];
+  const name = names.find((one) => flagOf(one) === option);
+  const source = name && sources[name];
+  return source === undefined || option === undefined
+    ? sentence
+    : source + sentence.slice(`--${option}`.length);
 }
 
 /** Where a setting is given. */
@@ -93,6 +108,8 @@ interface Source {
   readonly isHidden: boolean;
   /** The line of the file, to append to a sentence. */
   readonly quote?: string;
+  /** The file that holds the value alone. */
+  readonly file?: string | undefined;
 }
 
 /** The strongest source of a setting; null where it is not given. */
@@ -109,7 +126,8 @@ function sourceOf(
   const isFileTaken = mayBeInFile(settings[name]);
   if (env[variable] !== undefined || (isFileTaken && env[`${variable}_FILE`] !== undefined)) {
     const text = () => (isFileTaken ? readSecret(env, variable) : env[variable]) ?? "";
-    return { name: variable, text, isHidden: true };
+    const inFile = isFileTaken && env[variable] === undefined ? env[`${variable}_FILE`] : undefined;
+    return { name: variable, text, isHidden: true, file: inFile };
   }
   const { alias } = settings[name] as Setting<unknown>;
   const meant = alias === undefined ? undefined : env[alias];
@@ -118,7 +136,8 @@ function sourceOf(
   if (file && named !== undefined) {
     const label = `${option}-file`;
     const text = () => contentOfSecret(named, "it");
-    return { name: `${file.place(label)} ${label}`, text, isHidden: true, quote: file.quote(label) };
+    const name = `${file.place(label)} ${label}`;
+    return { name, text, isHidden: true, quote: file.quote(label), file: named };
   }
   const written = file?.values[option];
   if (!file || written === undefined) return null;

@@ -65,6 +65,18 @@ export function* modeFindings(data: string): Generator<Finding> {
     yield ok(`${files.length} files, each for its owner alone`);
 }
 
+/** Which of the files that hold secrets of the settings other users can read; a group may. */
+export function* secretFileFindings(files: readonly string[]): Generator<Finding> {
+  for (const path of process.platform === "win32" ? [] : files) {
+    const stats = statSync(path, { throwIfNoEntry: false });
+    if (stats && (stats.mode & 0o007) !== 0)
+      yield findingsOf("file_modes").warning(
+        `${path} holds a secret and is open to every user of this machine (mode ${modeOf(stats)})`,
+        `chmod o= ${path}`,
+      );
+  }
+}
+
 const modeOf = ({ mode }: Stats) => (mode & 0o777).toString(8).padStart(4, "0");
 
 interface FoundFile {

@@ -11,7 +11,7 @@ import { holderOf } from "../store/sqlite/database/lock.ts";
 import { ask, type ClientCertificate, isLoopback } from "./ask.ts";
 import { backupFinding } from "./backups.ts";
 import { clockFinding, factFindings, integrityFindings, readFacts, sizeFinding } from "./database.ts";
-import { directoryFinding, measuredSpace, modeFindings } from "./directory.ts";
+import { directoryFinding, measuredSpace, modeFindings, secretFileFindings } from "./directory.ts";
 import { postgresFindings } from "./postgres.ts";
 import { healthFindings, portFindings, publicFinding, remoteFindings } from "./server.ts";
 import { exposureFindings, settingFindings } from "./settings.ts";
@@ -20,6 +20,8 @@ interface ExamineOptions {
   readonly config: Config;
   /** The mistakes in the settings, from `checkConfig`. */
   readonly mistakes: readonly string[];
+  /** The files that hold secrets of the settings. */
+  readonly secretFiles: readonly string[];
   readonly env: Environment;
   /** The admin URL of a named server; null for that of the settings. */
   readonly url: string | null;
@@ -41,6 +43,7 @@ export async function* examine(options: ExamineOptions): AsyncGenerator<Finding>
   const { config, mistakes, env, url, withData, reach, now } = options;
   yield* settingFindings(mistakes, env);
   yield* exposureFindings(config);
+  if (withData) yield* secretFileFindings(options.secretFiles);
   const place = placeOf(config);
   const data = "database" in place ? database(options, place.database) : directory(options);
   const signingKey = withData ? yield* data : null;

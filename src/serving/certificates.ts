@@ -63,13 +63,21 @@ export function tlsMistakes(
     mistakes.push("--admin-tls-client-ca goes with --admin-tls-cert");
   if (config.redirectPort !== null && !config.publicUrl?.startsWith("https:"))
     mistakes.push("--redirect-port needs a --public-url with https, to which it sends");
-  for (const files of Object.values(certificateFiles(config))) {
+  const attempt = (read: () => unknown): boolean => {
     try {
-      if (files) readCertificate(files, now);
+      read();
+      return true;
     } catch (error) {
       if (!(error instanceof CertificateError)) throw error;
       mistakes.push(error.message);
+      return false;
     }
+  };
+  for (const files of Object.values(certificateFiles(config))) {
+    if (files === null) continue;
+    const named = Object.values(files).filter((file) => file !== null);
+    if (named.map((file) => attempt(() => contentOf(file))).every((isRead) => isRead))
+      attempt(() => readCertificate(files, now));
   }
   return mistakes;
 }

@@ -100,6 +100,26 @@ test.each<[place: string, finding: string, message: string, ...args: string[]]>(
   expect(JSON.stringify(report)).not.toContain("PRIVATE");
 });
 
+test("files with secrets of the settings are open to no other user, whatever names them", async () => {
+  const named = (name: string, mode: number) => {
+    writeFileSync(path(name), `whsec_${"a".repeat(32)}`);
+    chmodSync(path(name), mode);
+    return path(name);
+  };
+  const settings = path("onair.toml");
+  writeFileSync(settings, `notify-secret-file = "${named("notify", 0o644)}"`);
+  const args = ["--config", settings, "--data", copy(), ...freePorts];
+  const report = await examined(args, { ONAIR_ADMIN_KEY_FILE: named("admin-key", 0o604) });
+  const found = ofCheck(report, "file_modes").filter(({ status }) => status === "warning");
+  expect(found.map(({ message, mend }) => [message, mend])).toEqual([
+    [expect.stringContaining(`${path("admin-key")} holds a secret`), `chmod o= ${path("admin-key")}`],
+    [expect.stringContaining(`${path("notify")} holds a secret`), `chmod o= ${path("notify")}`],
+  ]);
+  for (const name of ["admin-key", "notify"]) chmodSync(path(name), 0o640);
+  const mended = await examined(args, { ONAIR_ADMIN_KEY_FILE: path("admin-key") });
+  expect(ofCheck(mended, "file_modes")).toMatchObject([{ status: "ok" }]);
+});
+
 test("an endpoint that fails is looked into and enabled by commands", async () => {
   const data = places["an endpoint that is disabled"]?.() ?? "";
   const [found] = ofCheck(await examined(["--data", data, ...freePorts]), "webhooks");

@@ -20,6 +20,14 @@ const secretFile = join(directory, "secret");
 writeFileSync(secretFile, `${app.client_secret}\n`);
 const env = { XDG_CONFIG_HOME: directory };
 
+/** A server that is not On Air's, and refuses everything. */
+const foreign = Bun.serve({
+  port: 0,
+  hostname: "127.0.0.1",
+  fetch: () => new Response(null, { status: 401 }),
+});
+afterTests(() => foreign.stop(true));
+
 const onair = (...args: string[]) => run(args, { env });
 const login = (...args: string[]) =>
   onair("login", "--url", url, "--client-id", app.client_id, "--secret-file", secretFile, ...args);
@@ -120,6 +128,7 @@ describe("onair login with client id and secret", () => {
     ["a port without a browser", ["--port", "1"], 2, /--port is for --browser/],
     ["an unknown application", ["--client-id", "x"], 1, /answered 401: .* Look at the client id/],
     ["the admin listener", ["--url", server.app.adminUrl], 1, /The URL must be that of the public listener/],
+    ["a server of another program", ["--url", foreign.url.origin], 1, /401: that is not .* The URL must be/],
     ["nobody there", ["--url", "http://127.0.0.1:1"], 1, /nothing listens there/],
     ["a mistyped option", ["--brwoser"], 2, /Did you mean --browser\?/],
   ])("%s is refused, and nothing is kept", async (_, args, code, message) => {
@@ -139,6 +148,7 @@ describe("onair login with client id and secret", () => {
     expect(code).toBe(2);
     for (const word of ["--url", "--client-id", "--secret-file"])
       expect(stderr).toContain(`${word} is missing`);
+    expect(stderr).toContain('"-" reads standard input');
     expect(stderr).toContain("without a terminal nothing can be asked for");
   });
 });

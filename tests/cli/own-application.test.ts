@@ -60,6 +60,25 @@ describe("onair subscriptions", () => {
     expect([older.code, older.stderr]).toEqual([1, expect.stringContaining("channel.followed: ")]);
   });
 
+  test("names the option that is missing, not the field of the API", async () => {
+    const { code, stderr } = await onair("subscriptions create channel.followed");
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/--broadcaster is required\n$/)]);
+  });
+
+  test("deletes what is there, and says what is not", async () => {
+    const made = await answered<{ data: { subscription_id: string }[] }>(
+      "subscriptions create channel.followed --broadcaster 1001",
+    );
+    const id = made.data[0]?.subscription_id ?? "";
+    const { code, stdout, stderr } = await onair(`subscriptions delete mistyped ${id}`);
+    expect([code, stdout, stderr]).toEqual([
+      1,
+      "1 subscription deleted\n",
+      "There is no subscription mistyped\n",
+    ]);
+    expect((await onair("subscriptions list")).stderr).toBe("There are no subscriptions.\n");
+  });
+
   test("takes types that the platform registered", async () => {
     const type = { version: 3, schema: { type: "object" }, example: {} };
     await server.admin("PUT", "/admin/v1/event-types/raffle.won", type);
@@ -245,6 +264,11 @@ describe("which API deliveries uses", () => {
     expect((await alone("--url", server.app.adminUrl)).stderr).toContain('"onair login --url URL"');
     const named = await run(["deliveries", "list"], { env: { ...env, ONAIR_DATA: directory } });
     expect(named.stderr).toContain("There is no data in");
+    const withKey = await run(["deliveries", "list"], {
+      env: { ...env, ONAIR_ADMIN_KEY: "test-operator-key" },
+      cwd: directory,
+    });
+    expect(withKey.stderr).toContain("own application need no operator key: --profile default");
   });
 });
 

@@ -83,6 +83,27 @@ test("tells people what it did and what is next", async () => {
   expect(stdout).toContain("onair serve --data told");
 });
 
+test("takes directory and place of the file of settings, which it names again", async () => {
+  const settings = written("onair.toml", 'data = "configured"\nbackup-to = "served/backups"\n');
+  const { code, stdout } = await onair("--config", settings);
+  expect([code, stdout]).toEqual([0, expect.stringContaining("configured has the database of ")]);
+  expect(stdout).toContain(`onair serve --config ${settings}\n`);
+  const elsewhere = await onair("backup.db", "--config", settings, "--data", "elsewhere");
+  expect(elsewhere.stdout).toContain(`onair serve --config ${settings} --data elsewhere\n`);
+  const taken = await onair("--config", settings);
+  expect([taken.code, taken.stderr]).toEqual([1, expect.stringContaining("configured")]);
+});
+
+test.each([
+  ["names no place", "", 2, "the file is missing, or --from"],
+  ["has a mistake", 'dta = "x"\n', 2, "dta is no setting. Did you mean data?"],
+  ["has the data in PostgreSQL", 'database = "postgres://x@127.0.0.1:1/x"\n', 2, "makes a data directory"],
+])("a file of settings that %s", async (name, content, code, message) => {
+  const file = written(`${name.replaceAll(" ", "-")}.toml`, content);
+  const refused = await onair("--config", file);
+  expect([refused.code, refused.stderr]).toEqual([code, expect.stringContaining(message)]);
+});
+
 test("into a directory that has everything but the database", async () => {
   mkdirSync(path("emptied", "backups"), { recursive: true });
   writeFileSync(path("emptied", "backups", "mine"), "");

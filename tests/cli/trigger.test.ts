@@ -59,6 +59,12 @@ describe("onair trigger", () => {
     },
   );
 
+  test("takes the broadcaster by username, in any case", async () => {
+    const username = users.find(({ id }) => id === 1002)?.username ?? "";
+    const { code, stdout } = await trigger("channel.followed", "--broadcaster", username.toUpperCase());
+    expect([code, stdout]).toEqual([0, expect.stringContaining(`of ${username} (1002) is published`)]);
+  });
+
   test("events trigger is the same", async () => {
     const args = [
       "events",
@@ -128,7 +134,12 @@ describe("onair trigger", () => {
     [["channel.followed", "--set", "nobody.username=a"], 2, "there is no nobody"],
     [["channel.followed", "--set", "follower.username=a b"], 1, "--set follower.username must be"],
     [["channel.followed", "--set", "color=red"], 1, "--set color is not a field of channel.followed"],
-    [["channel.followed", "--broadcaster", "x"], 2, "--broadcaster must be a number"],
+    [["channel.followed", "--broadcaster", "xqc"], 2, 'there is no user "xqc". Did you mean xqcow?'],
+    [
+      ["channel.followed", "--broadcaster", "xqcow", "--forward", "http://127.0.0.1:1", "--secret", "x"],
+      2,
+      "--broadcaster must be a number",
+    ],
     [["channel.followed", "--broadcaster", "999999"], 1, "There is no user with this id"],
     [["channel.followed", "--idempotency-key", "x"], 2, "--idempotency-key is not a known option"],
     [["channel.followed", "--once"], 2, "--secret and --once are for --forward"],

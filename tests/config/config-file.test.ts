@@ -39,6 +39,17 @@ test("each kind of value is read: text, integer, switch, list, table, and a file
   });
 });
 
+test("a mistake in a file that a setting names tells the line of that setting, for each of them", () => {
+  const file = fileWith('tls-cert = "/none/cert"\ntls-key = "/none/key"\n');
+  expect(checkConfig(["--config", file], {}).mistakes).toEqual([
+    `${file}:1 tls-cert names /none/cert, which is not there`,
+    `${file}:2 tls-key names /none/key, which is not there`,
+  ]);
+  expect(checkConfig(["--config", file, "--tls-key", "/x"], {}).mistakes[1]).toStartWith(
+    "--tls-key names /x",
+  );
+});
+
 test("options win over variables, these over the file, and the file over defaults", () => {
   const file = fileWith("port = 1\nadmin-port = 2\nrate-limit = 3\n");
   const env = { ONAIR_CONFIG: file, ONAIR_PORT: "11", ONAIR_ADMIN_PORT: "12" };

@@ -73,7 +73,7 @@ export const app: Command = {
     const action = readWord("action", word, Object.keys(actions) as Action[], mistakes);
     if (action) refuseMisplaced(action, values, ["profile", "token", ...actions[action]], mistakes);
     noMore(more, mistakes);
-    const overlap = readNumber("overlap", values.overlap, mistakes);
+    const overlap = readNumber("overlap", values.overlap, mistakes, { of: "seconds" });
     const changes = changesOf(values);
     if (action === "change" && Object.keys(changes).length === 0) mistakes.push("there is nothing to change");
     const target = readPublicTarget(values, env, mistakes);

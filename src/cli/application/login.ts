@@ -61,7 +61,8 @@ export const login: Command = {
     const port = readNumber("port", values.port, mistakes) ?? 0;
     const canAsk = process.stdin.isTTY === true;
     if (values["client-id"] === undefined && !canAsk) mistakes.push(`--client-id is missing, ${unasked}`);
-    if (file === undefined && !browser && !canAsk) mistakes.push(`--secret-file is missing, ${unasked}`);
+    if (file === undefined && !browser && !canAsk)
+      mistakes.push(`--secret-file is missing ("-" reads standard input), ${unasked}`);
     if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
     const { protocol, hostname } = new URL(url);
     if (protocol === "http:" && !isLoopback(hostname))

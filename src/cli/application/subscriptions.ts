@@ -78,7 +78,7 @@ export const subscriptions: Command = {
       else if (action === "show") await show(api, words[0] ?? "", values, env);
       else if (action === "create")
         return (await create(api, words, { ...values, number: version })) ? ok : failed;
-      else await remove(api, words, values);
+      else return (await remove(api, words, values)) ? ok : failed;
       return ok;
     });
   },
@@ -121,7 +121,7 @@ async function create(
   if (json) await print(JSON.stringify({ data: items }));
   for (const item of json ? [] : items) {
     if ("subscription_id" in item) await print(`${item.subscription_id}  ${item.name}`);
-    else note(`${item.name}: ${item.error}`);
+    else note(`${item.name}: ${item.error.replace("broadcaster_user_id", "--broadcaster")}`);
   }
   return items.every((item) => "subscription_id" in item);
 }
@@ -147,9 +147,17 @@ async function subscribed(
   }
 }
 
-async function remove(api: Client, ids: readonly string[], { json }: Values): Promise<void> {
+/**
+ * Deletes those that are there. The API says of no id whether it was there, so that a mistyped one is found by the list.
+ * Returns whether all of them were.
+ */
+async function remove(api: Client, named: readonly string[], { json }: Values): Promise<boolean> {
+  const known = new Set((await api.get(path)).data.map(({ id }) => id));
+  const ids = named.filter((id) => known.has(id));
+  for (const id of named) if (!known.has(id)) note(`There is no subscription ${id}`);
   for (let i = 0; i < ids.length; i += mostDeleted) {
     await api.delete(path, { params: { query: { id: ids.slice(i, i + mostDeleted) } } });
   }
   await print(json ? JSON.stringify({ deleted: ids }) : `${countOf(ids.length, "subscription")} deleted`);
+  return ids.length === named.length;
 }

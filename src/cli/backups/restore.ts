@@ -1,5 +1,6 @@
 import { statSync } from "node:fs";
 import { backupsOfPostgres } from "../../backups/elsewhere.ts";
+import { awsVariables, readPlace } from "../../backups/place.ts";
 import { type BackupSource, fileSource, restoreBackup } from "../../backups/restore.ts";
 import { type Environment, readConfig } from "../../config/read-config.ts";
 import type { DatabaseCounts } from "../../store/sqlite/database/backup.ts";
@@ -13,6 +14,7 @@ import { keptSource, placeHelp, placeOptions, readNamedPlace } from "./kept-back
 
 const help = `Usage: onair restore <file> [options]
        onair restore [<id>] --from PLACE [options]
+       onair restore --config FILE [options]
 
 Makes a backup the database of a data directory that has none, and that no server uses. With
 --from it is the newest of a place, or the one with the id. It is copied and checked: its hash,
@@ -21,6 +23,8 @@ server can be started there, by the user who restored it. It sends nothing befor
 deliveries release", because the server of which it is a copy may be sending the same.
 
   --data DIR     the data directory, made where missing (ONAIR_DATA, default: onair-data)
+  --config FILE  the file of settings of "onair serve" (ONAIR_CONFIG), for its data directory; it
+                 also names the place, where there is neither a file nor --from
 ${placeHelp("")}
   --identity FILE
                  the secret key of age (AGE-SECRET-KEY-1…) for a backup that is encrypted
@@ -30,7 +34,7 @@ It is restored as a whole or not at all. Exit code: 0 when it is done, 1 when it
 wrong usage.
 `;
 
-const options = { ...placeOptions, ...valued("data", "identity"), ...switches("json") } as const;
+const options = { ...placeOptions, ...valued("data", "config", "identity"), ...switches("json") } as const;
 
 export const restore: Command = {
   summary: "make a backup the database of a data directory",
@@ -40,20 +44,29 @@ export const restore: Command = {
     const { values, positionals } = readArguments(args, options);
     const [named, ...more] = positionals;
     const mistakes: string[] = [];
-    const place = readNamedPlace(values, env, mistakes);
-    if (named === undefined && values.from === undefined) mistakes.push("the file is missing, or --from");
-    if (values.from !== undefined && statSync(values.from, { throwIfNoEntry: false })?.isFile())
-      mistakes.push(`--from names a place with backups, and ${values.from} is a file: leave out --from`);
-    noMore(more, mistakes);
-    if (values.data === undefined && (env["ONAIR_DATABASE"] ?? env["ONAIR_DATABASE_FILE"]) !== undefined)
-      mistakes.push(`onair restore makes a data directory: name it with --data. ${backupsOfPostgres}`);
-    const identities = values.identity === undefined ? [] : await readIdentities(values.identity, mistakes);
-    if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
-    const { ONAIR_CONFIG, ONAIR_DATA } = env;
-    const { data } = readConfig(values.data === undefined ? [] : [`--data=${values.data}`], {
+    const { ONAIR_DATA } = env;
+    const ONAIR_CONFIG = values.config ?? env["ONAIR_CONFIG"];
+    const settings = readConfig(values.data === undefined ? [] : [`--data=${values.data}`], {
       ONAIR_CONFIG,
       ONAIR_DATA,
     });
+    const { data, backupTo, backupEndpoint: endpoint, backupRegion: region } = settings;
+    const configured =
+      named === undefined && values.config !== undefined && backupTo !== null
+        ? readPlace(backupTo, { endpoint, region, aws: awsVariables(env) })
+        : null;
+    const place = readNamedPlace(values, env, mistakes) ?? configured;
+    if (named === undefined && values.from === undefined && configured === null)
+      mistakes.push("the file is missing, or --from");
+    if (values.from !== undefined && statSync(values.from, { throwIfNoEntry: false })?.isFile())
+      mistakes.push(`--from names a place with backups, and ${values.from} is a file: leave out --from`);
+    noMore(more, mistakes);
+    const isInPostgres =
+      settings.database !== null || (env["ONAIR_DATABASE"] ?? env["ONAIR_DATABASE_FILE"]) !== undefined;
+    if (values.data === undefined && isInPostgres)
+      mistakes.push(`onair restore makes a data directory: name it with --data. ${backupsOfPostgres}`);
+    const identities = values.identity === undefined ? [] : await readIdentities(values.identity, mistakes);
+    if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
     const took = stopwatch();
     const { source, size } = place ? await keptSource(place, named) : sourceOf(named ?? "");
     const progress: Progress = { bytes: 0, totalBytes: size, rows: null };
@@ -73,7 +86,7 @@ export const restore: Command = {
     if (values.json) await print(JSON.stringify({ data, ...restored, ...counts }));
     else
       await print(
-        `${data} has the database of ${source.shown} ${took()}: ${shownCounts(counts)}.\n${next(data)}`,
+        `${data} has the database of ${source.shown} ${took()}: ${shownCounts(counts)}.\n${next(data, values)}`,
       );
     return 0;
   },
@@ -107,8 +120,11 @@ async function readIdentities(file: string, mistakes: string[]): Promise<string[
 
 const longestKeyFile = 100_000;
 
-const next = (data: string) =>
-  `Start it with: onair serve --data ${data}\nIt sends nothing until no other server of this data runs and you say so: onair deliveries release\nIt deletes no older backups before that, because that server may have its own at the same place.`;
+function next(place: string, { config, data }: ReturnType<typeof readArguments<typeof options>>["values"]) {
+  const settings = config === undefined ? "" : ` --config ${config}`;
+  const directory = config === undefined || data !== undefined ? ` --data ${place}` : "";
+  return `Start it with: onair serve${settings}${directory}\nIt sends nothing until no other server of this data runs and you say so: onair deliveries release\nIt deletes no older backups before that, because that server may have its own at the same place.`;
+}
 
 const shownCounts = ({ users, applications, subscriptions, events }: DatabaseCounts) =>
   [

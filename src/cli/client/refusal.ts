@@ -112,7 +112,8 @@ function sentenceOf(refusal: Refusal, origin: string | null, { elsewhere, unauth
   const fields = errors.map(({ field, message }) => withField(optionOf(field), message));
   const message = fields.length > 0 ? fields.join("\n") : (said ?? foreignAnswer(refusal));
   if (origin === null) return message;
-  const isElsewhere = status === 404 && (said === null || said === "There is nothing at this path");
+  const isForeign = said === null && (status === 401 || status === 404);
+  const isElsewhere = isForeign || (status === 404 && said === "There is nothing at this path");
   const hint = isElsewhere ? ` ${elsewhere}` : status === 401 ? ` ${unauthorized}` : "";
   const end = hint === "" || message.endsWith(".") ? "" : ".";
   return `${origin} answered ${status}: ${message}${end}${hint}`;

@@ -4,6 +4,7 @@ import { deliveryStatuses } from "../../http/public/delivery-fields.ts";
 import { noMore, readArguments, readWord, refuseMisplaced, switches, valued } from "../arguments.ts";
 import { withAdminApi } from "../client/admin-api.ts";
 import { allDeliveries, type DeliveriesApi, ownDeliveries } from "../client/deliveries-api.ts";
+import { Profiles } from "../client/profiles.ts";
 import { publicOptions, readPublicTarget, usesPublicApi, withPublicApi } from "../client/public-api.ts";
 import { namesData, readTarget, type Target, targetOptions } from "../client/target.ts";
 import { type Command, failed, ok, UsageError } from "../command.ts";
@@ -127,7 +128,7 @@ export const deliveries: Command = {
       return withPublicApi(target, (api) => perform(ownDeliveries(api), target.option));
     }
     const target = readTarget(values, env, mistakes);
-    if (mistakes.some((one) => one.includes("ONAIR_ADMIN_KEY"))) mistakes.push(withoutKey);
+    if (mistakes.some((one) => one.includes("ONAIR_ADMIN_KEY"))) mistakes.push(withoutKey(env));
     if ((values.wait || values.follow) && !target.server)
       mistakes.push(
         `--${values.wait ? "wait" : "follow"} needs a running server, which sends: name it with --url`,
@@ -137,13 +138,19 @@ export const deliveries: Command = {
     return withAdminApi(target, (api) => perform(allDeliveries(api), target.option)).catch((error) => {
       const isNameless = !namesData(values);
       throw error instanceof UsageError && isNameless
-        ? new UsageError(`${error.message}\n${withoutKey}`)
+        ? new UsageError(`${error.message}\n${withoutKey(env)}`)
         : error;
     });
   },
 };
 
-const withoutKey = 'Those of your own application need no operator key: begin with "onair login --url URL"';
+/** How one comes to the deliveries of one's own application. */
+function withoutKey(env: Environment): string {
+  const [name] = new Profiles(env).names();
+  if (name === undefined)
+    return 'Those of your own application need no operator key: begin with "onair login --url URL"';
+  return `Those of your own application need no operator key: --profile ${name}`;
+}
 
 function misuse(action: Action, id: string | undefined, values: Values, isOwn: boolean): string[] {
   const mistakes: string[] = [];

@@ -14,8 +14,8 @@ export interface SampleRequest {
   readonly name: string;
   /** The newest by default. */
   readonly version: number | undefined;
-  /** The broadcaster's user id; any user by default. */
-  readonly broadcaster: number | undefined;
+  /** The broadcaster's username or user id; any user by default. */
+  readonly broadcaster: string | undefined;
   readonly assignments: readonly Assignment[];
 }
 
@@ -76,14 +76,15 @@ export async function registeredTypes(api: AdminApi): Promise<RegisteredEventTyp
   return (await api.json<{ data: RegisteredEventType[] }>({ method: "GET", path })).data;
 }
 
-function assignedBroadcaster(assignments: readonly Assignment[]): number | undefined {
+function assignedBroadcaster(assignments: readonly Assignment[]): string | undefined {
   const id = assignments.findLast(({ path }) => path.join(".") === "broadcaster.user_id")?.value;
-  return typeof id === "number" && Number.isSafeInteger(id) && id > 0 ? id : undefined;
+  return typeof id === "number" && Number.isSafeInteger(id) && id > 0 ? String(id) : undefined;
 }
 
-/** The user with this id, by default the first user of the platform. */
-async function findBroadcaster(api: AdminApi, id: number | undefined): Promise<Broadcaster> {
-  if (id !== undefined) {
+/** The user with this username or id, by default the first user of the platform. */
+async function findBroadcaster(api: AdminApi, user: string | undefined): Promise<Broadcaster> {
+  if (user !== undefined) {
+    const id = /^[0-9]{1,16}$/.test(user) ? user : await idOf(api, user);
     const asked = { method: "GET", path: `/admin/v1/users/${id}` } as const;
     return (await api.json<{ user: Broadcaster }>(asked)).user;
   }
@@ -91,6 +92,20 @@ async function findBroadcaster(api: AdminApi, id: number | undefined): Promise<B
   const line = await firstLine(answer);
   if (line === "") throw new Error("The platform has no users yet; import some");
   return JSON.parse(line) as Broadcaster;
+}
+
+/** The id of the user with this username. */
+async function idOf(api: AdminApi, username: string): Promise<number> {
+  const path = `/admin/v1/users/search?${new URLSearchParams({ query: username, limit: "1" })}`;
+  const { data } = await api.json<{ data: Broadcaster[] }>({ method: "GET", path });
+  const found = data.find((user) => user.username.toLowerCase() === username.toLowerCase());
+  if (found) return found.id;
+  throw new UsageError(
+    `--broadcaster must be a username or a user id, and there is no user "${username}".${didYouMean(
+      username,
+      data.map((user) => user.username),
+    )}`,
+  );
 }
 
 /** The first line of an answer; the rest is not read. */

@@ -10,7 +10,7 @@ import { newestOf, publishSample, type SampleRequest } from "./publish-sample.ts
 import { readAssignment, withAssignments } from "./set-path.ts";
 
 const help = `Usage: onair trigger <type> --forward URL --secret SECRET [--once] [options]
-       onair trigger <type> [--broadcaster ID] [options]
+       onair trigger <type> [--broadcaster USER] [options]
 
 Makes an event of the example of its type. "onair events types" lists the types.
 
@@ -28,8 +28,9 @@ Without --forward the platform publishes the event, to all who subscribed to it.
                  changes the example, like sender.username=maya or giftees[0].user_id=7; may be
                  repeated. A value that is JSON is what it says, any other is text
   --version N    the version of the type (default: the newest)
-  --broadcaster ID
-                 whose channel it happens in (default: the platform's first user)
+  --broadcaster USER
+                 whose channel it happens in, by username or user id (default: the platform's first
+                 user); with --forward by user id
 ${targetHelp}
   --json         print the answers, or the event, as JSON
 
@@ -76,7 +77,7 @@ function readSample(name: string | undefined, values: Values, mistakes: string[]
       return [];
     }
   });
-  const broadcaster = readNumber("broadcaster", values.broadcaster, mistakes, { minimum: 1 });
+  const { broadcaster } = values;
   const version = readNumber("version", values.version, mistakes, { minimum: 1 });
   if (name === undefined) mistakes.push("the type of the event is missing");
   return { name: name ?? "", version, broadcaster, assignments };
@@ -90,6 +91,7 @@ async function forward(
   mistakes: string[],
 ): Promise<number> {
   const to = readHttpUrl(forward, "--forward", mistakes);
+  const channel = readNumber("broadcaster", broadcaster, mistakes, { minimum: 1 });
   if ((url ?? data ?? database) !== undefined)
     mistakes.push("--forward needs no server: leave out --url, --data and --database");
   const secret = given ?? env["ONAIR_WEBHOOK_SECRET"];
@@ -99,7 +101,7 @@ async function forward(
     mistakes.push("--secret must be whsec_ and the base64 of 24 to 64 bytes");
   if (mistakes.length > 0 || secret === undefined) throw new UsageError(mistakes.join("\n"));
   const type = newestOf(builtInEventTypes, { name, version });
-  const set = broadcaster === undefined ? assignments : [inChannel(broadcaster), ...assignments];
+  const set = channel === undefined ? assignments : [inChannel(channel), ...assignments];
   const sample = { name, version: type.version, data: withAssignments(type.example, set) };
   const options = { url: to, secret, json, env };
   return (await (once ? sendSample : checkReceiver)(sample, options)) ? 0 : 1;

@@ -33,7 +33,7 @@ const help = `Usage: bun tests/bench/replicas.ts [options]
   --json             print one line of JSON
   --check            exit with 1 when a goal is not met
 
-stores    Events of 700 bytes are published one by one and delivered to one endpoint, on SQLite and on PostgreSQL, whose
+stores    Events of 650 bytes are published one by one and delivered to one endpoint, on SQLite and on PostgreSQL, whose
           commits are synced. All are on both cores, the publishers and the receiver on the second one. Processor time is
           On Air's and the database's together.
 replicas  200 events a second are published to two replicas in turn, for endpoints of which each owns some; and one of

@@ -21,7 +21,7 @@ const help = `Usage: bun tests/bench/simulate.ts [options]
 
 First the processor time is measured that a PostgreSQL here spends on publishing and recording, by the number of entries of a
 statement, on notifications and on replicas that have nothing to do. Then platforms are simulated, each of whose replicas has
-a core: events of 700 bytes with one delivery each, which come at random. "computed" are figures that are products of
+a core: events of 650 bytes with one delivery each, which come at random. "computed" are figures that are products of
 measured ones. A core is one of this machine.
 `;
 

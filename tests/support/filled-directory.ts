@@ -4,6 +4,7 @@ import { type Column, getTableColumns } from "drizzle-orm";
 import { copiedNouns, copiedSettings } from "../../src/store/operations/copy.ts";
 import { sqliteTables } from "../../src/store/sqlite/copy/tables.ts";
 import { openDatabase } from "../../src/store/sqlite/database/open.ts";
+import { keptBody } from "../../src/store/sqlite/deliveries/bodies.ts";
 import { ownDirectory } from "./server.ts";
 
 type Noun = keyof typeof sqliteTables;
@@ -30,7 +31,13 @@ const partSize = 2 ** 28;
 /** Two deliveries of one event, in two parts of the log, and an event without any; one delivery is pending, with an attempt behind it. */
 const log: Partial<Record<Noun, readonly Row[]>> = {
   events: [
-    { seq: 1, first_delivery: partSize - 1, deliveries: 2, version: 1 },
+    {
+      seq: 1,
+      first_delivery: partSize - 1,
+      deliveries: 2,
+      version: 1,
+      body: keptBody('{"type":"channel.followed","version":1,"timestamp":""}'),
+    },
     {
       seq: partSize + 3,
       first_delivery: partSize + 1,

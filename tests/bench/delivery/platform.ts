@@ -1,6 +1,7 @@
 import { cpSync } from "node:fs";
 import { join } from "node:path";
 import { channelFollowed } from "../../../src/domain/events/channel-followed.ts";
+import { sampleBodies } from "../../support/bodies.ts";
 import { adminKey, load, newToken, type OnAir, startOnAir, subscribe } from "../support/onair.ts";
 import { sampleUsers } from "../support/platform.ts";
 import { BenchError } from "../support/processes.ts";
@@ -22,21 +23,16 @@ export const broadcasters = {
 /** So many applications have a broadcaster of their own. */
 export const ownBroadcasters = 100;
 
-const bodyBytes = 700;
+/** The payloads of events, in turn. */
+const payloads = sampleBodies(100)
+  .filter(({ type }) => type === channelFollowed.name)
+  .flatMap(({ bodies }) => bodies.map((body) => JSON.stringify(JSON.parse(body).data)));
+let published = 0;
 
-/** The payload of every event: with it, the body of a delivery has 700 bytes. */
-const payload = (() => {
-  const { name: type, version, example } = channelFollowed;
-  const body = { type, version, timestamp: new Date(0).toISOString(), data: example };
-  const padding = "x".repeat(bodyBytes - Buffer.byteLength(JSON.stringify(body)));
-  const picture = `${example.follower.profile_picture}${padding}`;
-  return { ...example, follower: { ...example.follower, profile_picture: picture } };
-})();
-const payloadText = JSON.stringify(payload);
-
-/** An event as the platform publishes it, in JSON. */
+/** An event as the platform publishes it, in JSON; the body of its deliveries has some 650 bytes. */
 export function eventText(broadcaster: number, id: string): string {
-  return `{"id":"${id}","name":"${channelFollowed.name}","version":1,"broadcaster_user_id":${broadcaster},"data":${payloadText}}`;
+  const data = payloads[published++ % payloads.length];
+  return `{"id":"${id}","name":"${channelFollowed.name}","version":1,"broadcaster_user_id":${broadcaster},"data":${data}}`;
 }
 
 /** Publishes events over kept connections. */

@@ -7,12 +7,13 @@ import { userFrom } from "../../../src/domain/users.ts";
 import { compactDatabase } from "../../../src/store/sqlite/database/compact.ts";
 import { openStore } from "../../../src/store/sqlite/store.ts";
 import type { Store } from "../../../src/store/store.ts";
+import { randomText } from "../../support/bodies.ts";
 import { emptyStore, loggedDeliveries, storedApplication } from "../../support/store.ts";
 
 const at = "2026-01-14T16:00:00.000Z";
 const now = Date.parse(at);
 const noRetention = { deliveredMs: 0, failedMs: 0, bodiesMs: 0 };
-const body = JSON.stringify({ text: "x".repeat(1_900) });
+const body = JSON.stringify({ text: randomText(1_900) });
 
 let store: Store;
 let path: string;

@@ -6,6 +6,7 @@ import { day, hour } from "../../../src/domain/time.ts";
 import { userFrom } from "../../../src/domain/users.ts";
 import { openReader, openStore } from "../../../src/store/sqlite/store.ts";
 import type { Store } from "../../../src/store/store.ts";
+import { randomText } from "../../support/bodies.ts";
 import { ownDirectory } from "../../support/server.ts";
 import { emptyStore, loggedDeliveries, storedApplication } from "../../support/store.ts";
 
@@ -60,7 +61,7 @@ test("an event that is published alone writes no more than two pages", async () 
   const log = () => statSync(`${path}/onair.db-wal`).size;
   for (let n = 0; n < 10; n++) await publish(`before ${n}`);
   const before = log();
-  for (let n = 0; n < 100; n++) await publish(`event ${n}`, undefined, "x".repeat(700));
+  for (let n = 0; n < 100; n++) await publish(`event ${n}`, undefined, randomText(700));
   expect((log() - before) / 100).toBeLessThan(2 * 4_120);
   expect(waiting()).toBe(110);
 });
@@ -161,7 +162,7 @@ test("with more of them than there are places none is lost, and all are in order
 
 test("large events and small ones, alone and many at once, keep their order", async () => {
   await publish("small");
-  await publish("large", undefined, "x".repeat(60_000));
+  await publish("large", undefined, randomText(60_000));
   await publish("behind it");
   const together = Array.from({ length: 20 }, (_, n) => `together ${n}`);
   await Promise.all(together.map((name) => publish(name)));

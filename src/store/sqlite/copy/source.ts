@@ -17,6 +17,7 @@ import {
 import { lockDirectory } from "../database/lock.ts";
 import { look, schemaState } from "../database/look.ts";
 import { openDatabase } from "../database/open.ts";
+import { bodyText, type KeptBody } from "../deliveries/bodies.ts";
 import { columnsOf, sqliteTables } from "./tables.ts";
 
 /** Rows that are read at once. */
@@ -107,6 +108,7 @@ async function* rowsOf(
   const all = db.query<Record<string, unknown>, [number]>(`${statementOf(noun)} LIMIT -1 OFFSET ?`);
   for (const row of all.iterate(skipped)) {
     for (const [name, column] of columns) row[name] = asJson(column, row[name]);
+    if (noun === "events") row["body"] = bodyText(row["body"] as KeptBody | null);
     if (noun === "deliveries") {
       row["attempt_log"] = attemptsOf.all(Number(row["seq"])).map(attemptOf);
       // Handed out when its server ended: `releaseAll` says the same at the next start.

@@ -16,6 +16,7 @@ import { codeOf } from "../database/faults.ts";
 import { lockDirectory } from "../database/lock.ts";
 import { look } from "../database/look.ts";
 import { migrate } from "../database/migrations.ts";
+import { keptBody } from "../deliveries/bodies.ts";
 import { fillingSearch } from "../search/filling.ts";
 import { countsIn, settingOf } from "./source.ts";
 import { columnsOf, sqliteTables } from "./tables.ts";
@@ -90,7 +91,7 @@ async function filled<T>(file: string, copyId: string, work: (target: CopyTarget
 }
 
 function add(db: Database, noun: CopiedNoun, rows: readonly CopiedRow[]): void {
-  insert(db, noun, rows);
+  insert(db, noun, noun === "events" ? rows.map(withKeptBody) : rows);
   if (noun !== "deliveries") return;
   const attempts = rows.flatMap(({ seq, attempt_log }) =>
     // A boundary: what the other side has read.
@@ -107,6 +108,11 @@ function add(db: Database, noun: CopiedNoun, rows: readonly CopiedRow[]): void {
   insert(db, "attempts", attempts);
 }
 
+function withKeptBody(event: CopiedRow): CopiedRow {
+  const { body } = event;
+  return typeof body === "string" ? { ...event, body: keptBody(body) } : event;
+}
+
 function insert(db: Database, table: CopiedNoun | "attempts", rows: readonly CopiedRow[]): void {
   const columns = columnsOf(sqliteTables[table]);
   const names = columns.map(([name]) => `"${name}"`).join();
@@ -118,6 +124,6 @@ function asStored({ dataType }: Column, value: unknown): SQLQueryBindings {
   if (value === null || value === undefined) return null;
   if (dataType === "buffer") return Buffer.from(String(value).slice(2), "hex");
   if (dataType === "boolean") return value === true ? 1 : 0;
-  // What is neither is a number or text.
-  return dataType === "json" ? JSON.stringify(value) : (value as string | number);
+  // What is neither is a number, text or a packed body.
+  return dataType === "json" ? JSON.stringify(value) : (value as SQLQueryBindings);
 }

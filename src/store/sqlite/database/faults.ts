@@ -1,8 +1,13 @@
 import { SQLiteError } from "bun:sqlite";
 import { dirname } from "node:path";
 import { DrizzleQueryError } from "drizzle-orm";
-import { DomainError, ownerGone } from "../../../domain/errors.ts";
+import { DomainError, messageOf, ownerGone } from "../../../domain/errors.ts";
 import { type StorageFault, StoreError } from "../../faults.ts";
+
+/** What a row has cannot be read as it was written: the database is damaged, though SQLite does not see it. */
+export class DamagedValue extends StoreError {
+  override name = "DamagedValue";
+}
 
 /** SQLite's name of what went wrong, like SQLITE_CORRUPT; "" for an error that is not its own. */
 export function codeOf(error: unknown): string {
@@ -33,9 +38,9 @@ export function storeFault(error: unknown): unknown {
   return Object.assign(new DomainError("unavailable", message, { retryAfterSeconds: 5 }), { cause: error });
 }
 
-/** Whether SQLite found what it read to be no database, or a damaged one. */
+/** Whether what was read is no database, or a damaged one. */
 export function isDamage(error: unknown): boolean {
-  return /^SQLITE_(CORRUPT|NOTADB)/.test(codeOf(error));
+  return error instanceof DamagedValue || /^SQLITE_(CORRUPT|NOTADB)/.test(codeOf(error));
 }
 
 /** The error for operators: which file it is, what was found, and what they can do. */
@@ -46,10 +51,11 @@ export function damaged(file: string, finding: string, cause?: unknown): StoreEr
 
 /** What an error of a read or a write says of the storage; null where it says nothing. */
 export function storageFaultOf(error: unknown): StorageFault | null {
-  const code = codeOf(error instanceof DomainError ? error.cause : error);
+  const cause = error instanceof DomainError ? error.cause : error;
+  const code = codeOf(cause);
   if (/^SQLITE_FULL/.test(code)) return "full";
   if (/^SQLITE_(IOERR|READONLY)/.test(code)) return "failing";
-  return /^SQLITE_(CORRUPT|NOTADB)/.test(code) ? "damaged" : null;
+  return isDamage(cause) ? "damaged" : null;
 }
 
 /**
@@ -65,7 +71,7 @@ export function withFaults<Noun extends object>(
   const rejected = (error: unknown) => {
     const fault = storageFaultOf(error);
     if (fault !== null) onFault(fault);
-    throw isDamage(error) ? damaged(file, codeOf(error), error) : storeFault(error);
+    throw isDamage(error) ? damaged(file, codeOf(error) || messageOf(error), error) : storeFault(error);
   };
   const verbs = Object.entries(noun).map(([verb, method]) => [
     verb,

@@ -25,6 +25,7 @@ import audit from "../../../../drizzle/sqlite/0018_audit.sql" with { type: "text
 import statistics from "../../../../drizzle/sqlite/0019_statistics.sql" with { type: "text" };
 import stagedEvents from "../../../../drizzle/sqlite/0020_staged_events.sql" with { type: "text" };
 import operatorSessions from "../../../../drizzle/sqlite/0021_operator_sessions.sql" with { type: "text" };
+import packedBodies from "../../../../drizzle/sqlite/0022_packed_bodies.sql" with { type: "text" };
 import { StoreError } from "../../faults.ts";
 import { missingObjects } from "./objects.ts";
 
@@ -57,6 +58,7 @@ export const migrations: readonly Migration[] = [
   { name: "0019_statistics", sql: statistics },
   { name: "0020_staged_events", sql: stagedEvents },
   { name: "0021_operator_sessions", sql: operatorSessions },
+  { name: "0022_packed_bodies", sql: packedBodies },
 ];
 
 const hash = (sql: string) => new Bun.CryptoHasher("sha256").update(sql).digest("hex");

@@ -4,6 +4,7 @@ import type { DueDelivery, SentEvent } from "../../../domain/deliveries.ts";
 import type { DeliveryStore } from "../../deliveries.ts";
 import type { Commit } from "../database/commit.ts";
 import { deliveries, isHandedOut } from "../schema/events.ts";
+import { bodyBytes, type KeptBody } from "./bodies.ts";
 
 interface DueRow {
   readonly seq: number;
@@ -56,7 +57,7 @@ export function deliveryClaims(
     `SELECT ${columns} FROM deliveries d WHERE d.application_id = ? AND d.next_attempt_at > 0
      ORDER BY d.next_attempt_at, d.seq`,
   );
-  const event = db.prepare<{ id: string; name: string; version: number; body: string | null }, [number]>(
+  const event = db.prepare<{ id: string; name: string; version: number; body: KeptBody | null }, [number]>(
     "SELECT id, name, version, body FROM events WHERE seq = ?",
   );
 
@@ -68,7 +69,7 @@ export function deliveryClaims(
     if (known) return known;
     const row = event.get(seq);
     if (!row) throw new Error(`event ${seq} of a pending delivery is missing`);
-    const sent = { ...row, body: Buffer.from(row.body ?? "") };
+    const sent = { ...row, body: bodyBytes(row.body ?? "") };
     sentBytes += sent.body.length;
     if (sentBytes > maxSharedBytes) {
       sentEvents.clear();

@@ -7,6 +7,7 @@ import { builtInEventTypes } from "../../../domain/events/catalogue.ts";
 import { newId } from "../../../domain/ids.ts";
 import type { StoredEvent } from "../../events.ts";
 import { eventTypes, type StagedDelivery } from "../schema/events.ts";
+import { type KeptBody, keptBody } from "./bodies.ts";
 import type { DeliveryModes } from "./modes.ts";
 import { deliveryPositions } from "./positions.ts";
 import { rowInserter } from "./rows.ts";
@@ -61,7 +62,7 @@ export function eventFanOut(
   const countUp = db.prepare<null, [string]>("UPDATE subscriptions SET sequence = sequence + 1 WHERE id = ?");
   const addEvent = db.prepare<
     { seq: number },
-    [string, string, number, number, string, Uint8Array, number, number, number]
+    [string, string, number, number, KeptBody, Uint8Array, number, number, number]
   >(
     `INSERT INTO events
        (id, name, version, broadcaster_user_id, body, fingerprint, first_delivery, deliveries, published_at)
@@ -155,7 +156,7 @@ export function eventFanOut(
       name,
       version,
       broadcaster_user_id,
-      body,
+      keptBody(body),
       fingerprint,
       first,
       receivers.length,

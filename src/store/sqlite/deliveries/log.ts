@@ -5,6 +5,7 @@ import type { Attempt } from "../../../domain/deliveries.ts";
 import type { Backlog, DeliveryFilter, DeliveryPage, DeliveryRecord } from "../../../domain/delivery-log.ts";
 import type { DeliveryStore } from "../../deliveries.ts";
 import { deliveries, isHandedOut } from "../schema/events.ts";
+import { bodyText, type KeptBody } from "./bodies.ts";
 import { deliveryIndexes } from "./indexes.ts";
 import { deliveryPositions, regionOf, regionSize } from "./positions.ts";
 
@@ -46,7 +47,7 @@ export function deliveryLog(
   const bySeq = db.prepare<LoggedRow, [number]>(
     `SELECT ${columns} FROM deliveries d JOIN events e ON e.seq = d.event_seq WHERE d.seq = ?`,
   );
-  const byId = db.prepare<LoggedRow & { body: string | null }, [string]>(
+  const byId = db.prepare<LoggedRow & { body: KeptBody | null }, [string]>(
     `SELECT ${columns}, e.body FROM deliveries d JOIN events e ON e.seq = d.event_seq WHERE d.id = ?`,
   );
   const attemptsOf = db.prepare<LoggedAttempt, [number]>(
@@ -155,7 +156,7 @@ export function deliveryLog(
       const found = byId.get(id);
       if (!found || !isWithin(found, scope)) return null;
       const { body, ...row } = found;
-      return { ...complete(row), body };
+      return { ...complete(row), body: bodyText(body) };
     },
     backlog: async (applicationId, subscriptionId) => backlog(applicationId, subscriptionId),
     one(seq) {

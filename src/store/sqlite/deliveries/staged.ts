@@ -2,6 +2,7 @@ import type { Database } from "bun:sqlite";
 import type { NewEvent } from "../../../domain/deliveries.ts";
 import type { Commit } from "../database/commit.ts";
 import type { StagedDelivery } from "../schema/events.ts";
+import { type KeptBody, keptBody } from "./bodies.ts";
 
 /** So many places there are, and so many bytes are staged at most. */
 const places = 256;
@@ -158,13 +159,19 @@ function stagedMover(db: Database): (moved: number) => void {
        s.expires_at ${each} ORDER BY s.seq, d.key`,
     `UPDATE subscriptions SET sequence = sequence + more.n
      FROM (SELECT d.value ->> 2 AS id, count(*) AS n ${each} GROUP BY 1) AS more WHERE subscriptions.id = more.id`,
+  ].map((sql) => db.prepare<null, [number]>(sql));
+  const bodies = db.prepare<{ seq: number; body: string }, [number]>(
+    "SELECT seq, body FROM staged_events WHERE seq > ? ORDER BY seq",
+  );
+  const addEvent = db.prepare<null, [KeptBody, number]>(
     `INSERT INTO events
        (seq, id, name, version, broadcaster_user_id, body, fingerprint, first_delivery, deliveries, published_at)
-     SELECT seq, id, name, version, broadcaster_user_id, body, fingerprint, first_delivery,
+     SELECT seq, id, name, version, broadcaster_user_id, ?, fingerprint, first_delivery,
        json_array_length(deliveries), published_at
-     FROM staged_events WHERE seq > ? ORDER BY seq`,
-  ].map((sql) => db.prepare<null, [number]>(sql));
+     FROM staged_events WHERE place = ?`,
+  );
   return (moved) => {
     for (const statement of statements) statement.run(moved);
+    for (const { seq, body } of bodies.all(moved)) addEvent.run(keptBody(body), seq % places);
   };
 }

@@ -4,6 +4,7 @@ import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { StreamedDelivery } from "../../../domain/deliveries.ts";
 import type { DeliveryStore } from "../../deliveries.ts";
 import { deliveryRegionBits, removedDeliveries } from "../schema/events.ts";
+import { bodyText, type KeptBody } from "./bodies.ts";
 import { deliveryPositions, regionOf, regionSize } from "./positions.ts";
 
 /** What one call gives at most: deliveries, bytes of their bodies, and regions of the log that it looks at. */
@@ -19,7 +20,7 @@ interface StreamedRow {
   readonly event_id: string;
   readonly name: string;
   readonly version: number;
-  readonly body: string | null;
+  readonly body: KeptBody | null;
   readonly published_at: number;
   readonly isShown: 0 | 1;
 }
@@ -67,10 +68,11 @@ export function deliveryStream(
             return { deliveries, lost, upTo: row.seq - 1, isAll: false };
           }
           if (row.isShown === 0) continue;
-          if (row.body === null) lost++;
+          const body = bodyText(row.body);
+          if (body === null) lost++;
           else {
-            bytes += row.body.length;
-            deliveries.push(deliveryOf(row, row.body));
+            bytes += body.length;
+            deliveries.push(deliveryOf(row, body));
           }
         }
       }

@@ -1,0 +1,161 @@
+import { Database } from "bun:sqlite";
+import { beforeEach, describe, expect, onTestFinished, test } from "bun:test";
+import { deflateRawSync } from "node:zlib";
+import fc from "fast-check";
+import { everything } from "../../../src/domain/delivery-log.ts";
+import { userFrom } from "../../../src/domain/users.ts";
+import { StoreError } from "../../../src/store/faults.ts";
+import { bodyBytes, bodyText, type KeptBody, keptBody } from "../../../src/store/sqlite/deliveries/bodies.ts";
+import dictionary from "../../../src/store/sqlite/deliveries/body-dictionary-1.txt" with { type: "text" };
+import { openStore } from "../../../src/store/sqlite/store.ts";
+import type { Store } from "../../../src/store/store.ts";
+import { randomText, sampleBodies } from "../../support/bodies.ts";
+import { holds } from "../../support/property.ts";
+import { ownDirectory } from "../../support/server.ts";
+import { storedApplication } from "../../support/store.ts";
+
+const [followed = ""] = sampleBodies(1).find(({ type }) => type === "channel.followed")?.bodies ?? [];
+
+const tooLarge = "x".repeat(2 ** 20 + 1);
+
+describe("a body", () => {
+  test.each(sampleBodies(20).map(({ type, bodies }) => [type, bodies] as const))(
+    "of %s takes less than half, and is read as it was",
+    (_, bodies) => {
+      const kept = bodies.map(keptBody);
+      const bytes = (all: readonly KeptBody[]) => all.reduce((sum, one) => sum + Buffer.from(one).length, 0);
+      expect(bytes(kept)).toBeLessThan(bytes(bodies) / 2);
+      expect(kept.map(bodyText)).toEqual([...bodies]);
+    },
+  );
+
+  test("that would not become shorter, or is very large, is kept as it is", () => {
+    for (const body of ["", "{}", '{"ü":1}', randomText(700), tooLarge]) expect(keptBody(body)).toBe(body);
+  });
+
+  test("that was packed by the first version of the format can always be read", () => {
+    const packed = "AYPHCUrlSiA6DAx1DU1CDM2sDCysDMz0DI2MozDjRMlK6XALyGuleekKb6fOebV1rVJtLQA=";
+    expect(bodyText(Buffer.from(packed, "base64"))).toBe(
+      '{"type":"kicks.gifted","version":1,"timestamp":"2026-01-14T16:08:06.123Z","data":{"message":"Änderung 한국"}}',
+    );
+    expect(new Bun.CryptoHasher("sha256").update(dictionary).digest("hex")).toBe(
+      "a7b2079eccddb810f054e1bd398ebe858624366b58e104ea39cd7ff2dd539285",
+    );
+  });
+
+  test("of any text is read as it was", () => {
+    holds(
+      fc.property(fc.string({ unit: "grapheme", maxLength: 2_000 }), (text) => {
+        const kept = keptBody(text);
+        expect(bodyText(kept)).toBe(text);
+        expect(bodyBytes(kept)).toEqual(Buffer.from(text));
+      }),
+      { examples: [["x".repeat(256 * 1024)], ['{"type":"chat.message.sent","content":"한국방송 🎉"}']] },
+    );
+  });
+
+  test.each<[string, Uint8Array]>([
+    ["of a format that is not known", Buffer.concat([Buffer.of(2), packedPart()])],
+    ["that is cut off", Buffer.concat([Buffer.of(1), packedPart().subarray(0, 40)])],
+    ["that is something else", Buffer.concat([Buffer.of(1), Buffer.alloc(40, 0xff)])],
+    ["without any bytes", Buffer.alloc(0)],
+    ["that would become too large", Buffer.concat([Buffer.of(1), deflateRawSync(tooLarge)])],
+  ])("%s is an error with a name", (_, damaged) => {
+    expect(() => bodyText(damaged)).toThrow(
+      expect.objectContaining({
+        name: "DamagedValue",
+        message: "the body of an event cannot be unpacked",
+      }),
+    );
+  });
+});
+
+describe("in the store", () => {
+  const at = "2026-01-14T16:00:00.000Z";
+  const now = Date.parse(at);
+  let path: string;
+  let store: Store;
+  let application: string;
+  const faults: string[] = [];
+  beforeEach(async () => {
+    path = ownDirectory();
+    faults.length = 0;
+    store = openStore(path, undefined, (fault) => faults.push(fault));
+    onTestFinished(() => store.close());
+    await store.users.upsert([userFrom({ id: 1, username: "ada" })], at);
+    application = await storedApplication(store);
+    const key = { app_id: application, broadcaster_user_id: 1, event: "channel.followed", version: 1 };
+    await store.subscriptions.subscribe([key], 1, now);
+    await store.deliveries.releaseAll();
+  });
+
+  const publish = (id: string) =>
+    store.events.publish(
+      {
+        id,
+        name: "channel.followed",
+        version: 1,
+        broadcaster_user_id: 1,
+        body: followed,
+        fingerprint: Buffer.from(id),
+        published_at: now,
+        expires_at: null,
+      },
+      () => false,
+    );
+
+  /** The body of an event as each way out of the store gives it. */
+  const waysOut: Record<string, () => Promise<string | null | undefined>> = {
+    "the log": async () => {
+      const { due } = await store.deliveries.claim(application, now, 1);
+      await store.deliveries.release(due.map(({ seq }) => seq));
+      const [{ id } = { id: "" }] = due;
+      return (await store.deliveries.find(everything, id))?.body;
+    },
+    "a claim": async () => {
+      const { due } = await store.deliveries.claim(application, now, 1);
+      return Buffer.from(due[0]?.event.body ?? "").toString();
+    },
+    "an event stream": async () =>
+      (await store.deliveries.streamed(application, 0, null)).deliveries[0]?.event.body,
+  };
+
+  /** Changes what is kept of all bodies, as another program does. */
+  function change(to: string): void {
+    const db = new Database(`${path}/onair.db`);
+    db.run(`UPDATE events SET body = ${to}`);
+    db.close();
+  }
+
+  describe.each(Object.entries(waysOut))("%s", (_, body) => {
+    test("gives it as it was published", async () => {
+      await publish("packed");
+      expect(await body()).toBe(followed);
+    });
+
+    test("gives one that an earlier version has kept", async () => {
+      await publish("text");
+      change(`'${followed}'`);
+      expect(await body()).toBe(followed);
+    });
+  });
+
+  test.each(["a claim", "an event stream"])(
+    "%s of a damaged one is refused, and the operator is told",
+    async (way) => {
+      await publish("damaged");
+      change("x'0102030405'");
+      const refused = await Promise.resolve(waysOut[way]?.()).catch((error) => error);
+      expect(refused).toBeInstanceOf(StoreError);
+      expect(refused.message).toMatch(
+        /onair\.db is not a database of onair, or is damaged \(the body of an event cannot be unpacked\)\. .* restore a backup/,
+      );
+      expect(faults).toEqual(["damaged"]);
+      await publish("goes on");
+    },
+  );
+});
+
+function packedPart(): Uint8Array {
+  return (keptBody(followed) as Uint8Array).subarray(1);
+}

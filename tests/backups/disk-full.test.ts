@@ -24,9 +24,9 @@ describe.skipIf(!probe)("on a full disk", () => {
 
   beforeEach(async () => {
     disk = SmallDisk.own(128);
-    await (await startServer({ data: disk.data })).stop();
+    await (await startServer({ engineThread: true, data: disk.data })).stop();
     addBallast(disk.data, 24);
-    server = await ownServer({ data: disk.data });
+    server = await ownServer({ engineThread: true, data: disk.data });
   });
 
   const expectHealthy = async () => {
@@ -87,7 +87,12 @@ describe.skipIf(!probe)("on a full disk", () => {
   test("so it is where the disk of --backup-to is full: the server goes on, and the next one is whole", async () => {
     const place = join(disk.data, "..", "elsewhere");
     const data = ownDirectory();
-    const elsewhere = await ownServer({ isOnSqlite: true, data, args: ["--backup-to", place] });
+    const elsewhere = await ownServer({
+      engineThread: true,
+      isOnSqlite: true,
+      data,
+      args: ["--backup-to", place],
+    });
     const ask: Admin = (method, path) => elsewhere.admin(method, path);
     expect((await madeBackup(ask)).status).toBe("done");
     disk.fill();

@@ -27,7 +27,7 @@ const typicalRank = 99;
 
 const directory = temporaryDirectory();
 const random = seededRandom(7);
-let server = await startServer({ data: directory.path });
+let server = await startServer({ engineThread: true, data: directory.path });
 try {
   await server.load("users", users);
   const made = await Promise.all(
@@ -60,7 +60,11 @@ try {
   const seconds = (performance.now() - started) / 1_000;
   console.log(`${whole(rows)} deliveries in ${megabytes(bytes)}, written in ${seconds.toFixed(0)} s\n`);
 
-  server = await startServer({ data: directory.path, args: ["--keep-delivered-days", "30"] });
+  server = await startServer({
+    engineThread: true,
+    data: directory.path,
+    args: ["--keep-delivered-days", "30"],
+  });
   // Before anything is measured, code is compiled and the cache is filled.
   for (let n = 0; n < 100; n++)
     await (await server.get("/public/v1/events/deliveries", made[n % 3]?.app.token)).text();

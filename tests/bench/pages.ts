@@ -34,7 +34,7 @@ const untilReady = `new Promise((resolve) => {
 })`;
 
 if (chromium === null) process.exit(1);
-await using server = await startServer({ args: ["--portal"] });
+await using server = await startServer({ engineThread: true, args: ["--portal"] });
 const application = await server.application({ name: "Budget" });
 let isWithin = true;
 for (const kind of ["portal", "console"] as const) {

@@ -101,7 +101,7 @@ test("deleting takes tokens and subscriptions with it and cancels what is pendin
 
 /** As in production, where the clock is the system's and the engine has a thread of its own. */
 test("changes reach an engine in its own thread before they are answered", async () => {
-  const real = await ownServer({ users });
+  const real = await ownServer({ engineThread: true, users });
   const { app, receiver: first } = await subscribedReceiver(real, [followed], { broadcaster: 7 });
   const second = ownReceiver();
   const change = (body: object) => real.admin("PATCH", `${path}/${app.id}`, body);

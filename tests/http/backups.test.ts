@@ -51,7 +51,7 @@ describe.each([
   let backup: ShownBackup;
   beforeEach(async () => {
     data = ownDirectory();
-    server = await ownServer({ isOnSqlite: true, data, users, ...(clock && { clock }) });
+    server = await ownServer({ isOnSqlite: true, data, users, engineThread: true, clock });
     begun = await beginBackup(admin);
     backup = await endOfBackup(admin, begun.id);
   });

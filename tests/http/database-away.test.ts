@@ -9,7 +9,7 @@ describe.skipIf(!isOnPostgres)("a database that goes away and comes back", () =>
     const postgres = await startPostgres();
     await using _ = { [Symbol.asyncDispose]: () => postgres.stop() };
     const env = { ONAIR_DATA: undefined, ONAIR_DATABASE: postgres.url("postgres") };
-    await using server = await startServer({ env });
+    await using server = await startServer({ engineThread: true, env });
     await server.load("users", [{ id: 1, username: "ada" }]);
     const { token } = await server.application();
     const find = (name: string) => server.get(`/public/v1/users/${name}`, token);

@@ -17,7 +17,7 @@ async function expectConsistent(target: Target): Promise<void> {
 
 describe("reads beside writes never give a stale or mixed answer", () => {
   test("of a server in this process", async () => {
-    await using server = await startServer();
+    await using server = await startServer({ engineThread: true });
     const { publicUrl, adminUrl } = server.app;
     await expectConsistent({ publicUrls: [publicUrl], adminUrl, adminKey });
   });
@@ -37,7 +37,7 @@ describe("reads beside writes never give a stale or mixed answer", () => {
 
 describe("it would be noticed", () => {
   test("if profiles were remembered for too long", async () => {
-    const server = await startServer();
+    const server = await startServer({ engineThread: true });
     const remembered = new Map<string, { status: number; text: string }>();
     const forgetful = Bun.serve({
       hostname: "127.0.0.1",

@@ -24,7 +24,7 @@ let other: TestServer;
 const numbered = (count: number) => Array.from({ length: count }, (_, i) => i + 1);
 
 describe.skipIf(!hasPostgres)("from one replica to another", () => {
-  const start = () => startServer({ data: directory.path, isOnSqlite: false });
+  const start = () => startServer({ engineThread: true, data: directory.path, isOnSqlite: false });
   beforeAll(async () => {
     one = await start();
     other = await start();

@@ -40,7 +40,7 @@ const raffle = {
 
 async function start(direct?: string): Promise<TestServer> {
   const env = { ONAIR_DATABASE_DIRECT: direct };
-  return startServer({ data: directory.path, isOnSqlite: false, env });
+  return startServer({ engineThread: true, data: directory.path, isOnSqlite: false, env });
 }
 
 interface Row {

@@ -54,7 +54,7 @@ export interface TestServerOptions {
   readonly data?: string;
   /** Whether it has its data in SQLite, also where others have it in PostgreSQL. */
   readonly isOnSqlite?: boolean;
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
   /** With `clock`, where the two are to move apart. */
   readonly monotonic?: Clock;
   /** Instead of none. */
@@ -65,6 +65,11 @@ export interface TestServerOptions {
   readonly aws?: AwsVariables;
   /** Wrong operator keys a minute from one address; no limit where left out. */
   readonly wrongKeyLimit?: number;
+  /**
+   * Whether the engine has a thread of its own, as in `onair serve`. By default only the server that the tests of a file
+   * share has one: a start then takes three times as long. With a `clock` there is none.
+   */
+  readonly engineThread?: boolean;
   /** Called with the data before it listens. */
   readonly prepare?: (store: Store) => Promise<void>;
   /** The first page of the public listener, as `onair dev` has it. */
@@ -89,7 +94,7 @@ export function ownDirectory(): string {
 
 /** At the top of a file: a server that is stopped after its tests. */
 export async function testServer(options: TestServerOptions = {}): Promise<TestServer> {
-  const server = await startServer(options);
+  const server = await startServer({ engineThread: true, ...options });
   afterTests(() => server.stop());
   return server;
 }
@@ -108,6 +113,7 @@ export async function startServer({
   env,
   aws = {},
   wrongKeyLimit = 0,
+  engineThread = false,
   prepare,
   welcome,
   users,
@@ -133,6 +139,8 @@ export async function startServer({
       welcome,
       // Tests wait until what was sent is recorded.
       times: { gatherMs: 5 },
+      // Where a clock is given, the engine runs in this thread.
+      ...(!engineThread && { now: Date.now, monotonic: performance.now.bind(performance) }),
       ...(clock && { now: clock.now, monotonic: monotonic?.now, random: () => 0.5 }),
     });
     const server = new TestServer(app, directory.remove, directory.path);

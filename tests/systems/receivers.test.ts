@@ -93,7 +93,7 @@ test.each(snippets)(
     const [directory, port] = [ownDirectory(), await unusedPort()];
     const command = languages[name]?.(directory, text, port) ?? null;
     if (command === null) return;
-    const server = await ownServer();
+    const server = await ownServer({ engineThread: true });
     await server.load("users", users);
     const url = `http://127.0.0.1:${port}/webhook`;
     const app = await server.application({ webhook_url: url });

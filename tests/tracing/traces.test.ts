@@ -18,7 +18,12 @@ const given = (flags = "01") => ({ traceparent: `00-${traceId}-${callerId}-${fla
 async function traced({ answer, args = [] }: { answer?: Answer; args?: readonly string[] } = {}) {
   const collector = ownCollector();
   const kept = keptLog();
-  const server = await ownServer({ users, log: kept.log, args: ["--otlp-endpoint", collector.url, ...args] });
+  const server = await ownServer({
+    engineThread: true,
+    users,
+    log: kept.log,
+    args: ["--otlp-endpoint", collector.url, ...args],
+  });
   const receiver = ownReceiver(answer);
   const app = await server.application({ webhook_url: receiver.url });
   await subscribe(server, app, ["channel.followed"]);
@@ -204,7 +209,11 @@ test("the attempts for an event of an earlier process are one trace of its own",
 
 test("a collector that is away delays no request and no delivery", async () => {
   const receiver = ownReceiver();
-  const server = await ownServer({ users, args: ["--otlp-endpoint", "http://127.0.0.1:1"] });
+  const server = await ownServer({
+    engineThread: true,
+    users,
+    args: ["--otlp-endpoint", "http://127.0.0.1:1"],
+  });
   const app = await server.application({ webhook_url: receiver.url });
   await subscribe(server, app, ["channel.followed"]);
   await publishAll(
@@ -218,7 +227,7 @@ test("a collector that is away delays no request and no delivery", async () => {
 
 test("without an endpoint nothing is traced, and no receiver is told of a trace", async () => {
   const kept = keptLog();
-  const server = await ownServer({ users, log: kept.log });
+  const server = await ownServer({ engineThread: true, users, log: kept.log });
   const receiver = ownReceiver();
   const app = await server.application({ webhook_url: receiver.url });
   await subscribe(server, app, ["channel.followed"]);

@@ -48,7 +48,7 @@ test("as many are under way to an endpoint as the setting says, or as the operat
 });
 
 test("an endpoint with a latency that jitters gets 1,500 events within ten seconds", async () => {
-  const server = await ownServer({ users });
+  const server = await ownServer({ engineThread: true, users });
   const receiver = ownReceiver(async () => {
     await Bun.sleep(50 + 150 * Math.random());
     return new Response(null, { status: 204 });

@@ -15,13 +15,13 @@ const usual = { rivals: 6, actors: 8, publishers: 4, forMs: 2_500 };
 
 describe("tenants are apart", () => {
   test.each([
-    ["in a thread of its own", {}],
+    ["in a thread of its own", true],
     // There requests and deliveries share turns of the event loop, and so commits.
-    ["in the thread of the requests", { clock: Object.assign(new Clock(), { now: Date.now }) }],
+    ["in the thread of the requests", false],
   ])(
     "whatever others do, and the operator does to them: what was acknowledged arrives, once and in order, with the engine %s",
-    async (_, options) => {
-      const server = await ownServer({ ...options, users });
+    async (_, engineThread) => {
+      const server = await ownServer({ engineThread, users });
       const problems: string[] = [];
       const wrong = (what: string) => {
         if (problems.length < 10) problems.push(what);

@@ -21,7 +21,7 @@ export class FuzzedPlatform {
 
   static async start(log: Log): Promise<FuzzedPlatform> {
     const args = ["--rate-limit", "10000000", "--login-url", loginUrl];
-    const server = await startServer({ args, log });
+    const server = await startServer({ engineThread: true, args, log });
     const platform = new FuzzedPlatform(server);
     await server.load(
       "users",

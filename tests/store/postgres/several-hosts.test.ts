@@ -1,10 +1,16 @@
 import { beforeEach, describe, expect, test } from "bun:test";
+import { rmSync } from "node:fs";
 import { readDatabaseUrl } from "../../../src/store/postgres/database/connection-url.ts";
+import { driver } from "../../../src/store/postgres/database/driver.ts";
 import { openPostgres } from "../../../src/store/postgres/database/open.ts";
+import { primaryOf } from "../../../src/store/postgres/database/primary.ts";
 import { afterThisTest } from "../../support/after-tests.ts";
+import { hasOpenssl, selfSigned } from "../../support/certificates.ts";
 import { unusedPort } from "../../support/ports.ts";
-import { emptyDatabase, hasPostgres } from "../../support/postgres.ts";
+import { administer, emptyDatabase, hasPostgres } from "../../support/postgres.ts";
+import { ownDirectory } from "../../support/server.ts";
 import { tcpProxy } from "../../support/tcp-proxy.ts";
+import { until } from "../../support/until.ts";
 
 /*
  * A URL with several hosts. `tests/replicas/standby.test.ts` has a standby among them.
@@ -53,6 +59,39 @@ describe.skipIf(!hasPostgres)("of several hosts", () => {
       await Bun.sleep(20);
     expect(await pool.run("SELECT n FROM kept")).toEqual([{ n: 1 }]);
   });
+
+  test("the one that was taken stays, although one before it is back", async () => {
+    const first = await tcpProxy(Number(url.port));
+    afterThisTest(first.stop);
+    first.cut();
+    const pool = await open(first.port, url.port);
+    const endAll = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'onair'";
+    for (let round = 0; round < 3; round++) {
+      expect(await pool.run("SELECT 1 AS one")).toEqual([{ one: 1 }]);
+      first.release();
+      // It is sought again.
+      await administer(url.href, `${endAll} AND datname = current_database()`);
+      await until(async () => (await pool.run("SELECT 1").catch(() => [])).length === 1);
+    }
+    // Nothing goes through the first one.
+    first.hold();
+    expect(await pool.run("SELECT 1 AS one")).toEqual([{ one: 1 }]);
+  });
+
+  test.skipIf(!hasOpenssl)(
+    "a certificate that cannot be read while a primary is sought is the one of before",
+    async () => {
+      const { cert } = selfSigned(ownDirectory(), "root");
+      const settings = { ...withPorts(await unusedPort(), url.port), sslRootCert: cert };
+      const options = { connections: 1 };
+      await driver(settings, options, 1_000).close();
+      rmSync(cert);
+      // The server may have no TLS, which it says then.
+      const sought = await primaryOf(settings, { known: null }).catch((error: unknown) => error);
+      expect(String(sought)).not.toContain("cannot be read");
+      expect(() => driver({ ...settings, sslRootCert: `${cert}.other` }, options, 1_000)).toThrow("be read");
+    },
+  );
 
   test("none that can be reached is an error that says why of each", async () => {
     const [one, other] = [await unusedPort(), await unusedPort()];

@@ -69,10 +69,17 @@ function tlsOf({ sslMode, sslRootCert, sslCert, sslKey }: ConnectionSettings) {
   };
 }
 
+/** What was read last: connections are made anew while a file is replaced, too. */
+const readPems = new Map<string, string>();
+
 function pemOf(file: string): string {
   try {
-    return readFileSync(file, "utf8");
+    const pem = readFileSync(file, "utf8");
+    readPems.set(file, pem);
+    return pem;
   } catch {
+    const known = readPems.get(file);
+    if (known !== undefined) return known;
     throw new StoreError(`${file}, which the URL of the database names, cannot be read.`);
   }
 }

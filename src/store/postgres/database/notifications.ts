@@ -1,6 +1,6 @@
 import type { SQL } from "bun";
 import { second } from "../../../domain/time.ts";
-import type { ConnectionSettings } from "./connection-url.ts";
+import type { ConnectionSettings, Host } from "./connection-url.ts";
 import { driver } from "./driver.ts";
 import type { Queries } from "./pool.ts";
 import { primaryOf } from "./primary.ts";
@@ -47,6 +47,8 @@ export async function notify<Message>(
 export class Notifications {
   /** null: none is open or being opened. */
   #sql: SQL | null = null;
+  /** Where it led last. */
+  #host: Host | null = null;
   #heardAt = performance.now();
   #connectAt = Number.POSITIVE_INFINITY;
   #missedAt = Number.NEGATIVE_INFINITY;
@@ -114,8 +116,9 @@ export class Notifications {
   async #listen(): Promise<void> {
     this.#connectAt = performance.now() + renewAfterMs;
     const { settings } = this;
-    const host = settings.others.length > 0 ? await primaryOf(settings) : settings;
+    const host = settings.others.length > 0 ? await primaryOf(settings, { known: this.#host }) : settings;
     if (this.#isClosed) return;
+    this.#host = host;
     const ended = () => this.#drop(sql);
     const sql = driver({ ...settings, ...host }, { connections: 1, ended }, connectTimeoutMs);
     this.#sql = sql;

@@ -221,7 +221,7 @@ class DriverPool implements Postgres {
     // Before it is asked: where connections end meanwhile, it is sought again.
     this.#isAtPrimary = true;
     try {
-      const host = await primaryOf(this.settings, this.options.isPooled);
+      const host = await primaryOf(this.settings, { known: this.#host, isPooled: this.options.isPooled });
       if (shownHost(host) !== shownHost(this.#host)) {
         this.#host = host;
         this.#connectAnew();

@@ -7,11 +7,17 @@ import { isUnreachable, NoPrimaryError } from "./faults.ts";
 const answerMs = 2 * second;
 
 /**
- * The first of the hosts, in their order, whose server is a primary. Throws what one of them says that another time will not
- * mend, as of a wrong password, and else a `NoPrimaryError`.
+ * The first of the hosts, in their order, whose server is a primary; before all others the one that was it last (`known`), so
+ * that a former primary that comes back beside it is not taken, and none that is gone is waited for. Throws what one of them
+ * says that another time will not mend, as of a wrong password, and else a `NoPrimaryError`.
  */
-export async function primaryOf(settings: ConnectionSettings, isPooled = false): Promise<Host> {
-  const asked = hostsOf(settings).map((host) => ({ host, whyNot: whyNoPrimary(settings, host, isPooled) }));
+export async function primaryOf(
+  settings: ConnectionSettings,
+  { known, isPooled = false }: { readonly known: Host | null; readonly isPooled?: boolean | undefined },
+): Promise<Host> {
+  const isKnown = (host: Host) => known !== null && shownHost(host) === shownHost(known);
+  const hosts = hostsOf(settings).toSorted((a, b) => Number(isKnown(b)) - Number(isKnown(a)));
+  const asked = hosts.map((host) => ({ host, whyNot: whyNoPrimary(settings, host, isPooled) }));
   const reasons: string[] = [];
   let lasting: unknown = null;
   for (const { host, whyNot } of asked) {

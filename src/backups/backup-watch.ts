@@ -1,4 +1,4 @@
-import { day, hour, minute } from "../domain/time.ts";
+import { day, shownDuration } from "../domain/time.ts";
 import type { BackupSchedule } from "./schedule.ts";
 
 /** Announces a notice to the operator. */
@@ -49,7 +49,7 @@ export class BackupWatch {
     const { schedule, monotonic, announce } = this.#options;
     if (!schedule?.isOverdue(newestAt) || this.#isRecent(this.#overdueNoticeAt)) return;
     this.#overdueNoticeAt = monotonic();
-    const age = shownAge(schedule.ageOf(newestAt));
+    const age = shownDuration(schedule.ageOf(newestAt));
     const summary = newestAt === null ? `For ${age} there is no backup.` : `The newest backup is ${age} old.`;
     announce("backup.overdue", { summary, advice });
   }
@@ -57,10 +57,4 @@ export class BackupWatch {
   #isRecent(at: number | null): boolean {
     return at !== null && this.#options.monotonic() - at < repeatAfterMs;
   }
-}
-
-function shownAge(ms: number): string {
-  if (ms >= 2 * day) return `${Math.floor(ms / day)} days`;
-  if (ms >= 2 * hour) return `${Math.floor(ms / hour)} hours`;
-  return `${Math.floor(ms / minute)} minutes`;
 }

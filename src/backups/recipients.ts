@@ -1,9 +1,8 @@
+import { entriesOf } from "../config/setting-values.ts";
+
 /** Public keys of age, separated by commas. Throws a `TypeError`; the checksum in a key is checked by age itself. */
 export function recipientList(text: string): string[] {
-  const keys = text
-    .split(",")
-    .map((key) => key.trim())
-    .filter((key) => key !== "");
+  const keys = entriesOf(text);
   const wrong = keys.find((key) => !/^age1[02-9ac-hj-np-z]{58,2000}$/.test(key));
   if (wrong === undefined) return keys;
   if (/^AGE-SECRET-KEY-/i.test(wrong)) {

@@ -47,7 +47,7 @@ The applications of third parties, at a running server or in a data directory th
   --webhook-concurrency N       deliveries to it at once, at most; "default" for the server's
   --lock FIELD                  what its developer may not change: webhook_url, delivery,
                                 redirect_uris; may be repeated; "" for nothing
-  --owner USER                  the id of the user to whom it belongs; "" for nobody
+  --owner USER                  the id of the user to whom it belongs; "" for none
   --disable, --enable           for change: refuse its tokens and send it nothing, or no more so;
                                 its endpoint is enabled by enable-endpoint
   --overlap SECONDS             for rotations (default: 86400)

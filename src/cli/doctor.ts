@@ -30,7 +30,7 @@ export const doctor: Command = {
 
 Checks the settings, the data directory and the server on it, and says what is fine, what is wrong
 and how to mend it. Give it the options and variables of "onair serve". It changes nothing, prints
-no secret, and goes beside a running server. It asks nobody but loopback, unless you say so:
+no secret, and goes beside a running server. It asks no address but loopback, unless you say so:
 
   --url URL                  the admin listener of a server anywhere; with ONAIR_ADMIN_KEY also its
                              endpoints. Without --data or ONAIR_DATA nothing but settings and that

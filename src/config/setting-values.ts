@@ -36,6 +36,14 @@ export type ValuesOf<Table extends SettingTable> = {
  * Parsers of settings. Each throws a `TypeError` that states what the value must be.
  */
 
+/** The entries of a list with commas. */
+export function entriesOf(text: string): string[] {
+  return text
+    .split(",")
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== "");
+}
+
 /** A whole number. */
 export function integer(minimum: number, maximum: number) {
   return (text: string): number => {
@@ -81,9 +89,8 @@ export function keptMs(text: string): number {
 
 /** How long something is kept by event type, as in `chat.message.sent=6h`, separated by commas. */
 export function keptTimes(text: string): Readonly<Record<string, string>> {
-  const entries = text.split(",").filter((entry) => entry.trim() !== "");
   return Object.fromEntries(
-    entries.map((entry) => {
+    entriesOf(text).map((entry) => {
       const [, name = "", time = ""] = /^\s*([a-z][a-z0-9_.]{0,99})=([0-9a-z]+)\s*$/.exec(entry) ?? [];
       if (!Number.isNaN(keptMs(time))) return [name, time];
       throw new TypeError(
@@ -124,10 +131,7 @@ export function hostName(text: string): string {
 
 /** Host names, separated by commas. */
 export function hostNames(text: string): readonly string[] {
-  const names = text
-    .split(",")
-    .map((name) => name.trim())
-    .filter((name) => name !== "");
+  const names = entriesOf(text);
   const wrong = names.find((name) => !/^[a-z0-9_](?:[a-z0-9_.-]{0,251}[a-z0-9_])?$/i.test(name));
   if (wrong === undefined) return names;
   throw new TypeError(`must be names like admin.example.com, without a port, and "${wrong}" is not one`);
@@ -150,10 +154,7 @@ export function pageUrl(text: string): string {
 
 /** Addresses and networks, separated by commas. */
 export function networks(text: string): readonly string[] {
-  const entries = text
-    .split(",")
-    .map((entry) => entry.trim())
-    .filter((entry) => entry !== "");
+  const entries = entriesOf(text);
   trustedProxies(entries);
   return entries;
 }
@@ -162,9 +163,8 @@ const longestLifeSeconds = 31 * 24 * 3_600;
 
 /** Seconds by event type, as in `chat.message.sent=600`, separated by commas. */
 export function timesToLive(text: string): Readonly<Record<string, number>> {
-  const entries = text.split(",").filter((entry) => entry.trim() !== "");
   return Object.fromEntries(
-    entries.map((entry) => {
+    entriesOf(text).map((entry) => {
       const [, name = "", digits] = /^\s*([a-z][a-z0-9_.]{0,99})=([0-9]{1,7})\s*$/.exec(entry) ?? [];
       const seconds = Number(digits);
       if (seconds <= longestLifeSeconds) return [name, seconds];

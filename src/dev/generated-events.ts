@@ -63,7 +63,7 @@ const colours = ["#FF5733", "#3FA7D6", "#59CD90", "#FAC05E", "#EE6352", "#B388EB
 const kinds: ReadonlyMap<string, Kind> = new Map([
   kind(chatMessageSent, 60, (scene) => {
     const { broadcaster, id, now, random } = scene;
-    const sender = somebody(scene);
+    const sender = randomViewer(scene);
     const language = random() < 0.7 ? broadcaster.language : sender.language;
     const badges =
       random() < 0.3 ? [{ text: "Subscriber", type: "subscriber", count: between(random, 1, 24) }] : [];
@@ -81,7 +81,7 @@ const kinds: ReadonlyMap<string, Kind> = new Map([
   }),
   kind(channelFollowed, 18, (scene) => {
     const { broadcaster } = scene;
-    return { data: { broadcaster: shown(scene, broadcaster), follower: shown(scene, somebody(scene)) } };
+    return { data: { broadcaster: shown(scene, broadcaster), follower: shown(scene, randomViewer(scene)) } };
   }),
   kind(channelSubscriptionNew, 6, (scene) => ({ data: subscription(scene, 1) })),
   kind(channelSubscriptionRenewal, 5, (scene) => ({
@@ -89,8 +89,8 @@ const kinds: ReadonlyMap<string, Kind> = new Map([
   })),
   kind(channelSubscriptionGifts, 4, (scene) => {
     const { broadcaster, random, now } = scene;
-    const gifter = shown(scene, somebody(scene));
-    const giftees = new Set(Array.from({ length: between(random, 1, 5) }, () => somebody(scene)));
+    const gifter = shown(scene, randomViewer(scene));
+    const giftees = new Set(Array.from({ length: between(random, 1, 5) }, () => randomViewer(scene)));
     const data = {
       broadcaster: shown(scene, broadcaster),
       gifter: random() < 0.25 ? anonymous : gifter,
@@ -108,7 +108,7 @@ const kinds: ReadonlyMap<string, Kind> = new Map([
       status: pick(random, ["pending", "accepted", "rejected"] as const),
       redeemed_at: isoTime(now),
       reward: { ...example.reward, id: `reward-${broadcaster.user.id}` },
-      redeemer: shown(scene, somebody(scene)),
+      redeemer: shown(scene, randomViewer(scene)),
       broadcaster: shown(scene, broadcaster),
     };
     return { data };
@@ -137,7 +137,7 @@ const kinds: ReadonlyMap<string, Kind> = new Map([
     const data = {
       broadcaster: shown(scene, broadcaster),
       moderator: shown(scene, broadcaster),
-      banned_user: shown(scene, somebody(scene)),
+      banned_user: shown(scene, randomViewer(scene)),
       metadata: {
         ...moderationBanned.example.metadata,
         created_at: isoTime(now),
@@ -150,7 +150,7 @@ const kinds: ReadonlyMap<string, Kind> = new Map([
     const { broadcaster, now, random } = scene;
     const data = {
       broadcaster: shown(scene, broadcaster),
-      sender: shown(scene, somebody(scene)),
+      sender: shown(scene, randomViewer(scene)),
       gift: {
         amount: pick(random, [10, 50, 100, 500]),
         name: pick(random, ["Paper Plane", "Confetti Storm", "Brass Band"]),
@@ -204,7 +204,7 @@ function statusChange(scene: Scene) {
 function subscription(scene: Scene, duration: number) {
   return {
     broadcaster: shown(scene, scene.broadcaster),
-    subscriber: shown(scene, somebody(scene)),
+    subscriber: shown(scene, randomViewer(scene)),
     duration,
     ...oneMonth(scene.now),
   };
@@ -214,7 +214,7 @@ function oneMonth(now: number) {
   return { created_at: isoTime(now), expires_at: isoTime(now + month) };
 }
 
-function somebody({ people, broadcaster, random }: Scene): SamplePerson {
+function randomViewer({ people, broadcaster, random }: Scene): SamplePerson {
   const others = people.filter((one) => one !== broadcaster);
   return pick(random, others);
 }

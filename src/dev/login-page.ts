@@ -1,5 +1,5 @@
 import type { Scope } from "../domain/tokens.ts";
-import { escapeHtml, htmlHeaders, htmlPage } from "../http/pages/standalone.ts";
+import { htmlHeaders, htmlPage } from "../http/pages/standalone.ts";
 import type { SamplePerson } from "./sample-person.ts";
 
 /*
@@ -72,15 +72,15 @@ function consentForm(
   people: readonly SamplePerson[],
 ): string {
   const options = people.slice(0, shownPeople).map(({ user }) => {
-    return `<option value="${user.id}">${escapeHtml(user.display_name)} (${escapeHtml(user.username)})</option>`;
+    return `<option value="${user.id}">${Bun.escapeHTML(user.display_name)} (${Bun.escapeHTML(user.username)})</option>`;
   });
-  return `<h1>Allow ${escapeHtml(application.name)} to use your account?</h1>
+  return `<h1>Allow ${Bun.escapeHTML(application.name)} to use your account?</h1>
 <p>It wants to:</p><ul>${scopes.map((scope) => `<li>${meanings[scope]} (<code>${scope}</code>)</li>`).join("")}</ul>
 <form method="post" action="${loginPath}">
-<input type="hidden" name="login_challenge" value="${escapeHtml(challenge)}">
+<input type="hidden" name="login_challenge" value="${Bun.escapeHTML(challenge)}">
 <p><label>You are <select name="user_id">${options.join("")}</select></label></p>
 <p><button name="decision" value="allow">Allow</button><button name="decision" value="deny">Deny</button></p>
-</form><p>Then you go to <code>${escapeHtml(redirect_uri)}</code></p>`;
+</form><p>Then you go to <code>${Bun.escapeHTML(redirect_uri)}</code></p>`;
 }
 
 /** The URLs of these pages carry challenges and codes. */

@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
 import { codeChallenge } from "../domain/authorizations.ts";
-import { escapeHtml } from "../http/pages/standalone.ts";
 import { html } from "./login-page.ts";
 
 /*
@@ -59,12 +58,12 @@ export function sampleClient({ publicUrl, clientId, clientSecret, redirectUri }:
     const tokens = JSON.parse(text) as { access_token: string };
     const authorization = `-H 'Authorization: Bearer ${tokens.access_token}'`;
     const curl = `curl '${publicUrl()}/public/v1/events/subscriptions' ${authorization}`;
-    const shown = escapeHtml(JSON.stringify(tokens, null, 2));
+    const shown = Bun.escapeHTML(JSON.stringify(tokens, null, 2));
     return html(
       200,
       "Signed in",
       `<h1>Signed in</h1><p>The application has got:</p><pre><code>${shown}</code></pre>
-<p>The user's subscriptions of this application:</p><pre><code>${escapeHtml(curl)}</code></pre>`,
+<p>The user's subscriptions of this application:</p><pre><code>${Bun.escapeHTML(curl)}</code></pre>`,
     );
   };
 
@@ -84,5 +83,5 @@ export function sampleClient({ publicUrl, clientId, clientSecret, redirectUri }:
 }
 
 function failed(reason: string): Response {
-  return html(400, "Not signed in", `<h1>Not signed in</h1><p>${escapeHtml(reason)}</p>`);
+  return html(400, "Not signed in", `<h1>Not signed in</h1><p>${Bun.escapeHTML(reason)}</p>`);
 }

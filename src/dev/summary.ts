@@ -13,6 +13,7 @@ import { livestreamMetadataUpdated } from "../domain/events/livestream-metadata-
 import { livestreamStatusUpdated } from "../domain/events/livestream-status-updated.ts";
 import { moderationBanned } from "../domain/events/moderation-banned.ts";
 import type { Person } from "../domain/events/person.ts";
+import { jsonObject } from "../domain/validation/json.ts";
 
 /** The type parameter makes the compiler check what is read of a payload. */
 function summary<Type extends EventType>({ name }: Type, of: (data: Type["example"]) => string) {
@@ -30,7 +31,7 @@ const summaries = new Map([
   summary(
     channelSubscriptionGifts,
     ({ gifter, giftees }) =>
-      `${gifter.username ?? "somebody"} gave ${giftees.length} ${giftees.length === 1 ? "subscription" : "subscriptions"}`,
+      `${gifter.username ?? "anonymous"} gave ${giftees.length} ${giftees.length === 1 ? "subscription" : "subscriptions"}`,
   ),
   summary(
     channelRewardRedemptionUpdated,
@@ -62,20 +63,11 @@ interface Summary {
 
 /** Summarises the body of a delivery; an invalid body gives an empty summary. */
 export function summaryOf(body: string): Summary {
-  const { type, version, data } = parsed(body);
+  const { type, version, data } = jsonObject(body) ?? {};
   const name = typeof type === "string" ? type : "";
   const eventType = findEventType(name, typeof version === "number" ? version : 0);
   if (!eventType || checkPayload(eventType, data).length > 0)
     return { type: name, broadcaster: "", text: "" };
   const { broadcaster } = data as { broadcaster: Person };
   return { type: name, broadcaster: broadcaster.username, text: summaries.get(name)?.(data) ?? "" };
-}
-
-function parsed(body: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(body);
-    return typeof value === "object" && value !== null ? { ...value } : {};
-  } catch {
-    return {};
-  }
 }

@@ -1,3 +1,5 @@
+import { jsonObject } from "../domain/validation/json.ts";
+
 const timeoutMs = 5_000;
 const longestAnswer = 256 * 1024;
 
@@ -14,7 +16,7 @@ export interface ServerAnswer {
   readonly at: number | null;
 }
 
-/** With which a listener is asked that wants to know its callers. Both in PEM. */
+/** For an admin listener that asks its callers for a certificate. Both in PEM. */
 export interface ClientCertificate {
   readonly cert: string;
   readonly key: string;
@@ -68,10 +70,5 @@ async function textOf({ body }: Response): Promise<string> {
 
 /** A field of a JSON answer; undefined when absent. */
 export function fieldOf(answer: ServerAnswer, name: string): unknown {
-  try {
-    const value: unknown = JSON.parse(answer.body);
-    return typeof value === "object" && value !== null ? (value as Record<string, unknown>)[name] : undefined;
-  } catch {
-    return undefined;
-  }
+  return jsonObject(answer.body)?.[name];
 }

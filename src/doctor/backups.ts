@@ -4,7 +4,7 @@ import { type AwsVariables, placeOfOthers } from "../backups/place.ts";
 import { messageOf } from "../domain/errors.ts";
 import { idTime } from "../domain/ids.ts";
 import { type Finding, findingsOf } from "../domain/operations/findings.ts";
-import { day, hour } from "../domain/time.ts";
+import { shownDuration } from "../domain/time.ts";
 
 interface BackupQuestion {
   readonly data: string;
@@ -32,7 +32,7 @@ export async function backupFinding(question: BackupQuestion): Promise<Finding> 
     const make = 'look into the log, and make one with "onair backup"';
     const age = times.length === 0 ? null : Math.max(0, now - Math.max(...times));
     const found =
-      age === null ? `none in ${shown}` : `${times.length} in ${shown}, the newest ${shownAge(age)} old`;
+      age === null ? `none in ${shown}` : `${times.length} in ${shown}, the newest ${shownDuration(age)} old`;
     if (everyMs === null) return ok(`${found}; none are made by themselves (--backup-every)`);
     if (age === null) return warning(`${found}, although --backup-every is set`, make);
     if (age > 2 * everyMs) return wrong(`${found}, which is more than two periods of --backup-every`, make);
@@ -41,6 +41,3 @@ export async function backupFinding(question: BackupQuestion): Promise<Finding> 
     return wrong(messageOf(error));
   }
 }
-
-const shownAge = (ms: number) =>
-  ms < 2 * day ? `${Math.floor(ms / hour)} hours` : `${Math.floor(ms / day)} days`;

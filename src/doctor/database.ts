@@ -1,7 +1,7 @@
 import { messageOf } from "../domain/errors.ts";
 import { type Finding, findingsOf } from "../domain/operations/findings.ts";
 import { shownSizes } from "../domain/operations/kind-sizes.ts";
-import { day, hour, isoTime, minute, second } from "../domain/time.ts";
+import { isoTime, minute, shownDuration } from "../domain/time.ts";
 import { createLog } from "../log/log.ts";
 import { type DatabaseFacts, databaseFacts, type FileFacts } from "../store/sqlite/database/facts.ts";
 import { look, type SchemaState, schemaState } from "../store/sqlite/database/look.ts";
@@ -160,7 +160,7 @@ function webhookFinding(facts: DatabaseFacts, now: number): Finding {
   const { ok, warning } = findingsOf("webhooks");
   const { failingEndpoints, disabledEndpoints, disabledApplications, oldestPendingAt } = facts;
   const many = facts.isPendingPartial ? " or more" : "";
-  const age = oldestPendingAt === null ? "" : `, the oldest for ${duration(now - oldestPendingAt)}`;
+  const age = oldestPendingAt === null ? "" : `, the oldest for ${shownDuration(now - oldestPendingAt)}`;
   const pending = `pending deliveries: ${facts.pending.toLocaleString("en")}${many}${age}`;
   if (failingEndpoints + disabledEndpoints === 0) return ok(`no endpoint is failing; ${pending}`);
   const more = disabledEndpoints > disabledApplications.length ? ", …" : "";
@@ -169,18 +169,6 @@ function webhookFinding(facts: DatabaseFacts, now: number): Finding {
     `endpoints that are failing: ${failingEndpoints}, disabled: ${disabledEndpoints}${which}; ${pending}`,
     '"onair deliveries list" shows what they answer; "onair apps enable-endpoint ID" enables one again',
   );
-}
-
-/** A duration in its largest unit, for people. */
-function duration(ms: number): string {
-  const units: [number, string][] = [
-    [day, "days"],
-    [hour, "hours"],
-    [minute, "minutes"],
-    [second, "seconds"],
-  ];
-  const [size, name] = units.find(([unit]) => ms >= 2 * unit) ?? [second, "seconds"];
-  return `${Math.max(0, Math.floor(ms / size))} ${name}`;
 }
 
 const earliest = Date.parse("2026-01-01T00:00:00Z");
@@ -192,6 +180,9 @@ export function clockFinding(now: number, newestEventAt: number | null): Finding
   const shown = isoTime(now);
   if (now < earliest) return wrong(`the clock says ${shown}, which is before this version was made`, mend);
   if (newestEventAt !== null && newestEventAt > now + minute)
-    return wrong(`the clock says ${shown}, ${duration(newestEventAt - now)} before the newest event`, mend);
+    return wrong(
+      `the clock says ${shown}, ${shownDuration(newestEventAt - now)} before the newest event`,
+      mend,
+    );
   return ok(`it is ${shown}`);
 }

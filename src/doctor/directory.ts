@@ -1,7 +1,8 @@
-import { accessSync, constants, readdirSync, type Stats, statfsSync, statSync } from "node:fs";
+import { accessSync, constants, readdirSync, type Stats, statSync } from "node:fs";
 import { join } from "node:path";
 import { type Finding, findingsOf } from "../domain/operations/findings.ts";
 import { shownBytes } from "../domain/operations/kind-sizes.ts";
+import { sizesOf } from "../storage-sizes.ts";
 import { databaseFile, lockFile, pidFile } from "../store/sqlite/database/directory.ts";
 
 /** Whether this user can use the data directory, which all further checks need. */
@@ -119,10 +120,6 @@ export function spaceFinding(data: string, freeBytes: number, databaseBytes: num
 
 /** Measures the space of a data directory and checks it. */
 export function measuredSpace(data: string): Finding {
-  const { bavail, bsize } = statfsSync(data);
-  const sizes = ["", "-wal"].map(
-    (suffix) => statSync(join(data, databaseFile + suffix), { throwIfNoEntry: false })?.size ?? 0,
-  );
-  const databaseBytes = sizes.reduce((sum, size) => sum + size, 0);
-  return spaceFinding(data, bavail * bsize, databaseBytes);
+  const { free_bytes, database_bytes } = sizesOf(data);
+  return spaceFinding(data, free_bytes, database_bytes);
 }

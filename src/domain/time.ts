@@ -36,6 +36,17 @@ export const minute = 60 * second;
 export const hour = 60 * minute;
 export const day = 24 * hour;
 
+/** A duration for people, in the largest unit of which there are two. */
+export function shownDuration(ms: number): string {
+  const units: [string, number][] = [
+    ["days", day],
+    ["hours", hour],
+    ["minutes", minute],
+  ];
+  const [name, unit] = units.find(([, unit]) => ms >= 2 * unit) ?? ["seconds", second];
+  return `${Math.max(0, Math.floor(ms / unit))} ${name}`;
+}
+
 const units: Readonly<Record<string, number>> = { s: second, m: minute, min: minute, h: hour, d: day };
 
 /** Milliseconds of a duration like `90s`, `30m`, `1h` or `2d`; null when it is none. */

@@ -33,7 +33,7 @@ export async function idleEngine(place: DataPlace): Promise<Engine> {
       await store.endpoints.enable(id, Date.now());
     },
     async test() {
-      throw new DomainError("unavailable", "Nothing is sent from data that nobody serves");
+      throw new DomainError("unavailable", "Nothing is sent from data that no server is running on");
     },
     async notify() {},
     stats: async () => ({

@@ -1,4 +1,5 @@
 import { type Config, reloadable } from "../config/config.ts";
+import { flagOf } from "../config/setting-names.ts";
 import { settingsInForce } from "../config/shown-settings.ts";
 
 /** What came of settings that were read again, by option name. */
@@ -22,14 +23,11 @@ export function liveSettings(config: Config) {
       const isLive = (name: keyof Config) => (reloadable as readonly string[]).includes(name);
       for (const name of reloadable) live[name] = next[name];
       return {
-        changed: optionsOf(names.filter(isLive)),
-        needRestart: optionsOf(names.filter((name) => !isLive(name))),
+        changed: names.filter(isLive).map(flagOf),
+        needRestart: names.filter((name) => !isLive(name)).map(flagOf),
       };
     },
     /** The settings as people read them. */
     shown: () => settingsInForce(live),
   };
 }
-
-const optionsOf = (names: readonly string[]) =>
-  names.map((name) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`));

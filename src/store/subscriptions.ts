@@ -41,7 +41,7 @@ export interface SubscriptionStore {
 /** A subscription that was asked for: its id, or why there is none. */
 export type SubscribeResult = { readonly id: string } | { readonly error: string };
 
-/** The subscriptions of an application: as JSON, because ten thousand of them take twice as long as objects. */
+/** The subscriptions of an application: as JSON, because an application may have very many. */
 export interface SubscriptionList {
   /** In order: of each slice, `Subscription`s with commas between them. */
   readonly slices: readonly Uint8Array[];

@@ -41,7 +41,7 @@ export class Tracer {
   }
 
   /**
-   * Begins a span. A parent decides whether it is sampled; that of a stranger (`isTrusted` is false) may only leave it out,
+   * Begins a span. A parent decides whether it is sampled; one from outside (`isTrusted` is false) may only leave it out,
    * because any client could have everything exported.
    */
   begin(parent: TraceContext | null, isTrusted = true): ActiveSpan {

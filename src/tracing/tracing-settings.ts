@@ -1,4 +1,4 @@
-import { baseUrl, type SettingTable, type ValuesOf } from "../config/setting-values.ts";
+import { baseUrl, entriesOf, type SettingTable, type ValuesOf } from "../config/setting-values.ts";
 
 /** Where a collector takes spans, below its address. */
 export const tracesPath = "/v1/traces";
@@ -19,9 +19,8 @@ function share(text: string): number {
 
 /** Headers as OpenTelemetry writes them: `name=value`, separated by commas, values percent-encoded. */
 function headers(text: string): Readonly<Record<string, string>> {
-  const entries = text.split(",").filter((entry) => entry.trim() !== "");
   try {
-    const pairs = entries.map((entry) => {
+    const pairs = entriesOf(text).map((entry) => {
       const [, name = "", value = ""] = /^\s*([^=\s]+)\s*=(.*)$/.exec(entry) ?? [];
       return [name, decodeURIComponent(value.trim())];
     });

@@ -116,7 +116,7 @@ export function newWebhookSecret(): string {
   return secretPrefix + Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64");
 }
 
-/** Whether a secret that someone else chose has the form of one: `whsec_` and the base64 of 24 to 64 bytes. */
+/** Whether a secret that was not made here has the form of one: `whsec_` and the base64 of 24 to 64 bytes. */
 export function isWebhookSecret(value: string): boolean {
   return decodeSecret(value) !== null;
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { DomainError } from "../../domain/errors.ts";
 import type { AwsVariables } from "../place.ts";
 
-export interface S3Credentials {
+interface S3Credentials {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
   readonly sessionToken?: string;

@@ -107,8 +107,8 @@ export class S3Place implements BackupPlace {
   ): Promise<string> {
     const body = await Bun.file(path).slice(start, end).bytes();
     const { partTimeoutMs: timeoutMs } = this.#requests.patience;
-    const answer = await this.#requests.headers({ method: "PUT", ...target, body, timeoutMs });
-    return answer.get("etag") ?? "";
+    const { headers } = await this.#requests.answer({ method: "PUT", ...target, body, timeoutMs });
+    return headers.get("etag") ?? "";
   }
 
   async #putInParts(file: CheckedFile, key: string): Promise<void> {

@@ -2,7 +2,7 @@ import { AwsV4Signer } from "aws4fetch";
 import { baseUrl } from "../../config/setting-values.ts";
 import { DomainError } from "../../domain/errors.ts";
 import type { AwsVariables, PlaceSettings } from "../place.ts";
-import { readCredentials, type S3Credentials } from "./credentials.ts";
+import { readCredentials } from "./credentials.ts";
 import { answeredFault, brokenFault, S3Fault } from "./s3-fault.ts";
 
 interface S3Request {
@@ -54,28 +54,18 @@ export class S3Requests {
 
   /** The whole answer as text. */
   async text(request: S3Request): Promise<string> {
-    const { timeoutMs = this.patience.timeoutMs } = request;
-    return this.repeated(async () => {
-      const signal = AbortSignal.timeout(timeoutMs);
-      try {
-        const { body } = await this.#send(request, signal);
-        const bytes = await beginningOf(body, mostBytes.answer + 1);
-        if (bytes.length <= mostBytes.answer) return bytes.toString();
-        throw new S3Fault(`S3 at ${this.#root.host} sends more than a list can have.`, false);
-      } catch (error) {
-        throw brokenFault(error, this.#root.host, timeoutMs);
-      }
-    });
+    return (await this.answer(request)).text;
   }
 
-  /** The headers of the answer. */
-  async headers(request: S3Request): Promise<Headers> {
+  /** The whole answer, with its headers. */
+  async answer(request: S3Request): Promise<{ readonly text: string; readonly headers: Headers }> {
     const { timeoutMs = this.patience.timeoutMs } = request;
     return this.repeated(async () => {
       try {
-        const response = await this.#send(request, AbortSignal.timeout(timeoutMs));
-        await beginningOf(response.body, mostBytes.error);
-        return response.headers;
+        const { headers, body } = await this.#send(request, AbortSignal.timeout(timeoutMs));
+        const bytes = await beginningOf(body, mostBytes.answer + 1);
+        if (bytes.length <= mostBytes.answer) return { text: bytes.toString(), headers };
+        throw new S3Fault(`S3 at ${this.#root.host} sends more than a list can have.`, false);
       } catch (error) {
         throw brokenFault(error, this.#root.host, timeoutMs);
       }
@@ -138,7 +128,7 @@ export class S3Requests {
       headers: { ...headers, "x-amz-content-sha256": sha256 },
       service: "s3",
       region: this.#region,
-      ...this.#credentials(),
+      ...readCredentials(this.#aws),
     });
     const signed = await signer.sign();
     const response = await fetch(signed.url, {
@@ -152,10 +142,6 @@ export class S3Requests {
     const said = (await beginningOf(response.body, mostBytes.error)).toString();
     const named = { host: this.#root.host, bucket: this.#bucket, region: this.#region };
     throw answeredFault(response.status, said, named);
-  }
-
-  #credentials(): S3Credentials {
-    return readCredentials(this.#aws);
   }
 }
 

@@ -60,7 +60,7 @@ export async function signInByBrowser(login: BrowserLogin, env: Environment): Pr
       return page(400, "Not signed in", "The terminal says why.");
     },
   });
-  const late = setTimeout(() => reject(new Error("Nobody signed in within five minutes")), patienceMs);
+  const late = setTimeout(() => reject(new Error("There was no sign-in within five minutes")), patienceMs);
   try {
     const redirect_uri = redirectUriOf(server.port ?? 0);
     const query = new URLSearchParams({

@@ -4,6 +4,7 @@ import type { Environment } from "../../config/read-config.ts";
 import { verdictReasons } from "../../dev/receiver.ts";
 import { summaryOf } from "../../dev/summary.ts";
 import { clockTime, printable, type Terminal, terminalOn } from "../../dev/terminal.ts";
+import { jsonObject } from "../../domain/validation/json.ts";
 import { onTermination } from "../../signals.ts";
 import { isWebhookSecret, newWebhookSecret, readPublicKey, verify } from "../../webhooks/signature.ts";
 import { noMore, readArguments, readHttpUrl, switches, valued } from "../arguments.ts";
@@ -137,7 +138,7 @@ type Received =
   | { readonly kind: "unverified"; readonly reason: string };
 
 function read({ type, data }: Streamed, publicKey: KeyObject): Received {
-  const value = parsed(data);
+  const value: StreamedData | null = jsonObject(data);
   if (!value) return { kind: "unverified", reason: "not what On Air sends" };
   if (type === "gap") return { kind: "gap", from: value.from ?? "", to: value.to ?? "" };
   const { headers = {}, body = "" } = value;
@@ -154,17 +155,12 @@ function read({ type, data }: Streamed, publicKey: KeyObject): Received {
     : { kind: "unverified", reason: verdictReasons[verdict] };
 }
 
-function parsed(data: string): {
+/** The data of an event of the stream. */
+interface StreamedData {
   readonly headers?: Record<string, string>;
   readonly body?: string;
   readonly from?: string;
   readonly to?: string;
-} | null {
-  try {
-    return JSON.parse(data);
-  } catch {
-    return null;
-  }
 }
 
 function printReceived({ style, line }: Terminal, { type }: Streamed, received: Received): void {

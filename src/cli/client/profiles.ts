@@ -11,6 +11,7 @@ import {
 import { join } from "node:path";
 import type { Session } from "../../client/tokens.ts";
 import type { Environment } from "../../config/read-config.ts";
+import { jsonObject } from "../../domain/validation/json.ts";
 import { UsageError } from "../command.ts";
 
 /** A platform and who its user is there, as `onair login` keeps it. */
@@ -98,14 +99,9 @@ export class Profiles {
 }
 
 function parsed(text: string): Profile | null {
-  try {
-    const profile = JSON.parse(text) as Partial<Profile> | null;
-    return typeof profile?.url === "string" && typeof profile.clientId === "string"
-      ? (profile as Profile)
-      : null;
-  } catch {
-    return null;
-  }
+  const profile = jsonObject(text);
+  const isWhole = typeof profile?.["url"] === "string" && typeof profile["clientId"] === "string";
+  return isWhole ? (profile as unknown as Profile) : null;
 }
 
 /** Whether a profile can have this name. */

@@ -91,7 +91,7 @@ function ofProfile({ url, profile }: GivenTarget, env: Environment, mistakes: st
   const profiles = new Profiles(env);
   const name = profile ?? (env["ONAIR_PROFILE"] || defaultProfile);
   const found = isProfileName(name) ? profiles.find(name) : null;
-  const nobody = { url: "", credentials: {}, advice: "", option: "" };
+  const noTarget = { url: "", credentials: {}, advice: "", option: "" };
   if (found === null) {
     const isNamed = profile !== undefined || Boolean(env["ONAIR_PROFILE"]);
     const names = profiles.names();
@@ -99,7 +99,7 @@ function ofProfile({ url, profile }: GivenTarget, env: Environment, mistakes: st
     const none =
       names.length > 0 ? `${noCredentials}, or name a profile: ${names.join(", ")}` : noCredentials;
     mistakes.push(isNamed ? `there is no profile "${name}".${meant}` : none);
-    return nobody;
+    return noTarget;
   }
   // The secret of a profile goes nowhere but where it was made for.
   if (url !== undefined && url.replace(/\/+$/, "") !== found.url)

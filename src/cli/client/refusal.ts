@@ -1,5 +1,6 @@
 import type { OnairError } from "../../client/errors.ts";
 import { withField } from "../../domain/errors.ts";
+import { jsonObject } from "../../domain/validation/json.ts";
 
 /** The content of an error answer. */
 interface ErrorAnswer {
@@ -59,14 +60,11 @@ function optionOf(field: string): string {
   return option;
 }
 
-/** Parses an error answer; null when it does not come from an On Air server. */
+/** The content of an error answer; null when it does not come from an On Air server. */
 function readError(text: string): ErrorAnswer | null {
-  try {
-    const { message, errors = [] } = JSON.parse(text) as Partial<ErrorAnswer>;
-    return typeof message === "string" ? { message, errors } : null;
-  } catch {
-    return null;
-  }
+  // A boundary: what an On Air server answers has these types.
+  const { message, errors = [] } = (jsonObject(text) ?? {}) as Partial<ErrorAnswer>;
+  return typeof message === "string" ? { message, errors } : null;
 }
 
 /** An error answer as far as it is told to people. */

@@ -1,4 +1,5 @@
 import { clockTime, printable, type Style } from "../../dev/terminal.ts";
+import { jsonObject } from "../../domain/validation/json.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 type Paint = (style: Style, text: string) => string;
@@ -20,7 +21,7 @@ export function textLines(paint: Paint): (lines: Uint8Array) => Uint8Array {
 }
 
 function textLine(line: string, paint: Paint): string {
-  const fields = parsed(line);
+  const fields = jsonObject(line);
   if (!fields) return printable(line);
   const { time, level, event, stack, ...rest } = fields;
   const at = new Date(String(time));
@@ -37,15 +38,6 @@ function textLine(line: string, paint: Paint): string {
     `${head.join(" ")} ${text}`,
     ...trace.map((one) => paint("dim", `    ${printable(one.trim())}`)),
   ].join("\n");
-}
-
-function parsed(line: string): Fields | null {
-  try {
-    const value: unknown = JSON.parse(line);
-    return typeof value === "object" ? (value as Fields | null) : null;
-  } catch {
-    return null;
-  }
 }
 
 function request({ method, path, status, duration_ms, ...rest }: Fields, paint: Paint): string {

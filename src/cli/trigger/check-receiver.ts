@@ -71,7 +71,7 @@ export async function checkReceiver(sample: SampleEvent, options: ReceiverOption
         "wrong_signature",
         forged,
         !isAccepted(forged),
-        "be refused, with 401: anybody could have sent it",
+        "be refused, with 401: its signature is wrong",
       ),
       resultOf("old_timestamp", old, !isAccepted(old), "be refused, with 401: it was signed ten minutes ago"),
       resultOf("same_id_again", again, isAccepted(again), "be accepted, and do nothing a second time"),

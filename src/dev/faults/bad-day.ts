@@ -5,7 +5,7 @@ import { startApiEdge } from "./api-edge.ts";
 import type { FaultPlan } from "./plan.ts";
 import { startWebhookEdge } from "./webhook-edge.ts";
 
-/** What makes the day bad: it stands around the platform, which knows nothing of it. */
+/** What makes the day bad: two proxies around the platform, which is the same as on a good day. */
 interface BadDay {
   /** Where the API is reached. */
   readonly url: string;

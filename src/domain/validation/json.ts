@@ -29,6 +29,16 @@ export function parseJson(bytes: Uint8Array, what: "body" | "line" = "body"): un
   return value;
 }
 
+/** The fields of a JSON object that comes from elsewhere; null for what is none. */
+export function jsonObject(text: string): Readonly<Record<string, unknown>> | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" ? (value as Readonly<Record<string, unknown>> | null) : null;
+  } catch {
+    return null;
+  }
+}
+
 const escapedSurrogate = /\\u[dD][89a-fA-F]/;
 
 /** Throws for an unpaired surrogate in a string or name. Recursive: the depth is already checked. */

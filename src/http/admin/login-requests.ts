@@ -208,7 +208,7 @@ export function loginRequestRoutes(app: AdminListener, options: AdminDeps): void
       detail: {
         operationId: "rejectLoginRequest",
         tags: ["Sign-in"],
-        description: "Nobody logged in, or they did not consent. The first answer to a request holds.",
+        description: "The user did not log in, or did not consent. The first answer to a request holds.",
       },
     },
   );

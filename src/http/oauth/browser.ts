@@ -1,6 +1,6 @@
 import { newSecret } from "../../domain/tokens.ts";
 import { replyProblem } from "../errors.ts";
-import { escapeHtml, htmlHeaders, htmlPage } from "../pages/standalone.ts";
+import { htmlHeaders, htmlPage } from "../pages/standalone.ts";
 import { type RequestContext, reply } from "../request-context.ts";
 
 /*
@@ -28,9 +28,9 @@ export function replyToPerson(requestContext: RequestContext, error: string, des
     const problem = { status: 400, code: error, error, message: description, headers: privately };
     return replyProblem(requestContext, problem);
   }
-  const body = `<h1>This sign-in does not work</h1><p>${escapeHtml(description)}.</p>
+  const body = `<h1>This sign-in does not work</h1><p>${Bun.escapeHTML(description)}.</p>
 <p>Go back to the application and try again. If that does not help, tell those who made it:
-<code>${escapeHtml(error)}</code>, request <code>${escapeHtml(requestContext.requestId)}</code>.</p>`;
+<code>${Bun.escapeHTML(error)}</code>, request <code>${Bun.escapeHTML(requestContext.requestId)}</code>.</p>`;
   const page = htmlPage("This sign-in does not work", body, "../");
   return reply(requestContext, 400, page, { ...privately, ...htmlHeaders });
 }

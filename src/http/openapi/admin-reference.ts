@@ -14,7 +14,7 @@ const tags = [
   },
   {
     name: "Events",
-    description: "What happened on the platform, to be delivered to whoever subscribed to it.",
+    description: "What happened on the platform, to be delivered to its subscribers.",
   },
   { name: "Deliveries", description: "Was it sent? To whom, what became of it, and how to send it again." },
   { name: "Applications", description: "Programs of third parties, their secrets and their limits." },
@@ -23,7 +23,7 @@ const tags = [
   { name: "Sign-in", description: "Users who log in and consent, and what they have allowed." },
   { name: "Backups", description: "Copies of the whole database, made while the server goes on." },
   { name: "Keys", description: "Keys of this API, each with a role, and how to end them." },
-  { name: "Health", description: "For whoever watches over the process. Needs no key." },
+  { name: "Health", description: "For monitoring. Needs no key." },
 ];
 
 /** The reference of the admin API, which is reached at `url`. */

@@ -2,8 +2,8 @@ import { hour } from "../../domain/time.ts";
 
 /*
  * The cookie of a signed-in page. It counts only in requests that the page itself makes, which carry a header that no
- * other site can send: the listeners allow it to no other origin, and a form cannot set headers. To everybody else the
- * APIs take a bearer token alone.
+ * other site can send: the listeners allow it to no other origin, and a form cannot set headers. Of other
+ * clients the APIs take a bearer token alone.
  */
 
 /** How long a session of a page lasts at most. */

@@ -40,13 +40,9 @@ const lamp = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32" aria-h
 export function htmlPage(title: string, body: string, root = ""): string {
   const font = `@font-face { font-family: "Inter"; src: url("${root}${fontPath.slice(1)}") format("woff2");
   font-weight: 100 900; font-display: swap }`;
-  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${escapeHtml(title)}</title>
+  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${Bun.escapeHTML(title)}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <link rel="icon" href="data:image/svg+xml,${encodeURIComponent(lamp)}"><style>${font}
   ${style}</style></head>
 <body><header>${lamp}<span>On Air <small>Sign in</small></span></header><main>${body}</main></body></html>`;
-}
-
-export function escapeHtml(text: string): string {
-  return Bun.escapeHTML(text);
 }

@@ -5,7 +5,7 @@ import type { Queries } from "./database/pool.ts";
 const sliceSize = 1_000;
 
 /**
- * PostgreSQL makes the JSON: as objects ten thousand records take several times as long. One statement sees one moment.
+ * PostgreSQL makes the JSON, because making objects of so many records takes longer. One statement sees one moment.
  */
 const statement = `
 WITH record AS (

@@ -9,7 +9,7 @@ import { livestreams } from "./schema/platform.ts";
 /** Makes the statements of livestreams that are SQLite's own. */
 export function livestreamStatements(db: Database, orm: BunSQLiteDatabase) {
   // Nearly all are where they were: without a new category there is no key to check and no index to change. A statement of
-  // SQLite itself, because each livestream is reported every few seconds, and drizzle takes three times as long.
+  // SQLite itself, because each livestream is reported every few seconds.
   const update = db.prepare(
     `UPDATE livestreams SET viewers = ?3, title = ?4, language = ?5, started_at = coalesce(?6, started_at)
      WHERE channel_id = ?1 AND category_id = ?2`,

@@ -10,8 +10,7 @@ let pending: PendingWrite[] = [];
 
 /**
  * Writes to a socket at the end of the present step of the event loop, together with all other writes of the step.
- * Signing and sending evict each other from the processor's caches, so batches take a tenth to a fifth less processor
- * time, signatures included.
+ * Signing and sending evict each other from the processor's caches, so batches take less processor time.
  */
 export function writeInBatch(socket: Socket, bytes: Buffer): void {
   if (pending.length === 0) queueMicrotask(writeAll);

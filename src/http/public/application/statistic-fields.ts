@@ -110,7 +110,7 @@ export async function deliveryStatistics(
 function shownDeliveries(tally: Tally): Static<typeof DeliveryCounts> {
   const counted = Object.fromEntries(deliveryOutcomes.map((name) => [name, tally.counts[name] ?? 0]));
   const arrival = { arrival_p50_ms: quantile(tally, 0.5), arrival_p99_ms: quantile(tally, 0.99) };
-  // Object.fromEntries forgets the names.
+  // Object.fromEntries loses the names.
   return { ...(counted as Record<(typeof deliveryOutcomes)[number], number>), ...arrival };
 }
 

@@ -34,7 +34,7 @@ export function excluded<Table extends PgTable>(
 ): { [Name in keyof Table["_"]["columns"]]?: SQL } {
   const others = columnsOf(table).filter(([, column]) => !column.primary);
   const values = others.map(([name, column]) => [name, sql`excluded.${sql.identifier(column.name)}`]);
-  // Object.fromEntries forgets the names.
+  // Object.fromEntries loses the names.
   return Object.fromEntries(values) as { [Name in keyof Table["_"]["columns"]]?: SQL };
 }
 

@@ -146,7 +146,7 @@ export function countsIn(db: Database): CopyCounts {
   };
   const nouns = copiedNouns.map((noun) => [noun, counted(froms[noun] ?? noun)]);
   const attempts = counted(`${loggedDeliveries} CROSS JOIN attempts a ON a.delivery_seq = d.seq`);
-  // Object.fromEntries forgets the names.
+  // Object.fromEntries loses the names.
   return { ...Object.fromEntries(nouns), attempts } as CopyCounts;
 }
 

@@ -68,7 +68,7 @@ const countsSql =
 
 /**
  * Throws a `StoreError` unless a file is a whole database of onair that this build can use, and returns what is in it.
- * `thorough`: every index is compared with its table, too, which takes three times as long.
+ * `thorough`: every index is compared with its table, too, which takes longer.
  */
 export function checkDatabase(file: string, { thorough }: { readonly thorough: boolean }): DatabaseCounts {
   return explained(() => {

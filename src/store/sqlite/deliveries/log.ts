@@ -54,7 +54,7 @@ export function deliveryLog(
     `SELECT at, outcome, status, duration_ms, dns_ms, connect_ms, tls_ms, first_byte_ms, error, response
      FROM attempts WHERE delivery_seq = ? ORDER BY number`,
   );
-  const everyone = db.prepare<{ seq: number }, [number, number]>(
+  const everyDelivery = db.prepare<{ seq: number }, [number, number]>(
     "SELECT seq FROM deliveries WHERE seq >= ? AND seq < ? ORDER BY seq DESC",
   );
   const inStore = db.prepare<Counted & { readonly looked: number }, [string, string, string]>(
@@ -77,7 +77,7 @@ export function deliveryLog(
   function* candidates(filter: DeliveryFilter, floor: number, top: number): Generator<Step, void> {
     const { application_id, subscription_id, status } = filter;
     if (application_id === null) {
-      for (const { seq } of everyone.iterate(floor, top)) yield { seq, isRow: true };
+      for (const { seq } of everyDelivery.iterate(floor, top)) yield { seq, isRow: true };
     } else if (status === "failed" || status === "expired") {
       for (const { seq } of wentWrong.iterate(application_id, floor, top, maxRows))
         yield { seq, isRow: true };

@@ -5,8 +5,7 @@ import type { Commit } from "../database/commit.ts";
 import { applications } from "../schema/access.ts";
 
 /**
- * Which applications use the event stream, kept in memory: the fan-out asks for each subscriber, and a look-up for each
- * would cost a tenth of it.
+ * Which applications use the event stream, kept in memory: the fan-out asks for each subscriber.
  */
 export interface DeliveryModes {
   of(applicationId: string): DeliveryMode;

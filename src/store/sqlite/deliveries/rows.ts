@@ -2,7 +2,7 @@ import type { Database } from "bun:sqlite";
 
 type Value = string | number | null;
 
-/** Rows that one statement inserts: a third cheaper than one by one, and still short. */
+/** Rows that one statement inserts: cheaper than one by one, and still a short statement. */
 const rowsAtOnce = 50;
 
 /**

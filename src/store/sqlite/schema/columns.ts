@@ -16,7 +16,7 @@ export function placeholders<Table extends SQLiteTable>(
   table: Table,
 ): { [Name in keyof ColumnsOf<Table>]: Placeholder } {
   const values = columnsOf(table).map(([name]) => [name, sql.placeholder(name)]);
-  // Object.fromEntries forgets the names.
+  // Object.fromEntries loses the names.
   return Object.fromEntries(values) as { [Name in keyof ColumnsOf<Table>]: Placeholder };
 }
 

@@ -130,7 +130,7 @@ export const deliveryRegionBits = 12;
 
 /**
  * All indexes of this table are written to at their right end or in a small region, because a fan-out that touched one
- * page for each subscriber would write a hundred times as much as it keeps.
+ * page for each subscriber would write far more than it keeps.
  */
 export const deliveries = sqliteTable(
   "deliveries",

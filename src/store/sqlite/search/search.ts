@@ -16,14 +16,14 @@ import { TrigramCounts, trigrams } from "./trigrams.ts";
  * rowid order until it has enough and the bucket ends, and sorts within the bucket by the exact count. A user moves
  * in the index only when the count leaves its bucket.
  *
- * What it holds are the trigrams of the folded names, without their positions (a third of the size and of the time to
- * write, compared with phrases), and others of private use: one that stands for how the username begins, and some for
+ * What it holds are the trigrams of the folded names, without their positions (which is smaller than phrases, and faster to
+ * write), and others of private use: one that stands for how the username begins, and some for
  * runs of the same character, of which `0000000` would else have no more than `000`. A search asks for the users who
  * have the rarest trigrams of its query and then looks at their names: the other trigrams would cost a look into each
  * segment of the index, and into lists of which nearly all is passed over.
  *
  * How it is written. FTS5 gathers rows in memory only while their rowids ascend, and writes what it has as a segment
- * of its own at each step back: so the rows of a batch are put in ascending order (half the time and the bytes).
+ * of its own at each step back: so the rows of a batch are put in ascending order (less time and fewer bytes).
  * Left to itself it then merges segments in long bursts. Here it leaves that alone, and each batch merges some pages. A
  * trigram costs a look into every segment, so segments are merged two by two, and all of them into one while nothing
  * changes.

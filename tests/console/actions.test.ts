@@ -192,6 +192,8 @@ describe.skipIf(chromium === null)("in the console, an operator", () => {
     await tab.click("Publish");
     await tab.see("Published: 1 delivery.");
     await receiver.arrived(before + 1);
+    // Its delivery is shown below, and becomes what it is while one looks.
+    await tab.see("delivered");
     expect(receiver.received.at(-1)?.body).toContain("Over to you");
     const unused = { version: 1, schema: { type: "object" }, example: {} };
     await server.admin("PUT", "/admin/v1/event-types/raid.ended", unused);

@@ -5,7 +5,7 @@ import { Code } from "../parts/code.tsx";
 import { duration, fullTime, Time } from "../parts/time.tsx";
 import { to } from "../places.ts";
 import { useApplications } from "./application-names.tsx";
-import { type Attempt, type SentDelivery, useDeliveries } from "./source.ts";
+import { type Attempt, momentOf, type SentDelivery, useDeliveries } from "./source.ts";
 
 /** One delivery: what became of it, each attempt, what was sent and what came back. */
 export function DeliveryPage() {
@@ -30,7 +30,12 @@ export function DeliveryPage() {
         actions={
           delivery &&
           source.canSend && (
-            <Button kind="primary" icon="reload" isBusy={retry.isBusy} onClick={() => retry.run()}>
+            <Button
+              {...(delivery.status !== "delivered" && { kind: "primary" })}
+              icon="reload"
+              isBusy={retry.isBusy}
+              onClick={() => retry.run()}
+            >
               Send again
             </Button>
           )
@@ -90,12 +95,6 @@ export function DeliveryPage() {
       )}
     </>
   );
-}
-
-/** The filters that show what was published in the moment of a delivery's event: its deliveries to all subscribers. */
-function momentOf({ type, created_at }: SentDelivery) {
-  const at = Date.parse(created_at);
-  return { type, after: new Date(at - 1).toISOString(), before: new Date(at + 1).toISOString() };
 }
 
 function Sentence({ delivery: { status, attempts, next_attempt_at } }: { delivery: SentDelivery }) {

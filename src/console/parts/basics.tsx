@@ -149,7 +149,7 @@ export function FaultNotice({ fault, retry }: { fault: Fault | null; retry?: () 
     <Notice tone="bad" title={fault.message}>
       {details.length > 1 && details.map((line) => <p key={line}>{line}</p>)}
       {fault.requestId && <small class="muted">Request {fault.requestId}</small>}
-      {retry && (
+      {retry && fault.status !== 404 && (
         <div class="row">
           <Button isSmall icon="reload" onClick={retry}>
             Try again

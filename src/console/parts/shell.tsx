@@ -83,6 +83,13 @@ function Frame({ kind, groups, who, search, onSignOut, stream, docs, reference, 
     scrollTo(0, 0);
     main.current?.focus({ preventScroll: true });
   }, [path, current]);
+  useEffect(() => {
+    if (!isMenuOpen.value) return;
+    document.querySelector<HTMLElement>(".nav [aria-current], .nav a")?.focus();
+    const close = ({ key }: KeyboardEvent) => key === "Escape" && toggleMenu(false);
+    addEventListener("keydown", close);
+    return () => removeEventListener("keydown", close);
+  }, [isMenuOpen.value]);
   const places = items.map(({ path, text }) => ({ text, kind: "Page", href: to(path) }));
   return (
     <div class="shell">

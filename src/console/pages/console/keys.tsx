@@ -13,6 +13,14 @@ type Key = components["schemas"]["OperatorKey"];
 
 const isOver = ({ expires_at }: Key) => expires_at !== null && Date.parse(expires_at) <= Date.now();
 
+const hourMs = 3_600_000;
+
+/** The last use of a key, which is known by the hour. */
+function LastUse({ at }: { at: string | null }) {
+  if (at === null) return <>never</>;
+  return Date.now() - Date.parse(at) < hourMs ? <>in the last hour</> : <Time at={at} />;
+}
+
 /** The operator keys: who may use the admin API and this console. */
 export function Keys() {
   const { canChange } = useOperator();
@@ -60,7 +68,7 @@ export function Keys() {
               {
                 name: "Last used",
                 hide: "narrow",
-                show: ({ last_used_at }) => (last_used_at ? <Time at={last_used_at} /> : "never"),
+                show: ({ last_used_at }) => <LastUse at={last_used_at} />,
               },
               {
                 name: "Ends",

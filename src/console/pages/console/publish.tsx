@@ -1,11 +1,13 @@
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { admin, done, Fault } from "../../client.ts";
+import { EventDeliveries } from "../../deliveries/latest.tsx";
 import type { components } from "../../generated/admin.d.ts";
 import { useAction, useLoad } from "../../load.ts";
-import { Button, Card, FaultNotice, Head, LinkButton, Notice, number } from "../../parts/basics.tsx";
+import { Button, Card, Empty, FaultNotice, Head, Notice, number } from "../../parts/basics.tsx";
 import { Field, Form, Select } from "../../parts/form.tsx";
 import { SchemaForm } from "../../parts/schema-form.tsx";
-import { to, useQuery } from "../../places.ts";
+import { useQuery } from "../../places.ts";
 import { useOperator } from "./operator.tsx";
 
 type Entry = components["schemas"]["CatalogueEntry"];
@@ -28,28 +30,30 @@ export function Publish() {
         It is sent for real, to every application that is subscribed to it on that channel.
       </Head>
       <FaultNotice fault={loaded.data ? null : loaded.fault} retry={loaded.reload} />
-      <div class="filters">
-        <Select
-          label="Event type"
-          value={name}
-          options={[...new Set(types.map((one) => one.name))].map((one) => [one, one] as const)}
-          onChange={(event) => setQuery({ event, version: null })}
-        />
-        {versions.length > 1 && (
+      {type && (
+        <EventForm key={`${type.name} ${type.version}`} type={type}>
           <Select
-            label="Version"
-            value={String(type?.version)}
-            options={versions.map(({ version }) => [String(version), String(version)] as const)}
-            onChange={(version) => setQuery({ version })}
+            label="Event type"
+            value={name}
+            options={[...new Set(types.map((one) => one.name))].map((one) => [one, one] as const)}
+            onChange={(event) => setQuery({ event, version: null })}
           />
-        )}
-      </div>
-      {type && <EventForm key={`${type.name} ${type.version}`} type={type} />}
+          {versions.length > 1 && (
+            <Select
+              label="Version"
+              value={String(type.version)}
+              options={versions.map(({ version }) => [String(version), String(version)] as const)}
+              onChange={(version) => setQuery({ version })}
+            />
+          )}
+        </EventForm>
+      )}
     </>
   );
 }
 
-function EventForm({ type }: { type: Entry }) {
+/** The form of an event, and what became of it; the children choose the type. */
+function EventForm({ type, children }: { type: Entry; children: ComponentChildren }) {
   const { canChange } = useOperator();
   const [channel, setChannel] = useState("");
   const [data, setData] = useState<Readonly<Record<string, unknown>>>(type.example);
@@ -62,41 +66,49 @@ function EventForm({ type }: { type: Entry }) {
     if ("deliveries" in answer) setPublished(answer);
   });
   return (
-    <Card>
-      <Form label="Event" onSubmit={() => publish.run()}>
-        <Field
-          label="Channel"
-          required
-          hint="The username or id of its broadcaster."
-          value={channel}
-          onInput={setChannel}
-        />
-        <SchemaForm schema={type.schema} value={data} onChange={setData} />
-        <FaultNotice fault={publish.fault} />
-        {published && (
-          <Notice
-            tone={published.deliveries > 0 ? "ok" : "warn"}
-            title={
-              published.deliveries === 1
-                ? "Published: 1 delivery."
-                : `Published: ${number(published.deliveries)} deliveries.`
-            }
-          >
-            {published.deliveries === 0 && <p>No application is subscribed to this event of the channel.</p>}
-            {canChange && published.deliveries > 0 && (
-              <div class="row">
-                <LinkButton href={to("/deliveries", { type: type.name, live: "1" })}>Watch them</LinkButton>
-              </div>
-            )}
-          </Notice>
-        )}
-        <div class="row">
+    <div class="columns even">
+      <Card>
+        <Form label="Event" onSubmit={() => publish.run()}>
+          {children}
+          <Field
+            label="Channel"
+            required
+            hint="The username or id of its broadcaster."
+            value={channel}
+            onInput={setChannel}
+          />
+          <SchemaForm schema={type.schema} value={data} onChange={setData} />
           <Button type="submit" kind="primary" icon="send" isBusy={publish.isBusy}>
             Publish
           </Button>
-        </div>
-      </Form>
-    </Card>
+        </Form>
+      </Card>
+      <div class="stack wide" aria-live="polite">
+        <FaultNotice fault={publish.fault} />
+        {!published && !publish.fault && (
+          <Card>
+            <Empty title="Nothing was published yet">
+              <p>Name the channel, change the data if you like, and publish it.</p>
+            </Empty>
+          </Card>
+        )}
+        {published && <Published event={published} />}
+        {published && canChange && published.deliveries > 0 && (
+          <EventDeliveries key={published.id} type={type.name} eventId={published.id} />
+        )}
+      </div>
+    </div>
+  );
+}
+
+function Published({ event: { deliveries } }: { event: { deliveries: number } }) {
+  return (
+    <Notice
+      tone={deliveries > 0 ? "ok" : "warn"}
+      title={deliveries === 1 ? "Published: 1 delivery." : `Published: ${number(deliveries)} deliveries.`}
+    >
+      {deliveries === 0 && <p>No application is subscribed to this event of the channel.</p>}
+    </Notice>
   );
 }
 

@@ -98,7 +98,7 @@ export function EndpointNotice({ application }: { application: OwnApplication })
       {advice && !isWithout && <p>{advice}</p>}
       {status !== "enabled" && last_failure && (
         <p class="muted">
-          Last failure <Time at={last_failure.at} />: {last_failure.error ?? `answer ${last_failure.status}`}
+          Last failure <Time at={last_failure.at} />
         </p>
       )}
       <FaultNotice fault={enable.fault} />

@@ -40,6 +40,16 @@ describe.each(stores)("the audit trail in $name", ({ empty }) => {
     ]);
   });
 
+  test("a range begins with what has its last change in it, and ends with what has its first", async () => {
+    await store.audit.count([entry(5, { count: 3, last_at: 9 }), entry(2, { actor_id: "other" })]);
+    const found = async (range: object) =>
+      (await store.audit.page({ ...all, ...range }, null, 10)).map(({ actor_id, count }) => [actor_id, count]);
+    expect(await found({ after: 9 })).toEqual([["key", 3]]);
+    expect(await found({ after: 10 })).toEqual([]);
+    expect(await found({ after: 2, before: 5 })).toEqual([["other", 1]]);
+    expect(await found({ before: 6 })).toHaveLength(2);
+  });
+
   test("keeps the newest of an application, which make none of an operator's go", async () => {
     await store.audit.add(entry(0));
     const own = { actor_kind: "application", actor_id: "app" } as const;

@@ -43,7 +43,7 @@ export interface AuditFilter {
   readonly object_id: string | null;
   /** Made at this time or later. */
   readonly after: number | null;
-  /** Made before this time. */
+  /** Made, or of several the first, before this time. */
   readonly before: number | null;
 }
 

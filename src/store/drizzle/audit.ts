@@ -5,6 +5,7 @@ import {
   auditMergeKey,
   type NewAuditEntry,
 } from "../../domain/operations/audit.ts";
+import { hour } from "../../domain/time.ts";
 import type { AuditStore } from "../operations/audit.ts";
 import { type Dialect, execute, type Orm, type Work } from "./dialect.ts";
 import { newestKeeper, removeOld } from "./newest.ts";
@@ -32,7 +33,8 @@ export function auditStore(db: Dialect): AuditStore {
       action === null ? undefined : eq(audit.action, action),
       object === null ? undefined : eq(audit.object, object),
       object_id === null ? undefined : eq(audit.object_id, object_id),
-      after === null ? undefined : gte(audit.at, after),
+      // What is counted together lies within an hour and the moment until it is written: the index has only the first.
+      after === null ? undefined : and(gte(audit.at, after - 2 * hour), gte(audit.last_at, after)),
       before === null ? undefined : lt(audit.at, before),
     );
   };

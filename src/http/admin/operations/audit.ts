@@ -58,8 +58,8 @@ const filters = {
   ),
   object: Type.Optional(TextParameter({ ...words, description: "This kind of thing, like `applications`." })),
   object_id: Type.Optional(TextParameter({ ...words, description: "The thing with this id." })),
-  after: Type.Optional(TimeParameter({ description: "Done then or later." })),
-  before: Type.Optional(TimeParameter({ description: "Done before." })),
+  after: Type.Optional(TimeParameter({ description: "Done then or later; of several, the last." })),
+  before: Type.Optional(TimeParameter({ description: "Done before; of several, the first." })),
 };
 
 /** List Audit Trail: who changed what, when and from where. */

@@ -311,6 +311,63 @@ describe("?atomic=true", () => {
     expect(await category(6)).toMatchObject({ viewers: 4 });
   });
 
+  test("takes names that two give to each other, or pass on, and finds each by its new one", async () => {
+    const took = (accepted: number) => ({ accepted, rejected: 0, ignored_fields: 0, errors: [] });
+    const users = [
+      { id: 1, username: "TWO" },
+      { id: 2, username: "one", display_name: "Uno" },
+    ];
+    expect(await json<object>(await put("users/batch?atomic=true", users))).toEqual(took(2));
+    expect([await found("two"), await found("one"), await found("twin")]).toEqual([[1], [2], []]);
+    const passed = [
+      { id: 3, username: "two" },
+      { id: 1, username: "one" },
+      { id: 2, username: "other" },
+    ];
+    expect(await json<object>(await put("users/batch?atomic=true", passed))).toEqual(took(3));
+    expect([await found("two"), await found("one"), await found("other")]).toEqual([[3], [1], [2]]);
+    const channels = [
+      { id: 11, user_id: 1, slug: "two" },
+      { id: 12, user_id: 2, slug: "one" },
+    ];
+    expect(await json<object>(await put("channels/batch?atomic=true", channels))).toEqual(took(2));
+    const categories = [
+      { id: 5, name: "Chess", slug: "go" },
+      { id: 6, name: "Go", slug: "chess" },
+    ];
+    expect(await json<object>(await put("categories/batch?atomic=true", categories))).toEqual(took(2));
+    for (const [path, slug] of [
+      ["channels/11", "two"],
+      ["channels/12", "one"],
+      ["categories/5", "go"],
+      ["categories/6", "chess"],
+    ])
+      expect(await (await server.admin("GET", `/admin/v1/${path}`)).text()).toContain(`"slug":"${slug}"`);
+    expect(await everything()).not.toContain('" ');
+  });
+
+  test("names that are swapped stay as they were where another line is refused, or one keeps its own", async () => {
+    const before = await everything();
+    for (const [last, line, message] of [
+      [{ id: 3, username: "one" }, 3, 'username "one" is taken by user 2'],
+      [{ id: 2, username: "two" }, 1, 'username "two" is taken by user 2'],
+    ]) {
+      const rows = [{ id: 1, username: "two" }, { id: 2, username: "one" }, last];
+      const answer = await json<{ errors: object[] }>(await put("users/batch?atomic=true", rows));
+      expect(answer.errors.at(-1)).toMatchObject({ line, message });
+      expect(await everything()).toBe(before);
+      expect([await found("one"), await found("two")]).toEqual([[1, 2], [2]]);
+    }
+  });
+
+  test("without it, lines are kept one after the other, and a swap is refused", async () => {
+    const rows = [
+      { id: 1, username: "two" },
+      { id: 2, username: "one" },
+    ];
+    expect(await json<object>(await put("users/batch", rows))).toMatchObject({ accepted: 0, rejected: 2 });
+  });
+
   test("is bounded, and over the bound takes none", async () => {
     const before = await everything();
     const rows = Array.from({ length: atomicLimits.lines + 1 }, (_, i) => ({

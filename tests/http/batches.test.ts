@@ -70,7 +70,7 @@ describe("batches", () => {
     }
   });
 
-  test("two users can swap no name in one batch, but a name that was freed can be taken", async () => {
+  test("a name that a line before has freed can be taken", async () => {
     await batch("users", [{ id: 21, username: "freed" }]);
     const report = await batch("users", [
       { id: 21, username: "renamed" },
@@ -106,6 +106,13 @@ describe("batches", () => {
         for (const { lines, isAtomic } of batches) {
           const after = new Map(known);
           const refused: number[] = [];
+          const users = lines.filter((line) => typeof line !== "string");
+          const last = new Map(users.map(({ id, name }) => [id, name.toLowerCase()]));
+          const wanted = new Set(users.map(({ name }) => name.toLowerCase()));
+          // All or nothing: whose name another line takes, and whose own line has another, has given it up.
+          for (const [id, name] of isAtomic ? known : [])
+            if ((last.get(id) ?? name.toLowerCase()) !== name.toLowerCase() && wanted.has(name.toLowerCase()))
+              after.delete(id);
           for (const [i, line] of lines.entries()) {
             if (line === "") continue;
             const isTaken = (id: number, name: string) =>

@@ -43,7 +43,10 @@ describe.each(stores)("the audit trail in $name", ({ empty }) => {
   test("a range begins with what has its last change in it, and ends with what has its first", async () => {
     await store.audit.count([entry(5, { count: 3, last_at: 9 }), entry(2, { actor_id: "other" })]);
     const found = async (range: object) =>
-      (await store.audit.page({ ...all, ...range }, null, 10)).map(({ actor_id, count }) => [actor_id, count]);
+      (await store.audit.page({ ...all, ...range }, null, 10)).map(({ actor_id, count }) => [
+        actor_id,
+        count,
+      ]);
     expect(await found({ after: 9 })).toEqual([["key", 3]]);
     expect(await found({ after: 10 })).toEqual([]);
     expect(await found({ after: 2, before: 5 })).toEqual([["other", 1]]);

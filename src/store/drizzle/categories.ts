@@ -3,6 +3,7 @@ import type { NewCategory, Tag } from "../../domain/categories.ts";
 import { BatchRefused } from "../batch.ts";
 import type { CategoryStore } from "../categories.ts";
 import { type Dialect, execute, type Orm, type Tables } from "./dialect.ts";
+import { freeSlugs } from "./slugs.ts";
 import { type Tags, tagsAmong } from "./tags.ts";
 
 type Row = Tables["categories"]["$inferInsert"];
@@ -16,6 +17,7 @@ export function categoryStore(db: Dialect): CategoryStore {
       transact(function* (orm) {
         const wanted = batch.flatMap(({ tags }) => tags);
         const tags = yield* tagsAmong(db, orm, wanted);
+        if (atomic) yield* freeSlugs(db, orm, categories, batch);
         const slugs = yield* slugsAmong(db, orm, batch);
         const rows: Row[] = [];
         const results = batch.map((category) => {

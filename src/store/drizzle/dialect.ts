@@ -60,6 +60,8 @@ interface Keeping<Row> {
   put(orm: Orm, rows: readonly Row[]): Work<void>;
   /** Why a row cannot be kept, of which `put` alone has failed with this error; null: for no reason of its own. */
   refusal(orm: Orm, row: Row, error: unknown): Work<string | null>;
+  /** What comes before an atomic batch, in the same transaction. */
+  begin?(orm: Orm, rows: readonly Row[]): Work<void>;
   /** What follows in the same transaction, with the rows that were kept. */
   finish?(orm: Orm, kept: readonly Row[]): Work<void>;
 }

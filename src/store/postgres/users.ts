@@ -2,12 +2,14 @@ import { eq, getTableColumns, gt, inArray, sql } from "drizzle-orm";
 import { once } from "../../domain/lazily.ts";
 import { sessionFamily } from "../../domain/tokens.ts";
 import { type NewUser, refusedUsername } from "../../domain/users.ts";
+import { givingUp, nameInBetween } from "../batch.ts";
 import { gathered } from "../rows/gathered.ts";
 import type { RemovedUser, UserStore } from "../users.ts";
 import { keepBatch } from "./database/batch.ts";
 import type { Postgres, Queries } from "./database/pool.ts";
 import { cancelSubscriptions } from "./deliveries/cancel.ts";
 import { applications, tokens } from "./schema/access.ts";
+import { isOneOf } from "./schema/columns.ts";
 import { channels, users } from "./schema/platform.ts";
 import { subscriptions } from "./schema/subscriptions.ts";
 import { userSearch } from "./search/search.ts";
@@ -37,6 +39,20 @@ export function userStore(db: Postgres): UserStore {
     const names = [column("id"), column("username"), column("display_name"), column("bio")];
     const others = [column("profile_picture"), ...counts, column("is_verified"), column("created_at")];
     await run(putUsers, [...names, ...others, folded, terms, now]);
+  };
+
+  /** Before an atomic batch: takes their names from users of it who leave them to others of it. */
+  const freeNames = async ({ orm }: Queries, batch: readonly NewUser[]) => {
+    const ids = batch.map(({ id }) => id);
+    const known = await orm
+      .select({ id: users.id, username: users.username })
+      .from(users)
+      .where(isOneOf(users.id, ids));
+    for (const id of givingUp(known.map(named), batch.map(named)))
+      await orm
+        .update(users)
+        .set({ username: nameInBetween(id) })
+        .where(eq(users.id, id));
   };
 
   const refusal = async (queries: Queries, { username }: NewUser) => {
@@ -78,7 +94,7 @@ export function userStore(db: Postgres): UserStore {
         db,
         batch,
         mode,
-        { put: (queries, items) => put(queries, items, now), refusal },
+        { begin: freeNames, put: (queries, items) => put(queries, items, now), refusal },
         ({ username }) => refusedUsername(username),
       ),
     find: (username) => byName(lower(username)),
@@ -121,6 +137,10 @@ WHERE user_search IS DISTINCT FROM excluded`;
 
 /** Of ASCII alone: there are other characters with an ASCII letter as their lower case. */
 const lower = (username: string) => username.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+
+const named = ({ id, username }: { readonly id: number; readonly username: string }) => {
+  return { id, name: lower(username) };
+};
 
 /** As the index `users_username` says it. */
 const isNamed = (username: unknown) =>

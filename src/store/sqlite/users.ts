@@ -4,6 +4,7 @@ import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { once } from "../../domain/lazily.ts";
 import { sessionFamily } from "../../domain/tokens.ts";
 import { type NewUser, refusedUsername, type User } from "../../domain/users.ts";
+import { givingUp, nameInBetween } from "../batch.ts";
 import { gathered } from "../rows/gathered.ts";
 import type { RemovedUser, UserStore } from "../users.ts";
 import { type Commit, commitBatch } from "./database/commit.ts";
@@ -36,6 +37,12 @@ export function userStore(db: Database, orm: BunSQLiteDatabase, commit: Commit):
     .onConflictDoUpdate({ target: users.id, set: excluded(users) })
     .prepare();
 
+  const rename = orm
+    .update(users)
+    .set({ username: sql`${sql.placeholder("username")}` })
+    .where(isIt)
+    .prepare();
+
   /** Keeps a user and notes what changes in the search index, or says why it is refused. */
   const keep = (user: NewUser, now: string, changes: Map<number, IndexChange>): string | null => {
     const refused = refusedUsername(user.username);
@@ -56,8 +63,19 @@ export function userStore(db: Database, orm: BunSQLiteDatabase, commit: Commit):
     return null;
   };
 
-  const keepAll = (batch: readonly NewUser[], now: string) => {
+  /** Before an atomic batch: takes their names from users of it who leave them to others of it. */
+  const freeNames = (batch: readonly NewUser[], changes: Map<number, IndexChange>) => {
+    const known = batch.map(({ id }) => byId.get(id)).filter((user) => user !== null);
+    for (const id of givingUp(known.map(named), batch.map(named))) {
+      const before = byId.get(id);
+      if (before) changes.set(id, { before, after: before });
+      rename.run({ id, username: nameInBetween(id) });
+    }
+  };
+
+  const keepAll = (batch: readonly NewUser[], now: string, isAtomic: boolean) => {
     const changes = new Map<number, IndexChange>();
+    if (isAtomic) freeNames(batch, changes);
     const results = batch.map((user) => keep(user, now, changes));
     search().update(changes.values());
     return results;
@@ -94,7 +112,8 @@ export function userStore(db: Database, orm: BunSQLiteDatabase, commit: Commit):
   };
 
   return {
-    upsert: (batch, now, mode = {}) => commitBatch(commit, mode, () => keepAll(batch, now)),
+    upsert: (batch, now, mode = {}) =>
+      commitBatch(commit, mode, () => keepAll(batch, now, mode.atomic === true)),
     async find(username) {
       const row = await found(username);
       return row && { ...row, is_verified: row.is_verified === 1 };
@@ -111,6 +130,10 @@ export function userStore(db: Database, orm: BunSQLiteDatabase, commit: Commit):
 
 /** A row as SQLite gives it. */
 type KeptUser = Omit<User, "is_verified"> & { readonly is_verified: 0 | 1 };
+
+const named = ({ id, username }: Pick<User, "id" | "username">) => {
+  return { id, name: username.toLowerCase() };
+};
 
 const isIt = eq(users.id, sql.placeholder("id"));
 

@@ -31,7 +31,9 @@ export function flag(description: string) {
 }
 
 export const AtomicQuery = Type.Object({
-  atomic: flag(`All or nothing: where one line is refused, none is taken. At most ${atomicLimits.inWords}.`),
+  atomic: flag(
+    `All or nothing: where one line is refused, none is taken. Names and slugs can be swapped. At most ${atomicLimits.inWords}.`,
+  ),
 });
 
 export const DataReportSchema = named("DataReport", "What became of a batch.", {

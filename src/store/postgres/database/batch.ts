@@ -7,6 +7,8 @@ interface Batch<Item> {
   put(queries: Queries, items: readonly Item[]): Promise<unknown>;
   /** Why an item cannot be kept, of which `put` alone has failed with this error; null: for no reason of its own. */
   refusal(queries: Queries, item: Item, error: unknown): Promise<string | null>;
+  /** What comes before an atomic batch, in the same transaction. */
+  begin?(queries: Queries, items: readonly Item[]): Promise<unknown>;
   /** What follows in the same transaction, with the items that were kept. */
   finish?(queries: Queries, kept: readonly Item[]): Promise<unknown>;
 }
@@ -32,6 +34,7 @@ export async function keepBatch<Item>(
   const mayFail = atomic && good.length < items.length;
   if (!mayFail && !batch.finish && (await isKeptAtOnce(db, good, batch))) return known;
   return db.transact(async (transaction) => {
+    if (atomic) await batch.begin?.(transaction, good);
     const tried = await keepParts(transaction, good, batch);
     const results = inPlace(known, tried);
     if (atomic && results.some((one) => one !== null)) throw new BatchRefused(results);

@@ -38,8 +38,9 @@ export function postgresDialect(db: Postgres): Dialect {
       return (on, values) => (on === orm ? made() : build(on).prepare(name)).execute(values);
     },
     put,
-    keepEach: (rows, mode, { put, refusal, finish }) =>
+    keepEach: (rows, mode, { begin, put, refusal, finish }) =>
       keepBatch(db, rows, mode, {
+        ...(begin && { begin: ({ orm }, all) => finished(begin(orm, all)) }),
         put: ({ orm }, some) => finished(put(orm, some)),
         refusal: ({ orm }, row, error) => finished(refusal(orm, row, error)),
         ...(finish && { finish: ({ orm }, kept) => finished(finish(orm, kept)) }),

@@ -58,8 +58,9 @@ export function sqliteDialect(database: BunSQLiteDatabase, commit: Commit): Dial
       return (_, values) => made().execute(values);
     },
     put: (_, table, rows) => put(table, rows),
-    keepEach: (rows, mode, { put, refusal, finish }) =>
+    keepEach: (rows, mode, { begin, put, refusal, finish }) =>
       commitBatch(commit, mode, () => {
+        if (mode.atomic && begin) finished(begin(orm, rows));
         const results = rows.map((row) => {
           try {
             finished(put(orm, [row]));

@@ -1,0 +1,20 @@
+import { eq } from "drizzle-orm";
+import { givingUp, nameInBetween } from "../batch.ts";
+import { type Dialect, execute, type Orm, type Tables, type Work } from "./dialect.ts";
+
+/** Before an atomic batch: takes their slugs from rows of it that leave them to others of it. */
+export function* freeSlugs(
+  db: Dialect,
+  orm: Orm,
+  table: Tables["categories"] | Tables["channels"],
+  batch: readonly { readonly id: number; readonly slug: string }[],
+): Work<void> {
+  const ids = batch.map(({ id }) => id);
+  const columns = { id: table.id, name: table.slug };
+  const known = yield* execute(orm.select(columns).from(table).where(db.isOneOf(table.id, ids)));
+  const named = batch.map(({ id, slug }) => ({ id, name: slug }));
+  for (const id of givingUp(known, named)) {
+    const set = { slug: nameInBetween(id) };
+    yield* execute(orm.update(table).set(set).where(eq(table.id, id)));
+  }
+}

@@ -39,7 +39,9 @@ export function maintenance(
     inSteps("old statistics", () => store.statistics.prune(now())),
     inSteps("orders of categories", () => store.orders.prune(now() - orderKeepMs)),
     inSteps("retention", () => store.retention.prune(retention, now())),
-    stepping("data size", ownership, () => store.retention.trim(maxDataBytes), sizing),
+    ...(maxDataBytes === null
+      ? []
+      : [stepping("data size", ownership, () => store.retention.trim(maxDataBytes), sizing)]),
     stepping("free pages", ownership, () => store.retention.shrink(), shrinking),
     tidying(store, ownership),
   ];

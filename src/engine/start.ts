@@ -131,10 +131,11 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       },
       gatherMs: settings.gatherMs,
     });
+    const replays = replaying(store, dispatcher, ownership, now);
     const services = supervise(
       [
         { name: "dispatcher", run: (signal) => dispatcher.run(signal) },
-        replaying(store, dispatcher, ownership, now),
+        replays,
         hold.service(dispatcher.resume),
         notifier,
         storingStatistics(counter, store, log, (rows) => {
@@ -155,7 +156,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
     );
     return {
       async start() {},
-      store: watchedStore(store, dispatcher, note),
+      store: watchedStore(store, dispatcher, note, replays),
       ...tracedSink(
         tracing?.attempts ?? null,
         eventSink(store, dispatcher, (ids) => {

@@ -3,18 +3,20 @@ import { replacing } from "../domain/lazily.ts";
 import type { OutcomeCollector } from "../domain/operations/outcomes.ts";
 import type { Store } from "../store/store.ts";
 import type { Dispatcher } from "../webhooks/dispatcher.ts";
+import type { ReplayService } from "../webhooks/replays.ts";
 
 /** Takes a change that may be watched; see `OutcomeCollector`. */
 export type NoteChange = (...change: Parameters<OutcomeCollector["note"]>) => void;
 
 /**
- * The store, which reports to the dispatcher what concerns deliveries, and to `note` what may be watched, before the
- * change is acknowledged.
+ * The store, which reports to the dispatcher and the replays what concerns them, and to `note` what may be watched, before
+ * the change is acknowledged.
  */
 export function watchedStore(
   store: Store,
   dispatcher: Pick<Dispatcher, "applicationChanged" | "subscriptionsRemoved" | "hurry">,
   note: NoteChange = () => {},
+  replays: Pick<ReplayService, "wake"> = { wake() {} },
 ): Store {
   const changed = (id: string, application: Application | null): void => {
     dispatcher.applicationChanged(id, application);
@@ -66,6 +68,14 @@ export function watchedStore(
         const retried = await store.deliveries.retry(scope, id, now);
         dispatcher.hurry(retried.application_id);
         return retried;
+      },
+    }),
+    replays: () => ({
+      ...store.replays,
+      async create(replay) {
+        const created = await store.replays.create(replay);
+        replays.wake();
+        return created;
       },
     }),
     subscriptions: () => ({

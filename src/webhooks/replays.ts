@@ -1,3 +1,4 @@
+import { second } from "../domain/time.ts";
 import type { Ownership } from "../store/replicas/ownership.ts";
 import type { Store } from "../store/store.ts";
 import { pause, type Service } from "../supervisor.ts";
@@ -5,8 +6,16 @@ import type { Dispatcher } from "./dispatcher.ts";
 
 /** The pause between two steps of all replays together, so that any number of them leaves time for new deliveries. */
 const stepMs = 25;
-/** The pause when there is nothing to replay, or the endpoints of all replays have enough to do. */
-const idleMs = 200;
+/** The pause when the endpoints of all replays have enough to do. */
+const busyMs = 200;
+/** The pause when there is nothing to replay; another process may have asked for something. */
+const idleMs = second;
+
+/** A service that waits for work, and can be told of some. */
+export interface ReplayService extends Service {
+  /** A replay was asked for. */
+  wake(): void;
+}
 
 /**
  * The service that advances replays, those of an earlier process too, in small steps: each makes some deliveries due,
@@ -17,25 +26,35 @@ export function replaying(
   dispatcher: Pick<Dispatcher, "wake">,
   ownership: Pick<Ownership, "holds">,
   now: () => number,
-): Service {
-  /** Advances each replay by one step; false: none of them could take one. */
-  const round = async (signal: AbortSignal): Promise<boolean> => {
-    let hasMoved = false;
+): ReplayService {
+  let waiting = new AbortController();
+  const wake = (): void => waiting.abort();
+
+  /** Advances each replay by one step; gives the pause until the next round. */
+  const round = async (signal: AbortSignal): Promise<number> => {
+    let pauseMs = idleMs;
     for (const { id, application_id, dry_run } of await store.replays.running()) {
-      if (signal.aborted) return false;
+      if (signal.aborted) break;
       // Its owner advances it.
       if (!ownership.holds(application_id)) continue;
+      pauseMs = Math.min(pauseMs, busyMs);
       if (!(await store.replays.advance(id, now()))) continue;
       if (!dry_run) dispatcher.wake(application_id);
-      hasMoved = true;
+      pauseMs = 0;
       await pause(stepMs, signal);
     }
-    return hasMoved;
+    return pauseMs;
   };
   return {
     name: "replays",
     async run(signal) {
-      while (!signal.aborted) if (!(await round(signal))) await pause(idleMs, signal);
+      signal.addEventListener("abort", wake, { once: true });
+      while (!signal.aborted) {
+        waiting = new AbortController();
+        const pauseMs = await round(signal);
+        if (pauseMs > 0) await pause(pauseMs, waiting.signal);
+      }
     },
+    wake,
   };
 }

@@ -1,0 +1,74 @@
+import { afterEach, beforeEach, expect, jest, test } from "bun:test";
+import type { Replay } from "../../src/domain/replays.ts";
+import type { ReplayStore } from "../../src/store/replays.ts";
+import { replaying } from "../../src/webhooks/replays.ts";
+
+beforeEach(() => void jest.useFakeTimers());
+afterEach(() => void jest.useRealTimers());
+
+/** The service over replays whose steps are told one after the other; what was done is in `done`. */
+function service(running: readonly string[], steps: readonly boolean[] = []) {
+  const done: string[] = [];
+  const left = [...steps];
+  const replays: Pick<ReplayStore, "running" | "advance"> = {
+    async running() {
+      done.push("look");
+      return running.map((id) => ({ id, application_id: "application", dry_run: false }) as Replay);
+    },
+    async advance(id) {
+      done.push(`advance ${id}`);
+      return left.shift() ?? false;
+    },
+  };
+  const dispatcher = { wake: () => void done.push("wake") };
+  const stop = new AbortController();
+  const made = replaying({ replays: replays as ReplayStore }, dispatcher, { holds: () => true }, () => 0);
+  return { done, wake: made.wake, stop, running: made.run(stop.signal) };
+}
+
+/** Lets what is not waiting for time come to its end. */
+async function settle(): Promise<void> {
+  for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+}
+
+async function afterMs(ms: number): Promise<void> {
+  await settle();
+  jest.advanceTimersByTime(ms);
+  await settle();
+}
+
+test("with nothing to replay it looks once a second, and at once when it is woken", async () => {
+  const { done, wake, stop, running } = service([]);
+  await afterMs(999);
+  expect(done).toEqual(["look"]);
+  await afterMs(1);
+  expect(done).toEqual(["look", "look"]);
+  wake();
+  await settle();
+  expect(done).toEqual(["look", "look", "look"]);
+  stop.abort();
+  await running;
+  expect(done.length).toBe(3);
+});
+
+test("what is asked for during a look is not forgotten", async () => {
+  const { done, wake, stop, running } = service([]);
+  wake();
+  await settle();
+  expect(done).toEqual(["look", "look"]);
+  stop.abort();
+  await running;
+});
+
+test("a replay takes step after step, and is tried again soon when its endpoint has enough to do", async () => {
+  const { done, stop, running } = service(["a"], [true, false, true]);
+  await afterMs(25);
+  expect(done).toEqual(["look", "advance a", "wake", "look", "advance a"]);
+  await afterMs(199);
+  expect(done.length).toBe(5);
+  await afterMs(1);
+  expect(done.slice(5)).toEqual(["look", "advance a", "wake"]);
+  stop.abort();
+  await running;
+  expect(done.length).toBe(8);
+});

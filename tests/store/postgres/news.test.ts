@@ -1,8 +1,10 @@
 import { expect, test } from "bun:test";
+import { newId } from "../../../src/domain/ids.ts";
+import { clientNetwork } from "../../../src/proxies.ts";
 import type { Notifications } from "../../../src/store/postgres/database/notifications.ts";
 import type { Queries } from "../../../src/store/postgres/database/pool.ts";
 import { ReplicaNewsExchange } from "../../../src/store/postgres/replicas/news.ts";
-import type { SentNews } from "../../../src/store/replicas/news.ts";
+import type { SentNews, Share } from "../../../src/store/replicas/news.ts";
 import { until } from "../../support/until.ts";
 
 /** What is told to a database that does not answer the first statement before `answer` is called. */
@@ -67,4 +69,21 @@ test("what could not be told is tried again, with what has changed since", async
   answer.reject(new Error("the database is away"));
   await until(() => sent.length === 1);
   expect(sent).toEqual([changed(["audit", "keys"], [])]);
+});
+
+test("shares of limits with the longest keys fit in their notifications, and none is left out", async () => {
+  const { broadcast, answer, sent } = telling();
+  const network = clientNetwork("2001:0db8:aaaa:bbbb:cccc:dddd:eeee:ffff");
+  const keys = [
+    `wrong operator keys from ${network}`,
+    `tests of ${newId()} by ${Number.MAX_SAFE_INTEGER}`,
+    newId(),
+  ];
+  const shares = keys.flatMap((key) => new Array<Share>(200).fill([key, 1_000_000, 20_000]));
+  broadcast({ kind: "taken", shares });
+  answer.resolve();
+  const told = () => sent.flatMap((news) => (news.kind === "taken" ? news.shares : []));
+  await until(() => told().length === shares.length);
+  for (const news of sent)
+    expect(Buffer.byteLength(JSON.stringify({ from: Number.MAX_SAFE_INTEGER, news }))).toBeLessThan(8_000);
 });

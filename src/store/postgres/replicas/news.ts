@@ -6,8 +6,9 @@ import type { Queries } from "../database/pool.ts";
 const changes = topic<ReplicaNews>("changes");
 const told = topic<{ readonly from: number; readonly news: SentNews }>("told");
 
-/** Entries of one notification, which has 8,000 bytes. */
+/** Entries of one notification, which has 8,000 bytes: ids, and shares, whose keys are longer. */
 const entriesAtOnce = 150;
+const sharesAtOnce = 100;
 const againAfterMs = 250;
 
 type ShownNews = Extract<SentNews, { kind: "watching" | "changed" }>;
@@ -69,7 +70,7 @@ export class ReplicaNewsExchange implements ReplicaNewsLink {
     while (!this.#isClosed && (this.#streamed.size > 0 || this.#taken.length > 0 || this.#shown.size > 0)) {
       const applications = [...this.#streamed].slice(0, entriesAtOnce);
       for (const id of applications) this.#streamed.delete(id);
-      const shares = this.#taken.splice(0, entriesAtOnce);
+      const shares = this.#taken.splice(0, sharesAtOnce);
       const shown = [...this.#shown.values()];
       const all: SentNews[] = [...shown];
       this.#shown.clear();

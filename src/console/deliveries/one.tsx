@@ -56,13 +56,11 @@ export function DeliveryPage() {
         <div class="columns">
           <div class="stack wide">
             <Attempts attempts={delivery.attempts} />
-            <Card title="Request">
-              {delivery.request ? (
+            {delivery.request && (
+              <Card title="Request">
                 <Request request={delivery.request} />
-              ) : (
-                <p class="muted">Nothing was sent yet.</p>
-              )}
-            </Card>
+              </Card>
+            )}
           </div>
           <Card title="About it">
             <Facts

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from "bun:test";
+import { readConfig } from "../../src/config/read-config.ts";
 import type { Finding } from "../../src/domain/operations/findings.ts";
 import {
   type DeliveryOutcome,
@@ -211,6 +212,20 @@ test("operators are told what else has changed, and an application what of its o
   expect(["audit", "ranking"].filter((topic) => named(own).has(topic) || named(others).has(topic))).toEqual(
     [],
   );
+});
+
+test("operators are told of settings that are read again, and everybody of event types", async () => {
+  const { server, app } = await platform();
+  const own = watching((await server.get("/public/v1/application/outcomes", app.token)).body);
+  const everything = await operatorStream(server);
+  await until(() => [own, everything].every(({ text }) => text !== ""));
+  server.app.reload(readConfig(["--rate-limit=77"], {}));
+  await until(() => named(everything).has("settings"));
+  expect(named(everything).has("event-types")).toBe(false);
+  const type = { version: 1, schema: { type: "object" }, example: {} };
+  expect((await server.admin("PUT", "/admin/v1/event-types/raffle.won", type)).ok).toBe(true);
+  await until(() => [own, everything].every((one) => named(one).has("event-types")));
+  expect(named(own).has("settings")).toBe(false);
 });
 
 /** Two processes that tell each other everything. */

@@ -31,6 +31,8 @@ export interface RequestContext {
   longBody: LongBody | null;
   /** The application that authenticated itself at an OAuth endpoint. */
   client: Application | null;
+  /** Of the secret by which it did; null without one. */
+  clientSecretHash: Uint8Array | null;
   /** The `operationId` of its route; null until a route takes it. */
   operation: string | null;
   /** Whether a route has let the request in or refused it. */
@@ -108,6 +110,7 @@ export function newRequestContext(request: Request, listener: ListenerContext): 
     operatorKey: null,
     longBody: null,
     client: null,
+    clientSecretHash: null,
     operation: null,
     isAdmitted: false,
     rateLimit: null,

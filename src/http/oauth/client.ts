@@ -68,9 +68,28 @@ async function authenticateClient(
   const application = found?.disabled ? null : found;
   if (application?.client_type === "public" && secret === undefined) return application;
   if (secret === undefined) throw unauthenticated();
-  if (application && (await isSecretOf(store, id, secret, now()))) return application;
+  const hash = secretHash(secret);
+  if (application && (await isSecretOf(store, id, hash, now()))) {
+    requestContext.clientSecretHash = hash;
+    return application;
+  }
   const budget = access.limiter.take(`wrong secrets from ${clientNetworkOf(requestContext)}`, wrongSecrets);
   if (budget?.allowed === false) throw rateLimited(budget);
+  throw wrongClient();
+}
+
+/**
+ * To be called with the hash of a token that was just made for a request of an application itself. Ends it and throws
+ * `invalid_client` where the application's secret was rotated meanwhile: whoever did so ends the tokens that there are, and
+ * would miss this one.
+ */
+export async function requireClientStill(
+  { store, now }: { readonly store: Pick<Store, "applications" | "tokens">; readonly now: () => number },
+  { client, clientSecretHash: secret }: Pick<RequestContext, "client" | "clientSecretHash">,
+  tokenHash: Uint8Array,
+): Promise<void> {
+  if (!client || !secret || (await isSecretOf(store, client.id, secret, now()))) return;
+  await store.tokens.revoke(tokenHash, client.id);
   throw wrongClient();
 }
 
@@ -78,10 +97,9 @@ async function authenticateClient(
 async function isSecretOf(
   { applications }: ClientGateOptions["store"],
   id: string,
-  secret: string,
+  hash: Uint8Array,
   now: number,
 ) {
-  const hash = secretHash(secret);
   const hashes = await applications.clientSecretHashes(id, now);
   return hashes.some((good) => crypto.timingSafeEqual(hash, good));
 }

@@ -17,6 +17,7 @@ import type { Exchanged, NewTokens } from "../../store/tokens.ts";
 import { answerOf } from "../answers.ts";
 import { named } from "../fields.ts";
 import type { PublicDeps, PublicListener } from "../public/base.ts";
+import { requireClientStill } from "./client.ts";
 import { OAuthError, oauthPaths } from "./errors.ts";
 import {
   clientFields,
@@ -106,8 +107,12 @@ const AccessToken = answerOf(AccessTokenSchema, {
 export function tokenRoute(app: PublicListener, deps: PublicDeps): void {
   app.post(
     oauthPaths.token,
-    ({ body, client }) => {
-      if (body.grant_type === "client_credentials") return clientCredentials(deps, client, body);
+    async ({ body, client, requestContext }) => {
+      if (body.grant_type === "client_credentials") {
+        const answer = await clientCredentials(deps, client, body);
+        await requireClientStill(deps, requestContext, secretHash(answer.access_token));
+        return answer;
+      }
       if (body.grant_type === "authorization_code") return authorizationCode(deps, client, body);
       return refreshToken(deps, client, body);
     },

@@ -3,6 +3,7 @@ import type { Application } from "../../domain/applications.ts";
 import { DomainError } from "../../domain/errors.ts";
 import { isoTime } from "../../domain/time.ts";
 import { newSecret, secretHash, sessionFamily } from "../../domain/tokens.ts";
+import { requireClientStill } from "../oauth/client.ts";
 import type { PublicDeps, PublicListener, TokenListener } from "../public/base.ts";
 import { reply, replyJson } from "../request-context.ts";
 import { isFromPage, type PageCookie, sessionMs } from "./cookie.ts";
@@ -24,6 +25,7 @@ export function portalRoutes(app: PublicListener, deps: PublicDeps, cookie: Page
       const { request } = requestContext;
       requirePortal(request);
       const { session, token } = await beginSession(deps, client);
+      await requireClientStill(deps, requestContext, secretHash(token));
       return replyJson(requestContext, 200, session, { "set-cookie": sessionCookie(cookie, request, token) });
     },
     { client: "confidential", detail },

@@ -2,19 +2,12 @@ import { and, eq, sql } from "drizzle-orm";
 import type { Scope } from "../../domain/tokens.ts";
 import type { ConsentStore } from "../consents.ts";
 import { type Dialect, execute, type Orm, type Tables, type Work } from "./dialect.ts";
+import { type CancelSubscriptions, removeSubscriptions } from "./subscriptions.ts";
 import { removeTokensOf } from "./tokens.ts";
-
-/** Removes the subscriptions of an application to the events of a user; gives their ids. */
-export type RemoveSubscriptionsTo = (
-  orm: Orm,
-  applicationId: string,
-  userId: number,
-  now: number,
-) => Work<string[]>;
 
 export function consentStore(
   { orm, tables, transact, prepared, lock }: Dialect,
-  removeSubscriptionsTo: RemoveSubscriptionsTo,
+  cancel: CancelSubscriptions,
 ): ConsentStore {
   const { applications, consents, users } = tables;
   const ofUser = prepared("consents", (orm) =>
@@ -43,7 +36,8 @@ export function consentStore(
         const isIt = and(eq(consents.user_id, userId), eq(consents.application_id, applicationId));
         yield* execute(orm.delete(consents).where(isIt));
         yield* removeTokensOf(tables, orm, userId, applicationId);
-        return yield* removeSubscriptionsTo(orm, applicationId, userId, now);
+        const isTheirs = eq(tables.subscriptions.broadcaster_user_id, userId);
+        return yield* removeSubscriptions(tables, orm, cancel, applicationId, isTheirs, now);
       }),
   };
 }

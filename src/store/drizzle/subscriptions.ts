@@ -1,7 +1,14 @@
-import { and, eq, gt, sql } from "drizzle-orm";
+import { and, eq, gt, type SQL, sql } from "drizzle-orm";
 import type { SubscriptionFilter } from "../../domain/subscriptions.ts";
-import type { SubscriptionStore } from "../subscriptions.ts";
-import type { Dialect } from "./dialect.ts";
+import type { RemovedSubscriptions, SubscriptionStore } from "../subscriptions.ts";
+import { type Dialect, execute, type Orm, type Tables, type Work } from "./dialect.ts";
+
+/** Cancels what is pending of removed subscriptions, inside a transaction. */
+export type CancelSubscriptions = (
+  orm: Orm,
+  removed: readonly RemovedSubscriptions[],
+  now: number,
+) => Work<void>;
 
 /** What is read of subscriptions. */
 export function subscriptionReads({
@@ -55,4 +62,33 @@ export function subscriptionReads({
         .orderBy(id)
         .limit(limit),
   };
+}
+
+/** Removes subscriptions of an application, inside a transaction; gives their ids. */
+export function* removeSubscriptions(
+  { subscriptions }: Tables,
+  orm: Orm,
+  cancel: CancelSubscriptions,
+  application_id: string,
+  which: SQL | undefined,
+  now: number,
+): Work<string[]> {
+  const { id, app_id } = subscriptions;
+  const removal = orm.delete(subscriptions).where(and(eq(app_id, application_id), which));
+  const ids = (yield* execute(removal.returning({ id }))).map((one) => one.id);
+  yield* cancel(orm, [{ application_id, ids }], now);
+  return ids;
+}
+
+/** How an application removes its subscriptions: of a user only those whose broadcaster that is. */
+export function subscriptionRemoval(
+  { tables, transact, isOneOf }: Dialect,
+  cancel: CancelSubscriptions,
+): SubscriptionStore["remove"] {
+  const { id, broadcaster_user_id } = tables.subscriptions;
+  return (application, ids, now, userId = null) =>
+    transact((orm) => {
+      const isTheirs = userId === null ? undefined : eq(broadcaster_user_id, userId);
+      return removeSubscriptions(tables, orm, cancel, application, and(isOneOf(id, ids), isTheirs), now);
+    });
 }

@@ -28,7 +28,7 @@ import { Notifications } from "./database/notifications.ts";
 import { openPostgres } from "./database/open.ts";
 import { openPool, type Postgres } from "./database/pool.ts";
 import { databaseBytes, sizesByKind } from "./database/sizes.ts";
-import { endPending } from "./deliveries/cancel.ts";
+import { cancelRemoved, endPending } from "./deliveries/cancel.ts";
 import { HandedOut } from "./deliveries/handed-out.ts";
 import { OwnedShards } from "./deliveries/owned-shards.ts";
 import { eventPublisher } from "./deliveries/publishing.ts";
@@ -41,7 +41,7 @@ import { ReplicaNewsExchange } from "./replicas/news.ts";
 import { Replica } from "./replicas/replica.ts";
 import { retentionStore } from "./retention.ts";
 import { livestreams } from "./schema/platform.ts";
-import { removeSubscriptionsTo, subscriptionStore } from "./subscriptions.ts";
+import { subscriptionStore } from "./subscriptions.ts";
 import { userStore } from "./users.ts";
 
 /** Opens the store of a database, in its newest form. Throws `StoreError` when it cannot be used. */
@@ -106,7 +106,7 @@ function storeOn(db: Postgres, onFault: OnFault = () => {}, owned = new OwnedSha
   };
   const sizes = { databaseBytes: () => databaseBytes(db), kindSizes: () => sizesByKind(db) };
   const makers: { readonly [Noun in keyof Nouns]: () => Nouns[Noun] } = {
-    users: () => userStore(db),
+    users: () => userStore(db, shared),
     categories: () => categoryStore(shared),
     channels: () => channelStore(shared),
     livestreams: () =>
@@ -117,7 +117,7 @@ function storeOn(db: Postgres, onFault: OnFault = () => {}, owned = new OwnedSha
     applications: () => applicationStore(shared, itsDeliveries),
     tokens: () => tokenStore(shared),
     loginRequests: () => loginRequestStore(shared),
-    consents: () => consentStore(shared, removeSubscriptionsTo),
+    consents: () => consentStore(shared, cancelRemoved),
     subscriptions: () => subscriptionStore(db, shared),
     events: () => eventPublisher(db, handedOut, owned),
     eventTypes: () => eventTypeStore(shared),

@@ -1,14 +1,13 @@
-import { and, eq, type SQL, sql } from "drizzle-orm";
+import { and, eq, sql } from "drizzle-orm";
 import { DomainError } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
 import { type Subscription, type SubscriptionKey, whyNotSubscribed } from "../../domain/subscriptions.ts";
 import { isoTime } from "../../domain/time.ts";
-import type { RemoveSubscriptionsTo } from "../drizzle/consents.ts";
-import { type Dialect, execute } from "../drizzle/dialect.ts";
-import { subscriptionReads } from "../drizzle/subscriptions.ts";
+import type { Dialect } from "../drizzle/dialect.ts";
+import { subscriptionReads, subscriptionRemoval } from "../drizzle/subscriptions.ts";
 import type { SubscribeResult, SubscriptionStore } from "../subscriptions.ts";
 import type { Postgres, Queries } from "./database/pool.ts";
-import { cancelSubscriptions } from "./deliveries/cancel.ts";
+import { cancelRemoved } from "./deliveries/cancel.ts";
 import { applications, tokens } from "./schema/access.ts";
 import { given, isOneOf } from "./schema/columns.ts";
 import { users } from "./schema/platform.ts";
@@ -22,12 +21,7 @@ export function subscriptionStore(db: Postgres, shared: Dialect): SubscriptionSt
       db.transact((transaction) => subscribe(transaction, keys, { limit, now: isoTime(now), token })),
     list: (applicationId, broadcasterId) => readSubscriptionList(db, applicationId, broadcasterId),
     count: async (applicationId) => db.orm.$count(subscriptions, eq(subscriptions.app_id, applicationId)),
-    remove: (applicationId, ids, now, userId = null) =>
-      db.transact(({ orm }) => {
-        const which = isOneOf(subscriptions.id, ids);
-        const isTheirs = userId === null ? undefined : eq(subscriptions.broadcaster_user_id, userId);
-        return removeSubscriptions(orm, applicationId, and(which, isTheirs), now);
-      }),
+    remove: subscriptionRemoval(shared, cancelRemoved),
   };
 }
 
@@ -109,22 +103,3 @@ function tokenOf(orm: Queries["orm"], hash: Uint8Array) {
 
 const textOf = ({ app_id, broadcaster_user_id, event, version }: Pick<Subscription, keyof SubscriptionKey>) =>
   `${app_id} ${broadcaster_user_id} ${event} ${version}`;
-
-/** Removes those of an application that are like this, and cancels their deliveries; gives their ids. */
-async function removeSubscriptions(
-  orm: Queries["orm"],
-  applicationId: string,
-  which: SQL | undefined,
-  now: number,
-): Promise<string[]> {
-  const removed = await orm
-    .delete(subscriptions)
-    .where(and(eq(subscriptions.app_id, applicationId), which))
-    .returning({ id: subscriptions.id });
-  const ids = removed.map(({ id }) => id);
-  await cancelSubscriptions(orm, ids, now);
-  return ids;
-}
-
-export const removeSubscriptionsTo: RemoveSubscriptionsTo = (orm, applicationId, userId, now) =>
-  execute(removeSubscriptions(orm, applicationId, eq(subscriptions.broadcaster_user_id, userId), now));

@@ -1,23 +1,22 @@
-import { eq, getTableColumns, gt, inArray, sql } from "drizzle-orm";
+import { eq, getTableColumns, sql } from "drizzle-orm";
 import { once } from "../../domain/lazily.ts";
-import { sessionFamily } from "../../domain/tokens.ts";
 import { type NewUser, refusedUsername } from "../../domain/users.ts";
 import { givingUp, nameInBetween } from "../batch.ts";
+import type { Dialect } from "../drizzle/dialect.ts";
+import { userRecords } from "../drizzle/users.ts";
 import { gathered } from "../rows/gathered.ts";
-import type { RemovedUser, UserStore } from "../users.ts";
+import type { UserStore } from "../users.ts";
 import { keepBatch } from "./database/batch.ts";
 import type { Postgres, Queries } from "./database/pool.ts";
-import { cancelSubscriptions } from "./deliveries/cancel.ts";
-import { applications, tokens } from "./schema/access.ts";
+import { cancelRemoved } from "./deliveries/cancel.ts";
 import { isOneOf } from "./schema/columns.ts";
-import { channels, users } from "./schema/platform.ts";
-import { subscriptions } from "./schema/subscriptions.ts";
+import { users } from "./schema/platform.ts";
 import { userSearch } from "./search/search.ts";
 import { foldedNames, termsOf } from "./search/terms.ts";
 
 const { folded: _, ...shown } = getTableColumns(users);
 
-export function userStore(db: Postgres): UserStore {
+export function userStore(db: Postgres, shared: Dialect): UserStore {
   const { orm } = db;
   const byNames = once(() =>
     orm
@@ -60,35 +59,9 @@ export function userStore(db: Postgres): UserStore {
     return owner ? `username "${username}" is taken by user ${owner.id}` : null;
   };
 
-  const remove = (id: number, now: number) =>
-    db.transact(async (transaction): Promise<RemovedUser> => {
-      const { orm } = transaction;
-      const owned = await orm
-        .select({ id: applications.id })
-        .from(applications)
-        .where(eq(applications.owner_user_id, id))
-        .orderBy(applications.id)
-        .for("update"); // a session that is begun meanwhile waits
-      // Applications, then users, then their rows: every transaction locks in this order.
-      await orm.select({ id: users.id }).from(users).where(eq(users.id, id)).for("update");
-      const gone = await orm.select({ id: channels.id }).from(channels).where(eq(channels.user_id, id));
-      const ended = await orm
-        .delete(subscriptions)
-        .where(eq(subscriptions.broadcaster_user_id, id))
-        .returning({ id: subscriptions.id, app_id: subscriptions.app_id });
-      const ids = ended.map((one) => one.id);
-      await cancelSubscriptions(transaction.orm, ids, now);
-      const sessions = owned.map((application) => sessionFamily(application.id));
-      await orm.delete(tokens).where(inArray(tokens.family_id, sessions));
-      await orm.delete(users).where(eq(users.id, id)); // what refers to it goes with it
-      const removed = [...Map.groupBy(ended, ({ app_id }) => app_id)].map(([application_id, some]) => ({
-        application_id,
-        ids: some.map((one) => one.id),
-      }));
-      return { channelIds: gone.map((channel) => channel.id), subscriptions: removed };
-    });
-
   return {
+    // What the search knows of a user goes with its row.
+    ...userRecords(shared, cancelRemoved, function* () {}),
     upsert: (batch, now, mode = {}) =>
       keepBatch(
         db,
@@ -98,12 +71,7 @@ export function userStore(db: Postgres): UserStore {
         ({ username }) => refusedUsername(username),
       ),
     find: (username) => byName(lower(username)),
-    page: async (after, limit) =>
-      orm.select(shown).from(users).where(gt(users.id, after)).orderBy(users.id).limit(limit),
-    remove,
     ...userSearch(db),
-    exists: async (id) => (await orm.select({ id: users.id }).from(users).where(eq(users.id, id))).length > 0,
-    count: async () => orm.$count(users),
   };
 }
 

@@ -5,7 +5,7 @@ import { applicationStore, type ItsDeliveries } from "../drizzle/applications.ts
 import { auditStore } from "../drizzle/audit.ts";
 import { categoryStore } from "../drizzle/categories.ts";
 import { channelStore } from "../drizzle/channels.ts";
-import { consentStore, type RemoveSubscriptionsTo } from "../drizzle/consents.ts";
+import { consentStore } from "../drizzle/consents.ts";
 import { endpointStore } from "../drizzle/endpoints.ts";
 import { eventTypeStore } from "../drizzle/event-types.ts";
 import { idempotencyStore } from "../drizzle/idempotency.ts";
@@ -15,7 +15,11 @@ import { noticeAdder, noticeStore } from "../drizzle/notices.ts";
 import { operatorKeyStore } from "../drizzle/operator-keys.ts";
 import { settingStore } from "../drizzle/settings.ts";
 import { statisticStore } from "../drizzle/statistics.ts";
-import { subscriptionReads } from "../drizzle/subscriptions.ts";
+import {
+  type CancelSubscriptions,
+  subscriptionReads,
+  subscriptionRemoval,
+} from "../drizzle/subscriptions.ts";
 import { tokenStore } from "../drizzle/tokens.ts";
 import type { OnFault } from "../faults.ts";
 import type { Store } from "../store.ts";
@@ -39,7 +43,7 @@ import { livestreamStatements } from "./livestreams.ts";
 import { noOrders } from "./orders.ts";
 import { replayStore } from "./replays.ts";
 import { retentionStore } from "./retention.ts";
-import { subscriptionRemover, subscriptionStore } from "./subscriptions.ts";
+import { subscriptionStore } from "./subscriptions.ts";
 import { userStore } from "./users.ts";
 
 /**
@@ -112,20 +116,22 @@ function storeOn(
     hurryRetries: (_, ...given) => atOnce(() => hurry()(...given)),
   };
   const addNotice = once(() => noticeAdder(shared));
-  const remover = once(() => subscriptionRemover(orm));
-  const removeSubscriptionsTo: RemoveSubscriptionsTo = (_, ...given) =>
-    atOnce(() => remover().ofBroadcaster(...given));
+  const cancelRemoved: CancelSubscriptions = (_, ...given) =>
+    atOnce(() => cancel().ofSubscriptions(...given));
   const sizes = { databaseBytes: async () => databaseBytes(db), kindSizes: async () => sizesByKind(db) };
   const makers: { readonly [Noun in keyof Nouns]: () => Nouns[Noun] } = {
-    users: () => userStore(db, orm, behind),
+    users: () => userStore(db, orm, behind, sharedBehind, cancelRemoved),
     categories: () => categoryStore(shared),
     channels: () => channelStore(shared),
     livestreams: () => livestreamStore(shared, livestreamStatements(db, orm)),
     applications: () => applicationStore(sqliteDialect(orm, modes.forgottenBy(behind)), itsDeliveries),
     tokens: () => tokenStore(shared),
     loginRequests: () => loginRequestStore(shared),
-    consents: () => consentStore(sharedBehind, removeSubscriptionsTo),
-    subscriptions: () => subscriptionStore(orm, behind, subscriptionReads(shared), staged, snapshots),
+    consents: () => consentStore(sharedBehind, cancelRemoved),
+    subscriptions: () => {
+      const remove = subscriptionRemoval(sharedBehind, cancelRemoved);
+      return subscriptionStore(orm, behind, { ...subscriptionReads(shared), remove }, staged, snapshots);
+    },
     events: () => eventStore(db, orm, commit, modes, staged, size()),
     eventTypes: () => eventTypeStore(shared),
     deliveries: () =>

@@ -1,4 +1,4 @@
-import { and, eq, or, type SQL, sql } from "drizzle-orm";
+import { and, eq, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { DomainError } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
@@ -8,10 +8,9 @@ import type { subscriptionReads } from "../drizzle/subscriptions.ts";
 import type { SubscribeResult, SubscriptionStore } from "../subscriptions.ts";
 import type { Commit } from "./database/commit.ts";
 import type { Snapshots } from "./database/snapshots.ts";
-import { deliveryCanceler } from "./deliveries/cancel.ts";
 import type { StagedEvents } from "./deliveries/staged.ts";
 import { tokens } from "./schema/access.ts";
-import { isOneOf, placeholders } from "./schema/columns.ts";
+import { placeholders } from "./schema/columns.ts";
 import { subscriptionCounts, subscriptions } from "./schema/events.ts";
 import { users } from "./schema/platform.ts";
 import { readSubscriptionList } from "./subscription-list.ts";
@@ -19,7 +18,7 @@ import { readSubscriptionList } from "./subscription-list.ts";
 export function subscriptionStore(
   orm: BunSQLiteDatabase,
   commit: Commit,
-  reads: ReturnType<typeof subscriptionReads>,
+  records: ReturnType<typeof subscriptionReads> & Pick<SubscriptionStore, "remove">,
   staged: Pick<StagedEvents, "settle">,
   snapshots: Snapshots,
 ): SubscriptionStore {
@@ -30,7 +29,6 @@ export function subscriptionStore(
     .limit(1)
     .prepare();
   const count = (id: string) => kept.get({ id })?.n ?? 0;
-  const remove = subscriptionRemover(orm);
   const subscribe = subscriber(orm, count);
   const token = orm
     .select({ expires_at: tokens.expires_at })
@@ -45,7 +43,7 @@ export function subscriptionStore(
   };
 
   return {
-    ...reads,
+    ...records,
     subscribe: (keys, limit, now, tokenHash = null) =>
       commit(() => {
         if (tokenHash) requireToken(tokenHash);
@@ -55,11 +53,9 @@ export function subscriptionStore(
       snapshots.during((moment) => readSubscriptionList(moment, applicationId, broadcasterId)),
     async find(app_id, id) {
       await staged.settle();
-      return reads.find(app_id, id);
+      return records.find(app_id, id);
     },
     count: async (applicationId) => count(applicationId),
-    remove: (applicationId, ids, now, userId = null) =>
-      commit(() => remove.byIds(applicationId, ids, userId, now)),
   };
 }
 
@@ -113,34 +109,5 @@ function subscriber(orm: BunSQLiteDatabase, count: (applicationId: string) => nu
       counts.set(key.app_id, used + 1);
       return { id };
     });
-  };
-}
-
-/**
- * Removes subscriptions of an application: these ids, of a user only those whose broadcaster that is, or all of a
- * broadcaster; gives the ids that were removed. Cancels their deliveries that are in the store; to be called within a
- * commit.
- */
-export function subscriptionRemover(orm: BunSQLiteDatabase) {
-  const cancel = deliveryCanceler(orm);
-  const isIts = eq(subscriptions.app_id, sql.placeholder("application"));
-  const removal = (which: SQL | undefined) =>
-    orm.delete(subscriptions).where(and(isIts, which)).returning({ id: subscriptions.id }).prepare();
-  const user = sql.placeholder("user");
-  const isTheirs = or(sql`${user} IS NULL`, eq(subscriptions.broadcaster_user_id, user));
-  const byIds = removal(and(isOneOf(subscriptions.id, sql.placeholder("ids")), isTheirs));
-  const byBroadcaster = removal(eq(broadcaster, user));
-  const canceled = (application: string, removed: readonly { readonly id: string }[], now: number) => {
-    const ids = removed.map(({ id }) => id);
-    cancel.ofSubscriptions(application, ids, now);
-    return ids;
-  };
-  return {
-    byIds(application: string, ids: readonly string[], user: number | null, now: number): string[] {
-      return canceled(application, byIds.all({ application, ids: JSON.stringify(ids), user }), now);
-    },
-    ofBroadcaster(application: string, user: number, now: number): string[] {
-      return canceled(application, byBroadcaster.all({ application, user }), now);
-    },
   };
 }

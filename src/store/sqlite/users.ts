@@ -1,24 +1,29 @@
 import type { Database } from "bun:sqlite";
-import { eq, gt, inArray, sql } from "drizzle-orm";
+import { eq, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { once } from "../../domain/lazily.ts";
-import { sessionFamily } from "../../domain/tokens.ts";
 import { type NewUser, refusedUsername, type User } from "../../domain/users.ts";
 import { givingUp, nameInBetween } from "../batch.ts";
+import type { Dialect } from "../drizzle/dialect.ts";
+import type { CancelSubscriptions } from "../drizzle/subscriptions.ts";
+import { userRecords } from "../drizzle/users.ts";
 import { gathered } from "../rows/gathered.ts";
-import type { RemovedUser, UserStore } from "../users.ts";
+import type { UserStore } from "../users.ts";
 import { type Commit, commitBatch } from "./database/commit.ts";
+import { atOnce } from "./database/dialect.ts";
 import { isUniqueViolation } from "./database/faults.ts";
-import { deliveryCanceler } from "./deliveries/cancel.ts";
-import { applications, tokens } from "./schema/access.ts";
 import { excluded, placeholders } from "./schema/columns.ts";
-import { subscriptions } from "./schema/events.ts";
-import { channels, users } from "./schema/platform.ts";
+import { users } from "./schema/platform.ts";
 import { type IndexChange, userSearch } from "./search/search.ts";
 
-export function userStore(db: Database, orm: BunSQLiteDatabase, commit: Commit): UserStore {
+export function userStore(
+  db: Database,
+  orm: BunSQLiteDatabase,
+  commit: Commit,
+  shared: Dialect,
+  cancel: CancelSubscriptions,
+): UserStore {
   const search = once(() => userSearch(db));
-  const cancel = once(() => deliveryCanceler(orm));
   const byName = db.prepare<KeptUser, [string]>("SELECT * FROM users WHERE username = ? COLLATE NOCASE");
   const byId = db.prepare<KeptUser, [number]>("SELECT * FROM users WHERE id = ?");
   const inSnapshot = db.transaction((usernames: readonly string[]) => {
@@ -30,7 +35,6 @@ export function userStore(db: Database, orm: BunSQLiteDatabase, commit: Commit):
     return rows;
   });
   const found = gathered(async (usernames) => inSnapshot.deferred(usernames));
-  const idOf = orm.select({ id: users.id }).from(users).where(isIt).limit(1).prepare();
   const put = orm
     .insert(users)
     .values(placeholders(users))
@@ -40,7 +44,7 @@ export function userStore(db: Database, orm: BunSQLiteDatabase, commit: Commit):
   const rename = orm
     .update(users)
     .set({ username: sql`${sql.placeholder("username")}` })
-    .where(isIt)
+    .where(eq(users.id, sql.placeholder("id")))
     .prepare();
 
   /** Keeps a user and notes what changes in the search index, or says why it is refused. */
@@ -81,50 +85,21 @@ export function userStore(db: Database, orm: BunSQLiteDatabase, commit: Commit):
     return results;
   };
 
-  const remove = (id: number, now: number): RemovedUser => {
+  const unindex = (id: number) => {
     const user = byId.get(id);
-    if (!user) return { channelIds: [], subscriptions: [] };
-    const ended = orm
-      .delete(subscriptions)
-      .where(eq(subscriptions.broadcaster_user_id, id))
-      .returning({ id: subscriptions.id, app_id: subscriptions.app_id })
-      .all();
-    const removed = [...Map.groupBy(ended, ({ app_id }) => app_id)].map(([application_id, some]) => ({
-      application_id,
-      ids: some.map((one) => one.id),
-    }));
-    for (const { application_id, ids } of removed) cancel().ofSubscriptions(application_id, ids, now);
-    cancel().handedOut(
-      ended.map((one) => one.id),
-      now,
-    );
-    const gone = orm.select({ id: channels.id }).from(channels).where(eq(channels.user_id, id)).all();
-    const owned = orm
-      .select({ id: applications.id })
-      .from(applications)
-      .where(eq(applications.owner_user_id, id))
-      .all();
-    const sessions = owned.map((application) => sessionFamily(application.id));
-    orm.delete(tokens).where(inArray(tokens.family_id, sessions)).run();
-    search().remove(user);
-    orm.delete(users).where(eq(users.id, id)).run(); // what refers to it goes with it
-    return { channelIds: gone.map((channel) => channel.id), subscriptions: removed };
+    if (user) search().remove(user);
   };
 
   return {
+    ...userRecords(shared, cancel, (_, id) => atOnce(() => unindex(id))),
     upsert: (batch, now, mode = {}) =>
       commitBatch(commit, mode, () => keepAll(batch, now, mode.atomic === true)),
     async find(username) {
       const row = await found(username);
       return row && { ...row, is_verified: row.is_verified === 1 };
     },
-    page: async (after, limit) =>
-      orm.select().from(users).where(gt(users.id, after)).orderBy(users.id).limit(limit).all(),
-    remove: (id, now) => commit(() => remove(id, now)),
     search: async (query, limit) => search().find(query, limit),
     tidySearch: () => commit(() => search().tidy()),
-    exists: async (id) => idOf.get({ id }) !== undefined,
-    count: async () => orm.$count(users),
   };
 }
 
@@ -134,8 +109,6 @@ type KeptUser = Omit<User, "is_verified"> & { readonly is_verified: 0 | 1 };
 const named = ({ id, username }: Pick<User, "id" | "username">) => {
   return { id, name: username.toLowerCase() };
 };
-
-const isIt = eq(users.id, sql.placeholder("id"));
 
 function isSame(before: KeptUser, after: User): boolean {
   return (

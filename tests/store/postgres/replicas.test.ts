@@ -9,7 +9,7 @@ import { readDatabaseUrl } from "../../../src/store/postgres/database/connection
 import { finished, postgresDialect } from "../../../src/store/postgres/database/dialect.ts";
 import { openPostgres } from "../../../src/store/postgres/database/open.ts";
 import type { Postgres } from "../../../src/store/postgres/database/pool.ts";
-import { cancelSubscriptions, endPending } from "../../../src/store/postgres/deliveries/cancel.ts";
+import { cancelRemoved, endPending } from "../../../src/store/postgres/deliveries/cancel.ts";
 import { HandedOut } from "../../../src/store/postgres/deliveries/handed-out.ts";
 import { OwnedShards } from "../../../src/store/postgres/deliveries/owned-shards.ts";
 import { eventPublisher } from "../../../src/store/postgres/deliveries/publishing.ts";
@@ -254,7 +254,7 @@ describe.skipIf(!hasPostgres)("several processes on one PostgreSQL", () => {
     const ours = (await deliveries.claim("one", now, 8)).due;
     const theirs = (await deliveries.claim("two", now, 1)).due;
     await pool.transact(async (transaction) => {
-      await cancelSubscriptions(transaction.orm, ["one-1"], now);
+      await finished(cancelRemoved(transaction.orm, [{ application_id: "one", ids: ["one-1"] }], now));
       await endPending(transaction.orm, "two", "delivered", now);
     });
     await deliveries.record(

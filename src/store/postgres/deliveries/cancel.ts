@@ -1,4 +1,6 @@
 import { and, eq, inArray, sql } from "drizzle-orm";
+import { execute } from "../../drizzle/dialect.ts";
+import type { CancelSubscriptions } from "../../drizzle/subscriptions.ts";
 import type { Queries } from "../database/pool.ts";
 import { isOneOf } from "../schema/columns.ts";
 import { deliveries } from "../schema/deliveries.ts";
@@ -14,21 +16,16 @@ const ended = { next_attempt_at: null, resume_at: null };
 // The word itself, because a parameter would not match a partial index.
 const isPending = sql`${deliveries.status} = 'pending'`;
 
-/** Cancels what is pending of these subscriptions, inside a transaction. */
-export async function cancelSubscriptions(
-  orm: Queries["orm"],
-  ids: readonly string[],
-  now: number,
-): Promise<void> {
+export const cancelRemoved: CancelSubscriptions = function* (orm, removed, now) {
+  const ids = removed.flatMap((one) => one.ids);
   if (ids.length === 0) return;
   const { seq, subscription_id } = deliveries;
   const isTheirs = and(isOneOf(subscription_id, ids), isPending);
   const some = orm.select({ seq }).from(deliveries).where(isTheirs).limit(cancelAtOnce);
-  await orm
-    .update(deliveries)
-    .set({ ...ended, status: "canceled", finished_at: now })
-    .where(and(isPending, inArray(seq, some)));
-}
+  const canceled = { ...ended, status: "canceled", finished_at: now } as const;
+  const cancel = orm.update(deliveries).set(canceled);
+  yield* execute(cancel.where(and(isPending, inArray(seq, some))));
+};
 
 /** Ends what is pending of an application, inside a transaction. */
 export async function endPending(

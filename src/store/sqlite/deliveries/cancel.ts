@@ -1,5 +1,6 @@
-import { and, eq, inArray, isNotNull, type SQL, sql } from "drizzle-orm";
+import { and, eq, inArray, isNotNull, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
+import type { RemovedSubscriptions } from "../../subscriptions.ts";
 import { isOneOf } from "../schema/columns.ts";
 import { deliveries, isHandedOut } from "../schema/events.ts";
 
@@ -15,8 +16,6 @@ const canBeClaimed = and(
   isNotNull(deliveries.next_attempt_at),
 );
 
-const these = sql.placeholder("subscriptions");
-
 /** Cancels pending deliveries, inside a transaction. */
 export function deliveryCanceler(orm: BunSQLiteDatabase) {
   const claimable = orm
@@ -31,7 +30,10 @@ export function deliveryCanceler(orm: BunSQLiteDatabase) {
     .where(canBeClaimed)
     .limit(cancelAtOnce)
     .as("some");
-  const theirs = orm.select({ seq: some.seq }).from(some).where(isOneOf(some.subscription_id, these));
+  const theirs = orm
+    .select({ seq: some.seq })
+    .from(some)
+    .where(isOneOf(some.subscription_id, sql.placeholder("subscriptions")));
   const claimableOf = orm
     .update(deliveries)
     .set({ ...ended, next_attempt_at: null })
@@ -39,32 +41,25 @@ export function deliveryCanceler(orm: BunSQLiteDatabase) {
     .prepare();
   // These the dispatcher has in memory. It learns of it, and starts no more of them; of one that is under way the attempt
   // is kept, but no retry follows.
-  const handedOut = (which: SQL) => {
-    const all = orm.select({ seq: deliveries.seq }).from(deliveries).where(isHandedOut);
-    return orm
-      .update(deliveries)
-      .set(ended)
-      .where(and(inArray(deliveries.seq, all), which))
-      .prepare();
-  };
-  const handedOutOf = handedOut(eq(deliveries.application_id, sql.placeholder("application")));
-  const handedOutFor = handedOut(isOneOf(deliveries.subscription_id, these));
+  const all = orm.select({ seq: deliveries.seq }).from(deliveries).where(isHandedOut);
+  const handedOut = orm
+    .update(deliveries)
+    .set(ended)
+    .where(and(inArray(deliveries.seq, all), eq(deliveries.application_id, sql.placeholder("application"))))
+    .prepare();
 
   return {
     /** Ends what is pending of an application. */
     ofApplication(application: string, status: "canceled" | "delivered", now: number): void {
       claimable.run({ status, application, now });
-      handedOutOf.run({ status, application, now });
+      handedOut.run({ status, application, now });
     },
-    /** Of these subscriptions of the application, what is in the store; the rest is the dispatcher's to cancel. */
-    ofSubscriptions(application: string, ids: readonly string[], now: number): void {
-      if (ids.length === 0) return;
-      claimableOf.run({ status: "canceled", application, subscriptions: JSON.stringify(ids), now });
-    },
-    /** Of these subscriptions, what the dispatcher has in memory; looks at all that it has. */
-    handedOut(ids: readonly string[], now: number): void {
-      if (ids.length === 0) return;
-      handedOutFor.run({ status: "canceled", subscriptions: JSON.stringify(ids), now });
+    /** Of these subscriptions, what is in the store; the rest is the dispatcher's to cancel. */
+    ofSubscriptions(removed: readonly RemovedSubscriptions[], now: number): void {
+      for (const { application_id: application, ids } of removed) {
+        if (ids.length === 0) continue;
+        claimableOf.run({ status: "canceled", application, subscriptions: JSON.stringify(ids), now });
+      }
     },
   };
 }

@@ -6,6 +6,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   statSync,
   writeFileSync,
 } from "node:fs";
@@ -67,6 +68,19 @@ test("signs operators out, because a session that was ended since the backup wou
   const sessions = (...file: string[]) =>
     inDatabase(path(...file), (db) => db.query("SELECT * FROM operator_sessions").all().length);
   expect([sessions("backup.db"), sessions("signed-out", "onair.db")]).toEqual([1, 0]);
+});
+
+test("restores a database that was closed, and leaves nothing of it open or in a log that is removed", async () => {
+  const closed = altered("closed.db", "PRAGMA journal_mode = WAL");
+  expect((await onair(closed, "--data", "of-closed")).code).toBe(0);
+  const restored = path("of-closed", "onair.db");
+  const open = readdirSync("/proc/self/fd").filter((fd) => {
+    const link = join("/proc/self/fd", fd);
+    return existsSync(link) && readlinkSync(link).startsWith(path("of-closed"));
+  });
+  expect(open).toEqual([]);
+  const held = "SELECT value FROM settings WHERE key = 'deliveries_held'";
+  expect(inDatabase(restored, (db) => db.query(held).all())).toHaveLength(1);
 });
 
 test("restores a backup of an older version, which had no sessions", async () => {

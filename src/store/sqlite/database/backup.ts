@@ -94,13 +94,13 @@ export function checkDatabase(file: string, { thorough }: { readonly thorough: b
 export function beginCopy(file: string, since: string): void {
   const db = new Database(file, { create: false, readwrite: true });
   try {
-    db.prepare("INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)").run(heldSetting, since);
+    db.run("INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)", [heldSetting, since]);
     const hasSessions =
       db.query("SELECT 1 FROM sqlite_master WHERE name = 'operator_sessions'").get() !== null;
     // A database of an older form has none.
     if (hasSessions) db.run("DELETE FROM operator_sessions");
   } finally {
-    db.close();
+    db.close(true);
   }
 }
 

@@ -50,7 +50,11 @@ export function Plot({
     const resize = new ResizeObserver(() => plot?.setSize({ width: element.clientWidth, height }));
     const draw = ({ default: Made }: { default: typeof uPlot }) => {
       if (isOver) return;
-      plot = new Made(optionsOf(Made, element, kind, series, format), dataOf(times, series, kind), element);
+      plot = new Made(
+        optionsOf(Made, element, kind, series, format, stepOf(times)),
+        dataOf(times, series, kind),
+        element,
+      );
       resize.observe(element);
     };
     // Where the connection is lost, it is drawn when that is back.
@@ -91,12 +95,15 @@ function dataOf(times: readonly number[], series: readonly Series[], kind: strin
   return [[...times], ...sums.reverse()];
 }
 
+const stepOf = ([first = 0, second = first]: readonly number[]) => second - first;
+
 function optionsOf(
   Made: typeof uPlot,
   element: HTMLElement,
   kind: string,
   series: readonly Series[],
   format: (value: number) => string,
+  step: number,
 ): uPlot.Options {
   const color = (className: string) => {
     const probe = document.createElement("i");
@@ -118,7 +125,11 @@ function optionsOf(
     height,
     cursor: { y: false, points: { show: kind === "lines" } },
     legend: { show: false },
-    scales: { y: { range: (_, __, max) => [0, Math.max(max, 1) * 1.05] } },
+    scales: {
+      // The bars at both ends have room, too.
+      ...(bars && { x: { range: (_, min, max) => [min - step / 2, max + step / 2] } }),
+      y: { range: (_, __, max) => [0, Math.max(max, 1) * 1.05] },
+    },
     axes: [
       {
         ...axis,

@@ -57,7 +57,7 @@ export function Overview() {
                 ["Client id", <Value text={application.client_id} key="id" />],
                 [
                   "Webhook URL",
-                  application.webhook_url ? <code key="url">{application.webhook_url}</code> : "none",
+                  application.webhook_url ? <Value text={application.webhook_url} key="url" /> : "none",
                 ],
                 [
                   "Gets events by",

@@ -11,7 +11,7 @@ import { startChromium } from "../tests/support/chromium.ts";
 const root = join(import.meta.dir, "..");
 const pictures = join(root, "docs/pictures");
 /** Until then enough has happened to be shown. */
-const waitMs = 60_000;
+const waitMs = 240_000;
 const settleMs = 1_500;
 
 interface Dev {

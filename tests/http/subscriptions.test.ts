@@ -148,6 +148,21 @@ describe("POST", () => {
     }
   });
 
+  test.each(["1.0", "1e0", "1.00"])(
+    "a version %s is the integer 1: in JSON they are one number",
+    async (version) => {
+      const { token } = await newApp();
+      const body = `{"events":[{"name":"channel.followed","version":${version}}],"broadcaster_user_id":1001.0}`;
+      const headers: [string, string][] = [["content-type", "application/json"]];
+      const answer = await server.get("/public/v1/events/subscriptions", token, {
+        method: "POST",
+        headers,
+        body,
+      });
+      expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining('"version":1,')]);
+    },
+  );
+
   test.each<[string, unknown, object, string[]]>([
     ["no events", undefined, {}, ["events"]],
     ["an empty list", [], {}, ["events"]],

@@ -3,7 +3,7 @@ import { fold } from "../domain/validation/text.ts";
 import { firstIndex, indexAfter, type Order, type Position } from "./order.ts";
 import { PastOrders } from "./past-orders.ts";
 import type { SharedOrders } from "./shared-orders.ts";
-import { emptyStandings, type LiveChannel, LiveChannels, Standings } from "./standings.ts";
+import { type LiveChannel, LiveChannels, noStandings, type Standings, topChannels } from "./standings.ts";
 
 export interface RankedCategory {
   readonly category: Category;
@@ -46,7 +46,7 @@ export class Ranking {
   /** The ids of all categories, ascending; null when they have changed. */
   #ids: readonly number[] | null = null;
   readonly #live = new LiveChannels();
-  #standings = emptyStandings();
+  #standings = noStandings;
   #snapshot: Snapshot | null = null;
   #takenAt = Number.NEGATIVE_INFINITY;
   #handedOutAt = 0;
@@ -120,7 +120,7 @@ export class Ranking {
 
   #takeStandings(now: number): void {
     const { order: before } = this.#standings;
-    this.#standings = new Standings(this.#live.take(before, this.#moment(now)));
+    this.#standings = this.#live.take(before, this.#moment(now));
     if (this.#standings.order !== before) this.pastOrders.add(before, this.#handedOutAt, now);
     this.#takenAt = now;
     this.#snapshot = null;
@@ -185,9 +185,9 @@ export class Ranking {
       order: standings.order,
       category: (id) => {
         const known = this.#categories.get(id);
-        return known && ranked(known, standings.viewersOf(id));
+        return known && ranked(known, standings.categories.get(id)?.viewers ?? 0);
       },
-      topChannels: (id, count) => standings.topChannels(id, count),
+      topChannels: (id, count) => topChannels(standings, id, count),
       pages,
       keep(key, page) {
         if (pages.size >= maxPages) pages.clear();

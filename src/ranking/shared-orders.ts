@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 import type { Order } from "./order.ts";
-import { emptyStandings } from "./standings.ts";
+import { noStandings } from "./standings.ts";
 
 /** Where all replicas can read orders. */
 interface KeptOrders {
@@ -40,7 +40,7 @@ export class SharedOrders {
 
   /** The order of that moment; null when it is not kept, or not any more. */
   find(takenAt: number): Promise<Order | null> {
-    if (takenAt === 0) return Promise.resolve(emptyStandings().order);
+    if (takenAt === 0) return Promise.resolve(noStandings.order);
     const known = this.#finding.get(takenAt);
     if (known) return known;
     const found = this.store

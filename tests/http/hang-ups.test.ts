@@ -18,15 +18,16 @@ const errors = async () => (await lines()).filter(({ level }) => level === "erro
 const counted = async (listener: string, status: number) =>
   (await metric(server, `onair_http_requests_total{listener="${listener}",status="${status}"}`)) || 0;
 
-/** Sends a request whose body goes on, and hangs up; politely (FIN) or not (RST). */
+/** Sends a request whose body goes on, and hangs up once the server reads it; politely (FIN) or not (RST). */
 async function hangUp(
   url: string,
   head: readonly string[],
   body: string,
   how: "end" | "reset",
 ): Promise<void> {
-  const client = new RawClient(url).send(`${head.join("\r\n")}\r\nHost: localhost\r\n\r\n${body}`);
-  await Bun.sleep(50);
+  const fields = [...head, "Host: localhost", "Expect: 100-continue"];
+  const client = new RawClient(url).send(`${fields.join("\r\n")}\r\n\r\n${body}`);
+  await until(() => client.text.startsWith("HTTP/1.1 100 "));
   if (how === "end") client.socket.destroy();
   else client.reset();
 }
@@ -79,9 +80,9 @@ describe.each(["end", "reset"] as const)("a client that hangs up by %s is counte
       "Content-Length: 1000",
     ];
     await hangUp(server.app.publicUrl, head, '{"events":', how);
-    // Its line, if it has one, comes before those of a later request.
-    await Bun.sleep(50);
-    await server.get("/public/v1/categories");
+    // Its line, if it has one, comes before that of a later request.
+    const later = await server.get("/public/v1/categories");
+    await until(async () => (await lineOf(later.headers.get("x-request-id") ?? "")) !== undefined);
     expect(await counted("public", 500)).toBe(0);
     expect([undefined, 499]).toContain((await lineOf(`public-${how}`))?.status);
     expect(await errors()).toEqual([]);

@@ -7,7 +7,7 @@ import { adminKey, startServer, temporaryDirectory } from "../support/server.ts"
 
 /** `ONAIR_TEST_SEED=… bun test tests/http/interleaving.test.ts` makes the choices of that seed again. */
 const seed = Number(process.env["ONAIR_TEST_SEED"] ?? Math.floor(Math.random() * 1e9));
-const usual: Interleaving = { seed, clients: 32, operations: 2_500, forMs: 2_000 };
+const usual: Interleaving = { seed, clients: 32, operations: 2_500, forMs: 1_000 };
 
 async function expectConsistent(target: Target): Promise<void> {
   const { done, problems } = await interleave(target, usual);

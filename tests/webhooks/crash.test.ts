@@ -11,7 +11,7 @@ test(`kill -9 at random moments: ${promise}`, async () => {
   const database = isOnPostgres ? await emptyDatabase() : null;
   try {
     const random = seededRandom(Date.now());
-    const report = await killRun({ kills: 8, random, ...(database && { database: database.url }) });
+    const report = await killRun({ kills: 5, random, ...(database && { database: database.url }) });
     expect(report.problems).toEqual([]);
     expect(report.acknowledged).toBeGreaterThan(20);
     expect(report.deliveries).toBeGreaterThanOrEqual(report.acknowledged);
@@ -23,7 +23,7 @@ test(`kill -9 at random moments: ${promise}`, async () => {
 test.skipIf(isOnPostgres)(
   "restarts by SIGTERM under load: every acknowledged event arrives, and no request is sent twice",
   async () => {
-    const report = await killRun({ kills: 5, random: seededRandom(Date.now()), signal: "SIGTERM" });
+    const report = await killRun({ kills: 3, random: seededRandom(Date.now()), signal: "SIGTERM" });
     expect(report.problems).toEqual([]);
     expect(report.acknowledged).toBeGreaterThan(20);
     expect(report.requests).toBe(report.deliveries);

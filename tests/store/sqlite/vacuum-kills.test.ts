@@ -9,7 +9,7 @@ import { loggedDeliveries, storedApplication } from "../../support/store.ts";
 
 /* What SIGKILL leaves behind at random moments while the file is made smaller. More often: ONAIR_TEST_KILLS=100. */
 
-const kills = Number(process.env["ONAIR_TEST_KILLS"] ?? 5);
+const kills = Number(process.env["ONAIR_TEST_KILLS"] ?? 3);
 const at = "2026-01-14T16:00:00.000Z";
 
 let path: string;

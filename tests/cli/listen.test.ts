@@ -117,6 +117,11 @@ test("a refusal ends it with what the server says", async () => {
     code: 1,
     stderr: expect.stringMatching(/answered 403: This application gets .*"onair app change --delivery both"/),
   });
+  const { token } = await server.application({ delivery: "stream" });
+  const elsewhere = await run(["listen", "--url", server.app.publicUrl, "--from", "x"], {
+    env: { ONAIR_TOKEN: token },
+  });
+  expectFailure(elsewhere, 1, "answered 400: --from is not an id of this stream");
   for (const [url, message] of [
     [server.app.publicUrl, "answered 401"],
     [server.app.adminUrl, "is not the public listener"],

@@ -312,7 +312,10 @@ describe("who a command is", () => {
     for (const text of ["", "{", "{}", "null"]) {
       writeFileSync(file("default"), text, { mode: 0o600 });
       const { code, stderr } = await listen([]);
-      expect([code, stderr]).toEqual([1, expect.stringContaining("is damaged: onair login makes it anew")]);
+      expect([code, stderr]).toEqual([
+        1,
+        expect.stringContaining("is damaged: onair login --url URL --profile "),
+      ]);
     }
   });
 

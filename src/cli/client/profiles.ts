@@ -62,7 +62,8 @@ export class Profiles {
     if (process.platform !== "win32" && (stats.mode & 0o077) !== 0)
       throw new Error(`${file} can be read by other users of the machine: chmod 600 ${file}`);
     const profile = parsed(readFileSync(file, "utf8"));
-    if (profile === null) throw new Error(`${file} is damaged: onair login makes it anew`);
+    if (profile === null)
+      throw new Error(`${file} is damaged: onair login --url URL --profile ${name} makes it anew`);
     return profile;
   }
 

@@ -21,6 +21,7 @@ const optionNames: Readonly<Record<string, string>> = {
   broadcaster_user_id: "--broadcaster",
   object_id: "--object-id",
   data: "--set",
+  "Last-Event-ID": "--from",
   id: "the id",
 };
 

@@ -137,43 +137,18 @@ function waitAfter(attempt: number, retryAfterMs: number | null, random: number)
  */
 export function parseRetryAfter(value: string | null | undefined, now: number): number | null {
   const text = value?.trim() ?? "";
-  const wait = /^[0-9]+$/.test(text) ? Number(text) * second : parseHttpDate(text, now) - now;
+  const wait = /^[0-9]+$/.test(text) ? Number(text) * second : parseHttpDate(text) - now;
   if (Number.isNaN(wait)) return null;
   return Math.min(Math.max(wait, 0), maxRetryAfterMs);
 }
 
-const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-
-const time = "(?<hour>[0-9]{2}):(?<minute>[0-9]{2}):(?<second>[0-9]{2})";
-const httpDateForms = [
-  // IMF-fixdate: Sun, 06 Nov 1994 08:49:37 GMT
-  new RegExp(`^[A-Z][a-z]{2}, (?<day>[0-9]{2}) (?<month>[A-Z][a-z]{2}) (?<year>[0-9]{4}) ${time} GMT$`),
-  // RFC 850: Sunday, 06-Nov-94 08:49:37 GMT
-  new RegExp(`^[A-Z][a-z]{5,8}, (?<day>[0-9]{2})-(?<month>[A-Z][a-z]{2})-(?<year>[0-9]{2}) ${time} GMT$`),
-  // asctime: Sun Nov  6 08:49:37 1994
-  new RegExp(`^[A-Z][a-z]{2} (?<month>[A-Z][a-z]{2}) (?<day>[0-9 ][0-9]) ${time} (?<year>[0-9]{4})$`),
-];
+const time = "[0-9]{2}:[0-9]{2}:[0-9]{2}";
+const dated = `, [0-9]{2}[ -][A-Z][a-z]{2}[ -][0-9]{2,4} ${time} GMT`;
+const asctime = ` [A-Z][a-z]{2} [0-9 ][0-9] ${time} [0-9]{4}`;
+const httpDate = new RegExp(`^[A-Z][a-z]{2,8}(${dated}|${asctime})$`);
 
 /** The moment that an HTTP date names; NaN when it is none. */
-function parseHttpDate(text: string, now: number): number {
-  for (const form of httpDateForms) {
-    const part = form.exec(text)?.groups;
-    if (part === undefined) continue;
-    const month = months.indexOf(part["month"] ?? "");
-    if (month < 0) return Number.NaN;
-    const year = fullYear(part["year"] ?? "", now);
-    const [day, hours, minutes, seconds] = ["day", "hour", "minute", "second"].map((key) =>
-      Number(part[key]),
-    );
-    return Date.UTC(year, month, day, hours, minutes, seconds);
-  }
-  return Number.NaN;
-}
-
-/** RFC 9110, section 5.6.7: a two-digit year more than 50 years ahead is the latest past one that ends so. */
-function fullYear(digits: string, now: number): number {
-  if (digits.length === 4) return Number(digits);
-  const thisYear = new Date(now).getUTCFullYear();
-  const year = thisYear - (thisYear % 100) + Number(digits);
-  return year > thisYear + 50 ? year - 100 : year;
+function parseHttpDate(text: string): number {
+  if (!httpDate.test(text)) return Number.NaN;
+  return Date.parse(text.endsWith("GMT") ? text : `${text} GMT`);
 }

@@ -36,8 +36,10 @@ export function consentStore(
         const isIt = and(eq(consents.user_id, userId), eq(consents.application_id, applicationId));
         yield* execute(orm.delete(consents).where(isIt));
         yield* removeTokensOf(tables, orm, userId, applicationId);
-        const isTheirs = eq(tables.subscriptions.broadcaster_user_id, userId);
-        return yield* removeSubscriptions(tables, orm, cancel, applicationId, isTheirs, now);
+        const { id, app_id, broadcaster_user_id } = tables.subscriptions;
+        const isTheirs = and(eq(app_id, applicationId), eq(broadcaster_user_id, userId));
+        const removal = orm.delete(tables.subscriptions).where(isTheirs).returning({ id });
+        return yield* removeSubscriptions(orm, cancel, applicationId, removal, now);
       }),
   };
 }

@@ -1,4 +1,4 @@
-import type { SQL } from "drizzle-orm";
+import type { Placeholder, SQL } from "drizzle-orm";
 import type { BunSQLDatabase } from "drizzle-orm/bun-sql";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
 import type { BatchMode, BatchResult } from "../batch.ts";
@@ -89,8 +89,8 @@ export interface Dialect {
   put<Table extends PgTable>(orm: Orm, table: Table, rows: readonly Table["$inferInsert"][]): Work<void>;
   /** Keeps a batch of rows in one transaction, as if they were kept one after the other: what cannot be is refused alone. */
   keepEach<Row>(rows: readonly Row[], mode: BatchMode, keeping: Keeping<Row>): Promise<BatchResult>;
-  /** Whether a column has one of these values, of which there may be many. */
-  isOneOf(column: PgColumn, values: readonly (string | number)[]): SQL;
+  /** Whether a column has one of these values, of which there may be many; with a placeholder it takes the list. */
+  isOneOf(column: PgColumn, values: readonly (string | number)[] | Placeholder): SQL;
   /** Locks the rows of a query until the transaction ends. SQLite has one writer, and nothing to lock. */
   lock<Query>(query: Query, strength: LockStrength, config?: { readonly skipLocked: true }): Query;
   /** Keeps all others from changing a table until the transaction ends. */

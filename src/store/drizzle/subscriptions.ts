@@ -1,7 +1,7 @@
 import { and, eq, gt, type SQL, sql } from "drizzle-orm";
 import type { SubscriptionFilter } from "../../domain/subscriptions.ts";
 import type { RemovedSubscriptions, SubscriptionStore } from "../subscriptions.ts";
-import { type Dialect, execute, type Orm, type Tables, type Work } from "./dialect.ts";
+import { type Dialect, execute, type Orm, type Work } from "./dialect.ts";
 
 /** Cancels what is pending of removed subscriptions, inside a transaction. */
 export type CancelSubscriptions = (
@@ -64,31 +64,34 @@ export function subscriptionReads({
   };
 }
 
-/** Removes subscriptions of an application, inside a transaction; gives their ids. */
+/** Removes subscriptions of an application by a statement, inside a transaction; gives their ids. */
 export function* removeSubscriptions(
-  { subscriptions }: Tables,
   orm: Orm,
   cancel: CancelSubscriptions,
   application_id: string,
-  which: SQL | undefined,
+  removal: PromiseLike<readonly { readonly id: string }[]>,
   now: number,
 ): Work<string[]> {
-  const { id, app_id } = subscriptions;
-  const removal = orm.delete(subscriptions).where(and(eq(app_id, application_id), which));
-  const ids = (yield* execute(removal.returning({ id }))).map((one) => one.id);
+  const ids = (yield* execute(removal)).map(({ id }) => id);
   yield* cancel(orm, [{ application_id, ids }], now);
   return ids;
 }
 
 /** How an application removes its subscriptions: of a user only those whose broadcaster that is. */
 export function subscriptionRemoval(
-  { tables, transact, isOneOf }: Dialect,
+  { tables: { subscriptions }, transact, prepared, isOneOf }: Dialect,
   cancel: CancelSubscriptions,
 ): SubscriptionStore["remove"] {
-  const { id, broadcaster_user_id } = tables.subscriptions;
-  return (application, ids, now, userId = null) =>
+  const { id, app_id, broadcaster_user_id } = subscriptions;
+  const removal = (name: string, isTheirs?: SQL) => {
+    const isIt = and(eq(app_id, sql.placeholder("app")), isOneOf(id, sql.placeholder("ids")), isTheirs);
+    return prepared(name, (orm) => orm.delete(subscriptions).where(isIt).returning({ id }));
+  };
+  const ofAll = removal("unsubscribe");
+  const ofUser = removal("unsubscribe-user", eq(broadcaster_user_id, sql.placeholder("user")));
+  return (app, ids, now, user = null) =>
     transact((orm) => {
-      const isTheirs = userId === null ? undefined : eq(broadcaster_user_id, userId);
-      return removeSubscriptions(tables, orm, cancel, application, and(isOneOf(id, ids), isTheirs), now);
+      const remove = user === null ? ofAll : ofUser;
+      return removeSubscriptions(orm, cancel, app, remove(orm, { app, ids, user }), now);
     });
 }

@@ -1,4 +1,4 @@
-import { type Column, getTableColumns, type SQL, sql } from "drizzle-orm";
+import { type Column, getTableColumns, is, Placeholder, type SQL, sql } from "drizzle-orm";
 import { bigint, customType, type PgColumn, type PgTable } from "drizzle-orm/pg-core";
 
 // Times are milliseconds since the epoch where On Air reckons with them, ISO 8601 text where it only shows them: the
@@ -62,6 +62,7 @@ export function given<Table extends PgTable>(
 const cellOf = (row: object, name: string): unknown => (row as Record<string, unknown>)[name] ?? null;
 
 /** Whether a column has one of these values: one parameter, however many there are. */
-export function isOneOf(column: PgColumn, values: readonly (string | number)[]): SQL {
-  return sql`${column} = ANY(${sql.param(values)}::${sql.raw(column.getSQLType())}[])`;
+export function isOneOf(column: PgColumn, values: readonly (string | number)[] | Placeholder): SQL {
+  const list = is(values, Placeholder) ? values : sql.param(values);
+  return sql`${column} = ANY(${list}::${sql.raw(column.getSQLType())}[])`;
 }

@@ -1,4 +1,4 @@
-import { getTableColumns, sql } from "drizzle-orm";
+import { getTableColumns, is, Placeholder, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { PgColumn } from "drizzle-orm/pg-core";
 import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
@@ -8,7 +8,7 @@ import type { Dialect, Orm, Tables, Work } from "../../drizzle/dialect.ts";
 import * as access from "../schema/access.ts";
 import * as admin from "../schema/admin.ts";
 import { audit } from "../schema/audit.ts";
-import { excluded, placeholders } from "../schema/columns.ts";
+import { excluded, isOneOf, placeholders } from "../schema/columns.ts";
 import { endpoints, eventTypes, replays, subscriptions } from "../schema/events.ts";
 import { notices } from "../schema/notices.ts";
 import { categories, channels, livestreams, tags, users } from "../schema/platform.ts";
@@ -55,7 +55,7 @@ export function sqliteDialect(database: BunSQLiteDatabase, commit: Commit): Dial
     write: (statement) => commit(() => void rowsOf(statement)),
     prepared(name, build) {
       const made = once(() => build(orm).prepare(name));
-      return (_, values) => made().execute(values);
+      return (_, values) => made().execute(withListsAsJson(values));
     },
     put: (_, table, rows) => put(table, rows),
     keepEach: (rows, mode, { begin, put, refusal, finish }) =>
@@ -76,7 +76,8 @@ export function sqliteDialect(database: BunSQLiteDatabase, commit: Commit): Dial
         if (finish) finished(finish(orm, kept));
         return results;
       }),
-    isOneOf: (column, values) => sql`${column} IN (SELECT value FROM json_each(${JSON.stringify(values)}))`,
+    isOneOf: (column, values) =>
+      isOneOf(column, is(values, Placeholder) ? values : sql`${JSON.stringify(values)}`),
     lock: (query) => query,
     *lockTable() {},
     *lockOwners() {},
@@ -85,6 +86,15 @@ export function sqliteDialect(database: BunSQLiteDatabase, commit: Commit): Dial
     isForeignKeyViolation: (error) =>
       isForeignKeyViolation(error instanceof DomainError ? error.cause : error),
   };
+}
+
+/** Values of placeholders, as `isOneOf` takes them. */
+function withListsAsJson(values: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const given = Object.entries(values).map(([name, value]) => [
+    name,
+    Array.isArray(value) ? JSON.stringify(value) : value,
+  ]);
+  return Object.fromEntries(given);
 }
 
 /** A statement that puts a row of a table in place of the one with its key. */

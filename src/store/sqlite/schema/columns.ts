@@ -32,7 +32,7 @@ export function excluded<Table extends SQLiteTable>(
 
 const columnsOf = (table: SQLiteTable): [string, Column][] => Object.entries(getTableColumns(table));
 
-/** Whether a column has one of the values that a placeholder takes as JSON. */
-export function isOneOf(column: AnyColumn, values: Placeholder): SQL {
+/** Whether a column has one of the values that are given as JSON. */
+export function isOneOf(column: AnyColumn, values: Placeholder | SQL): SQL {
   return inArray(column, sql`(SELECT value FROM json_each(${values}))`);
 }

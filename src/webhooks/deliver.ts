@@ -17,7 +17,7 @@ import {
   type Verdict,
 } from "./judge.ts";
 import type { Notices } from "./notices/notice.ts";
-import type { EndpointQueue } from "./queues/endpoint-queue.ts";
+import type { EndpointQueue, UnderWay } from "./queues/endpoint-queue.ts";
 import type { MemoryCapacity } from "./queues/memory-capacity.ts";
 import type { Pace } from "./queues/pace.ts";
 import type { Scheduler } from "./queues/scheduler.ts";
@@ -67,10 +67,8 @@ interface DeliveryWorker {
   idle(): Promise<void>;
 }
 
-/** An attempt under way. */
-interface StartedAttempt {
+interface StartedAttempt extends UnderWay {
   readonly queue: EndpointQueue;
-  readonly delivery: DueDelivery;
   readonly recipient: Recipient;
   /** Of the generation that it is sent to, which may be over when it ends. */
   readonly pace: Pace;
@@ -93,7 +91,6 @@ export function createDeliveryWorker(options: DeliveryOptions): DeliveryWorker {
     const attempt = take(queue, startedAt);
     if (attempt === null) return;
     const { delivery, recipient, span } = attempt;
-    const { edits } = queue;
 
     let sent: SendResult;
     let stage: FallibleStage = "sign";
@@ -101,7 +98,7 @@ export function createDeliveryWorker(options: DeliveryOptions): DeliveryWorker {
       const request = signedRequest(delivery, recipient, signingKey, startedAt);
       if (span) traces?.addHeader(request.headers, span);
       stage = "send";
-      sent = await sender.send({ ...request, mayBeSent: () => queue.edits === edits && maySend(queue) });
+      sent = await sender.send({ ...request, mayBeSent: () => !attempt.isOutdated && maySend(queue) });
     } catch (error) {
       // The attempt counts, so that the schedule goes on and the delivery comes to an end.
       log.error("attempt_failed", { delivery_id: delivery.id, stage, ...errorFields(error) });
@@ -109,7 +106,7 @@ export function createDeliveryWorker(options: DeliveryOptions): DeliveryWorker {
     }
     end(attempt);
 
-    if (sent.class === "canceled") return notSentNow(queue, delivery);
+    if (sent.class === "canceled") return notSentNow(queue, attempt.delivery);
 
     checkClock();
     const ended = endedAttempt(attempt);
@@ -129,8 +126,8 @@ export function createDeliveryWorker(options: DeliveryOptions): DeliveryWorker {
 
   /**
    * It was not sent: this process stops, then the next one sends it; or another process may be the owner of the endpoint
-   * by now, or its application has changed, as by a rotated secret, while it was connected to. Then all of the queue goes
-   * back into the store, so that nothing overtakes it.
+   * by now; or while it was connected to, its application has changed, as by a rotated secret, or the subscription was
+   * removed. Then all of the queue goes back into the store, so that nothing overtakes it.
    */
   const notSentNow = (queue: EndpointQueue, delivery: DueDelivery): void => {
     if (scheduler.isRunning) {
@@ -155,15 +152,16 @@ export function createDeliveryWorker(options: DeliveryOptions): DeliveryWorker {
       return null;
     }
     pace.inFlight++;
-    queue.inFlight++;
     inFlight++;
     const span = traces?.begin(delivery) ?? null;
-    return { queue, delivery, recipient, pace, startedAt, span };
+    const attempt = { queue, delivery, isOutdated: false, recipient, pace, startedAt, span };
+    queue.underWay.add(attempt);
+    return attempt;
   };
 
-  const end = ({ queue, pace }: StartedAttempt): void => {
-    pace.inFlight--;
-    queue.inFlight--;
+  const end = (attempt: StartedAttempt): void => {
+    attempt.pace.inFlight--;
+    attempt.queue.underWay.delete(attempt);
     inFlight--;
     if (inFlight === 0) whenIdle?.();
   };

@@ -166,10 +166,16 @@ export function createDeliveryIntake(options: DeliveryIntakeOptions): DeliveryIn
     subscriptionsRemoved({ application_id, ids }) {
       if (ids.length === 0) return;
       for (const { removedSubscriptions } of incoming) for (const id of ids) removedSubscriptions.add(id);
+      const queue = queues.find(application_id);
+      if (!queue) return;
       const removed = new Set(ids);
-      const deliveries = queues.find(application_id)?.deliveries;
-      if (deliveries?.length)
-        deliveries.change((one) => (removed.has(one.subscription_id) ? unwanted(one) : one));
+      if (queue.deliveries.length > 0)
+        queue.deliveries.change((one) => (removed.has(one.subscription_id) ? unwanted(one) : one));
+      for (const one of queue.underWay) {
+        if (!removed.has(one.delivery.subscription_id)) continue;
+        one.delivery = unwanted(one.delivery);
+        one.isOutdated = true;
+      }
     },
     recall(queue) {
       for (const { recalled } of incoming) recalled.add(queue);

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { Webhook } from "standardwebhooks";
+import { userFrom } from "../../src/domain/users.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { SendRequest, SendResult } from "../../src/webhooks/client/sender.ts";
 import { newWebhookSecret } from "../../src/webhooks/signature.ts";
@@ -68,6 +69,27 @@ describe.each(stores)("$name", ({ empty }) => {
     expect(requests).toHaveLength(1);
     expect(await loggedDeliveries(store, { application_id: application })).toMatchObject([
       { status: "canceled", attempts: [] },
+    ]);
+    await one.stop();
+  });
+
+  test("a subscription that is removed: it is not sent, and one to another subscription is", async () => {
+    const user = userFrom({ id: 2, username: "user_2" });
+    await store.users.upsert([user], "2026-01-14T16:00:00.000Z");
+    const key = { app_id: application, broadcaster_user_id: 2, event: "channel.followed", version: 1 };
+    await store.subscriptions.subscribe([key], 10, 0);
+    const one = dispatching(store, { send });
+    await one.publish("e1");
+    await one.publish("e2", 2);
+    await until(() => requests.length === 2);
+    const id = requests[0]?.headers["onair-subscription-id"] ?? "";
+    await one.store.subscriptions.remove(application, [id], one.now());
+    connected.resolve();
+    await one.settled();
+    expect(requests).toHaveLength(2);
+    expect(await loggedDeliveries(store, { application_id: application })).toMatchObject([
+      { event_id: "e1", status: "canceled", attempts: [] },
+      { event_id: "e2", status: "delivered", attempts: [{}] },
     ]);
     await one.stop();
   });

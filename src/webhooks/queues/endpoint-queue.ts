@@ -1,5 +1,5 @@
 import type { Recipient } from "../../domain/applications.ts";
-import type { AttemptResult } from "../../domain/deliveries.ts";
+import type { AttemptResult, DueDelivery } from "../../domain/deliveries.ts";
 import { type Endpoint, newEndpoint } from "../../domain/endpoints.ts";
 import { hour } from "../../domain/time.ts";
 import { DeliveryQueue } from "./delivery-queue.ts";
@@ -12,6 +12,13 @@ const claimedForSeconds = 0.25;
 /** Longer timers overflow; waking up early does no harm. */
 const maxTimerMs = hour;
 
+/** An attempt under way. */
+export interface UnderWay {
+  delivery: DueDelivery;
+  /** Something has changed since it was signed: if its request is not written yet, it is not sent. */
+  isOutdated: boolean;
+}
+
 /** Everything that is sent to the endpoint of one application: its deliveries, in order, and when they may start. */
 export class EndpointQueue {
   readonly deliveries = new DeliveryQueue();
@@ -20,14 +27,12 @@ export class EndpointQueue {
   recipient: Recipient | null | undefined = undefined;
   /** Counts the changes of the application, so that the result of an older look-up is discarded. */
   changes = 0;
-  /** Counts those changes that are known: what was signed before one is not written behind it. */
-  edits = 0;
   /** null: it has to be looked up before anything starts. */
   endpoint: Endpoint | null = null;
   /** The generation of the endpoint that `pace` and `endpoint` belong to; null: not known yet. */
   generation: number | null = null;
   /** Attempts under way, those to earlier generations included. */
-  inFlight = 0;
+  readonly underWay = new Set<UnderWay>();
   /** Deliveries that are being published and have a place reserved. */
   reserved = 0;
   /** Results that are not on disk yet; they may bring a retry. */
@@ -50,6 +55,10 @@ export class EndpointQueue {
     readonly concurrency: number,
   ) {
     this.pace = new Pace({ max: concurrency });
+  }
+
+  get inFlight(): number {
+    return this.underWay.size;
   }
 
   /** Whether a first attempt waits in memory, and none before it in the store. */
@@ -146,7 +155,7 @@ export class EndpointQueue {
 
   /** The application has changed: what was not written yet is signed anew, or not sent. */
   edited(): void {
-    this.edits++;
+    for (const one of this.underWay) one.isOutdated = true;
     this.invalidate();
   }
 

@@ -1,5 +1,6 @@
 import { statfsSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { inTime } from "./domain/event-loop.ts";
 import type { KindSizes } from "./domain/operations/kind-sizes.ts";
 import { hour, minute, second } from "./domain/time.ts";
 import type { Store } from "./store/store.ts";
@@ -59,7 +60,7 @@ export function hourlyKinds(
   return async () => {
     if (last && Math.abs(now() - last.at) < measureEveryMs) return last;
     measuring ??= measureOnce();
-    await Promise.race([measuring, Bun.sleep(waitAtMostMs)]);
+    await inTime(measuring, waitAtMostMs);
     return last;
   };
 }

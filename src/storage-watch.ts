@@ -1,3 +1,4 @@
+import { inTime } from "./domain/event-loop.ts";
 import { second } from "./domain/time.ts";
 import type { CheckStorage } from "./engine/engine.ts";
 import type { Log } from "./log/log.ts";
@@ -91,10 +92,7 @@ export class StorageWatch {
     this.#checking ??= this.#lookBy(check).finally(() => {
       this.#checking = null;
     });
-    const late = Promise.withResolvers<void>();
-    const timer = setTimeout(late.resolve, checkAtMostMs);
-    await Promise.race([this.#checking, late.promise]);
-    clearTimeout(timer);
+    await inTime(this.#checking, checkAtMostMs);
   }
 
   async #lookBy(check: CheckStorage): Promise<void> {

@@ -28,3 +28,14 @@ export function inOneTurn<Item>(hand: (items: Item[]) => void): (item: Item) => 
     collected.push(item);
   };
 }
+
+/** The value of a promise; null where it takes longer than `ms`. */
+export async function inTime<Value>(promise: Promise<Value>, ms: number): Promise<Value | null> {
+  const late = Promise.withResolvers<null>();
+  const timer = setTimeout(() => late.resolve(null), ms);
+  try {
+    return await Promise.race([promise, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

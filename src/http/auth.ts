@@ -166,16 +166,6 @@ export function needsApplication(purpose: ApplicationPurpose): Requirement {
   };
 }
 
-/** Admits a request with a token, or throws in the order 401, 429, 403. */
-export async function admit(
-  access: Access,
-  requestContext: RequestContext,
-  token: string | null,
-  requirement: Requirement,
-): Promise<Caller> {
-  return requirement(await admitCaller(access, requestContext, token));
-}
-
 function missingScopes(needed: readonly Scope[]): DomainError {
   const [some, scope] = [needed.join(" and "), needed.join(" ")];
   const what = needed.length === 1 ? `the scope ${some}` : `the scopes ${some}`;
@@ -187,7 +177,7 @@ function missingScopes(needed: readonly Scope[]): DomainError {
  * the limit of the address before it is looked up or verified. When it proves valid, that is given back, and the
  * request takes from the limit of its application.
  */
-async function admitCaller(
+export async function admit(
   access: Access,
   requestContext: RequestContext,
   token: string | null,

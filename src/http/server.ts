@@ -1,6 +1,7 @@
 import "./production.ts";
 import { type AnyElysia, Elysia, ElysiaCustomStatusResponse, ValidationError } from "elysia";
 import { DomainError, invalidFields } from "../domain/errors.ts";
+import { inTime } from "../domain/event-loop.ts";
 import { newId } from "../domain/ids.ts";
 import { errorFields, type Log } from "../log/log.ts";
 import type { TrustedProxies } from "../proxies.ts";
@@ -232,10 +233,7 @@ export function listen(app: ServedApp, { hostname, port, certificate = null }: A
     async stop(graceMs) {
       const all = [...former, server];
       const graceful = Promise.all(all.map((one) => one.stop()));
-      const late = Promise.withResolvers<void>();
-      const timer = setTimeout(late.resolve, graceMs);
-      await Promise.race([graceful, late.promise]);
-      clearTimeout(timer);
+      await inTime(graceful, graceMs);
       await Promise.all(all.map((one) => one.stop(true)));
     },
   };

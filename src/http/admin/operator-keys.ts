@@ -1,3 +1,4 @@
+import { inTime } from "../../domain/event-loop.ts";
 import { isInForce, isUnshown, newLastUse, type OperatorKey } from "../../domain/operator-keys.ts";
 import { second } from "../../domain/time.ts";
 import { secretHash } from "../../domain/tokens.ts";
@@ -65,7 +66,7 @@ export class OperatorKeys {
 
   /** Loads the keys, and waits a second at most: without the database those that are known count. */
   async refresh(): Promise<void> {
-    await Promise.race([this.load().catch(() => {}), Bun.sleep(second)]);
+    await inTime(this.load(), second).catch(() => {});
   }
 
   /** All keys, expired ones too, except generated keys that were never shown. */

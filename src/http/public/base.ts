@@ -153,7 +153,7 @@ export function withTokens(app: PublicListener, access: Access, cookie: PageCook
         input.begin(requestContext);
         const token = tokenIn(context);
         const { changeCount } = authenticator;
-        requestContext.caller = await admit(access, requestContext, token, requirement);
+        requestContext.caller = requirement(await admit(access, requestContext, token));
         await input.read(context);
         // Its client decides how long a body takes: what was revoked or locked meanwhile counts.
         if (token !== null && authenticator.changeCount !== changeCount)

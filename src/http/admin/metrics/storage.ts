@@ -1,3 +1,4 @@
+import { inTime } from "../../../domain/event-loop.ts";
 import type { KindSizes } from "../../../domain/operations/kind-sizes.ts";
 import { second } from "../../../domain/time.ts";
 import type { AdminDeps } from "../base.ts";
@@ -9,10 +10,12 @@ const longestReadMs = 3 * second;
 
 /** What is in the database and on the disk; a value that cannot be read is left out. */
 export async function storageMetrics({ store, facts, now }: AdminDeps): Promise<AnyMetric[]> {
+  // The other metrics do not wait for a database that is away.
+  const read = <T>(reading: Promise<T>) => inTime(reading, longestReadMs).catch(() => null);
   const [backlog, databaseBytes, measured] = await Promise.all([
-    inTime(store.deliveries.backlogOfAll()),
-    inTime(store.statistics.databaseBytes()),
-    inTime(facts.kindSizes()),
+    read(store.deliveries.backlogOfAll()),
+    read(store.statistics.databaseBytes()),
+    read(facts.kindSizes()),
   ]);
   const disk = attempt(() => facts.storage());
   const oldest = backlog?.oldest_pending_at ?? null;
@@ -43,15 +46,6 @@ function kindGauge(kinds: KindSizes): AnyMetric {
   const samples = Object.entries(kinds).map(([kind, value]) => ({ labels: { kind }, value }));
   const help = "What the kinds of data take in the database, measured once an hour.";
   return { type: "gauge", name: "onair_data_bytes", help, samples };
-}
-
-/** What was read; null where it could not be, or not in time: the other metrics do not wait for a database that is away. */
-async function inTime<T>(reading: Promise<T>): Promise<T | null> {
-  const late = Promise.withResolvers<null>();
-  const timer = setTimeout(() => late.resolve(null), longestReadMs);
-  const read = await Promise.race([reading.catch(() => null), late.promise]);
-  clearTimeout(timer);
-  return read;
 }
 
 function attempt<T>(read: () => T | null): T | null {

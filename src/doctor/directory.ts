@@ -8,7 +8,9 @@ import { databaseFile, lockFile, pidFile } from "../store/sqlite/database/direct
 /** Whether this user can use the data directory, which all further checks need. */
 export function directoryFinding(data: string): Finding {
   const { ok, warning, wrong } = findingsOf("data_directory");
-  const stats = statSync(data, { throwIfNoEntry: false });
+  const stats = statsOf(data);
+  if (stats === "out of reach")
+    return wrong(`this user cannot come to ${data}`, "run it as the user who serves, or look at the path");
   if (!stats)
     return wrong(
       `there is no directory ${data}`,
@@ -27,6 +29,15 @@ export function directoryFinding(data: string): Finding {
       '"onair serve" makes one, "onair restore" takes it from a backup',
     );
   return ok(`${data} is there, and this user may write in it`);
+}
+
+/** null: there is nothing. `out of reach`: a part of the path is no directory, or that of another user. */
+function statsOf(path: string): Stats | null | "out of reach" {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) ?? null;
+  } catch {
+    return "out of reach";
+  }
 }
 
 function mayUse(path: string, mode: number): boolean {
@@ -69,8 +80,8 @@ export function* modeFindings(data: string): Generator<Finding> {
 /** Which of the files that hold secrets of the settings other users can read; a group may. */
 export function* secretFileFindings(files: readonly string[]): Generator<Finding> {
   for (const path of process.platform === "win32" ? [] : files) {
-    const stats = statSync(path, { throwIfNoEntry: false });
-    if (stats && (stats.mode & 0o007) !== 0)
+    const stats = statsOf(path);
+    if (stats && stats !== "out of reach" && (stats.mode & 0o007) !== 0)
       yield findingsOf("file_modes").warning(
         `${path} holds a secret and is open to every user of this machine (mode ${modeOf(stats)})`,
         `chmod o= ${path}`,

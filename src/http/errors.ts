@@ -48,7 +48,11 @@ export function replyError(
   if (thrown instanceof ClientClosedRequest) return reply(requestContext, clientClosedRequest, null);
   const error = withOwnerGone(requestContext, thrown);
   if (error instanceof OAuthError) {
-    const { status, code, message, headers } = error;
+    const { status, code, message } = error;
+    const headers = { ...error.headers };
+    // Browsers answer a challenge of Basic themselves: with a dialog, before the page that asked hears of it.
+    if (status === 401 && !speaksOAuth(requestContext.path))
+      headers["www-authenticate"] = `Bearer realm="onair"`;
     return replyProblem(requestContext, { status, code, error: code, message, headers });
   }
   if (!(error instanceof DomainError)) {

@@ -28,6 +28,10 @@ const places: Readonly<Record<string, () => string>> = {
     writeFileSync(path("file"), "");
     return path("file");
   },
+  "a directory below a file"() {
+    writeFileSync(path("no-directory"), "");
+    return path("no-directory", "data");
+  },
   "a directory without a database"() {
     mkdirSync(path("empty"));
     return path("empty");
@@ -76,6 +80,7 @@ const places: Readonly<Record<string, () => string>> = {
 test.each<[place: string, finding: string, message: string, ...args: string[]]>([
   ["no directory", "data_directory wrong", "there is no directory"],
   ["a file in its place", "data_directory wrong", "is not a directory"],
+  ["a directory below a file", "data_directory wrong", "this user cannot come to"],
   ["a directory without a database", "data_directory warning", "has no database yet"],
   ["a directory that others may change", "file_modes wrong", "others may change what is in"],
   ["a backup that others may read", "file_modes wrong", "one.db holds secrets"],

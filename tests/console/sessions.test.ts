@@ -26,6 +26,16 @@ describe.skipIf(chromium === null)("whoever signs in", () => {
     expect(tab.page.url()).not.toContain("key");
   });
 
+  test("with a wrong client secret is told so by the page, not by a dialog of the browser, and may try again", async () => {
+    const { client_id, client_secret } = await server.application();
+    await using tab = await openPage(server, "portal");
+    await tab.page.goto(tab.base);
+    await signIn(tab, { client_id, client_secret: "wrong" });
+    await tab.see("The client_id or client_secret is wrong");
+    await signIn(tab, { client_id, client_secret });
+    await tab.see("Overview");
+  });
+
   test("is back where they were when the session has ended meanwhile", async () => {
     const { client_id, client_secret, id } = await server.application({ name: "Evening bot" });
     const who = { client_id, client_secret };

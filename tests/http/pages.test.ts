@@ -218,7 +218,8 @@ describe("a session of the portal", () => {
     const elsewhere = { ...page, "sec-fetch-site": "cross-site" };
     expect((await portalSession({ client_id, client_secret }, elsewhere)).status).toBe(400);
     expect((await portalSession({ client_id, client_secret }, {})).status).toBe(400);
-    expect((await portalSession({ client_id, client_secret: "onair_cs_wrong" })).status).toBe(401);
+    const wrong = await portalSession({ client_id, client_secret: "onair_cs_wrong" });
+    expect([wrong.status, wrong.headers.get("www-authenticate")]).toEqual([401, 'Bearer realm="onair"']);
     const open = await server.application({ client_type: "public", redirect_uris: ["http://127.0.0.1/cb"] });
     expect((await portalSession({ client_id: open.client_id })).status).toBe(401);
   });

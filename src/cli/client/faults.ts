@@ -10,7 +10,7 @@ export function describeError(error: unknown): string {
 }
 
 const sentences: Readonly<Record<string, string>> = {
-  EACCES: "This user may not do that",
+  EACCES: "This user may not use it; does it belong to another user?",
   EPERM: "This user may not do that",
   EBUSY: "Another program uses it",
   EDQUOT: "The disk quota is used up",

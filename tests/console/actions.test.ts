@@ -130,6 +130,18 @@ describe.skipIf(chromium === null)("in the console, an operator", () => {
     expect((await server.admin("GET", `/admin/v1/applications/${id}`)).status).toBe(404);
   });
 
+  test("filters deliveries by the name of an application, which the address has as its id", async () => {
+    const app = await server.application({ name: "Filtered bot" });
+    await using tab = await signedIn(server, operator);
+    await tab.click("Deliveries", "link");
+    await tab.fill("Application", "Filtered bot");
+    await tab.page.waitForFunction(`location.search === "?application_id=${app.id}"`);
+    await tab.see("No delivery fits these filters");
+    await tab.go(`/deliveries?application_id=${app.id}`);
+    const shown = `[...document.querySelectorAll("label")].find((one) => one.textContent === "Application").control.value`;
+    await tab.page.waitForFunction(`${shown} === "Filtered bot"`);
+  });
+
   test("rotates secrets and revokes tokens", async () => {
     const app = await server.application({ name: "Rotated" });
     await using tab = await signedIn(server, operator);

@@ -1,4 +1,4 @@
-import { useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { admin, done } from "../client.ts";
 import { useLoad } from "../load.ts";
 import { Field } from "../parts/form.tsx";
@@ -58,13 +58,15 @@ export function ApplicationField({
     [typed],
   );
   const choices = found.data ?? [];
-  const input = (next: string) => {
-    const wanted = next.trim();
-    const one = choices.find((choice) => choice.name === wanted);
-    const chosen = one?.id ?? (isId(wanted) ? wanted : "");
+  const choose = (next: string, chosen: string) => {
     setTyped(chosen === "" ? next : null);
     if (chosen !== id) onChange(chosen);
   };
+  const input = (next: string) => choose(next, isId(next.trim()) ? next.trim() : "");
+  const named = choices.find((choice) => choice.name === typed?.trim());
+  useEffect(() => {
+    if (named) choose(named.name, named.id);
+  }, [named?.id]);
   return (
     <Field
       label="Application"

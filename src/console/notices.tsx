@@ -51,7 +51,11 @@ export function NoticesCard({
             name: "About it",
             show: ({ summary, advice, app_id, created_at }) => (
               <>
-                {app_id && <a href={to(`/applications/${app_id}`)}>{names.get(app_id) ?? app_id}</a>}
+                {app_id && (
+                  <a class="breaks" href={to(`/applications/${app_id}`)}>
+                    {names.get(app_id) ?? app_id}
+                  </a>
+                )}
                 <p>{withLocalTimes(summary)}</p>
                 {advice && <small class="muted">{withLocalTimes(advice)}</small>}
                 <p class="small muted only-narrow">

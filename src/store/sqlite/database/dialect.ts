@@ -1,4 +1,4 @@
-import { getTableColumns, is, Placeholder, sql } from "drizzle-orm";
+import { getTableColumns, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { PgColumn } from "drizzle-orm/pg-core";
 import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
@@ -55,7 +55,7 @@ export function sqliteDialect(database: BunSQLiteDatabase, commit: Commit): Dial
     write: (statement) => commit(() => void rowsOf(statement)),
     prepared(name, build) {
       const made = once(() => build(orm).prepare(name));
-      return (_, values) => made().execute(withListsAsJson(values));
+      return (_, values) => made().execute(values);
     },
     put: (_, table, rows) => put(table, rows),
     keepEach: (rows, mode, { begin, put, refusal, finish }) =>
@@ -76,8 +76,7 @@ export function sqliteDialect(database: BunSQLiteDatabase, commit: Commit): Dial
         if (finish) finished(finish(orm, kept));
         return results;
       }),
-    isOneOf: (column, values) =>
-      isOneOf(column, is(values, Placeholder) ? values : sql`${JSON.stringify(values)}`),
+    isOneOf: (column, values) => isOneOf(column, sql`${sql.param(values, asJson)}`),
     lock: (query) => query,
     *lockTable() {},
     *lockOwners() {},
@@ -88,14 +87,8 @@ export function sqliteDialect(database: BunSQLiteDatabase, commit: Commit): Dial
   };
 }
 
-/** Values of placeholders, as `isOneOf` takes them. */
-function withListsAsJson(values: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const given = Object.entries(values).map(([name, value]) => [
-    name,
-    Array.isArray(value) ? JSON.stringify(value) : value,
-  ]);
-  return Object.fromEntries(given);
-}
+/** Lists are given to statements as JSON. */
+const asJson = { mapToDriverValue: (values: unknown) => JSON.stringify(values) };
 
 /** A statement that puts a row of a table in place of the one with its key. */
 function upsertInto(database: BunSQLiteDatabase, table: SQLiteTable) {

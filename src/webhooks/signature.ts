@@ -34,8 +34,6 @@ interface SignedContent {
  * The value of `webhook-signature`: one `v1,…` per secret in the order given, then `v1a,…` if
  * `ed25519` is given, separated by spaces.
  *
- * On one core: 800,000 of 700 bytes a second with one secret, 50,000 with `ed25519` beside it.
- *
  * @param input.secrets as {@link newWebhookSecret} makes them: more than one while a rotation overlaps
  * @param input.ed25519 from {@link readSigningKey}
  * @throws TypeError if the id contains a dot, which would make the signed content ambiguous, or a

@@ -1,5 +1,8 @@
 import { eq, getTableColumns, isNotNull, sql } from "drizzle-orm";
+import { receives, usesOnlyStream } from "../../domain/applications.ts";
+import { disabledReceiver, noReceiver } from "../../domain/delivery-log.ts";
 import { type Endpoint, enabledAgain } from "../../domain/endpoints.ts";
+import { ownerGone } from "../../domain/errors.ts";
 import type { EndpointStore } from "../endpoints.ts";
 import { type Dialect, execute, type Orm, type Tables, type Work } from "./dialect.ts";
 
@@ -58,4 +61,23 @@ export function* renewEndpoint(
   }
   yield* hurryRetries(orm, applicationId, now);
   return next.generation;
+}
+
+/** Throws `conflict` where nothing can be sent to an application now. */
+export function* requireReceiver(
+  { applications, endpoints }: Pick<Tables, "applications" | "endpoints">,
+  orm: Orm,
+  applicationId: string,
+): Work<void> {
+  const { webhook_url, disabled, delivery } = applications;
+  const [found] = yield* execute(
+    orm
+      .select({ webhook_url, disabled, delivery, disabled_reason: endpoints.disabled_reason })
+      .from(applications)
+      .leftJoin(endpoints, eq(endpoints.application_id, applications.id))
+      .where(eq(applications.id, applicationId)),
+  );
+  if (!found) throw ownerGone();
+  if (!receives(found) || usesOnlyStream(found)) throw noReceiver();
+  if (found.disabled_reason !== null) throw disabledReceiver(found.disabled_reason);
 }

@@ -2,14 +2,16 @@ import { and, eq } from "drizzle-orm";
 import { everything } from "../../domain/delivery-log.ts";
 import { ownerGone } from "../../domain/errors.ts";
 import { type NewReplay, type Replay, replayLimits } from "../../domain/replays.ts";
+import { requireReceiver } from "../drizzle/endpoints.ts";
 import { replayRecords } from "../drizzle/replays.ts";
 import type { ReplayStore } from "../replays.ts";
 import { afterStep, type Candidate, type ReplayRow } from "../rows/replay-rows.ts";
 import { finished, postgresDialect } from "./database/dialect.ts";
 import type { Postgres, Queries } from "./database/pool.ts";
 import { deliveryPositions } from "./deliveries/positions.ts";
-import { obstacle, requeue, requireReceiver, shownStatus } from "./deliveries/requeue.ts";
-import { replays } from "./schema/deliveries.ts";
+import { obstacle, requeue, shownStatus } from "./deliveries/requeue.ts";
+import { applications } from "./schema/access.ts";
+import { endpoints, replays } from "./schema/deliveries.ts";
 
 /** What one step looks at, at most. */
 const maxRows = 500;
@@ -27,7 +29,9 @@ export function replayStore(pool: Postgres): ReplayStore {
       application_id,
     ]);
     if (!owner) throw ownerGone();
-    if (!replay.dry_run) await requireReceiver(transaction, application_id);
+    if (!replay.dry_run) {
+      await finished(requireReceiver({ applications, endpoints }, transaction.orm, application_id));
+    }
     await finished(makeWay(transaction.orm, replay));
     const positions = deliveryPositions(transaction);
     const behind = (await positions.last()) + 1;

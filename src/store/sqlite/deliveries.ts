@@ -3,6 +3,7 @@ import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { Endpoint } from "../../domain/endpoints.ts";
 import type { NewNotice } from "../../domain/operations/notices.ts";
 import type { DeliveryStore } from "../deliveries.ts";
+import type { Dialect } from "../drizzle/dialect.ts";
 import type { Commit } from "./database/commit.ts";
 import type { Snapshots } from "./database/snapshots.ts";
 import { backlogOfAll } from "./deliveries/backlog.ts";
@@ -14,6 +15,7 @@ import type { StagedEvents } from "./deliveries/staged.ts";
 import { deliveryStream } from "./deliveries/stream.ts";
 
 interface DeliveryStoreParts {
+  readonly shared: Dialect;
   readonly staged: Pick<StagedEvents, "settle">;
   readonly keepEndpoint: (endpoint: Endpoint) => boolean;
   readonly addNotice: (notice: NewNotice) => void;
@@ -26,12 +28,12 @@ export function deliveryStore(
   db: Database,
   orm: BunSQLiteDatabase,
   commit: Commit,
-  { staged, keepEndpoint, addNotice, snapshots }: DeliveryStoreParts,
+  { shared, staged, keepEndpoint, addNotice, snapshots }: DeliveryStoreParts,
 ): DeliveryStore {
   const claims = deliveryClaims(db, orm, commit);
   const record = attemptRecorder(db);
   const log = deliveryLog(db, orm);
-  const retry = retrier(orm);
+  const retry = retrier(orm, shared);
   return {
     ...claims,
     ...deliveryStream(db, orm),

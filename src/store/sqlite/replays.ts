@@ -3,15 +3,16 @@ import { and, count, eq, isNotNull, lte, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { everything } from "../../domain/delivery-log.ts";
 import { type NewReplay, type Replay, replayLimits } from "../../domain/replays.ts";
+import { requireReceiver } from "../drizzle/endpoints.ts";
 import { replayRecords } from "../drizzle/replays.ts";
 import type { ReplayStore } from "../replays.ts";
 import { afterStep, type Candidate, type ReplayRow } from "../rows/replay-rows.ts";
 import type { Commit } from "./database/commit.ts";
 import { finished, sqliteDialect } from "./database/dialect.ts";
 import { deliveryIndexes } from "./deliveries/indexes.ts";
-import { deliveryLog } from "./deliveries/log.ts";
+import { deliveryLog, matches } from "./deliveries/log.ts";
 import { deliveryPositions, regionOf, regionSize } from "./deliveries/positions.ts";
-import { receiverCheck, requeuer } from "./deliveries/requeue.ts";
+import { requeuer } from "./deliveries/requeue.ts";
 import { deliveries, endpoints, replays } from "./schema/events.ts";
 
 /** What one step looks at, at most. */
@@ -27,7 +28,6 @@ export function replayStore(db: Database, orm: BunSQLiteDatabase, commit: Commit
   const log = deliveryLog(db, orm);
   const { last, since } = deliveryPositions(orm);
   const { inRegion, wentWrong } = deliveryIndexes(db, "ASC");
-  const requireReceiver = receiverCheck(orm);
   const { obstacle, requeue } = requeuer(orm);
   const runningOne = orm
     .select()
@@ -69,13 +69,7 @@ export function replayStore(db: Database, orm: BunSQLiteDatabase, commit: Commit
 
   const isAsked = (replay: ReplayRow, seq: number): boolean => {
     const one = log.row(seq);
-    return (
-      one !== null &&
-      (replay.subscription_id === null || one.subscription_id === replay.subscription_id) &&
-      (replay.status === null || one.status === replay.status) &&
-      (replay.type === null || one.type === replay.type) &&
-      (replay.broadcaster_user_id === null || one.broadcaster_user_id === replay.broadcaster_user_id)
-    );
+    return one !== null && matches(one, replay);
   };
 
   /** How many deliveries may be made due now, so that what is new is not held up behind them. */
@@ -97,7 +91,7 @@ export function replayStore(db: Database, orm: BunSQLiteDatabase, commit: Commit
   };
 
   const create = (replay: NewReplay): Replay => {
-    if (!replay.dry_run) requireReceiver(replay.application_id);
+    if (!replay.dry_run) finished(requireReceiver(shared.tables, shared.orm, replay.application_id));
     finished(makeWay(shared.orm, replay));
     const behind = last() + 1;
     const [first, end] = [Math.min(since(replay.from), behind), Math.min(since(replay.to), behind)];

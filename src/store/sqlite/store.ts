@@ -136,6 +136,7 @@ function storeOn(
     eventTypes: () => eventTypeStore(shared),
     deliveries: () =>
       deliveryStore(db, orm, behind, {
+        shared,
         staged,
         keepEndpoint,
         addNotice: (notice) => finished(addNotice()(shared.orm, notice)),

@@ -112,7 +112,7 @@ export function createSender(options: SenderOptions): Sender {
   let timer: Timer | null = null;
   let closed = false;
 
-  // Checking and parsing a URL costs a sixth of sending to it, and most URLs come again.
+  // Checking and parsing a URL is a part of what sending costs, and most URLs come again.
   const destinations = new Map<string, Destination>();
 
   /** @returns the reason if the URL may not be called */

@@ -1,15 +1,12 @@
 import { and, eq, gt, inArray, lt, sql } from "drizzle-orm";
-import { receives, usesOnlyStream } from "../../../domain/applications.ts";
-import {
-  type DeliveryScope,
-  disabledReceiver,
-  maxAttempts,
-  noReceiver,
-} from "../../../domain/delivery-log.ts";
-import { DomainError, ownerGone } from "../../../domain/errors.ts";
+import { type DeliveryScope, maxAttempts } from "../../../domain/delivery-log.ts";
+import { DomainError } from "../../../domain/errors.ts";
 import { notSentAgain, type ReplaySkips } from "../../../domain/replays.ts";
+import { requireReceiver } from "../../drizzle/endpoints.ts";
+import { finished } from "../database/dialect.ts";
 import type { Queries } from "../database/pool.ts";
-import { deliveries } from "../schema/deliveries.ts";
+import { applications } from "../schema/access.ts";
+import { deliveries, endpoints } from "../schema/deliveries.ts";
 
 /** So many retries are made due when an endpoint is enabled; those behind them follow their schedule. */
 const hurriedAtOnce = 10_000;
@@ -66,23 +63,6 @@ export async function requeue(queries: Queries, seqs: readonly number[], now: nu
   );
 }
 
-/** Rejects with `conflict` where nothing can be sent to an application now. */
-export async function requireReceiver(queries: Queries, applicationId: string): Promise<void> {
-  const [found] = await queries.run<{
-    webhook_url: string | null;
-    disabled: boolean;
-    delivery: "webhook" | "stream" | "both";
-    disabled_reason: "gone" | "failing" | null;
-  }>(
-    `SELECT a.webhook_url, a.disabled, a.delivery, e.disabled_reason
-     FROM applications a LEFT JOIN endpoints e ON e.application_id = a.id WHERE a.id = $1`,
-    [applicationId],
-  );
-  if (!found) throw ownerGone();
-  if (!receives(found) || usesOnlyStream(found)) throw noReceiver();
-  if (found.disabled_reason !== null) throw disabledReceiver(found.disabled_reason);
-}
-
 /** Makes one delivery due and gives its number. Rejects with `not_found` or `conflict`. */
 export async function retryDelivery(
   queries: Queries,
@@ -97,7 +77,7 @@ export async function retryDelivery(
     [id, application_id, broadcaster_user_id],
   );
   if (!found) throw new DomainError("not_found", "There is no delivery with this id");
-  await requireReceiver(queries, found.application_id);
+  await finished(requireReceiver({ applications, endpoints }, queries.orm, found.application_id));
   if (found.obstacle) throw new DomainError("conflict", notSentAgain[found.obstacle]);
   await requeue(queries, [found.seq], now);
   return found.seq;

@@ -2,7 +2,13 @@ import type { Database } from "bun:sqlite";
 import { and, count, eq, min, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { Attempt } from "../../../domain/deliveries.ts";
-import type { Backlog, DeliveryFilter, DeliveryPage, DeliveryRecord } from "../../../domain/delivery-log.ts";
+import type {
+  Backlog,
+  DeliveryFilter,
+  DeliveryPage,
+  DeliveryRecord,
+  DeliveryScope,
+} from "../../../domain/delivery-log.ts";
 import type { DeliveryStore } from "../../deliveries.ts";
 import { deliveries, isHandedOut } from "../schema/events.ts";
 import { bodyText, type KeptBody } from "./bodies.ts";
@@ -178,15 +184,13 @@ interface Step {
   readonly isRow: boolean;
 }
 
-function isWithin(
-  row: LoggedRow,
-  scope: Pick<DeliveryFilter, "application_id" | "broadcaster_user_id">,
-): boolean {
+function isWithin(row: LoggedRow, scope: DeliveryScope): boolean {
   if (scope.application_id !== null && row.application_id !== scope.application_id) return false;
   return scope.broadcaster_user_id === null || row.broadcaster_user_id === scope.broadcaster_user_id;
 }
 
-function matches(row: LoggedRow, filter: DeliveryFilter): boolean {
+/** Whether a delivery is asked for, but for when it was published. */
+export function matches(row: LoggedRow, filter: Omit<DeliveryFilter, "after" | "before">): boolean {
   const { subscription_id, status, type } = filter;
   return (
     isWithin(row, filter) &&

@@ -1,16 +1,12 @@
 import { and, eq, exists, gt, inArray, isNotNull, lt, type SQL, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
-import { receives, usesOnlyStream } from "../../../domain/applications.ts";
-import {
-  type DeliveryScope,
-  disabledReceiver,
-  maxAttempts,
-  noReceiver,
-} from "../../../domain/delivery-log.ts";
-import { DomainError, ownerGone } from "../../../domain/errors.ts";
+import { type DeliveryScope, maxAttempts } from "../../../domain/delivery-log.ts";
+import { DomainError } from "../../../domain/errors.ts";
 import { notSentAgain, type ReplaySkips } from "../../../domain/replays.ts";
-import { applications } from "../schema/access.ts";
-import { deliveries, endpoints, events, subscriptions } from "../schema/events.ts";
+import type { Dialect } from "../../drizzle/dialect.ts";
+import { requireReceiver } from "../../drizzle/endpoints.ts";
+import { finished } from "../database/dialect.ts";
+import { deliveries, events, subscriptions } from "../schema/events.ts";
 
 /** So many retries are made due when an endpoint is enabled; those behind them follow their schedule. */
 const hurriedAtOnce = 10_000;
@@ -101,31 +97,12 @@ export function requeuer(orm: BunSQLiteDatabase) {
 /** A condition as a column that is selected. */
 const asBoolean = (condition: SQL) => sql<boolean>`${condition}`.mapWith(Boolean);
 
-/** Throws `conflict` where nothing can be sent to an application now. */
-export function receiverCheck(orm: BunSQLiteDatabase) {
-  return (applicationId: string): void => {
-    const found = orm
-      .select({
-        webhook_url: applications.webhook_url,
-        disabled: applications.disabled,
-        delivery: applications.delivery,
-        disabled_reason: endpoints.disabled_reason,
-      })
-      .from(applications)
-      .leftJoin(endpoints, eq(endpoints.application_id, applications.id))
-      .where(eq(applications.id, applicationId))
-      .limit(1)
-      .get();
-    if (!found) throw ownerGone();
-    if (!receives(found) || usesOnlyStream(found)) throw noReceiver();
-    if (found.disabled_reason !== null) throw disabledReceiver(found.disabled_reason);
-  };
-}
-
-/** Makes one delivery due, within a commit, and gives its number. Throws `not_found` or `conflict`. */
-export function retrier(orm: BunSQLiteDatabase) {
+/**
+ * Makes one delivery due, within a commit, and gives its number. Throws `not_found` or `conflict`.
+ * @param shared the same database
+ */
+export function retrier(orm: BunSQLiteDatabase, shared: Dialect) {
   const { requeue } = requeuer(orm);
-  const requireReceiver = receiverCheck(orm);
   return ({ application_id: app, broadcaster_user_id: user }: DeliveryScope, id: string, now: number) => {
     const found = orm
       .select({ seq: deliveries.seq, application_id: deliveries.application_id })
@@ -141,7 +118,7 @@ export function retrier(orm: BunSQLiteDatabase) {
       .limit(1)
       .get();
     if (!found) throw new DomainError("not_found", "There is no delivery with this id");
-    requireReceiver(found.application_id);
+    finished(requireReceiver(shared.tables, shared.orm, found.application_id));
     const reason = requeue(found.seq, now);
     if (reason) throw new DomainError("conflict", notSentAgain[reason]);
     return found.seq;

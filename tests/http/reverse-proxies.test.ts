@@ -112,7 +112,8 @@ for (const { program, configure } of proxies) {
       );
     });
     afterAll(async () => {
-      child.kill("SIGKILL");
+      // Not SIGKILL, which a worker of nginx outlives.
+      child.kill("SIGTERM");
       await child.exited;
       await server.stop();
       directory.remove();

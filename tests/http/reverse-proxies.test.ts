@@ -112,8 +112,8 @@ for (const { program, configure } of proxies) {
       );
     });
     afterAll(async () => {
-      // Not SIGKILL, which a worker of nginx outlives.
-      child.kill("SIGTERM");
+      // A worker of nginx outlives SIGKILL; the others wait with SIGTERM for streams that are open.
+      child.kill(program === "nginx" ? "SIGTERM" : "SIGKILL");
       await child.exited;
       await server.stop();
       directory.remove();

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import type { Browser, Page } from "puppeteer-core";
+import type { BrowserContext, Page } from "puppeteer-core";
 import { readConfig } from "../../src/config/read-config.ts";
 import { openCredentials } from "../../src/dev/credentials.ts";
 import { type DevPlatform, startDevPlatform } from "../../src/dev/platform.ts";
@@ -8,7 +8,7 @@ import { terminalOn } from "../../src/dev/terminal.ts";
 import { createLog } from "../../src/log/log.ts";
 import { afterTests } from "../support/after-tests.ts";
 import { violations } from "../support/axe.ts";
-import { chromium, startChromium } from "../support/chromium.ts";
+import { browserContext, chromium } from "../support/chromium.ts";
 import { Tab } from "../support/pages.ts";
 import { json, testDirectory } from "../support/server.ts";
 
@@ -38,24 +38,24 @@ beforeAll(async () => {
 afterTests(() => platform.stop());
 
 describe.skipIf(chromium === null)("in a real browser", () => {
-  let browser: Browser;
+  let context: BrowserContext;
   let page: Page;
   const text = () => page.$eval("body", (body) => body.textContent ?? "");
   const click = (value: string) =>
     Promise.all([page.waitForNavigation(), page.click(`button[value=${value}]`)]);
 
   beforeAll(async () => {
-    browser = await startChromium();
-    page = await browser.newPage();
+    context = await browserContext();
+    page = await context.newPage();
   });
-  afterAll(() => browser.close());
+  afterAll(() => context.close());
 
   test.each(["light", "dark"])(
     "what people see while they sign in looks like the other pages: %s",
     async (theme) => {
       const { publicUrl } = platform.app;
       const { sign_in_url } = platform.facts();
-      const context = await browser.createBrowserContext();
+      const context = await browserContext();
       const tab = new Tab(await context.newPage(), publicUrl);
       tab.elsewhere.push(new URL(sign_in_url).origin);
       await tab.page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: theme }]);
@@ -84,7 +84,7 @@ describe.skipIf(chromium === null)("in a real browser", () => {
   );
 
   test("the portal takes who owns the Dev app, by the same login, without a secret", async () => {
-    const context = await browser.createBrowserContext();
+    const context = await browserContext();
     const tab = new Tab(await context.newPage(), `${platform.app.publicUrl}/portal`);
     tab.elsewhere.push(new URL(platform.facts().sign_in_url).origin);
     await tab.page.goto(tab.base);

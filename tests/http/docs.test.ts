@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { Browser, Page } from "puppeteer-core";
+import type { Page } from "puppeteer-core";
 import { exampleUser } from "../../src/domain/examples.ts";
-import { chromium, startChromium } from "../support/chromium.ts";
+import { browserContext, chromium } from "../support/chromium.ts";
 import { adminKey, ownServer, testServer } from "../support/server.ts";
 
 const server = await testServer();
@@ -97,9 +97,6 @@ async function misfits(page: Page) {
   return { cut, broken, beyond };
 }
 
-let browser: Browser | undefined;
-afterAll(() => browser?.close());
-
 // One page serves all tests of a listener: the script of the reference takes seconds to start.
 describe.skipIf(chromium === null).each([
   ["public", "/public/v1/users/{username}", `/public/v1/users/${exampleUser.username}`],
@@ -113,8 +110,7 @@ describe.skipIf(chromium === null).each([
   let page: Page;
   beforeAll(async () => {
     await server.load("users", [exampleUser]);
-    browser ??= await startChromium();
-    page = await browser.newPage();
+    page = await (await browserContext()).newPage();
     page.on("console", (message) => {
       if (message.type() === "error") complaints.push(message.text());
     });
@@ -128,7 +124,7 @@ describe.skipIf(chromium === null).each([
     await page.waitForSelector("input[placeholder=Token]", { timeout: 30_000 });
     await page.waitForSelector(".scalar-code-block pre .line", { timeout: 30_000 });
   }, 60_000);
-  afterAll(() => page?.close());
+  afterAll(() => page?.browserContext().close());
 
   test("is there without asking any other server", async () => {
     await page.waitForSelector("::-p-text(Get an access token)", { timeout: 30_000 });

@@ -1,4 +1,4 @@
-import { type Browser, launch } from "puppeteer-core";
+import { type Browser, type BrowserContext, launch } from "puppeteer-core";
 
 const names = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"];
 
@@ -22,4 +22,12 @@ export function startChromium(): Promise<Browser> {
     pipe: true,
     args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-proxy-server"],
   });
+}
+
+let shared: Promise<Browser> | null = null;
+
+/** A context with cookies of its own in the one Chromium of this process, whose start takes a second of the processor. */
+export async function browserContext(): Promise<BrowserContext> {
+  shared ??= startChromium();
+  return (await shared).createBrowserContext();
 }

@@ -1,18 +1,10 @@
 import { expect } from "bun:test";
-import type { Browser, ElementHandle, Page } from "puppeteer-core";
-import { startChromium } from "./chromium.ts";
+import type { ElementHandle, Page } from "puppeteer-core";
+import { browserContext } from "./chromium.ts";
 import { adminKey, type TestApplication, type TestServer } from "./server.ts";
 
 /** How long a page may take on a machine that has much else to do. */
 const patienceMs = 40_000;
-
-let browser: Promise<Browser> | null = null;
-
-/** The one browser of all tests of pages; it ends with the process. */
-function sharedBrowser(): Promise<Browser> {
-  browser ??= startChromium();
-  return browser;
-}
 
 export type SignIn = { readonly key: string } | Pick<TestApplication, "client_id" | "client_secret">;
 
@@ -154,9 +146,7 @@ export async function openPage(
   const url = new URL(isConsole ? `${server.app.adminUrl}/console` : `${server.app.publicUrl}/portal`);
   if (port !== undefined) url.port = String(port);
   const base = url.href;
-  const context = besides
-    ? besides.page.browserContext()
-    : await (await sharedBrowser()).createBrowserContext();
+  const context = besides ? besides.page.browserContext() : await browserContext();
   const page = await context.newPage();
   page.setDefaultTimeout(patienceMs);
   await page.setViewport({ width, height: 900 });
@@ -185,7 +175,7 @@ export async function signIn(tab: Tab, who: SignIn): Promise<void> {
 
 /** A tab with the first page of `onair dev`. */
 export async function welcomePage(server: TestServer): Promise<Tab> {
-  const page = await (await (await sharedBrowser()).createBrowserContext()).newPage();
+  const page = await (await browserContext()).newPage();
   const tab = new Tab(page, server.app.publicUrl);
   await page.goto(server.app.publicUrl);
   return tab;
@@ -194,7 +184,7 @@ export async function welcomePage(server: TestServer): Promise<Tab> {
 /** A tab with the documentation. */
 export async function docsPage(server: TestServer, path = "", options: Options = {}): Promise<Tab> {
   const { width = 1280, theme = "light" } = options;
-  const page = await (await (await sharedBrowser()).createBrowserContext()).newPage();
+  const page = await (await browserContext()).newPage();
   await page.setViewport({ width, height: 900 });
   await page.evaluateOnNewDocument(`localStorage.setItem("onair-theme", "${theme}")`);
   const tab = new Tab(page, `${server.app.publicUrl}/docs`);

@@ -1,6 +1,7 @@
-import { beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { streamPath } from "../support/event-stream.ts";
 import { redirectUri, signInServer } from "../support/oauth.ts";
+import { event, publishAll, settled, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { testReceiver } from "../support/receiver.ts";
 import { Clock, json } from "../support/server.ts";
@@ -16,7 +17,12 @@ const tokens: string[] = [];
 
 // A share of 2 for each user, of 30 for all of them, and of 30 for the application.
 const { server, userTokens } = await signInServer({ clock, args: ["--stream-limit", "30"] });
-const receiver = testReceiver();
+/** What the receiver waits for before it answers. */
+let gate: PromiseWithResolvers<void> | null = null;
+const receiver = testReceiver(async () => {
+  await gate?.promise;
+  return new Response(null, { status: 204 });
+});
 const app = await server.application({
   delivery: "both",
   webhook_url: receiver.url,
@@ -98,10 +104,21 @@ describe("replays", () => {
     const { data } = await json<{ data: { id: string }[] }>(await server.get(path, app.token));
     for (const replay of data) await server.get(`${path}/${replay.id}`, app.token, { method: "DELETE" });
   };
-  beforeAll(() => {
-    const { replays } = server.app.store;
-    Object.assign(replays, { advance: async () => false });
+  // A replay waits while those before it have made so many deliveries due.
+  beforeAll(async () => {
+    await subscribe(server, app, ["kicks.gifted"]);
+    const events = Array.from({ length: 64 }, () => event("kicks.gifted"));
+    await publishAll(server, events);
+    await receiver.arrived(64);
+    await settled(server);
+    gate = Promise.withResolvers();
+    const first = await id(await ask(app.token, -0.5, 0.5));
+    await until(async () => {
+      const answer = await server.get(`${path}/${first}`, app.token);
+      return (await json<{ data: { queued: number } }>(answer)).data.queued === 64;
+    });
   });
+  afterAll(() => gate?.resolve());
   beforeEach(cancelAll);
 
   test("of one user run one at a time, of all users 10, and of the application 3 of its own", async () => {

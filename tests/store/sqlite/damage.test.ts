@@ -1,8 +1,7 @@
 import { Database } from "bun:sqlite";
-import { beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import {
   chmodSync,
-  cpSync,
   mkdirSync,
   readFileSync,
   rmSync,
@@ -14,52 +13,22 @@ import {
 import { join } from "node:path";
 import { migrate } from "../../../src/store/sqlite/database/migrations.ts";
 import { objects } from "../../../src/store/sqlite/database/objects.ts";
-import { madeBackup } from "../../support/backups.ts";
-import { client, run, serve, subscriber } from "../../support/process.ts";
-import { adminKey, testDirectory } from "../../support/server.ts";
-import { until } from "../../support/until.ts";
+import {
+  fileIn,
+  freePorts,
+  isDamaged,
+  noise,
+  noisyRoot,
+  onair,
+  overwrite,
+  pageBytes,
+  testSample,
+  toRestore,
+  userCount,
+} from "../../support/damaged-data.ts";
+import { serve } from "../../support/process.ts";
 
-const pageBytes = 4096;
-const directory = testDirectory();
-const sample = join(directory, "sample");
-let application: Awaited<ReturnType<typeof subscriber>>;
-
-/** A user in the middle of the table, and one far from it. */
-const [damagedUser, wholeUser] = ["user_1500", "user_10"];
-
-beforeAll(async () => {
-  const server = await serve(["--data", sample], { env: { ONAIR_ALLOW_PRIVATE_WEBHOOKS: "true" } });
-  const rows = Array.from({ length: 3_000 }, (_, i) => ({
-    id: i + 1,
-    username: `user_${i}`,
-    bio: "b".repeat(200),
-  }));
-  const { admin } = client(server);
-  await admin("POST", "/admin/v1/users/batch", rows.map((row) => JSON.stringify(row)).join("\n"));
-  application = await subscriber(server, {
-    webhook_url: "http://127.0.0.1:9/",
-    event: "channel.followed",
-    broadcasters: [1],
-  });
-  await server.end("SIGTERM");
-});
-
-let copies = 0;
-/** A data directory of its own, which was closed, with something done to it. */
-function damagedCopy(damage: (data: string) => void): string {
-  const data = join(directory, `copy-${copies++}`);
-  cpSync(sample, data, { recursive: true });
-  damage(data);
-  return data;
-}
-
-const fileIn = (data: string) => join(data, "onair.db");
-
-function overwrite(data: string, at: number, bytes: Uint8Array): void {
-  const database = readFileSync(fileIn(data));
-  database.set(bytes, at);
-  writeFileSync(fileIn(data), database);
-}
+const sample = testSample();
 
 const truncated = (toBytes: number) => (data: string) => truncateSync(fileIn(data), toBytes);
 
@@ -74,33 +43,6 @@ function replace(data: string, ...statements: readonly string[]): void {
   change(data, ...statements);
 }
 
-/** Where the first page of a table or index is. */
-function rootOf(data: string, name: string): number {
-  const db = new Database(fileIn(data), { readonly: true });
-  const sql = "SELECT rootpage FROM sqlite_schema WHERE name = ?";
-  const root = db.query<{ rootpage: number }, [string]>(sql).get(name)?.rootpage ?? 0;
-  db.close();
-  if (root < 2) throw new Error(`there is no ${name}`);
-  return (root - 1) * pageBytes;
-}
-
-const noise = (bytes: number) => Buffer.alloc(bytes, new Bun.CryptoHasher("sha512").update("noise").digest());
-const noisyRoot = (name: string) => (data: string) => overwrite(data, rootOf(data, name), noise(pageBytes));
-
-/** Damages each page that holds some text; the file has it more than once where it is in an index. */
-function damagePagesWith(data: string, text: string): void {
-  const database = readFileSync(fileIn(data));
-  let damagedPages = 0;
-  for (let at = 0; at < database.length; at += pageBytes) {
-    const page = database.subarray(at, at + pageBytes);
-    if (!page.includes(text)) continue;
-    page.fill(0xff);
-    damagedPages++;
-  }
-  if (damagedPages === 0) throw new Error(`${text} is nowhere`);
-  writeFileSync(fileIn(data), database);
-}
-
 /** What is in the place of the database: neither content nor rights may change. */
 function state(data: string) {
   const { mode } = statSync(fileIn(data), { throwIfNoEntry: false }) ?? { mode: 0 };
@@ -108,14 +50,9 @@ function state(data: string) {
   return { mode, content };
 }
 
-const env = { ONAIR_ADMIN_KEY: adminKey, ONAIR_LOG_LEVEL: "error" };
-const onair = (words: readonly string[], data: string) => run([...words, "--data", data], { env });
-const ports = ["--port", "0", "--admin-port", "0"];
 const readers = [["export", "users"], ["apps", "list"], ["backup"]] as const;
-const commands = [["serve", ...ports], ...readers];
+const commands = [["serve", ...freePorts], ...readers];
 
-const toRestore = "then restore a backup: onair restore FILE --data ";
-const isDamaged = (finding: string) => `onair.db is not a database of onair, or is damaged (${finding}). `;
 const notOurs = "onair.db is a database of SQLite, but not one of onair. Name another directory with --data";
 
 /** Makes a directory where a file may have been left. */
@@ -238,7 +175,7 @@ describe("what cannot be the database is reported in one line and left alone", (
     ],
   ])("%s", async (_, damage, message) => {
     for (const command of commands) {
-      const data = damagedCopy(damage);
+      const data = sample.copy(damage);
       const before = state(data);
       const { code, stdout, stderr } = await onair(command, data);
       expect([command, code, stdout, stderr]).toEqual([command, 1, "", expect.stringContaining(message)]);
@@ -250,7 +187,7 @@ describe("what cannot be the database is reported in one line and left alone", (
 
   test.skipIf(process.getuid?.() === 0)("a file that may not be read (not for root, who may)", async () => {
     for (const command of commands) {
-      const data = damagedCopy((of) => chmodSync(fileIn(of), 0));
+      const data = sample.copy((of) => chmodSync(fileIn(of), 0));
       const { code, stdout, stderr } = await onair(command, data);
       expect([code, stdout]).toEqual([1, ""]);
       expect(stderr).toMatch(
@@ -266,14 +203,14 @@ describe("what SQLite ignores is no damage", () => {
     ["a log's index of noise", "-shm"],
     ["a journal of noise", "-journal"],
   ])("%s", async (_, suffix) => {
-    const data = damagedCopy((of) => writeFileSync(fileIn(of) + suffix, noise(40_000)));
+    const data = sample.copy((of) => writeFileSync(fileIn(of) + suffix, noise(40_000)));
     const { code, stdout, stderr } = await onair(["export", "users"], data);
-    expect([code, stderr, stdout.trim().split("\n").length]).toEqual([0, "", 3_000]);
+    expect([code, stderr, stdout.trim().split("\n").length]).toEqual([0, "", userCount]);
   });
 });
 
 test("a first start that was killed leaves nothing in the way of the next", async () => {
-  const data = join(directory, "begun");
+  const data = join(sample.directory, "begun");
   mkdirSync(data);
   for (const suffix of ["", "-journal", "-wal"])
     writeFileSync(join(data, `onair.making${suffix}`), noise(5_000));
@@ -291,94 +228,3 @@ test("what a database has to have is what the migrations make", () => {
     expect([type, made.map(({ name }) => name)]).toEqual([type, [...names]]);
   }
 });
-
-describe("damage that only a read finds", () => {
-  test.each<[string, (data: string) => void, readonly string[]]>([
-    ["of users", (data) => damagePagesWith(data, damagedUser), ["export", "users"]],
-    ["of applications", noisyRoot("applications"), ["apps", "list"]],
-    ["of categories", noisyRoot("categories"), ["serve", ...ports]],
-    ["of the settings", noisyRoot("settings"), ["serve", ...ports]],
-  ])("%s ends the command that needs it with one line", async (_, damage, command) => {
-    const data = damagedCopy(damage);
-    const { code, stderr } = await onair(command, data);
-    expect(code).toBe(1);
-    expect(stderr).toMatch(/^onair: [^\n]+\n$/);
-    expect(stderr).toContain(isDamaged("SQLITE_CORRUPT"));
-    expect(stderr).toContain(toRestore + data);
-  });
-
-  test("by a backup is reported with what may help", async () => {
-    const data = damagedCopy((of) => damagePagesWith(of, damagedUser));
-    const { code, stdout, stderr } = await onair(["backup"], data);
-    expect([code, stdout]).toEqual([1, ""]);
-    expect(stderr).toMatch(
-      /^onair: The backup failed\. The database is damaged[^\n]+onair restore FILE --data DIR\n$/,
-    );
-  });
-
-  test("fails the requests that need it, is logged without secrets, and all else goes on", async () => {
-    const data = damagedCopy((of) => damagePagesWith(of, damagedUser));
-    const log = join(directory, "log");
-    const server = await serve(["--data", data], { log });
-    const { admin, api } = client(server);
-    const user = (name: string) => api("GET", `/public/v1/users/${name}`, application.token);
-    for (let n = 0; n < 3; n++) {
-      for (const failed of [
-        await user(damagedUser),
-        await admin("PUT", "/admin/v1/users/1501", { username: damagedUser }),
-      ]) {
-        const body = await failed.text();
-        expect([failed.status, JSON.parse(body)]).toMatchObject([
-          500,
-          { code: "internal_error", errors: [] },
-        ]);
-        expect(body).not.toMatch(/damaged|onair\.db|SQLITE|malformed/);
-      }
-      expect((await user(wholeUser)).status).toBe(200);
-      expect((await admin("PUT", "/admin/v1/users/11", { username: wholeUser })).status).toBeLessThan(300);
-      expect((await fetch(`${server.adminUrl}/healthz`)).status).toBe(200);
-      // It has begun with an answer, which it can only break off.
-      await expect(admin("GET", "/admin/v1/users/batch").then((answer) => answer.text())).rejects.toThrow();
-    }
-    await expect(madeBackup((method, path) => admin(method, path))).rejects.toThrow(
-      "The database is damaged",
-    );
-    await until(() => readFileSync(log, "utf8").includes("backup.failed"));
-    expect(await server.end("SIGTERM")).toBe(0);
-    const lines = readFileSync(log, "utf8").trim().split("\n");
-    const told = lines.map((line) => JSON.parse(line) as { event: string; error: string });
-    const failures = told.filter(({ event }) => event === "internal_error");
-    expect(failures.length).toBeGreaterThanOrEqual(6);
-    for (const { error } of failures) expect(error).toContain(isDamaged("SQLITE_CORRUPT"));
-    for (const secret of await secretsIn(sample)) expect(lines.join("\n")).not.toContain(secret);
-  });
-
-  test("in what the engine works on is logged, and all else goes on", async () => {
-    const data = damagedCopy(noisyRoot("deliveries"));
-    const log = join(directory, "engine.log");
-    const server = await serve(["--data", data], { log });
-    const { admin, api } = client(server);
-    await until(() => readFileSync(log, "utf8").includes("service_failed"));
-    expect((await api("GET", `/public/v1/users/${damagedUser}`, application.token)).status).toBe(200);
-    expect((await admin("PUT", "/admin/v1/users/11", { username: wholeUser })).status).toBeLessThan(300);
-    expect((await admin("GET", "/admin/v1/deliveries")).status).toBe(500);
-    expect(await server.end("SIGTERM")).toBe(0);
-    expect(readFileSync(log, "utf8")).toContain(isDamaged("SQLITE_CORRUPT"));
-    for (const secret of await secretsIn(sample)) expect(readFileSync(log, "utf8")).not.toContain(secret);
-  });
-});
-
-/** Everything that a log must never hold. */
-async function secretsIn(data: string): Promise<string[]> {
-  const db = new Database(fileIn(data), { readonly: true });
-  const kept = [
-    ...db
-      .query<{ value: string }, []>("SELECT value FROM settings WHERE key IN ('signing_key', 'cursor_key')")
-      .all(),
-    ...db.query<{ value: string }, []>("SELECT webhook_secret AS value FROM applications").all(),
-  ];
-  db.close();
-  expect(kept.length).toBe(3);
-  // A key in PEM would be quoted.
-  return [adminKey, application.token, ...kept.map(({ value }) => value.split("\n")[1] ?? value)];
-}

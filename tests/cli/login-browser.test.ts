@@ -1,0 +1,117 @@
+import { describe, expect, test } from "bun:test";
+import { existsSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterTests } from "../support/after-tests.ts";
+import { accept, Browser, challengeFor } from "../support/oauth.ts";
+import { unusedPort } from "../support/ports.ts";
+import { run } from "../support/process.ts";
+import { testProfiles } from "../support/profiles.ts";
+import { RunningCommand } from "../support/running-command.ts";
+import { json, ownServer } from "../support/server.ts";
+
+const { directory, env, file, onair, read, server, url, works } = await testProfiles();
+
+describe("onair login --browser", () => {
+  /** Signs in as a browser would, from the address that the command shows. */
+  const signIn = async (decide: (address: string) => Promise<string>, ...args: string[]) => {
+    const signing = new RunningCommand(["login", "--url", url, "--browser", ...args], {
+      env: { BROWSER: "true", ...env },
+    });
+    const [address = ""] = /https?:\S+/.exec(await signing.shows(/https?:\S+\n\n/)) ?? [];
+    const page = await fetch(await decide(address));
+    return { ...(await signing.ended()), page: { status: page.status, text: await page.text() } };
+  };
+  const allow = async (address: string) => {
+    const browser = new Browser(server);
+    const back = await accept(server, await challengeFor(browser, address), { user_id: 1001 });
+    return (await browser.open(back)).location;
+  };
+
+  test("a public client gets a user's tokens, which are renewed when they have expired", async () => {
+    const registered = { client_type: "public", redirect_uris: ["http://127.0.0.1/callback"] };
+    const mine = await server.application(registered);
+    const { code, page } = await signIn(allow, "--client-id", mine.client_id);
+    expect([code, page.status, page.text]).toEqual([0, 200, expect.stringContaining("Signed in")]);
+    const before = read("default");
+    expect(before.session.refreshToken).toBeDefined();
+    expect(await works(before.session.accessToken)).toBe(true);
+    const expired = { ...before, session: { ...before.session, expiresAt: Date.now() - 1 } };
+    writeFileSync(file("default"), JSON.stringify(expired), { mode: 0o600 });
+    // It is refused for its delivery, but after the token was renewed and accepted.
+    expect((await onair("listen")).stderr).toContain("answered 403");
+    const { session } = read("default");
+    expect(session.refreshToken).not.toBe(before.session.refreshToken);
+    expect(session.expiresAt).toBeGreaterThan(Date.now());
+    expect(await works(session.accessToken)).toBe(true);
+    expect(statSync(file("default")).mode & 0o777).toBe(0o600);
+    expect((await onair("logout")).code).toBe(0);
+    expect(await works(session.accessToken)).toBe(false);
+  });
+
+  test("a client with a secret has a redirect URI with a port", async () => {
+    const port = await unusedPort();
+    const mine = await server.application({ redirect_uris: [`http://127.0.0.1:${port}/callback`] });
+    writeFileSync(join(directory, "mine"), mine.client_secret);
+    const args = [
+      "--client-id",
+      mine.client_id,
+      "--port",
+      String(port),
+      "--secret-file",
+      join(directory, "mine"),
+    ];
+    expect((await signIn(allow, ...args)).code).toBe(0);
+    expect(read("default").session.refreshToken).toBeDefined();
+  });
+
+  test("who denies, and what does not belong to it, signs nobody in", async () => {
+    const registered = { client_type: "public", redirect_uris: ["http://127.0.0.1/callback"] };
+    const mine = await server.application(registered);
+    let forged = 0;
+    const deny = async (address: string) => {
+      const browser = new Browser(server);
+      const callback = new URL(address).searchParams.get("redirect_uri") ?? "";
+      forged = (await fetch(`${callback}?code=x&state=forged&iss=${encodeURIComponent(url)}`)).status;
+      const challenge = await challengeFor(browser, address);
+      const answer = await server.admin("PUT", `/admin/v1/login-requests/${challenge}/reject`, {
+        error_description: "No thanks",
+      });
+      return (await browser.open((await json<{ redirect_to: string }>(answer)).redirect_to)).location;
+    };
+    const { code, stderr, page } = await signIn(deny, "--client-id", mine.client_id);
+    expect([code, page.status, forged]).toEqual([1, 400, 400]);
+    expect(stderr).toContain("The sign-in was refused: No thanks");
+    expect(existsSync(file("default"))).toBe(false);
+  });
+
+  test("a platform without a login page says so", async () => {
+    const other = await ownServer();
+    const result = await run(["login", "--url", other.app.publicUrl, "--browser", "--client-id", "x"], {
+      env,
+    });
+    expect([result.code, result.stderr]).toEqual([1, expect.stringContaining("has no login page")]);
+  });
+
+  test.each(["file:///usr/bin/evil", "--evil", "javascript:evil()", 7])(
+    "a login page that is none is neither shown nor opened: %j",
+    async (authorization_endpoint) => {
+      const opened = join(directory, "opened");
+      const browser = join(directory, "browser");
+      writeFileSync(browser, `#!/bin/sh\necho "$@" > ${opened}\n`, { mode: 0o755 });
+      const platform = Bun.serve({
+        hostname: "127.0.0.1",
+        port: 0,
+        fetch: () => Response.json({ issuer: "x", authorization_endpoint }),
+      });
+      afterTests(() => platform.stop(true));
+      const args = ["login", "--url", platform.url.origin, "--browser", "--client-id", "x"];
+      const result = await run(args, { env: { ...env, BROWSER: browser } });
+      expect([result.code, result.stderr]).toEqual([
+        1,
+        expect.stringContaining("names no page to sign in at"),
+      ]);
+      expect(result.stderr + result.stdout).not.toContain("evil");
+      expect(existsSync(opened)).toBe(false);
+    },
+  );
+});

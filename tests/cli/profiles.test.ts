@@ -1,0 +1,86 @@
+import { describe, expect, test } from "bun:test";
+import { chmodSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { run } from "../support/process.ts";
+import { testProfiles } from "../support/profiles.ts";
+
+const { app, directory, env, file, login, onair, server, url } = await testProfiles();
+
+describe("who a command is", () => {
+  const listen = (args: string[], more: Record<string, string> = {}) =>
+    run(["listen", ...args], { env: { ...env, ...more } });
+
+  test.each<[string, string[], Record<string, string>, number, RegExp]>([
+    ["nobody", [], {}, 2, /nothing says who you are: make a profile/],
+    ["an unknown profile", ["--profile", "x"], {}, 2, /there is no profile "x"/],
+    ["a profile of the environment", [], { ONAIR_PROFILE: "x" }, 2, /there is no profile "x"/],
+    ["two at once", ["--profile", "x", "--token", "y"], {}, 2, /exclude each other/],
+    ["a token", [], { ONAIR_TOKEN: "x", ONAIR_URL: url }, 1, /answered 401: .* ONAIR_TOKEN must hold/],
+  ])("%s", async (_, args, more, code, message) => {
+    const result = await listen(args, more);
+    expect([result.code, result.stderr]).toEqual([code, expect.stringMatching(message)]);
+  });
+
+  test("a token of the environment wins over the default profile, --profile over that", async () => {
+    await login("--profile", "default");
+    await login("--profile", "other");
+    const wrong = { ONAIR_TOKEN: "x", ONAIR_URL: url };
+    expect((await listen([], wrong)).stderr).toContain("answered 401");
+    await onair("logout", "--profile", "default");
+    const meant = await listen(["--profile", "othr"], wrong);
+    expect(meant.stderr).toContain("Did you mean other?");
+    const none = await listen([]);
+    expect(none.stderr).toContain("or name a profile: other");
+  });
+
+  test("the secret of a profile goes to no other URL", async () => {
+    await login();
+    const asked: string[] = [];
+    const elsewhere = Bun.serve({
+      port: 0,
+      hostname: "127.0.0.1",
+      fetch: async (request) => {
+        asked.push(await request.text());
+        return new Response();
+      },
+    });
+    const { code, stderr } = await listen(["--url", elsewhere.url.origin]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(`the profile "default" is for ${url}`)]);
+    // Where ONAIR_URL names an admin listener for other commands.
+    await login();
+    await server.admin("DELETE", `/admin/v1/applications/${app.id}/tokens`);
+    await server.admin("PATCH", `/admin/v1/applications/${app.id}`, { delivery: "webhook" });
+    expect((await listen([], { ONAIR_URL: elsewhere.url.origin })).stderr).toContain(`${url} answered 403`);
+    expect(asked).toEqual([]);
+    await elsewhere.stop(true);
+  });
+
+  test("a damaged profile says how to make it anew", async () => {
+    await login();
+    for (const text of ["", "{", "{}", "null"]) {
+      writeFileSync(file("default"), text, { mode: 0o600 });
+      const { code, stderr } = await listen([]);
+      expect([code, stderr]).toEqual([
+        1,
+        expect.stringContaining("is damaged: onair login --url URL --profile "),
+      ]);
+    }
+  });
+
+  test("a profile that others may read is refused", async () => {
+    await login();
+    chmodSync(file("default"), 0o644);
+    const { code, stderr } = await listen([]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining(`chmod 600 ${file("default")}`)]);
+  });
+
+  test("a secret that is no longer good says how to sign in again", async () => {
+    const mine = await server.application();
+    writeFileSync(join(directory, "mine"), mine.client_secret);
+    await login("--client-id", mine.client_id, "--secret-file", join(directory, "mine"));
+    await server.admin("DELETE", `/admin/v1/applications/${mine.id}`);
+    const { code, stderr } = await listen([]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining(`"onair login --url ${url}" signs in again`)]);
+    expect(stderr).not.toContain(mine.client_secret);
+  });
+});

@@ -1,0 +1,43 @@
+import { afterEach } from "bun:test";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { loginUrl } from "./oauth.ts";
+import { run } from "./process.ts";
+import { users } from "./real-data.ts";
+import { testDirectory, testServer } from "./server.ts";
+
+/** At the top of a file: a server with an application, and a home of commands whose profiles are removed after each test. */
+export async function testProfiles() {
+  const server = await testServer({ args: ["--login-url", loginUrl], users });
+  const app = await server.application({ delivery: "stream" });
+  const url = server.app.publicUrl;
+  const directory = testDirectory();
+  const profiles = join(directory, "onair", "profiles");
+  const file = (name: string) => join(profiles, `${name}.json`);
+  const secretFile = join(directory, "secret");
+  writeFileSync(secretFile, `${app.client_secret}\n`);
+  const env = { XDG_CONFIG_HOME: directory };
+  const onair = (...args: string[]) => run(args, { env });
+  afterEach(() => rmSync(profiles, { recursive: true, force: true }));
+  return {
+    server,
+    app,
+    url,
+    directory,
+    profiles,
+    secretFile,
+    /** The file of a profile. */
+    file,
+    env,
+    onair,
+    login: (...args: string[]) =>
+      onair("login", "--url", url, "--client-id", app.client_id, "--secret-file", secretFile, ...args),
+    read: (name: string) =>
+      JSON.parse(readFileSync(file(name), "utf8")) as {
+        session: { accessToken: string; expiresAt: number; refreshToken?: string };
+      },
+    /** Whether the server takes a token. */
+    works: async (token: string) =>
+      (await server.get("/public/v1/events/subscriptions", token)).status === 200,
+  };
+}

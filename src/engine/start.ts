@@ -131,7 +131,8 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       },
       gatherMs: settings.gatherMs,
     });
-    const replays = replaying(store, dispatcher, ownership, now);
+    const shown = watchedStore(store, dispatcher, note, { wake: () => replays.wake() });
+    const replays = replaying(shown, dispatcher, ownership, now);
     const services = supervise(
       [
         { name: "dispatcher", run: (signal) => dispatcher.run(signal) },
@@ -156,7 +157,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
     );
     return {
       async start() {},
-      store: watchedStore(store, dispatcher, note, replays),
+      store: shown,
       ...tracedSink(
         tracing?.attempts ?? null,
         eventSink(store, dispatcher, (ids) => {

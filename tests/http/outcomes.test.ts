@@ -142,7 +142,11 @@ describe("a stream of outcomes", () => {
     }
     const eleventh = await server.get(path, app.token);
     expect([eleventh.status, (await json<{ code: string }>(eleventh)).code]).toEqual([429, "rate_limited"]);
-    await readers.pop()?.cancel();
+    // They take no place of an operator who looks on at the same application.
+    const looking = await server.admin("GET", `/admin/v1/outcomes?application_id=${app.id}`);
+    expect(looking.status).toBe(200);
+    watching(looking.body);
+    await readers.shift()?.cancel();
     await until(async () => {
       const { status, body } = await server.get(path, app.token);
       await body?.cancel();

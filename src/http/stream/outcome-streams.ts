@@ -10,7 +10,7 @@ import type { ReplicaNews } from "../../store/replicas/news.ts";
 import { EventStream } from "./event-stream.ts";
 import { heartbeat, opening } from "./stream-frames.ts";
 
-/** Streams of one application, and of operators, that may be open at once. */
+/** Streams of one application, and of all operators together, that may be open at once. */
 const mostStreams = { application: 10, operator: 50 } as const;
 /** Outcomes that wait for a reader at most; more are left out. */
 const mostWaiting = 200;
@@ -36,6 +36,10 @@ interface OpenStream extends OutcomeStreamOptions {
 }
 
 const encoder = new TextEncoder();
+
+/** Whether an operator looks on, also where that is at one application. */
+const isOfOperator = ({ applicationId, topics }: OutcomeStreamOptions) =>
+  applicationId === null || topics === "all";
 
 type WatchedEngine = Pick<Engine, "watchOutcomes" | "onOutcomes" | "broadcast">;
 type ChangedNews = Extract<ReplicaNews, { kind: "changed" }>;
@@ -82,9 +86,12 @@ export class OutcomeStreams {
     const { applicationId } = options;
     if (this.#isClosed)
       throw new DomainError("unavailable", "The server is stopping", { retryAfterSeconds: 5 });
-    const same = [...this.#open].filter((one) => one.applicationId === applicationId).length;
-    const most = applicationId === null ? mostStreams.operator : mostStreams.application;
-    if (same >= most) {
+    const ofOperator = isOfOperator(options);
+    const same = [...this.#open].filter(
+      (one) => isOfOperator(one) === ofOperator && (ofOperator || one.applicationId === applicationId),
+    );
+    const most = ofOperator ? mostStreams.operator : mostStreams.application;
+    if (same.length >= most) {
       const message = `${most} of these streams are open already; close one`;
       throw new DomainError("rate_limited", message, { retryAfterSeconds: 5 });
     }

@@ -2,6 +2,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSy
 import { join } from "node:path";
 import { type Static, Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
+
 import { messageOf } from "../domain/errors.ts";
 import { newId, ulidPattern } from "../domain/ids.ts";
 import { newSecret } from "../domain/tokens.ts";
@@ -68,8 +69,11 @@ function makeDirectory(directory: string): boolean {
   try {
     return mkdirSync(directory, { recursive: true, mode: 0o700 }) !== undefined;
   } catch (error) {
-    const reason = messageOf(error);
-    throw new Error(`The data directory cannot be made (${reason}). Name another one with --data.`);
+    const isFile = /^(EEXIST|ENOTDIR)$/.test((error as NodeJS.ErrnoException).code ?? "");
+    const why = isFile
+      ? `${directory} is not a directory`
+      : `${directory} cannot be made (${messageOf(error)})`;
+    throw new Error(`${why}. Name another one with --data.`);
   }
 }
 

@@ -11,6 +11,12 @@ const directory = testDirectory();
 
 const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
 
+test("a file in the place of the data directory is named as such", async () => {
+  writeFileSync(join(directory, "file"), "");
+  const { code, stderr } = await run(["dev", "--data", join(directory, "file"), ...free]);
+  expect([code, stderr]).toEqual([1, expect.stringContaining("file is not a directory. Name another one")]);
+});
+
 describe("onair dev", () => {
   let dev: DevProcess;
   let first: Addresses;

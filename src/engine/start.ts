@@ -131,8 +131,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       },
       gatherMs: settings.gatherMs,
     });
-    const shown = watchedStore(store, dispatcher, note, { wake: () => replays.wake() });
-    const replays = replaying(shown, dispatcher, ownership, now);
+    const replays = replaying(store, dispatcher, ownership, now);
     const services = supervise(
       [
         { name: "dispatcher", run: (signal) => dispatcher.run(signal) },
@@ -157,7 +156,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
     );
     return {
       async start() {},
-      store: shown,
+      store: watchedStore(store, dispatcher, note, replays),
       ...tracedSink(
         tracing?.attempts ?? null,
         eventSink(store, dispatcher, (ids) => {

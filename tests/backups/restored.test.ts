@@ -80,7 +80,8 @@ describe("encrypted for a public key", () => {
     ["with a key that is mistyped", ["--identity", "typo.key"], 2, "and a character of it is wrong"],
   ])("is not restored %s", async (_, words, code, message) => {
     writeFileSync(path("none.key"), "# nothing\n");
-    writeFileSync(path("typo.key"), readFileSync(path("mine.key"), "utf8").replace(/.\n$/, "0\n"));
+    const typo = (last: string) => (last === "0\n" ? "2\n" : "0\n");
+    writeFileSync(path("typo.key"), readFileSync(path("mine.key"), "utf8").replace(/.\n$/, typo));
     const result = await onair(["restore", file, "--data", "never", ...words]);
     expectFailure(result, code, message);
     expect(result.stderr).not.toContain("AGE-SECRET-KEY-1Q");

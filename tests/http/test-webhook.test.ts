@@ -1,41 +1,14 @@
 import { describe, expect, test } from "bun:test";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { Webhook } from "standardwebhooks";
-import { serverSentEvents } from "../../src/client/server-sent-events.ts";
 import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
-import { minute, second } from "../../src/domain/time.ts";
-import { RawClient } from "../support/raw-client.ts";
-import { users } from "../support/real-data.ts";
-import { type Received, testReceiver } from "../support/receiver.ts";
-import { Clock, json, startServer, type TestApplication, testServer } from "../support/server.ts";
+import { minute } from "../../src/domain/time.ts";
+import { json, startServer, type TestApplication } from "../support/server.ts";
+import { type Exchange, testedWebhook, testWebhookPath } from "../support/test-webhook.ts";
 
-const path = "/public/v1/events/test";
-const clock = new Clock(Date.now() - 4 * minute);
-let answer: () => Response | Promise<Response> = () => new Response(null, { status: 204 });
-
-const receiver = testReceiver(() => answer());
-const server = await testServer({ clock, users });
-const app = await server.application({ webhook_url: receiver.url });
-
-interface Exchange {
-  delivered: boolean;
-  problem: string | null;
-  outcome: string;
-  error: string | null;
-  request: { url: string; headers: Record<string, string>; body: string };
-  response: { status: number; headers: Record<string, string>; body: string } | null;
-  duration_ms: number;
-  timings: Record<string, number | null>;
-}
-async function tested(body: object = {}, token = app.token) {
-  clock.advance(6 * second); // so that the rate limit allows it
-  const response = await server.post(path, body, token);
-  const { data, ...rest } = await json<{ data: Exchange; code?: string; errors?: { field: string }[] }>(
-    response,
-  );
-  return { status: response.status, data, ...rest };
-}
-const received = () => receiver.received.at(-1) as Received;
+const path = testWebhookPath;
+const webhook = await testedWebhook();
+const { app, clock, received, receiver, server, tested } = webhook;
 
 describe("a test", () => {
   test.each(builtInEventTypes.map(({ name }) => name))(
@@ -97,7 +70,7 @@ describe("a test", () => {
   });
 
   test("leaves no delivery behind and says nothing of the endpoint", async () => {
-    answer = () => new Response(null, { status: 500 });
+    webhook.answer = () => new Response(null, { status: 500 });
     await tested();
     const listed = await json<{ data: unknown[] }>(
       await server.get("/public/v1/events/deliveries", app.token),
@@ -110,7 +83,7 @@ describe("a test", () => {
 describe("what the receiver did wrong", () => {
   test("a redirect is not followed, wherever it leads", async () => {
     const location = "http://169.254.169.254/latest/meta-data";
-    answer = () => new Response(null, { status: 302, headers: { location } });
+    webhook.answer = () => new Response(null, { status: 302, headers: { location } });
     const before = receiver.received.length;
     const { data } = await tested();
     const response = { status: 302, headers: { location }, body: "" };
@@ -120,14 +93,14 @@ describe("what the receiver did wrong", () => {
   });
 
   test("a status, and what was said with it", async () => {
-    answer = () => new Response("no such hook", { status: 404 });
+    webhook.answer = () => new Response("no such hook", { status: 404 });
     const { data } = await tested();
     expect(data.response).toMatchObject({ status: 404, body: "no such hook" });
     expect(data.problem).toContain("path");
   });
 
   test("a signature that the receiver does not accept", async () => {
-    answer = () => new Response('{"error":"invalid signature"}', { status: 401 });
+    webhook.answer = () => new Response('{"error":"invalid signature"}', { status: 401 });
     const { data } = await tested();
     expect(data.problem).toBe(
       "It answered 401: probably the wrong secret: the receiver could not verify the signature. Give it the webhook secret in force (whsec_…), and have it verify the body as it arrived, before it is parsed.",
@@ -135,7 +108,7 @@ describe("what the receiver did wrong", () => {
   });
 
   test("a web page", async () => {
-    answer = () => new Response("<!doctype html><h1>Welcome", { status: 200 });
+    webhook.answer = () => new Response("<!doctype html><h1>Welcome", { status: 200 });
     expect((await tested()).data).toMatchObject({
       delivered: true,
       problem: expect.stringContaining("web page"),
@@ -147,7 +120,7 @@ describe("what the receiver did wrong", () => {
     ["it speaks no TLS", "https", "tls"],
     ["the name does not resolve", "http://receiver.invalid/hook", "dns"],
   ])("%s", async (_, url, outcome) => {
-    answer = () => new Response(null, { status: 204 });
+    webhook.answer = () => new Response(null, { status: 204 });
     const webhook_url = url === "https" ? receiver.url.replace("http:", "https:") : url;
     const other = await server.application({ webhook_url });
     const { status, data } = await tested({}, other.token);
@@ -177,7 +150,7 @@ describe("what the receiver did wrong", () => {
 
 describe("the headers of the answer", () => {
   const shown = async (headers: Headers | [string, string][], body = "") => {
-    answer = () => new Response(body, { status: 500, headers });
+    webhook.answer = () => new Response(body, { status: 500, headers });
     return (await tested()).data.response ?? { headers: {}, body: "" };
   };
 
@@ -203,7 +176,7 @@ describe("the headers of the answer", () => {
 
   test("do not repeat the signature, nor does the body, wherever it is cut", async () => {
     for (const before of [0, 900, 1_000, 1_020]) {
-      answer = () => {
+      webhook.answer = () => {
         const signature = received().headers["webhook-signature"] ?? "";
         return new Response("x".repeat(before) + signature, {
           status: 400,
@@ -218,99 +191,6 @@ describe("the headers of the answer", () => {
         expect(JSON.stringify(data)).not.toContain(value.slice(0, 8));
       }
     }
-  });
-});
-
-describe("watched while it happens", () => {
-  interface Step {
-    event: string;
-    data: Partial<Exchange> & { stage?: string; at_ms?: number };
-  }
-
-  async function* watched(token: string, body: object = {}): AsyncGenerator<Step> {
-    clock.advance(6 * second);
-    const response = await server.post(`${path}/stream`, body, token);
-    expect([response.status, response.headers.get("content-type")]).toEqual([200, "text/event-stream"]);
-    for await (const { type, data } of serverSentEvents(response.body as ReadableStream<Uint8Array>))
-      yield { event: type, data: JSON.parse(data ?? "null") };
-  }
-
-  test("the stages come while the receiver has not answered, and the whole exchange at the end", async () => {
-    let release = () => {};
-    const held = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    answer = () => held.then(() => new Response("thanks", { status: 200 }));
-    const { port } = new URL(receiver.url);
-    // A name, so that it is resolved.
-    const named = await server.application({ webhook_url: `http://localhost:${port}/webhook` });
-    const steps: Step[] = [];
-    for await (const step of watched(named.token)) {
-      steps.push(step);
-      if (step.data.stage === "sent") {
-        expect(steps.map(({ event, data }) => data.stage ?? event)).toEqual([
-          "request",
-          "dns",
-          "connect",
-          "sent",
-        ]);
-        release();
-      }
-    }
-    expect(steps.slice(4).map(({ event, data }) => data.stage ?? event)).toEqual(["first_byte", "exchange"]);
-    const times = steps.flatMap(({ data: { at_ms } }) => at_ms ?? []);
-    expect(times).toEqual(times.toSorted((a, b) => a - b));
-    const [first, last] = [steps[0]?.data, steps.at(-1)?.data];
-    expect(last).toMatchObject({ delivered: true, problem: null, response: { status: 200, body: "thanks" } });
-    expect(first).toEqual(last?.request as object);
-    const { "webhook-signature": signature = "", ...headers } = received().headers;
-    expect(headers).toMatchObject(last?.request?.headers ?? {});
-    expect(JSON.stringify(steps)).not.toContain(signature.split(" ")[0] ?? "");
-  });
-
-  test("what fails on the way ends with its diagnosis", async () => {
-    const other = await server.application({ webhook_url: "http://127.0.0.1:9/hook" });
-    const steps = await Array.fromAsync(watched(other.token));
-    expect(steps.map(({ event }) => event)).toEqual(["request", "exchange"]);
-    expect(steps.at(-1)?.data).toMatchObject({ delivered: false, outcome: "refused", response: null });
-  });
-
-  test("what is refused is an error like any other, and takes from the same limit", async () => {
-    const { token } = await server.application();
-    const without = await server.post(`${path}/stream`, {}, token);
-    expect([without.status, (await json<{ code: string }>(without)).code]).toEqual([409, "conflict"]);
-    const unknown = await server.post(`${path}/stream`, { event: "no.such.event" }, app.token);
-    expect(unknown.status).toBe(400);
-    answer = () => new Response(null, { status: 204 });
-    clock.advance(minute);
-    for (let n = 0; n < 10; n++) {
-      const response = await server.post(n % 2 ? path : `${path}/stream`, {}, app.token);
-      expect([n, response.status]).toEqual([n, 200]);
-      await response.text();
-    }
-    expect((await server.post(`${path}/stream`, {}, app.token)).status).toBe(429);
-  });
-
-  test("ends with its connection, which has no idle timeout", async () => {
-    clock.advance(minute);
-    const head = `POST ${path}/stream HTTP/1.1\r\nHost: onair.example\r\nAuthorization: Bearer ${app.token}\r\n`;
-    const [answered] = await new RawClient(server.app.publicUrl)
-      .send(`${head}Content-Length: 0\r\n\r\n`)
-      .toEnd();
-    expect([answered?.status, answered?.body]).toEqual([200, expect.stringContaining("event: exchange\n")]);
-  });
-
-  test("goes on, and harms nobody, when whoever watches goes away", async () => {
-    let release = () => {};
-    const held = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    answer = () => held.then(() => new Response(null, { status: 204 }));
-    clock.advance(minute);
-    for await (const { data } of watched(app.token)) if (data.stage === "sent") break;
-    release();
-    answer = () => new Response(null, { status: 204 });
-    expect((await tested()).data.delivered).toBe(true);
   });
 });
 

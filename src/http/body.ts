@@ -53,12 +53,19 @@ export function requireMediaType(request: Request, ...accepted: readonly string[
   );
 }
 
+/** A client that compresses its body is told so: what is wrong would else be its JSON, or every line. */
+function requireUncompressed({ headers }: Request): void {
+  if (/^(identity)?$/i.test(headers.get("content-encoding") ?? "")) return;
+  throw new DomainError("unsupported_media_type", "The body must be sent without Content-Encoding");
+}
+
 /** Reads the whole body; throws as soon as it exceeds `maxBytes`, of which `limit` tells. */
 export async function readBytes(
   message: Request | Response,
   maxBytes: number,
   limit = `The body must be at most ${maxBytes} bytes`,
 ): Promise<Uint8Array> {
+  if (message instanceof Request) requireUncompressed(message);
   const tooLarge = () => new DomainError("body_too_large", limit);
   const length = message.headers.get("content-length");
   if (Number(length ?? 0) > maxBytes) throw tooLarge();
@@ -97,6 +104,7 @@ export async function* longBodyStream(
   { request, longBody }: Pick<RequestContext, "request" | "longBody">,
   isAtomic: boolean,
 ): AsyncGenerator<Uint8Array> {
+  requireUncompressed(request);
   let isOpen = false;
   try {
     for await (const chunk of bodyStream(request)) {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { maxErrors } from "../../src/batch/apply.ts";
+import { errorOf } from "../support/errors.ts";
 import { holdsLater } from "../support/property.ts";
 import { categories, channels, users } from "../support/real-data.ts";
 import { adminKey, json, testServer } from "../support/server.ts";
@@ -23,6 +24,26 @@ const batch = async (kind: string, rows: readonly unknown[]) => {
 };
 
 describe("batches", () => {
+  test.each(["users/batch", "livestreams", "events"])(
+    "%s is refused where it is compressed",
+    async (path) => {
+      const method = path === "livestreams" ? "PUT" : "POST";
+      const response = await fetch(`${server.app.adminUrl}/admin/v1/${path}`, {
+        method,
+        headers: {
+          authorization: `Bearer ${adminKey}`,
+          "content-type": "application/x-ndjson",
+          "content-encoding": "gzip",
+        },
+        body: Bun.gzipSync(ndjson([{ id: 1, username: "one" }])),
+      });
+      expect([response.status, (await errorOf(response)).message]).toEqual([
+        415,
+        "The body must be sent without Content-Encoding",
+      ]);
+    },
+  );
+
   test("a bad line in the middle is refused with its number and reason, the rest is kept", async () => {
     const report = await batch("users", [
       { id: 1, username: "one" },

@@ -20,6 +20,7 @@ describe("every failure has the one shape", () => {
     headers: asJson,
   });
   const form = () => ({ method: "POST", body: new URLSearchParams({ a: "b" }) });
+  const packed = () => ({ ...post(Bun.gzipSync("{}")), headers: { ...asJson, "content-encoding": "gzip" } });
   test.each<[string, string, (() => RequestInit) | string, number, string]>([
     ["an unknown route", "/nothing/here", "GET", 404, "not_found"],
     ["the root", "/", "GET", 404, "not_found"],
@@ -45,6 +46,7 @@ describe("every failure has the one shape", () => {
     ["a body over 64 KiB", subscriptions, () => post(" ".repeat(65_537)), 413, "body_too_large"],
     ["a body of 10 MB", subscriptions, () => post("[".repeat(10_000_000)), 413, "body_too_large"],
     ["a form where JSON belongs", subscriptions, form, 415, "unsupported_media_type"],
+    ["compressed JSON", subscriptions, packed, 415, "unsupported_media_type"],
   ])("%s", async (_, path, request, status, code) => {
     const init = typeof request === "string" ? { method: request } : request();
     const response = await server.get(path, app.token, init);

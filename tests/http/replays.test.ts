@@ -5,6 +5,7 @@ import { deliveryLog } from "../support/delivery-log.ts";
 import { userTokens } from "../support/oauth.ts";
 import { event, publish, settled, subscribe, subscriptionsPath } from "../support/publishing.ts";
 import { isOnPostgres, json } from "../support/server.ts";
+import { loggedDeliveries, wholeLog } from "../support/store.ts";
 import { until } from "../support/until.ts";
 
 const path = "/public/v1/events/replays";
@@ -204,6 +205,29 @@ test("a replay waits for an endpoint that was disabled meanwhile, goes on when i
   await queued(stuck.id, 64);
   clock.advance(7 * day);
   expect((await ended(stuck.id)).state).toBe("canceled");
+});
+
+test.each([
+  [{ disabled: true }, { disabled: false }],
+  [{ webhook_url: null }, { webhook_url: receiver.url }],
+  [{ delivery: "stream" }, { delivery: "webhook" }],
+])("a replay waits while its application is not sent anything, as after %j", async (change, undo) => {
+  await sent(150);
+  gate = Promise.withResolvers();
+  const { data: made } = await create();
+  await queued(made.id, 64);
+  const patch = (body: object) => server.admin("PATCH", `/admin/v1/applications/${log.app.id}`, body);
+  expect((await patch(change)).status).toBe(200);
+  gate.resolve();
+  await settled(server);
+  // What arrived once, and would not be sent now, stays what it is.
+  expect(await server.app.store.replays.advance(made.id, clock.ms)).toBe(false);
+  const delivered = { ...wholeLog, application_id: log.app.id, status: "delivered" } as const;
+  const kept = await loggedDeliveries(server.app.store, delivered);
+  expect(kept.length).toBeGreaterThanOrEqual(150 - 64);
+  expect((await patch(undo)).status).toBe(200);
+  expect(await ended(made.id)).toMatchObject({ state: "completed", queued: 150 });
+  await receiver.arrived(150 + 150 - 64);
 });
 
 describe("is refused", () => {

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { type DeliveryMode, deliveryModes } from "../../src/domain/applications.ts";
+import { everything } from "../../src/domain/delivery-log.ts";
 import { userFrom } from "../../src/domain/users.ts";
 import { BatchRefused } from "../../src/store/batch.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -206,4 +207,20 @@ describe.each(stores)("$name", ({ empty }) => {
       first - (shares[0] ?? 0),
     );
   });
+
+  test.each(["waits in the store", "is in memory"])(
+    "what is asked for while it %s before its first attempt does not expire any more, and has its whole schedule",
+    async (where) => {
+      const application = await subscriber("webhook");
+      await publish("asked", where === "is in memory" ? always : never);
+      const [{ id = "" } = {}] = await loggedDeliveries(store);
+      const retried = await store.deliveries.retry(everything, id, publishedAt);
+      expect(retried).toMatchObject({ status: "pending", expires_at: null });
+      await store.deliveries.releaseAll();
+      const { due } = await store.deliveries.claim(application, publishedAt, 10);
+      expect(due).toEqual([
+        expect.objectContaining({ id, expires_at: null, attempts: 0, extra_attempts: 0, resume_at: null }),
+      ]);
+    },
+  );
 });

@@ -37,7 +37,7 @@ interface StreamRead {
   readonly deliveries: readonly StreamedDelivery[];
   /** About the application itself; behind the deliveries. */
   readonly notices: readonly Notice[];
-  /** The range of time that retention has removed before them. */
+  /** The range of time of which something that the reader had not reached is not kept any more. */
   readonly gap: { readonly from: StreamPosition; readonly to: number } | null;
   readonly position: StreamPosition;
   readonly isAll: boolean;
@@ -69,7 +69,7 @@ export class StreamReader {
     owner: StreamOwner,
     { lastId, after }: StreamStart,
   ): Promise<{ position: StreamPosition; frames: string }> {
-    const { store, cursors, keptMs, isTrimmed, now: clock } = this.#options;
+    const { store, cursors, keptMs, now: clock } = this.#options;
     const now = clock();
     const noticeAt = async (time: number) =>
       owner.userId === null ? await store.notices.lastBefore(time) : 0;
@@ -80,8 +80,7 @@ export class StreamReader {
     if (known && known.seq <= last) {
       // An old position is valid when nothing after it was removed.
       const isKept =
-        (!isTrimmed && known.at >= keptSince) ||
-        (await store.deliveries.lastRemoved(owner.applicationId)) <= known.seq;
+        known.at >= keptSince || (await store.deliveries.lastRemoved(owner.applicationId)) <= known.seq;
       if (isKept) {
         const notice = known.notice ?? (await noticeAt(known.at));
         return { position: { ...known, notice }, frames: opening };
@@ -110,7 +109,7 @@ export class StreamReader {
   }
 
   async #readNow(owner: StreamOwner, from: StreamPosition): Promise<StreamRead> {
-    const { store, log, now: clock } = this.#options;
+    const { store, log, keptMs, isTrimmed, now: clock } = this.#options;
     const { applicationId, userId } = owner;
     const now = clock();
     try {
@@ -123,8 +122,12 @@ export class StreamReader {
       const notices =
         userId === null && isAll ? await store.notices.behind(applicationId, from.notice, noticesAtOnce) : [];
       const at = isAll ? now : (deliveries.at(-1)?.published_at ?? from.at);
-      // Only when retention removed deliveries that the reader had not reached.
-      const gap = lost > 0 ? { from, to: Math.max(from.at, deliveries[0]?.published_at ?? now) } : null;
+      // Asked behind the read, so that nothing is removed unnoticed between the two.
+      const isRemoved =
+        (isTrimmed || from.at < now - keptMs) &&
+        (await store.deliveries.lastRemoved(applicationId)) > from.seq;
+      const gap =
+        lost > 0 || isRemoved ? { from, to: Math.max(from.at, deliveries[0]?.published_at ?? now) } : null;
       const position = { seq: upTo, at, notice: notices.at(-1)?.seq ?? from.notice };
       const isEnd = isAll && notices.length < noticesAtOnce;
       return { owner, from, deliveries, notices, gap, position, isAll: isEnd, signed: new Map() };

@@ -1,8 +1,8 @@
-import { eq, getTableColumns, isNotNull, sql } from "drizzle-orm";
+import { eq, getTableColumns, isNotNull, or, sql } from "drizzle-orm";
 import { receives, usesOnlyStream } from "../../domain/applications.ts";
 import { disabledReceiver, noReceiver } from "../../domain/delivery-log.ts";
 import { type Endpoint, enabledAgain } from "../../domain/endpoints.ts";
-import { ownerGone } from "../../domain/errors.ts";
+import { type DomainError, ownerGone } from "../../domain/errors.ts";
 import type { EndpointStore } from "../endpoints.ts";
 import { type Dialect, execute, type Orm, type Tables, type Work } from "./dialect.ts";
 
@@ -20,9 +20,10 @@ export function endpointStore(db: Dialect, hurryRetries: HurryRetries): Endpoint
   };
 }
 
-/** Those that are failing or disabled. */
+/** Those that are failing or disabled; a disabled one may have had a success since, of an attempt that was under way. */
 export async function troubledEndpoints({ orm, tables }: Dialect): Promise<Endpoint[]> {
-  return known(tables, orm).where(isNotNull(tables.endpoints.failing_since));
+  const { failing_since, disabled_at } = tables.endpoints;
+  return known(tables, orm).where(or(isNotNull(failing_since), isNotNull(disabled_at)));
 }
 
 /** Endpoints, of which the generation is kept with the application. */
@@ -63,12 +64,14 @@ export function* renewEndpoint(
   return next.generation;
 }
 
-/** Throws `conflict` where nothing can be sent to an application now. */
-export function* requireReceiver(
-  { applications, endpoints }: Pick<Tables, "applications" | "endpoints">,
+type ReceiverTables = Pick<Tables, "applications" | "endpoints">;
+
+/** Why nothing can be sent to an application now; null: something can. */
+export function* whyNoReceiver(
+  { applications, endpoints }: ReceiverTables,
   orm: Orm,
   applicationId: string,
-): Work<void> {
+): Work<DomainError | null> {
   const { webhook_url, disabled, delivery } = applications;
   const [found] = yield* execute(
     orm
@@ -77,7 +80,13 @@ export function* requireReceiver(
       .leftJoin(endpoints, eq(endpoints.application_id, applications.id))
       .where(eq(applications.id, applicationId)),
   );
-  if (!found) throw ownerGone();
-  if (!receives(found) || usesOnlyStream(found)) throw noReceiver();
-  if (found.disabled_reason !== null) throw disabledReceiver(found.disabled_reason);
+  if (!found) return ownerGone();
+  if (!receives(found) || usesOnlyStream(found)) return noReceiver();
+  return found.disabled_reason === null ? null : disabledReceiver(found.disabled_reason);
+}
+
+/** Throws `conflict` where nothing can be sent to an application now. */
+export function* requireReceiver(tables: ReceiverTables, orm: Orm, applicationId: string): Work<void> {
+  const reason = yield* whyNoReceiver(tables, orm, applicationId);
+  if (reason) throw reason;
 }

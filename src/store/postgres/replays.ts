@@ -2,7 +2,7 @@ import { and, eq } from "drizzle-orm";
 import { everything } from "../../domain/delivery-log.ts";
 import { ownerGone } from "../../domain/errors.ts";
 import { type NewReplay, type Replay, replayLimits } from "../../domain/replays.ts";
-import { requireReceiver } from "../drizzle/endpoints.ts";
+import { requireReceiver, whyNoReceiver } from "../drizzle/endpoints.ts";
 import { replayRecords } from "../drizzle/replays.ts";
 import type { ReplayStore } from "../replays.ts";
 import { afterStep, type Candidate, type ReplayRow } from "../rows/replay-rows.ts";
@@ -76,13 +76,13 @@ export function replayStore(pool: Postgres): ReplayStore {
 /** How many deliveries may be made due now, so that what is new is not held up behind them. */
 async function room(queries: Queries, { application_id, dry_run }: ReplayRow, now: number): Promise<number> {
   if (dry_run) return maxRows;
-  const [found] = await queries.run<{ is_disabled: boolean; due: number }>(
-    `SELECT EXISTS (SELECT FROM endpoints WHERE application_id = $1 AND disabled_at IS NOT NULL) AS is_disabled,
-       (SELECT count(*) FROM (SELECT FROM deliveries WHERE application_id = $1 AND status = 'pending'
-                                AND next_attempt_at <= $2 LIMIT ${maxDue}) AS due)::float8 AS due`,
+  if (await finished(whyNoReceiver({ applications, endpoints }, queries.orm, application_id))) return 0;
+  const [found] = await queries.run<{ due: number }>(
+    `SELECT count(*)::float8 AS due FROM (SELECT FROM deliveries WHERE application_id = $1 AND status = 'pending'
+                                            AND next_attempt_at <= $2 LIMIT ${maxDue}) AS due`,
     [application_id, now],
   );
-  return !found || found.is_disabled ? 0 : maxDue - found.due;
+  return maxDue - (found?.due ?? maxDue);
 }
 
 /** The next deliveries of a range, of which those are candidates that it asks for; `behind` is where to go on. */

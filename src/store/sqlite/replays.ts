@@ -1,9 +1,9 @@
 import type { Database } from "bun:sqlite";
-import { and, count, eq, isNotNull, lte, sql } from "drizzle-orm";
+import { and, count, eq, lte, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { everything } from "../../domain/delivery-log.ts";
 import { type NewReplay, type Replay, replayLimits } from "../../domain/replays.ts";
-import { requireReceiver } from "../drizzle/endpoints.ts";
+import { requireReceiver, whyNoReceiver } from "../drizzle/endpoints.ts";
 import { replayRecords } from "../drizzle/replays.ts";
 import type { ReplayStore } from "../replays.ts";
 import { afterStep, type Candidate, type ReplayRow } from "../rows/replay-rows.ts";
@@ -13,7 +13,7 @@ import { deliveryIndexes } from "./deliveries/indexes.ts";
 import { deliveryLog, matches } from "./deliveries/log.ts";
 import { deliveryPositions, regionOf, regionSize } from "./deliveries/positions.ts";
 import { requeuer } from "./deliveries/requeue.ts";
-import { deliveries, endpoints, replays } from "./schema/events.ts";
+import { deliveries, replays } from "./schema/events.ts";
 
 /** What one step looks at, at most. */
 const maxRows = 500;
@@ -41,12 +41,6 @@ export function replayStore(db: Database, orm: BunSQLiteDatabase, commit: Commit
   );
   const some = orm.select({ seq: deliveries.seq }).from(deliveries).where(isDue).limit(maxDue).as("some");
   const due = orm.select({ n: count() }).from(some).prepare();
-  const disabled = orm
-    .select({ id: endpoints.application_id })
-    .from(endpoints)
-    .where(and(eq(endpoints.application_id, sql.placeholder("id")), isNotNull(endpoints.disabled_at)))
-    .limit(1)
-    .prepare();
 
   /** Numbers of what may match, in a region of the index; `behind` is where to go on. */
   const ahead = ({
@@ -75,7 +69,7 @@ export function replayStore(db: Database, orm: BunSQLiteDatabase, commit: Commit
   /** How many deliveries may be made due now, so that what is new is not held up behind them. */
   const room = ({ application_id, dry_run }: ReplayRow, now: number): number => {
     if (dry_run) return maxRows;
-    if (disabled.get({ id: application_id })) return 0;
+    if (finished(whyNoReceiver(shared.tables, shared.orm, application_id))) return 0;
     return maxDue - (due.get({ id: application_id, now })?.n ?? 0);
   };
 

@@ -49,9 +49,12 @@ export class MemoryCapacity<T> {
   free(count: number): void {
     this.#queued -= count;
     if (this.#queued >= maxClaimed) return;
-    const queue = this.#waiting.shift();
-    if (queue === undefined) return;
-    this.#isWaiting.delete(queue);
-    this.freed(queue);
+    // As many as places, because one that waited may have nothing to claim any more, and then frees none.
+    for (let left = count; left > 0; left--) {
+      const queue = this.#waiting.shift();
+      if (queue === undefined) return;
+      this.#isWaiting.delete(queue);
+      this.freed(queue);
+    }
   }
 }

@@ -49,16 +49,17 @@ export const obstacle = `CASE
 
 /**
  * Makes deliveries due at a time. What has ended is pending again, with its id and its attempts; it is asked for, so it is
- * worth sending whatever its age. What waits for its first attempt is about to be sent anyway.
+ * worth sending whatever its age. What waits for its first attempt is next anyway.
  */
 export async function requeue(queries: Queries, seqs: readonly number[], now: number): Promise<void> {
   if (seqs.length === 0) return;
   await queries.run(
     `UPDATE deliveries SET
-       resume_at = CASE WHEN status = 'pending' THEN coalesce(resume_at, next_attempt_at) ELSE $1 END,
+       resume_at = CASE WHEN status <> 'pending' THEN $1 WHEN next_attempt_at > 0 THEN coalesce(resume_at, next_attempt_at)
+         ELSE resume_at END,
        next_attempt_at = CASE WHEN status = 'pending' THEN least(next_attempt_at, $1) ELSE $1 END,
        status = 'pending', finished_at = NULL, expires_at = NULL
-     WHERE seq = ANY($2::bigint[]) AND NOT (status = 'pending' AND next_attempt_at = 0)`,
+     WHERE seq = ANY($2::bigint[])`,
     [now, seqs],
   );
 }

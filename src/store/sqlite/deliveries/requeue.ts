@@ -62,16 +62,17 @@ export function requeuer(orm: BunSQLiteDatabase) {
     .where(isIt)
     .limit(1)
     .prepare();
-  // What the dispatcher has in memory (null), and what waits for its first attempt (0), is about to be sent anyway.
+  // It is asked for, so it is worth sending whatever its age.
+  const keep = orm.update(deliveries).set({ expires_at: null }).where(isIt).prepare();
+  // What the dispatcher has in memory (null), and what waits for its first attempt (0), is next anyway.
   const hurry = orm
     .update(deliveries)
-    .set({ ...askedFor, expires_at: null })
+    .set(askedFor)
     .where(and(isIt, gt(next_attempt_at, 0)))
     .prepare();
-  // It is asked for, so it is worth sending whatever its age.
   const begin = orm
     .update(deliveries)
-    .set({ status: "pending", next_attempt_at: at, resume_at: at, finished_at: null, expires_at: null })
+    .set({ status: "pending", next_attempt_at: at, resume_at: at, finished_at: null })
     .where(isIt)
     .prepare();
   /** Why it cannot be sent again, or null. */
@@ -87,6 +88,7 @@ export function requeuer(orm: BunSQLiteDatabase) {
     requeue(seq: number, now: number): keyof ReplaySkips | null {
       const reason = obstacle(seq);
       if (reason) return reason;
+      keep.run({ seq });
       if (find.get({ seq })?.status === "pending") hurry.run({ now, seq });
       else begin.run({ now, seq });
       return null;

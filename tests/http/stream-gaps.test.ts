@@ -1,0 +1,90 @@
+import { beforeEach, describe, expect, test } from "bun:test";
+import { day, isoTime, second } from "../../src/domain/time.ts";
+import { userFrom } from "../../src/domain/users.ts";
+import { Cursors } from "../../src/http/cursors.ts";
+import { idOf, type StreamPosition } from "../../src/http/stream/stream-position.ts";
+import { StreamReader, type StreamStart } from "../../src/http/stream/stream-reader.ts";
+import { createLog } from "../../src/log/log.ts";
+import type { Store } from "../../src/store/store.ts";
+import { newSigningKey, newWebhookSecret, readSigningKey } from "../../src/webhooks/signature.ts";
+import { Clock } from "../support/server.ts";
+import { emptyStore, storedApplication } from "../support/store.ts";
+
+/*
+ * With --max-data-size what has ended goes before its time, and so before a reader that is behind has got it.
+ */
+
+const cursors = new Cursors("secret");
+const signingKey = readSigningKey(newSigningKey());
+
+describe("what was removed for --max-data-size is told as a gap", () => {
+  const clock = new Clock();
+  const start = clock.ms;
+  let store: Store;
+  let reader: StreamReader;
+  let applicationId: string;
+  const owner = () => ({ applicationId, userId: null });
+  beforeEach(async () => {
+    ({ store } = emptyStore());
+    clock.ms = start;
+    const log = createLog("off");
+    const keptMs = 7 * day;
+    const keys = { cursors, signingKey: () => signingKey };
+    reader = new StreamReader({ store, ...keys, log, now: clock.now, keptMs, isTrimmed: true });
+    await store.users.upsert([userFrom({ id: 1, username: "ada" })], isoTime(start));
+    applicationId = await storedApplication(store, {
+      delivery: "stream",
+      webhook_secret: newWebhookSecret(),
+    });
+    const key = { app_id: applicationId, broadcaster_user_id: 1, event: "channel.followed", version: 1 };
+    await store.subscriptions.subscribe([key], 1, start);
+  });
+
+  async function publish(id: string): Promise<void> {
+    const type = { name: "channel.followed", version: 1, broadcaster_user_id: 1 };
+    const fingerprint = Buffer.from(id);
+    const times = { published_at: clock.ms, expires_at: null };
+    await store.events.publish({ id, ...type, body: "{}", fingerprint, ...times }, () => false);
+    clock.advance(second);
+  }
+  async function trim(): Promise<void> {
+    while (!(await store.retention.trim(1))) {}
+    await store.retention.trim(null);
+  }
+  /** What a reader gets that begins so: the events by their ids, and the ranges of gaps. */
+  async function got({ position, frames }: { position: StreamPosition; frames: string }): Promise<string[]> {
+    const application = await store.applications.find(applicationId);
+    if (!application) throw new Error("it is gone");
+    reader.forget();
+    const bytes = reader.signed(await reader.read(owner(), position), application);
+    const text = frames + new TextDecoder().decode(bytes ?? new Uint8Array());
+    return [...text.matchAll(/^data: (.*)$/gm)].map(([, data = ""]) => {
+      const { headers, from, to } = JSON.parse(data);
+      return headers ? headers["onair-event-id"] : `${from} to ${to}`;
+    });
+  }
+  const begin = (more: Partial<StreamStart>) => reader.start(owner(), { lastId: null, after: null, ...more });
+  const idOfFirst = () => idOf(cursors, { seq: 1, at: start, notice: 0 }, owner());
+
+  test.each<[string, () => Promise<{ position: StreamPosition; frames: string }>]>([
+    ["was connected and had read nothing", () => begin({})],
+    ["goes on with Last-Event-ID", () => begin({ lastId: idOfFirst() })],
+    ["begins with `after`", () => begin({ after: start })],
+  ])("to one that %s", async (name, beginning) => {
+    const before = name.startsWith("was connected") ? await beginning() : null;
+    for (const id of ["first", "removed", "removed-too"]) await publish(id);
+    await trim();
+    await publish("kept");
+    const gap = `${isoTime(start)} to ${isoTime(start + 3 * second)}`;
+    expect(await got(before ?? (await beginning()))).toEqual([gap, "kept"]);
+  });
+
+  test("and not to one that had got all of it", async () => {
+    await publish("first");
+    const { position } = await begin({ lastId: idOfFirst() });
+    await trim();
+    await publish("kept");
+    expect(await got({ position, frames: "" })).toEqual(["kept"]);
+    expect(await got(await begin({ lastId: idOfFirst() }))).toEqual(["kept"]);
+  });
+});

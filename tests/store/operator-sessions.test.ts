@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { newOperatorKey } from "../../src/domain/operator-keys.ts";
 import { maxOperatorSessions } from "../../src/store/operator-keys.ts";
 import { stores } from "../support/store.ts";
 
@@ -7,12 +8,13 @@ const hash = (n: number) =>
     .fill(7)
     .with(0, n % 256)
     .with(1, n >> 8);
+const session = (n: number, expires_at: number, key_id = "a") => ({ hash: hash(n), key_id, expires_at });
 
 describe.each(stores)("sessions of operators on $name", ({ empty }) => {
   test("are there until they end or expire", async () => {
     const { store, reopen } = await empty();
-    await store.operatorKeys.beginSession(hash(1), 1_000, 0);
-    await store.operatorKeys.beginSession(hash(2), 1_000, 0);
+    await store.operatorKeys.beginSession(session(1, 1_000), 0);
+    await store.operatorKeys.beginSession(session(2, 1_000), 0);
     await store.operatorKeys.endSession(hash(1));
     const { operatorKeys } = await reopen();
     expect(await operatorKeys.hasSession(hash(1), 0)).toBe(false);
@@ -21,17 +23,31 @@ describe.each(stores)("sessions of operators on $name", ({ empty }) => {
     expect(await operatorKeys.hasSession(hash(3), 0)).toBe(false);
   });
 
-  test("are bounded: expired ones go first, then those that would expire first", async () => {
+  test("of one key are bounded: expired ones go first, then those that would expire first; those of others stay", async () => {
     const { store } = await empty();
     const { operatorKeys } = store;
-    await operatorKeys.beginSession(hash(0), 5, 0);
+    await operatorKeys.beginSession(session(0, 5), 0);
+    const other = maxOperatorSessions + 2;
+    await operatorKeys.beginSession(session(other, 500, "b"), 0);
     const numbers = Array.from({ length: maxOperatorSessions }, (_, i) => i + 1);
-    await Promise.all(numbers.map((n) => operatorKeys.beginSession(hash(n), 1_000 + n, 10)));
+    await Promise.all(numbers.map((n) => operatorKeys.beginSession(session(n, 1_000 + n), 10)));
     // It has expired, and is not kept for another clock either.
     expect(await operatorKeys.hasSession(hash(0), 0)).toBe(false);
     expect(await operatorKeys.hasSession(hash(1), 10)).toBe(true);
-    await operatorKeys.beginSession(hash(maxOperatorSessions + 1), 5_000, 10);
-    const open = [1, 2, maxOperatorSessions + 1].map((n) => operatorKeys.hasSession(hash(n), 10));
-    expect(await Promise.all(open)).toEqual([false, true, true]);
+    await operatorKeys.beginSession(session(maxOperatorSessions + 1, 5_000), 10);
+    const open = [1, 2, maxOperatorSessions + 1, other].map((n) => operatorKeys.hasSession(hash(n), 10));
+    expect(await Promise.all(open)).toEqual([false, true, true, true]);
+  });
+
+  test("go with their key", async () => {
+    const { store } = await empty();
+    const { operatorKeys } = store;
+    const { key } = newOperatorKey({ name: "Ada", role: "reader", source: "created", now: 0 });
+    await operatorKeys.create(key);
+    await operatorKeys.beginSession(session(1, 1_000, key.id), 0);
+    await operatorKeys.beginSession(session(2, 1_000), 0);
+    await operatorKeys.revoke(key.id, 0, true);
+    const open = [1, 2].map((n) => operatorKeys.hasSession(hash(n), 0));
+    expect(await Promise.all(open)).toEqual([false, true]);
   });
 });

@@ -28,7 +28,8 @@ export function operatorSessions({ store, operatorKeys, now }: OperatorSessionOp
     async begin(request: Request, key: OperatorKey): Promise<string> {
       const value = `${newSecret("onair_os_")}.${key.id}`;
       const at = now();
-      await store.operatorKeys.beginSession(secretHash(value + key.hash), at + sessionMs, at);
+      const session = { hash: secretHash(value + key.hash), key_id: key.id, expires_at: at + sessionMs };
+      await store.operatorKeys.beginSession(session, at);
       return cookie.set(request, value, sessionMs / 1000);
     },
     /** The key of a request of the page; null without a session in force. */

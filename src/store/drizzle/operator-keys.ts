@@ -46,15 +46,17 @@ export function operatorKeyStore(db: Dialect): OperatorKeyStore {
       alone(function* (orm) {
         checkRevocation(yield* execute(allOf(orm)), id, now, hasOther);
         yield* execute(orm.delete(operatorKeys).where(isIt(id)));
+        yield* execute(orm.delete(sessions).where(eq(sessions.key_id, id)));
       }),
     noteUse: (id, at) => write(orm.update(operatorKeys).set({ last_used_at: at }).where(isIt(id))),
-    beginSession: (hash, expires_at, now) =>
+    beginSession: ({ hash, key_id, expires_at }, now) =>
       db.transact(function* (orm) {
         const { expires_at: at } = sessions;
-        const newestFirst = orm.select({ at }).from(sessions).orderBy(desc(at));
+        const isOfKey = eq(sessions.key_id, key_id);
+        const newestFirst = orm.select({ at }).from(sessions).where(isOfKey).orderBy(desc(at));
         const tooMany = newestFirst.limit(1).offset(maxOperatorSessions - 1);
-        yield* execute(orm.delete(sessions).where(or(lte(at, now), lte(at, tooMany))));
-        yield* execute(orm.insert(sessions).values({ hash: Buffer.from(hash), expires_at }));
+        yield* execute(orm.delete(sessions).where(or(lte(at, now), and(isOfKey, lte(at, tooMany)))));
+        yield* execute(orm.insert(sessions).values({ hash: Buffer.from(hash), key_id, expires_at }));
       }),
     async hasSession(hash, now) {
       const isOpen = and(isSession(hash), gt(sessions.expires_at, now));

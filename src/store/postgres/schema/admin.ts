@@ -42,4 +42,6 @@ export const operatorSessions = pgTable("operator_sessions", {
   /** SHA-256 of the secret in the cookie and the hash of the key. */
   hash: bytes().primaryKey(),
   expires_at: integer().notNull(),
+  /** Of the operator key that began it; "" where an earlier version kept it. */
+  key_id: text().notNull().default(""),
 });

@@ -26,6 +26,7 @@ import statistics from "../../../../drizzle/sqlite/0019_statistics.sql" with { t
 import stagedEvents from "../../../../drizzle/sqlite/0020_staged_events.sql" with { type: "text" };
 import operatorSessions from "../../../../drizzle/sqlite/0021_operator_sessions.sql" with { type: "text" };
 import packedBodies from "../../../../drizzle/sqlite/0022_packed_bodies.sql" with { type: "text" };
+import sessionKeys from "../../../../drizzle/sqlite/0023_session_keys.sql" with { type: "text" };
 import { StoreError } from "../../faults.ts";
 import { missingObjects } from "./objects.ts";
 
@@ -59,6 +60,7 @@ export const migrations: readonly Migration[] = [
   { name: "0020_staged_events", sql: stagedEvents },
   { name: "0021_operator_sessions", sql: operatorSessions },
   { name: "0022_packed_bodies", sql: packedBodies },
+  { name: "0023_session_keys", sql: sessionKeys },
 ];
 
 const hash = (sql: string) => new Bun.CryptoHasher("sha256").update(sql).digest("hex");

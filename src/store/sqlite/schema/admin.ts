@@ -43,4 +43,6 @@ export const operatorSessions = sqliteTable("operator_sessions", {
   /** SHA-256 of the secret in the cookie and the hash of the key. */
   hash: blob({ mode: "buffer" }).primaryKey(),
   expires_at: integer().notNull(),
+  /** Of the operator key that began it; "" where an earlier version kept it. */
+  key_id: text().notNull().default(""),
 });

@@ -1,0 +1,1 @@
+ALTER TABLE "operator_sessions" ADD COLUMN "key_id" text DEFAULT '' NOT NULL;

@@ -131,6 +131,11 @@ describe("RFC 6749, section 4.1.2.1, RFC 7636, section 4.4.1 and RFC 9207: error
     expect(parameter(location, "error")).toBe("invalid_scope");
   });
 
+  test("no scope, of an application that has none", async () => {
+    const bare = await server.application({ redirect_uris: [redirectUri], scopes: [] });
+    expect(parameter((await open({}, bare.client_id)).location, "error")).toBe("invalid_scope");
+  });
+
   test("a platform without a login page", async () => {
     await using without = await startServer({ clock });
     const { client_id } = await without.application({ redirect_uris: [redirectUri] });

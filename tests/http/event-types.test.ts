@@ -29,7 +29,7 @@ interface ListedType {
 interface Answer {
   readonly code?: string;
   readonly message: string;
-  readonly errors?: readonly { field: string; message: string }[];
+  readonly errors?: readonly { in: string; field: string; message: string }[];
   readonly event_type?: Record<string, unknown>;
 }
 
@@ -242,6 +242,19 @@ describe("what receivers rely on does not change", () => {
 });
 
 describe("what is refused", () => {
+  const endless = { type: "object", properties: { a: { allOf: [{ $ref: "#/properties/a" }] } } };
+
+  test("a payload whose check has no end; the schema may be registered where its example has one", async () => {
+    const type = { version: 1, schema: endless, example: {} };
+    const refused = await put("endless.example", { ...type, example: { a: 1 } });
+    const message = "cannot be checked, because the schema of endless.example refers to itself without end";
+    expect([refused.status, refused.body.errors]).toEqual([400, [{ in: "body", field: "example", message }]]);
+    expect((await put("endless.payload", type)).status).toBe(200);
+    const { status, body } = await publish(server, event("endless.payload", 1, { a: 1 }));
+    expect([status, body["code"]]).toEqual([400, "invalid_parameter"]);
+    expect((await publish(server, event("endless.payload", 1, {}))).status).toBe(202);
+  });
+
   test.each<[string, unknown, string]>([
     ["no version", { schema, example: raffle.example }, "version"],
     ["version 0", { ...raffle, version: 0 }, "version"],

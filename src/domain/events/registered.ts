@@ -130,7 +130,14 @@ async function compiled(schema: JsonObject): Promise<ValidateFunction> {
 }
 
 function schemaErrors(validate: ValidateFunction, data: unknown, prefix: string, of: string): FieldProblem[] {
-  if (validate(data)) return [];
+  try {
+    if (validate(data)) return [];
+  } catch (error) {
+    // The stack overflows. Of what is published the depth is limited, so that no other schema comes so far.
+    if (!(error instanceof RangeError)) throw error;
+    const message = `cannot be checked, because the schema of ${of} refers to itself without end`;
+    return [{ in: "body", field: prefix, message }];
+  }
   const messages = new Map<string, string>();
   for (const error of validate.errors ?? []) {
     const { field, message } = problemOf(error, prefix, of);

@@ -191,7 +191,10 @@ function readRequest(application: Application, { parameters, repeated }: AskedPa
   if (codeChallenge === undefined) throw refuse("code_challenge is required");
   if (parameters.get("code_challenge_method") !== "S256") throw refuse("code_challenge_method must be S256");
   if (!/^[A-Za-z0-9_-]{43}$/.test(codeChallenge)) throw refuse("code_challenge must be one of S256");
-  return { scopes: readScopes(parameters.get("scope"), application.scopes), codeChallenge };
+  const scopes = readScopes(parameters.get("scope"), application.scopes);
+  // The platform could only reject it.
+  if (scopes.length === 0) throw new AuthorizationError("invalid_scope", "The application has no scopes");
+  return { scopes, codeChallenge };
 }
 
 async function finishLogin(

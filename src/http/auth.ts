@@ -28,6 +28,11 @@ export function tokenOf(bearer: string | undefined, authorization: string | unde
   return /^bearer /i.test(authorization) ? authorization.slice(7).trim() : null;
 }
 
+/** Whether a request has a bearer token; what a proxy in front of a page asks for, such as Basic, is none. */
+export function hasBearer({ headers }: Request): boolean {
+  return tokenOf(undefined, headers.get("authorization") ?? undefined) !== null;
+}
+
 /** The size of the cache of callers. */
 const maxCachedCallers = 50_000;
 

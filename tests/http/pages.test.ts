@@ -167,6 +167,19 @@ describe("a session of the console", () => {
     expect((await fetch(url, { headers })).status).toBe(401);
   });
 
+  test("begins no other one and ends its streams, also where a proxy in front asks for a password", async () => {
+    const headers = { ...page, cookie: await consoleCookie(), authorization: `Basic ${btoa("ada:x")}` };
+    const url = `${server.app.adminUrl}/console/session`;
+    expect((await fetch(url, { method: "POST", headers })).status).toBe(400);
+    const stream = await fetch(`${server.app.adminUrl}/admin/v1/outcomes`, { headers });
+    expect(stream.status).toBe(200);
+    expect((await fetch(url, { method: "DELETE", headers })).status).toBe(204);
+    const name = `made ${crypto.randomUUID()}`;
+    await server.admin("POST", "/admin/v1/keys", { name, role: "reader" });
+    // It has an end; what was made after it is not in it.
+    expect(await stream.text()).not.toContain("keys");
+  });
+
   test("goes on behind a restart, but not where the key that began it was replaced", async () => {
     const data = ownDirectory();
     const asked = async (key: string, cookie: string | null) => {

@@ -3,6 +3,7 @@ import { DomainError } from "../../domain/errors.ts";
 import { version } from "../../version.ts";
 import { everyRole } from "../admin/access.ts";
 import type { AdminListener } from "../admin/base.ts";
+import { hasBearer } from "../auth.ts";
 import { type RequestContext, reply, replyJson } from "../request-context.ts";
 import { isFromPage } from "./cookie.ts";
 import { pageRoutes } from "./files.ts";
@@ -32,8 +33,7 @@ export function consoleRoutes(app: AdminListener, { sessions, publicUrl }: Conso
     async ({ requestContext }) => {
       const { request, operatorKey } = requestContext;
       // Not by the cookie of a session, which would so have no end.
-      const hasKey = request.headers.has("authorization");
-      if (operatorKey === null || !hasKey || !isFromPage(request)) {
+      if (operatorKey === null || !hasBearer(request) || !isFromPage(request)) {
         throw new DomainError("invalid_parameter", "Only the console begins a session");
       }
       const cookie = await sessions.begin(request, operatorKey);

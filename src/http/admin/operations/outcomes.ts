@@ -1,4 +1,5 @@
 import { Type } from "@sinclair/typebox";
+import { hasBearer } from "../../auth.ts";
 import type { OperatorSessions } from "../../pages/operator-sessions.ts";
 import { Outcomes, outcomesDescription } from "../../stream/outcome-answers.ts";
 import { replyStream } from "../../stream/reply-stream.ts";
@@ -15,7 +16,7 @@ export function outcomeRoute(
     "/admin/v1/outcomes",
     ({ query: { application_id = null }, requestContext }) => {
       const { operatorKey, request } = requestContext;
-      const isSession = request.headers.get("authorization") === null;
+      const isSession = !hasBearer(request);
       const isAllowed = async () => {
         const key = isSession ? await sessions.keyOf(request) : operatorKeys.byId(operatorKey?.id ?? "");
         return key !== null && readers.includes(key.role);

@@ -39,8 +39,9 @@ export interface SubscriptionKey {
 
 export const subscriptionLimits = { maxEvents: 50, maxIds: 50, defaultPerApplication: 10_000 } as const;
 
-/** Why a key cannot be subscribed to: its broadcaster is unknown, or the application has as many as it may. */
+/** Why a key cannot be subscribed to. */
 export const whyNotSubscribed = {
+  unknownEvent: "There is no event of this name; GET /public/v1/events/types lists them",
   unknownBroadcaster: (id: number) => `broadcaster_user_id ${id} is not a known user`,
   limitReached: (limit: number) =>
     `The limit of ${limit} subscriptions of this application is reached; delete some first`,

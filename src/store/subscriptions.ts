@@ -9,7 +9,8 @@ import type {
 export interface SubscriptionStore {
   /**
    * Gives what exists or creates it, one result per key; `limit` is the most that the application may have. `token`:
-   * the hash of the access token that allows it; where that has ended, this rejects with `invalid_token`.
+   * the hash of the access token that allows it; where that has ended, this rejects with `invalid_token`. Of a registered
+   * event type that was removed, whatever the caller knew, nothing is created.
    */
   subscribe(
     keys: readonly SubscriptionKey[],

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from "bun:test";
+import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
 import { newId } from "../../src/domain/ids.ts";
 import type { Subscription } from "../../src/domain/subscriptions.ts";
 import { userFrom } from "../../src/domain/users.ts";
@@ -6,8 +7,19 @@ import type { Store } from "../../src/store/store.ts";
 import { storedApplication, stores } from "../support/store.ts";
 
 const now = Date.parse("2026-01-14T16:00:00Z");
-const broadcasters = 100;
+const broadcasters = 250;
+const [followed = ""] = builtInEventTypes.map(({ name }) => name);
 const limit = 20_000;
+
+/** A type of the platform's own. */
+const type = {
+  name: "raffle.won",
+  version: 1,
+  description: "",
+  schema: {},
+  example: {},
+  time_to_live_seconds: null,
+};
 
 describe.each(stores)("$name", ({ empty }) => {
   let store: Store;
@@ -30,7 +42,7 @@ describe.each(stores)("$name", ({ empty }) => {
     const keys = Array.from({ length: count }, (_, i) => ({
       app_id: to,
       broadcaster_user_id: 1 + (i % broadcasters),
-      event: `made.up_${i}`,
+      event: builtInEventTypes[Math.floor(i / broadcasters)]?.name ?? "",
       version: 1,
     }));
     return (await store.subscriptions.subscribe(keys, limit, now)).map((one) => ("id" in one ? one.id : ""));
@@ -58,6 +70,7 @@ describe.each(stores)("$name", ({ empty }) => {
 
     test("shows what it is given as it is", async () => {
       const event = 'odd "name" \\ ü\n';
+      await store.eventTypes.put({ ...type, name: event, version: 7 }, now);
       await store.subscriptions.subscribe(
         [{ app_id: app, broadcaster_user_id: 2, event, version: 7 }],
         limit,
@@ -77,11 +90,25 @@ describe.each(stores)("$name", ({ empty }) => {
     });
 
     test("of a broadcaster has those alone, and says how many the application has", async () => {
-      const ids = await subscribe(250);
+      const ids = await subscribe(650);
       const { records, used } = await listed(app, 2);
-      expect(idsOf(records)).toEqual([ids[1], ids[101], ids[201]] as string[]);
-      expect(used).toBe(250);
+      expect(idsOf(records)).toEqual([ids[1], ids[251], ids[501]] as string[]);
+      expect(used).toBe(650);
     });
+  });
+
+  test("none is to an event type that is not there, as one that was removed meanwhile", async () => {
+    await store.eventTypes.put({ ...type, version: 2 }, now);
+    const key = { app_id: app, broadcaster_user_id: 1 };
+    const wanted = [
+      { ...key, event: type.name, version: 1 },
+      { ...key, event: type.name, version: 2 },
+      { ...key, event: followed, version: 1 },
+    ];
+    const made = await store.subscriptions.subscribe(wanted, limit, now);
+    const error = expect.stringContaining("There is no event of this name");
+    expect(made).toEqual([{ error }, { id: expect.any(String) }, { id: expect.any(String) }]);
+    expect((await listed()).used).toBe(2);
   });
 
   describe("the kept count is what counting gives", () => {
@@ -104,25 +131,20 @@ describe.each(stores)("$name", ({ empty }) => {
       await store.subscriptions.remove(app, ids.slice(20, 30), now, 21);
       expect(await counted()).toBe(289);
       await store.users.remove(50, now);
-      expect([await counted(), await counted(other)]).toEqual([286, 49]);
+      expect([await counted(), await counted(other)]).toEqual([287, 49]);
       await store.consents.revoke(51, app, now);
-      expect([await counted(), await counted(other)]).toEqual([283, 49]);
+      expect([await counted(), await counted(other)]).toEqual([286, 49]);
       await store.applications.remove(other, now);
-      expect([await counted(), await counted(other)]).toEqual([283, 0]);
+      expect([await counted(), await counted(other)]).toEqual([286, 0]);
     });
 
     test("after a registered event type is deleted", async () => {
-      const type = {
-        name: "made.up_3",
-        version: 1,
-        description: "",
-        schema: {},
-        example: {},
-        time_to_live_seconds: null,
-      };
       await store.eventTypes.put(type, now);
-      await subscribe(10);
-      await store.eventTypes.remove("made.up_3", 1);
+      const key = { app_id: app, broadcaster_user_id: 1, event: type.name, version: 1 };
+      await store.subscriptions.subscribe([key], limit, now);
+      await subscribe(9);
+      expect(await counted()).toBe(10);
+      await store.eventTypes.remove(type.name, 1);
       expect(await counted()).toBe(9);
     });
 
@@ -130,7 +152,7 @@ describe.each(stores)("$name", ({ empty }) => {
       const keys = [1, 2, 3].map((n) => ({
         app_id: app,
         broadcaster_user_id: n,
-        event: "made.up",
+        event: followed,
         version: 1,
       }));
       const made = await store.subscriptions.subscribe(keys, 2, now);

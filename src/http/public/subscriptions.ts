@@ -3,7 +3,7 @@ import type { Application } from "../../domain/applications.ts";
 import { DomainError } from "../../domain/errors.ts";
 import type { Catalogue } from "../../domain/events/catalogue.ts";
 import { exampleUser } from "../../domain/examples.ts";
-import { subscriptionLimits } from "../../domain/subscriptions.ts";
+import { subscriptionLimits, whyNotSubscribed } from "../../domain/subscriptions.ts";
 import { about, Id } from "../../domain/validation/fields.ts";
 import { listOf, noContent } from "../answers.ts";
 import { IsoTimestamp, named, Ulid } from "../fields.ts";
@@ -265,9 +265,7 @@ function refusal(
   catalogue: Catalogue,
 ): string | null {
   if (!catalogue.find(name, version)) {
-    return catalogue.has(name)
-      ? `Event ${name} has no version ${version}`
-      : "There is no event of this name; GET /public/v1/events/types lists them";
+    return catalogue.has(name) ? `Event ${name} has no version ${version}` : whyNotSubscribed.unknownEvent;
   }
   if (broadcaster === null) return `Event ${name} belongs to a channel: broadcaster_user_id is required`;
   if (application.webhook_url === null && application.delivery === "webhook")

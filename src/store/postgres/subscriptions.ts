@@ -1,5 +1,6 @@
 import { and, eq, sql } from "drizzle-orm";
 import { DomainError } from "../../domain/errors.ts";
+import { findEventType } from "../../domain/events/catalogue.ts";
 import { newId } from "../../domain/ids.ts";
 import { type Subscription, type SubscriptionKey, whyNotSubscribed } from "../../domain/subscriptions.ts";
 import { isoTime } from "../../domain/time.ts";
@@ -11,7 +12,7 @@ import { cancelRemoved } from "./deliveries/cancel.ts";
 import { applications, tokens } from "./schema/access.ts";
 import { given, isOneOf } from "./schema/columns.ts";
 import { users } from "./schema/platform.ts";
-import { subscriptions } from "./schema/subscriptions.ts";
+import { eventTypes, subscriptions } from "./schema/subscriptions.ts";
 import { readSubscriptionList } from "./subscription-list.ts";
 
 export function subscriptionStore(db: Postgres, shared: Dialect): SubscriptionStore {
@@ -27,7 +28,8 @@ export function subscriptionStore(db: Postgres, shared: Dialect): SubscriptionSt
 
 /**
  * Gives the subscriptions of keys, or creates them; nothing is created after the token, its consent or its application
- * ended. Locks applications, then users, then the token: in the order in which those that remove them do.
+ * ended. Locks applications, then users, then the token: in the order in which those that remove them do; and event types
+ * that were registered.
  */
 async function subscribe(
   { orm }: Queries,
@@ -48,7 +50,8 @@ async function subscribe(
   const isTheKeys = sql`EXISTS (SELECT FROM ${given(subscriptions, keys)} WHERE given.app_id = ${app_id}
     AND given.broadcaster_user_id IS NOT DISTINCT FROM ${broadcaster_user_id}
     AND given.event = ${event} AND given.version = ${version})`;
-  const [known, allowing, existing, used] = await Promise.all([
+  const ownEvents = keys.filter(({ event, version }) => !findEventType(event, version));
+  const [known, allowing, registered, existing, used] = await Promise.all([
     orm
       .select({ id: users.id })
       .from(users)
@@ -56,6 +59,7 @@ async function subscribe(
       .orderBy(users.id)
       .for("key share"),
     token === null ? null : tokenOf(orm, token),
+    ownEvents.length === 0 ? [] : typesOf(orm, ownEvents),
     orm
       .select(columns)
       .from(subscriptions)
@@ -68,12 +72,15 @@ async function subscribe(
   ]);
   if (allowing?.length === 0) throw new DomainError("invalid_token", "The access token was revoked");
   const found = new Map(existing.map((one) => [textOf(one), one.id]));
+  const isEvent = new Set(registered.map(eventOf));
   const isKnown = new Set(known.map((user) => user.id));
   const counts = new Map(used.map(({ app_id, n }) => [app_id, n]));
   const made: (typeof subscriptions.$inferInsert)[] = [];
   const results = keys.map((key): SubscribeResult => {
     const its = found.get(textOf(key));
     if (its !== undefined) return { id: its };
+    if (!findEventType(key.event, key.version) && !isEvent.has(eventOf(key)))
+      return { error: whyNotSubscribed.unknownEvent };
     const { app_id, broadcaster_user_id: broadcaster } = key;
     if (!isKnown.has(broadcaster)) {
       return { error: whyNotSubscribed.unknownBroadcaster(broadcaster) };
@@ -100,6 +107,15 @@ function tokenOf(orm: Queries["orm"], hash: Uint8Array) {
   const isIt = eq(tokens.hash, Buffer.from(hash));
   return orm.select({ hash: tokens.hash }).from(tokens).where(isIt).for("key share");
 }
+
+/** Those of the keys that are registered. */
+function typesOf(orm: Queries["orm"], keys: readonly SubscriptionKey[]) {
+  const { name: event, version } = eventTypes;
+  const isOne = sql`EXISTS (SELECT FROM ${given(subscriptions, keys)} WHERE given.event = ${event} AND given.version = ${version})`;
+  return orm.select({ event, version }).from(eventTypes).where(isOne).for("key share");
+}
+
+const eventOf = ({ event, version }: Pick<SubscriptionKey, "event" | "version">) => `${event} ${version}`;
 
 const textOf = ({ app_id, broadcaster_user_id, event, version }: Pick<Subscription, keyof SubscriptionKey>) =>
   `${app_id} ${broadcaster_user_id} ${event} ${version}`;

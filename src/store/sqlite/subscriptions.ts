@@ -1,6 +1,7 @@
 import { and, eq, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { DomainError } from "../../domain/errors.ts";
+import { findEventType } from "../../domain/events/catalogue.ts";
 import { newId } from "../../domain/ids.ts";
 import { type SubscriptionKey, whyNotSubscribed } from "../../domain/subscriptions.ts";
 import { isoTime } from "../../domain/time.ts";
@@ -11,7 +12,7 @@ import type { Snapshots } from "./database/snapshots.ts";
 import type { StagedEvents } from "./deliveries/staged.ts";
 import { tokens } from "./schema/access.ts";
 import { placeholders } from "./schema/columns.ts";
-import { subscriptionCounts, subscriptions } from "./schema/events.ts";
+import { eventTypes, subscriptionCounts, subscriptions } from "./schema/events.ts";
 import { users } from "./schema/platform.ts";
 import { readSubscriptionList } from "./subscription-list.ts";
 
@@ -84,6 +85,16 @@ function subscriber(orm: BunSQLiteDatabase, count: (applicationId: string) => nu
     .where(eq(users.id, sql.placeholder("id")))
     .limit(1)
     .prepare();
+  const registered = orm
+    .select({ name: eventTypes.name })
+    .from(eventTypes)
+    .where(
+      and(eq(eventTypes.name, sql.placeholder("event")), eq(eventTypes.version, sql.placeholder("version"))),
+    )
+    .limit(1)
+    .prepare();
+  const isEvent = ({ event, version }: SubscriptionKey) =>
+    findEventType(event, version) !== undefined || registered.get({ event, version }) !== undefined;
   const { sequence: _, ...columns } = placeholders(subscriptions);
   const insert = orm.insert(subscriptions).values(columns).prepare();
 
@@ -99,6 +110,7 @@ function subscriber(orm: BunSQLiteDatabase, count: (applicationId: string) => nu
     return keys.map((key) => {
       const found = existing.get({ ...key });
       if (found) return found;
+      if (!isEvent(key)) return { error: whyNotSubscribed.unknownEvent };
       if (!isKnown(key.broadcaster_user_id)) {
         return { error: whyNotSubscribed.unknownBroadcaster(key.broadcaster_user_id) };
       }

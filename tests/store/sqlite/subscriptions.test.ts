@@ -17,10 +17,12 @@ test("a list is of one moment, lets others have their turns, and hides nothing f
   const { store, path } = emptyStore();
   const reader = openReader(path);
   onTestFinished(() => reader.close());
-  await store.users.upsert([userFrom({ id: 1, username: "ada" })], isoTime(now));
+  const users = Array.from({ length: 10_001 }, (_, i) => userFrom({ id: i + 1, username: `user${i + 1}` }));
+  await store.users.upsert(users, isoTime(now));
   const app = await storedApplication(store);
-  const subscribe = async (events: readonly string[]) => {
-    const keys = events.map((event) => ({ app_id: app, broadcaster_user_id: 1, event, version: 1 }));
+  const subscribe = async (broadcasters: readonly number[]) => {
+    const event = { event: "channel.followed", version: 1 };
+    const keys = broadcasters.map((id) => ({ app_id: app, broadcaster_user_id: id, ...event }));
     const made = await store.subscriptions.subscribe(keys, 20_000, now);
     return made.map((one) => ("id" in one ? one.id : ""));
   };
@@ -30,7 +32,7 @@ test("a list is of one moment, lets others have their turns, and hides nothing f
     return { records: JSON.parse(`[${text}]`) as Subscription[], used };
   };
   const idsOf = (records: readonly Subscription[]) => records.map(({ id }) => id);
-  const ids = await subscribe(Array.from({ length: 10_000 }, (_, i) => `made.up_${i}`));
+  const ids = await subscribe(Array.from({ length: 10_000 }, (_, i) => i + 1));
   let turns = 0;
   let done = false;
   const listing = listed().finally(() => {
@@ -38,7 +40,7 @@ test("a list is of one moment, lets others have their turns, and hides nothing f
   });
   for (; turns < 3; turns++) await nextTurn();
   await store.subscriptions.remove(app, [ids[0] ?? "", ids[9_999] ?? ""], now);
-  const [added = ""] = await subscribe(["late"]);
+  const [added = ""] = await subscribe([10_001]);
   expect(await reader.subscriptions.find(app, ids[0] ?? "")).toBeNull();
   expect(await reader.subscriptions.find(app, added)).not.toBeNull();
   expect(await reader.subscriptions.count(app)).toBe(9_999);

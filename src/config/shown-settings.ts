@@ -36,8 +36,9 @@ function written(value: unknown): string | null {
 
 /** A URL without its user, password and query. */
 function withoutSecrets(value: unknown): unknown {
-  if (typeof value !== "string" || !/^(https?|postgres(ql)?):/i.test(value) || !URL.canParse(value))
-    return value;
+  if (typeof value !== "string" || !/^\s*(https?|postgres(ql)?):/i.test(value)) return value;
+  // One of several hosts, as PostgreSQL has it, is none to the parser.
+  if (!URL.canParse(value)) return value.replace(/\/\/[^/?#]*@/, "//***@").replace(/\?.*/s, "?***");
   const url = new URL(value);
   if (url.username || url.password) url.username = "***";
   url.password = "";

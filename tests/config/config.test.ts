@@ -114,6 +114,18 @@ describe("settings", () => {
     expect(readConfig([], { OTEL_EXPORTER_OTLP_ENDPOINT: "" }).otlpEndpoint).toBeNull();
   });
 
+  test.each([
+    ["of one host", "postgres://ada:pass-word@db.example/onair", "postgres://***@db.example/onair"],
+    [
+      "of several hosts",
+      "postgres://ada:pass-word@one.example:5432,two.example:5433/onair?sslmode=require",
+      "postgres://***@one.example:5432,two.example:5433/onair?***",
+    ],
+    ["behind a space", " postgres://ada:pass-word@db.example/onair", "postgres://***@db.example/onair"],
+  ])("the URL of a database %s is shown without its user and password", (_, url, shown) => {
+    expect(shownSettings(readConfig([], { ONAIR_DATABASE: url }))["database"]).toBe(shown);
+  });
+
   test("times to live are given by event type", () => {
     const { timeToLive } = readConfig(["--time-to-live", "chat.message.sent=60, kicks.gifted=0"], {});
     expect(timeToLive).toEqual({ "chat.message.sent": 60, "kicks.gifted": 0 });

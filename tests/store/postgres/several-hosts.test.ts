@@ -1,8 +1,11 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { rmSync } from "node:fs";
+import { randomUUIDv7 } from "bun";
 import { readDatabaseUrl } from "../../../src/store/postgres/database/connection-url.ts";
 import { driver } from "../../../src/store/postgres/database/driver.ts";
+import { withFaults } from "../../../src/store/postgres/database/faults.ts";
 import { openPostgres } from "../../../src/store/postgres/database/open.ts";
+import { openPool } from "../../../src/store/postgres/database/pool.ts";
 import { primaryOf } from "../../../src/store/postgres/database/primary.ts";
 import { afterThisTest } from "../../support/after-tests.ts";
 import { hasOpenssl, selfSigned } from "../../support/certificates.ts";
@@ -109,5 +112,30 @@ describe.skipIf(!hasPostgres)("of several hosts", () => {
     const error = await opened.catch((error: unknown) => error);
     expect(String(error)).toContain("refuses the role");
     expect(String(error)).not.toContain("hunter2");
+  });
+
+  test("one that refuses the role while no other is a primary is a fault of the storage, not of the server", async () => {
+    const role = `onair_${randomUUIDv7("hex").replaceAll("-", "")}`;
+    const owner = url.href;
+    await administer(owner, `CREATE ROLE ${role} LOGIN PASSWORD 'test'`);
+    afterThisTest(() => administer(owner, `DROP ROLE ${role}`));
+    Object.assign(url, { username: role, password: "test" });
+    const pool = openPool(withPorts(await unusedPort(), url.port), { connections: 1 });
+    afterThisTest(() => pool.close());
+    const faults: string[] = [];
+    const asked = withFaults({ one: () => pool.run("SELECT 1 AS one") }, (fault) => faults.push(fault));
+    expect(await asked.one()).toEqual([{ one: 1 }]);
+    await administer(owner, `ALTER ROLE ${role} NOLOGIN`);
+    await administer(
+      owner,
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '${role}'`,
+    );
+    let refused: unknown;
+    await until(async () => {
+      refused = await asked.one().catch((error: unknown) => error);
+      return refused instanceof Error && /not permitted/.test(String(refused.cause ?? refused));
+    });
+    expect(refused).toMatchObject({ code: "unavailable" });
+    expect(new Set(faults)).toEqual(new Set(["unreachable"]));
   });
 });

@@ -53,6 +53,8 @@ export function storageFaultOf(error: unknown): StorageFault | null {
   const cause = error instanceof DomainError ? error.cause : error;
   const code = codeOf(cause);
   if (isUnreachable(cause) || isReadOnly(cause) || cause instanceof DeadlineError) return "unreachable";
+  // It refuses the role, which it has taken before.
+  if (/^28/.test(code)) return "unreachable";
   if (code === "53100") return "full";
   if (code === "58030") return "failing";
   return /^XX00[12]$/.test(code) ? "damaged" : null;

@@ -54,6 +54,8 @@ export async function restoreBackup(restoring: Restoring): Promise<Content & { c
       );
     }
     const hasher = new Bun.CryptoHasher("sha256");
+    // A log or journal of a restore that was cut off would be taken for one of this copy.
+    removeCopy(partial);
     const content = await writePrivately(partial, plainContent(restoring, hasher), wrote);
     checking();
     const named = readName(source.name);
@@ -65,9 +67,13 @@ export async function restoreBackup(restoring: Restoring): Promise<Content & { c
     syncDirectory(data);
     return { ...content, counts };
   } finally {
-    for (const suffix of ["", "-journal", "-wal", "-shm"]) rmSync(partial + suffix, { force: true });
+    removeCopy(partial);
     lock.close();
   }
+}
+
+function removeCopy(file: string): void {
+  for (const suffix of ["", "-journal", "-wal", "-shm"]) rmSync(file + suffix, { force: true });
 }
 
 const ageHeader = "age-encryption.org/v1\n";

@@ -132,6 +132,22 @@ test("--rebuild-search fills an index that has lost users", async () => {
   expect(await found()).toEqual(expect.arrayContaining(["riotgames"]));
 });
 
+test("--backup is refused while another program reads, because a part of the data is in the log then", async () => {
+  oldData();
+  using reader = new Database(join(data, "onair.db"), { readonly: true });
+  reader.run("BEGIN");
+  reader.query("SELECT count(*) FROM users").get();
+  using writer = new Database(join(data, "onair.db"));
+  writer.run("INSERT INTO settings (key, value) VALUES ('late', 'acknowledged')");
+  const file = path("read.db");
+  expectFailure(await onair("--data", data, "--backup", file), 1, "is being read by another program");
+  expect([existsSync(file), look(data, schemaState).applied.at(-1)]).toEqual([false, "0004_oauth"]);
+  reader.run("COMMIT");
+  expect((await onair("--data", data, "--backup", file)).code).toBe(0);
+  const late = "SELECT value FROM settings WHERE key = 'late'";
+  expect(inDatabase(file, (db) => db.query(late).all())).toHaveLength(1);
+});
+
 describe("changes nothing", () => {
   const refused = async (message: string, ...args: string[]) => {
     const before = existsSync(data) ? traces() : null;

@@ -87,6 +87,21 @@ test("restores a database that was closed, and leaves nothing of it open or in a
   expect(inDatabase(restored, (db) => db.query(held).all())).toHaveLength(1);
 });
 
+test("takes nothing of a restore that was cut off", async () => {
+  const other = altered("other.db", "PRAGMA journal_mode = WAL");
+  mkdirSync(path("cut-off"));
+  const partial = path("cut-off", "onair.restoring");
+  // What SQLite leaves beside a copy when its process is killed.
+  const killed = new Database(path(other));
+  killed.run("UPDATE settings SET value = 'of the other one'");
+  copyFileSync(path(`${other}-wal`), `${partial}-wal`);
+  killed.close(true);
+  const closed = altered("closed-too.db", "PRAGMA journal_mode = WAL");
+  expect(await onair(closed, "--data", "cut-off")).toMatchObject({ code: 0, stderr: "" });
+  const found = "SELECT * FROM settings WHERE value = 'of the other one'";
+  expect(inDatabase(path("cut-off", "onair.db"), (db) => db.query(found).all())).toEqual([]);
+});
+
 test("restores a backup of an older version, which had no sessions", async () => {
   const before = migrations.findIndex(({ name }) => name === "0021_operator_sessions");
   const db = new Database(path("older.db"));

@@ -1,13 +1,4 @@
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  openSync,
-  renameSync,
-  rmSync,
-  statfsSync,
-  statSync,
-} from "node:fs";
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, statfsSync, statSync } from "node:fs";
 import { StoreError } from "../../faults.ts";
 import { checkDatabase, copyDatabase, databaseSize } from "./backup.ts";
 import { compactingIn, explain, removePartialCopy } from "./directory.ts";
@@ -32,7 +23,6 @@ export function compactDatabase(directory: string): Compacted {
   try {
     removePartialCopy(directory);
     const file = settleDatabase(directory);
-    requireNoLog(file);
     const beforeBytes = statSync(file).size;
     requireRoom(directory);
     // For its owner alone from the beginning.
@@ -49,16 +39,6 @@ export function compactDatabase(directory: string): Compacted {
     removePartialCopy(directory);
     throw explain(error, directory);
   }
-}
-
-/** A log beside the copy would be taken for its own. */
-function requireNoLog(file: string): void {
-  const log = `${file}-wal`;
-  if (!existsSync(log) || statSync(log).size === 0) return;
-  throw new StoreError(
-    `${file} is being read by another program: end that program, and try again. Nothing was changed.`,
-    true,
-  );
 }
 
 function requireRoom(directory: string): void {

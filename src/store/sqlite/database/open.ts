@@ -126,7 +126,7 @@ function requireUsable(file: string): void {
 
 /**
  * Has everything in the one file of the database, which is open nowhere then, as it is before an upgrade. Throws
- * `StoreError`.
+ * `StoreError`, also where another program reads it: then a part of it stays in its log.
  *
  * @returns the path of that file
  */
@@ -139,7 +139,10 @@ export function settleDatabase(directory: string): string {
   } catch (error) {
     throw explain(error, directory);
   }
-  return file;
+  if ((statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) === 0) return file;
+  throw new StoreError(
+    `${file} is being read by another program: end that program, and try again. Nothing was changed.`,
+  );
 }
 
 interface UpgradeOptions {

@@ -50,5 +50,6 @@ export function updateEndpoint(
 /** Successes of an endpoint that does not fail are written only now and then. */
 function isWorthKeeping(before: Endpoint, after: Endpoint): boolean {
   if (after.failing_since !== null || before.failing_since !== null) return true;
-  return (after.last_success_at ?? 0) - (before.last_success_at ?? 0) >= successEveryMs;
+  // Either way, because the clock may have been set back.
+  return Math.abs((after.last_success_at ?? 0) - (before.last_success_at ?? 0)) >= successEveryMs;
 }

@@ -1,5 +1,7 @@
 import { expect, test } from "bun:test";
+import { hour } from "../../src/domain/time.ts";
 import { createLog } from "../../src/log/log.ts";
+import type { SendResult } from "../../src/webhooks/client/sender.ts";
 import { updateEndpoint } from "../../src/webhooks/health.ts";
 import { noticesOf } from "../../src/webhooks/notices/notice.ts";
 import { EndpointQueue } from "../../src/webhooks/queues/endpoint-queue.ts";
@@ -21,10 +23,8 @@ const outcomes: readonly [OutcomeClass, boolean][] = [
   ["canceled", false],
 ];
 
-test.each(outcomes)("an attempt that ended as %s counts against the endpoint: %p", (outcome, counts) => {
-  const queue = new EndpointQueue("app", 8);
+function attempted(queue: EndpointQueue, ended: Pick<SendResult, "class" | "status">, at: number): unknown[] {
   const kept: unknown[] = [];
-  const recorder = { addEndpoint: (endpoint: unknown) => void kept.push(endpoint) };
   const timings = { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null };
   const result = {
     retryAfterMs: null,
@@ -34,11 +34,26 @@ test.each(outcomes)("an attempt that ended as %s counts against the endpoint: %p
     timings,
     repeated: false,
   };
-  updateEndpoint(queue, { ...result, class: outcome, status: null }, 1_000, {
-    recorder,
+  updateEndpoint(queue, { ...result, ...ended }, at, {
+    recorder: { addEndpoint: (endpoint: unknown) => void kept.push(endpoint) },
     notices: noticesOf(false),
     log: createLog("off"),
   });
+  return kept;
+}
+
+test.each(outcomes)("an attempt that ended as %s counts against the endpoint: %p", (outcome, counts) => {
+  const queue = new EndpointQueue("app", 8);
+  const kept = attempted(queue, { class: outcome, status: null }, 1_000);
   expect(queue.endpoint?.failing_since ?? null).toBe(counts ? 1_000 : null);
   expect(kept.length).toBe(counts ? 1 : 0);
+});
+
+test("successes are kept every five seconds, also when the clock was set back", () => {
+  const queue = new EndpointQueue("app", 8);
+  const kept = [hour, hour + 4_999, hour + 5_000, 1, 5_000, 5_001].map(
+    (at) => attempted(queue, { class: "ok", status: 204 }, at).length,
+  );
+  expect(kept).toEqual([1, 0, 1, 1, 0, 1]);
+  expect(queue.endpoint?.last_success_at).toBe(5_001);
 });

@@ -3,7 +3,7 @@ import { basename, join } from "node:path";
 import { isoTime } from "../domain/time.ts";
 import { StoreError } from "../store/faults.ts";
 import { beginCopy, checkDatabase, type DatabaseCounts } from "../store/sqlite/database/backup.ts";
-import { databaseFile } from "../store/sqlite/database/directory.ts";
+import { databaseFile, restoringIn } from "../store/sqlite/database/directory.ts";
 import { lockDirectory } from "../store/sqlite/database/lock.ts";
 import { readName } from "./files.ts";
 import { type Content, syncDirectory, writePrivately } from "./private-file.ts";
@@ -45,7 +45,7 @@ export function fileSource(file: string): BackupSource {
 export async function restoreBackup(restoring: Restoring): Promise<Content & { counts: DatabaseCounts }> {
   const { source, data, wrote, checking } = restoring;
   const lock = lockDirectory(data);
-  const partial = join(data, "onair.restoring");
+  const partial = restoringIn(data);
   try {
     const held = readdirSync(data).find((name) => name.startsWith(databaseFile));
     if (held !== undefined) {

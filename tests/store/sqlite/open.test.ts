@@ -1,6 +1,6 @@
 import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { chmodSync, mkdirSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Migration, migrate, migrations } from "../../../src/store/sqlite/database/migrations.ts";
 import { openStore } from "../../../src/store/sqlite/store.ts";
@@ -47,6 +47,18 @@ describe("the data directory", () => {
       expect(() => openStore(directory.path)).toThrow("is not writable");
     },
   );
+
+  test.each([
+    ["onair.copying-01KEYN5Z9V5Z8N1F4T7Y0XW3CD", "a copy that was cut off"],
+    ["onair.restoring", "a restore that was cut off"],
+    ["onair.db-wal", "a database that is not there"],
+  ])("with %s is never taken for a new one: it has a part of %s", (file, what) => {
+    const part = join(directory.path, file);
+    writeFileSync(part, "a part");
+    expect(() => openStore(directory.path)).toThrow(`has a part of ${what}`);
+    expect(readdirSync(directory.path)).not.toContain("onair.db");
+    expect(readFileSync(part, "utf8")).toBe("a part");
+  });
 
   test("that cannot be made is named with what to do", () => {
     // Not even root can make a directory there.

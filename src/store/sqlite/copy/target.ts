@@ -11,7 +11,7 @@ import {
   copiedSetting,
   refuseFull,
 } from "../../operations/copy.ts";
-import { databaseIn, explain } from "../database/directory.ts";
+import { copyingName, databaseIn, explain } from "../database/directory.ts";
 import { codeOf } from "../database/faults.ts";
 import { lockDirectory } from "../database/lock.ts";
 import { look } from "../database/look.ts";
@@ -20,9 +20,6 @@ import { keptBody } from "../deliveries/bodies.ts";
 import { fillingSearch } from "../search/filling.ts";
 import { countsIn, settingOf } from "./source.ts";
 import { columnsOf, sqliteTables } from "./tables.ts";
-
-/** The start of the name of a file that is filled, before the id of the copy. */
-const partialName = "onair.copying-";
 
 /**
  * Copies into a directory that has no database. It is made beside its place, and moved there when `work` has ended: a
@@ -41,9 +38,9 @@ export async function copyingToDirectory<T>(
         copyId,
         look(directory, (db) => settingOf(db, copiedSetting)),
       );
-    const name = partialName + copyId;
+    const name = copyingName + copyId;
     for (const file of readdirSync(directory)) {
-      if (file.startsWith(partialName) && !file.startsWith(name)) rmSync(join(directory, file));
+      if (file.startsWith(copyingName) && !file.startsWith(name)) rmSync(join(directory, file));
     }
     const partial = join(directory, name);
     const made = await filled(partial, copyId, work);

@@ -1,4 +1,4 @@
-import { accessSync, constants, lstatSync, rmSync, statSync } from "node:fs";
+import { accessSync, constants, lstatSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { StoreError } from "../../faults.ts";
 import { damaged, isDamage } from "./faults.ts";
@@ -14,6 +14,27 @@ export const databaseIn = (directory: string): string => join(directory, databas
 
 /** Where a database is copied to by `compactDatabase`. */
 export const compactingIn = (directory: string): string => join(directory, "onair.compacting");
+
+/** Where a backup is restored to. */
+export const restoringIn = (directory: string): string => join(directory, "onair.restoring");
+
+/** The start of the name of a file that `onair copy` fills, before the id of the copy. */
+export const copyingName = "onair.copying-";
+
+/** Throws a `StoreError` where a directory without a database has a part of one, beside which an empty one must not begin. */
+export function requireNoParts(directory: string): void {
+  const parts: readonly (readonly [RegExp, string])[] = [
+    [new RegExp(`^${copyingName}[^-]+$`), "a copy that was cut off: the same onair copy goes on"],
+    [/^onair\.restoring$/, "a restore that was cut off: do it again"],
+    // It would become a part of the new one.
+    [/^onair\.db-(wal|journal)$/, "a database that is not there: move that back"],
+  ];
+  for (const file of readdirSync(directory)) {
+    const what = parts.find(([name]) => name.test(file))?.[1];
+    if (what === undefined || statSync(join(directory, file)).size === 0) continue;
+    throw new StoreError(`${directory} has a part of ${what}, or move ${file} away.`, true);
+  }
+}
 
 /** Removes what a compacting that was cut off has left. */
 export function removePartialCopy(directory: string): void {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { StoreError } from "../../faults.ts";
 import { moveStaged } from "../deliveries/staged.ts";
 import { fillingSearch, prepareSearch, searchIsUnfilled } from "../search/filling.ts";
-import { databaseIn, explain, removePartialCopy, wrongFileIn } from "./directory.ts";
+import { databaseIn, explain, removePartialCopy, requireNoParts, wrongFileIn } from "./directory.ts";
 import { damaged } from "./faults.ts";
 import { type DirectoryLock, lockDirectory } from "./lock.ts";
 import { isNewest, isOurs, migrate, missingIn } from "./migrations.ts";
@@ -46,7 +46,10 @@ function openForWriting(directory: string): Database {
   const wrong = wrongFileIn(directory);
   if (wrong !== null) throw new StoreError(`${wrong}.`);
   if (existsSync(file)) requireUsable(file);
-  else makeDatabase(directory);
+  else {
+    requireNoParts(directory);
+    makeDatabase(directory);
+  }
   for (const path of [file, `${file}-wal`, `${file}-shm`]) if (existsSync(path)) chmodSync(path, 0o600);
   const db = new Database(file, { create: false, readwrite: true, strict: true });
   try {

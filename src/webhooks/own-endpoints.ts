@@ -54,7 +54,7 @@ export function createOwnEndpoints(options: OwnEndpointsOptions): OwnEndpoints {
   };
 
   const hurry = (applicationId: string): void => {
-    queues.of(applicationId).pace.resume();
+    queues.of(applicationId).pace.resume(now());
     wake(applicationId);
   };
 

@@ -217,6 +217,24 @@ describe("an endpoint that has too much to do", () => {
     expect(endpoint.pace.resumeAt - endpoint.at).toBe(minute);
   });
 
+  test("is probed with one where a person asks meanwhile, and grows again from that", () => {
+    const endpoint = new Endpoint();
+    endpoint.rounds(10, 100);
+    const { limit } = endpoint.pace;
+    // Nothing holds it up.
+    endpoint.pace.resume(endpoint.at);
+    expect(endpoint.pace.limit).toBe(limit);
+    endpoint.round(100, { ...refused, retryAfterMs: minute });
+    expect(endpoint.pace.canStart(endpoint.at)).toBe(false);
+    endpoint.pace.resume(endpoint.at);
+    expect([endpoint.pace.limit, endpoint.pace.canStart(endpoint.at)]).toEqual([1, true]);
+    endpoint.at++;
+    endpoint.rounds(3, 100);
+    expect(endpoint.pace.limit).toBe(8);
+    endpoint.round(100, { ...refused, retryAfterMs: minute });
+    expect(endpoint.pace.resumeAt - endpoint.at).toBe(minute);
+  });
+
   test("for as long when the clock was moved meanwhile", () => {
     const endpoint = new Endpoint();
     endpoint.ends(endpoint.at, { isSuccess: false, isThrottled: true, retryAfterMs: minute });

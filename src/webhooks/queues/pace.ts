@@ -85,10 +85,14 @@ export class Pace {
     return this.#openMs > 0;
   }
 
-  /** Lifts what holds it up: the next delivery is a probe. What was learned of its concurrency stays. */
-  resume(): void {
+  /** Lifts what holds it up: the next delivery is a probe, and what waits behind it does not follow all at once. */
+  resume(now: number): void {
+    if (this.resumeAt <= now) return;
     this.#pausedUntil = 0;
     this.#openUntil = 0;
+    this.#limit = 1;
+    this.#isStarting = true;
+    this.#round = newRound(leastInRound);
   }
 
   canStart(now: number): boolean {

@@ -89,11 +89,11 @@ describe("in the store", () => {
     await store.deliveries.releaseAll();
   });
 
-  const publish = (id: string) =>
+  const publish = (id: string, name = "channel.followed") =>
     store.events.publish(
       {
         id,
-        name: "channel.followed",
+        name,
         version: 1,
         broadcaster_user_id: 1,
         body: followed,
@@ -138,6 +138,25 @@ describe("in the store", () => {
       change(`'${followed}'`);
       expect(await body()).toBe(followed);
     });
+  });
+
+  test("an event without a subscriber keeps no body, whether it comes alone or with others", async () => {
+    const unwanted = "channel.subscription.new";
+    await publish("alone", unwanted);
+    await publish("alone-wanted");
+    await Promise.all(Array.from({ length: 20 }, (_, n) => publish(`with-others-${n}`, unwanted)));
+    await publish("wanted");
+    expect(await publish("alone", unwanted)).toMatchObject({ id: "alone", deliveries: 0 });
+    await store.deliveries.claim(application, now, 1); // moves what is staged
+    const db = new Database(`${path}/onair.db`, { readonly: true });
+    const kept = db.query("SELECT id, name FROM events WHERE body IS NOT NULL ORDER BY seq").all();
+    const bare = db.query("SELECT count(*) AS n FROM events WHERE body IS NULL AND deliveries = 0").get();
+    db.close();
+    expect(kept).toEqual([
+      { id: "alone-wanted", name: "channel.followed" },
+      { id: "wanted", name: "channel.followed" },
+    ]);
+    expect(bare).toEqual({ n: 21 });
   });
 
   test.each(["a claim", "an event stream"])(

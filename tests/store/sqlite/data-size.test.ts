@@ -137,10 +137,14 @@ describe("a largest size", () => {
     expect((await store.events.publish(event("one more"), () => true)).deliveries).toBe(1);
   });
 
-  test("what nobody receives goes, too: before anything was delivered, and when nothing of that is left", async () => {
+  test("what has no subscriber goes, too, as earlier versions kept it: before anything was delivered, and when nothing of that is left", async () => {
     await published("delivered", 100, "delivered");
     for (const round of ["first", "second"]) {
-      await published(`unheard ${round}`, 600, "pending", { name: "livestream.status.updated" });
+      const name = "livestream.status.updated";
+      await published(`unheard ${round}`, 600, "pending", { name });
+      const db = new Database(`${path}/onair.db`);
+      db.run("UPDATE events SET body = ? WHERE name = ?", [body, name]);
+      db.close();
       const before = pages().bytes;
       await trim(before);
       expect(await kept()).toEqual({});

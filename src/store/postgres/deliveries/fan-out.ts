@@ -51,10 +51,10 @@ fresh AS (
         LEFT JOIN (SELECT broadcaster_user_id, event, version, count(*) AS receivers FROM receivers GROUP BY 1, 2, 3) r
           ON r.broadcaster_user_id = g.broadcaster AND r.event = g.name AND r.version = g.version
         WHERE g.is_known ORDER BY g.n) AS in_order
-  ON CONFLICT (id) DO NOTHING RETURNING id, seq
+  ON CONFLICT (id) DO NOTHING RETURNING id, seq, deliveries
 ),
 kept AS MATERIALIZED (
-  SELECT DISTINCT ON (g.id) g.*, f.seq FROM given g JOIN fresh f ON f.id = g.id ORDER BY g.id, g.n
+  SELECT DISTINCT ON (g.id) g.*, f.seq, f.deliveries FROM given g JOIN fresh f ON f.id = g.id ORDER BY g.id, g.n
 ),
 counted AS (
   UPDATE subscriptions s SET sequence = s.sequence + k.events, published_by = $10::bigint
@@ -65,7 +65,7 @@ counted AS (
   RETURNING s.id, s.app_id, k.broadcaster, k.name, k.version, s.sequence - k.events AS before,
     s.sequence = k.events OR coalesce(r.published_by = $10::bigint, false) AS follows
 ),
-bodies AS (INSERT INTO events (seq, body) SELECT seq, body FROM kept),
+bodies AS (INSERT INTO events (seq, body) SELECT seq, body FROM kept WHERE deliveries > 0),
 published AS (
   UPDATE event_types t SET is_published = true FROM kept k
   WHERE t.name = k.name AND t.version = k.version AND NOT t.is_published

@@ -62,7 +62,7 @@ export function eventFanOut(
   const countUp = db.prepare<null, [string]>("UPDATE subscriptions SET sequence = sequence + 1 WHERE id = ?");
   const addEvent = db.prepare<
     { seq: number },
-    [string, string, number, number, KeptBody, Uint8Array, number, number, number]
+    [string, string, number, number, KeptBody | null, Uint8Array, number, number, number]
   >(
     `INSERT INTO events
        (id, name, version, broadcaster_user_id, body, fingerprint, first_delivery, deliveries, published_at)
@@ -156,7 +156,8 @@ export function eventFanOut(
       name,
       version,
       broadcaster_user_id,
-      keptBody(body),
+      // It is read with a delivery alone.
+      receivers.length === 0 ? null : keptBody(body),
       fingerprint,
       first,
       receivers.length,

@@ -160,10 +160,12 @@ function stagedMover(db: Database): (moved: number) => void {
     `UPDATE subscriptions SET sequence = sequence + more.n
      FROM (SELECT d.value ->> 2 AS id, count(*) AS n ${each} GROUP BY 1) AS more WHERE subscriptions.id = more.id`,
   ].map((sql) => db.prepare<null, [number]>(sql));
-  const bodies = db.prepare<{ seq: number; body: string }, [number]>(
-    "SELECT seq, body FROM staged_events WHERE seq > ? ORDER BY seq",
+  // A body is read with a delivery alone.
+  const bodies = db.prepare<{ seq: number; body: string | null }, [number]>(
+    `SELECT seq, iif(json_array_length(deliveries) = 0, NULL, body) AS body
+     FROM staged_events WHERE seq > ? ORDER BY seq`,
   );
-  const addEvent = db.prepare<null, [KeptBody, number]>(
+  const addEvent = db.prepare<null, [KeptBody | null, number]>(
     `INSERT INTO events
        (seq, id, name, version, broadcaster_user_id, body, fingerprint, first_delivery, deliveries, published_at)
      SELECT seq, id, name, version, broadcaster_user_id, ?, fingerprint, first_delivery,
@@ -172,6 +174,8 @@ function stagedMover(db: Database): (moved: number) => void {
   );
   return (moved) => {
     for (const statement of statements) statement.run(moved);
-    for (const { seq, body } of bodies.all(moved)) addEvent.run(keptBody(body), seq % places);
+    for (const { seq, body } of bodies.all(moved)) {
+      addEvent.run(body === null ? null : keptBody(body), seq % places);
+    }
   };
 }

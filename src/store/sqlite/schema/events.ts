@@ -74,7 +74,7 @@ export const events = sqliteTable(
     name: text().notNull(),
     version: integer().notNull(),
     broadcaster_user_id: integer().notNull(),
-    /** Packed where that is smaller (`store/sqlite/deliveries/bodies.ts`); null when it is no longer kept. */
+    /** Packed where that is smaller (`store/sqlite/deliveries/bodies.ts`); null where it has no deliveries, or is no longer kept. */
     body: text(),
     fingerprint: blob({ mode: "buffer" }).notNull(),
     /** Its deliveries have the numbers from this one on, without a gap. */

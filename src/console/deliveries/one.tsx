@@ -1,8 +1,9 @@
 import { useRoute } from "preact-iso";
 import { useAction, useLoad } from "../load.ts";
-import { Button, Card, Facts, FaultNotice, Head, Loading, Notice, toast, Value } from "../parts/basics.tsx";
+import { Button, Card, Facts, FaultNotice, Head, Loading, Notice, Value } from "../parts/basics.tsx";
 import { Code } from "../parts/code.tsx";
 import { duration, fullTime, Time } from "../parts/time.tsx";
+import { toast } from "../parts/toasts.tsx";
 import { to } from "../places.ts";
 import { useApplications } from "./application-names.tsx";
 import { type Attempt, momentOf, type SentDelivery, useDeliveries } from "./source.ts";

@@ -1,7 +1,8 @@
 import { useEffect, useState } from "preact/hooks";
 import { useAction } from "../load.ts";
-import { Bar, Button, FaultNotice, Notice, number, toast } from "../parts/basics.tsx";
+import { Bar, Button, FaultNotice, Notice, number } from "../parts/basics.tsx";
 import { Dialog, Field, Select } from "../parts/form.tsx";
+import { toast } from "../parts/toasts.tsx";
 import { ApplicationField } from "./application-names.tsx";
 import { type DeliveryQuery, type Replay, type ReplayInput, useDeliveries } from "./source.ts";
 

@@ -5,9 +5,10 @@ import { LocationProvider, useLocation } from "preact-iso";
 import { base, hasExpired, isConnected } from "../client.ts";
 import { useLiveStream } from "../live.ts";
 import { to } from "../places.ts";
-import { Button, Toasts } from "./basics.tsx";
+import { Button } from "./basics.tsx";
 import { Icon, type IconName } from "./icon.tsx";
 import { isPaletteOpen, Palette, type Place } from "./palette.tsx";
+import { Toasts } from "./toasts.tsx";
 
 interface NavItem {
   readonly path: string;

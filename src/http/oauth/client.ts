@@ -80,8 +80,8 @@ async function authenticateClient(
 
 /**
  * To be called with the hash of a token that was just made for a request of an application itself. Ends it and throws
- * `invalid_client` where the application's secret was rotated meanwhile: whoever did so ends the tokens that there are, and
- * would miss this one.
+ * `invalid_client` where the application's secret was rotated meanwhile: ending the tokens that there were then has missed
+ * this one.
  */
 export async function requireClientStill(
   { store, now }: { readonly store: Pick<Store, "applications" | "tokens">; readonly now: () => number },

@@ -2,11 +2,12 @@ import { useState } from "preact/hooks";
 import { admin, done } from "../../client.ts";
 import type { components } from "../../generated/admin.d.ts";
 import { useAction, useLoad } from "../../load.ts";
-import { Button, Card, FaultNotice, number, toast } from "../../parts/basics.tsx";
+import { Button, Card, FaultNotice, number } from "../../parts/basics.tsx";
 import { Confirm, Select } from "../../parts/form.tsx";
 import { SecretDialog } from "../../parts/secret.tsx";
 import { Table } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
+import { toast } from "../../parts/toasts.tsx";
 import { useOperator } from "./operator.tsx";
 
 type Application = components["schemas"]["Application"];

@@ -2,8 +2,9 @@ import { admin, done } from "../../client.ts";
 import { useDraft } from "../../draft.ts";
 import type { components } from "../../generated/admin.d.ts";
 import { useAction } from "../../load.ts";
-import { Button, Card, FaultNotice, toast } from "../../parts/basics.tsx";
+import { Button, Card, FaultNotice } from "../../parts/basics.tsx";
 import { Check, Field, Form, Select } from "../../parts/form.tsx";
+import { toast } from "../../parts/toasts.tsx";
 
 type Application = components["schemas"]["Application"];
 

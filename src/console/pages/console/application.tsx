@@ -14,11 +14,11 @@ import {
   Loading,
   Notice,
   number,
-  toast,
   Value,
 } from "../../parts/basics.tsx";
 import { Confirm } from "../../parts/form.tsx";
 import { Time } from "../../parts/time.tsx";
+import { toast } from "../../parts/toasts.tsx";
 import { to } from "../../places.ts";
 import { ApplicationActions } from "./application-actions.tsx";
 import { ApplicationSettings } from "./application-settings.tsx";

@@ -2,10 +2,11 @@ import { useState } from "preact/hooks";
 import { admin, base, done, pageHeaders } from "../../client.ts";
 import type { components } from "../../generated/admin.d.ts";
 import { useAction, useLoad } from "../../load.ts";
-import { Bar, Button, Card, Empty, FaultNotice, Head, Status, size, toast } from "../../parts/basics.tsx";
+import { Bar, Button, Card, Empty, FaultNotice, Head, Status, size } from "../../parts/basics.tsx";
 import { Confirm } from "../../parts/form.tsx";
 import { ListState, Table } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
+import { toast } from "../../parts/toasts.tsx";
 import { useOperator } from "./operator.tsx";
 
 type Backup = components["schemas"]["Backup"];

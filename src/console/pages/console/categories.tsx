@@ -1,9 +1,10 @@
 import { useState } from "preact/hooks";
 import { admin, done } from "../../client.ts";
 import { useAction, useLoad } from "../../load.ts";
-import { Button, Card, Empty, FaultNotice, Head, number, toast } from "../../parts/basics.tsx";
+import { Button, Card, Empty, FaultNotice, Head, number } from "../../parts/basics.tsx";
 import { Dialog, Field, Form } from "../../parts/form.tsx";
 import { ListState, Table } from "../../parts/table.tsx";
+import { toast } from "../../parts/toasts.tsx";
 import { useQuery } from "../../places.ts";
 import { useOperator } from "./operator.tsx";
 

@@ -2,10 +2,11 @@ import { useState } from "preact/hooks";
 import { admin, done } from "../../client.ts";
 import type { components } from "../../generated/admin.d.ts";
 import { useAction, useLoad } from "../../load.ts";
-import { Button, Empty, FaultNotice, Head, LinkButton, Notice, toast } from "../../parts/basics.tsx";
+import { Button, Empty, FaultNotice, Head, LinkButton, Notice } from "../../parts/basics.tsx";
 import { EventTypeCard } from "../../parts/event-type.tsx";
 import { Confirm, Dialog, Field, Form } from "../../parts/form.tsx";
 import { JsonField } from "../../parts/schema-form.tsx";
+import { toast } from "../../parts/toasts.tsx";
 import { to, useQuery } from "../../places.ts";
 import { useOperator } from "./operator.tsx";
 

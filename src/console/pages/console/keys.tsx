@@ -2,11 +2,12 @@ import { useState } from "preact/hooks";
 import { admin, done } from "../../client.ts";
 import type { components } from "../../generated/admin.d.ts";
 import { useAction, useLoad } from "../../load.ts";
-import { Button, Card, FaultNotice, Head, Status, toast } from "../../parts/basics.tsx";
+import { Button, Card, FaultNotice, Head, Status } from "../../parts/basics.tsx";
 import { Confirm, Dialog, Field, Form, Select } from "../../parts/form.tsx";
 import { SecretDialog } from "../../parts/secret.tsx";
 import { ListState, Table } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
+import { toast } from "../../parts/toasts.tsx";
 import { useOperator } from "./operator.tsx";
 
 type Key = components["schemas"]["OperatorKey"];

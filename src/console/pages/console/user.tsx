@@ -4,9 +4,10 @@ import { admin, done } from "../../client.ts";
 import { useDraft } from "../../draft.ts";
 import type { components } from "../../generated/admin.d.ts";
 import { useAction, useLoad } from "../../load.ts";
-import { Button, Card, Facts, FaultNotice, Head, number, toast, Value } from "../../parts/basics.tsx";
+import { Button, Card, Facts, FaultNotice, Head, number, Value } from "../../parts/basics.tsx";
 import { Check, Confirm, Field, Form } from "../../parts/form.tsx";
 import { Time } from "../../parts/time.tsx";
+import { toast } from "../../parts/toasts.tsx";
 import { to } from "../../places.ts";
 import { useOperator } from "./operator.tsx";
 

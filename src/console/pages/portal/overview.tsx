@@ -12,10 +12,10 @@ import {
   LinkButton,
   Notice,
   number,
-  toast,
   Value,
 } from "../../parts/basics.tsx";
 import { Time } from "../../parts/time.tsx";
+import { toast } from "../../parts/toasts.tsx";
 import { to } from "../../places.ts";
 import { OutcomeCard, type Range } from "../../statistics/plots.tsx";
 import { type OwnApplication, useApplication } from "./application.tsx";

@@ -2,10 +2,11 @@ import { useState } from "preact/hooks";
 import type { components } from "../../../client/api.d.ts";
 import { api, done, Fault } from "../../client.ts";
 import { useAction, useLoad } from "../../load.ts";
-import { Button, Card, Empty, FaultNotice, Head, Notice, number, toast } from "../../parts/basics.tsx";
+import { Button, Card, Empty, FaultNotice, Head, Notice, number } from "../../parts/basics.tsx";
 import { Check, Confirm, Dialog, Field } from "../../parts/form.tsx";
 import { ListState, Table } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
+import { toast } from "../../parts/toasts.tsx";
 import { to, useQuery } from "../../places.ts";
 import { useEventTypes } from "./application.tsx";
 

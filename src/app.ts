@@ -63,6 +63,8 @@ interface AppOptions {
   readonly aws?: AwsVariables;
   /** Its variables, for what is found in them. */
   readonly env?: Environment | undefined;
+  /** The files that hold secrets of the settings, for what is found in their modes. */
+  readonly secretFiles?: readonly string[];
   /** Called with the data before anything listens. */
   readonly prepare?: ((store: Store) => Promise<void>) | undefined;
   /** The first page of the public listener; by default there is none. */

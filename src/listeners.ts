@@ -62,6 +62,8 @@ export interface Core {
 interface AdminOptions {
   /** Its variables, for what is found in them. */
   readonly env?: Environment | undefined;
+  /** The files that hold secrets of its settings, for what is found in their modes. */
+  readonly secretFiles?: readonly string[];
   /** Shows the operator key of a first start; by default it is written to a file in the data directory. */
   readonly showAdminKey?: ShowKey | undefined;
   /** Wrong operator keys a minute for each address, in place of the default; 0 means no limit. */
@@ -163,7 +165,7 @@ export async function startAdmin(core: Core, parts: Parts, open: Open, options: 
   await operatorKeys.load();
   const data = platformData({ store, ranking, now, follower });
   const trail = new AuditTrail({ store, log, now, changed: (topic) => outcomes.changed(topic) });
-  const findings = findingsOf(core, options.env);
+  const findings = findingsOf(core, options);
   let adminUrl = "";
   const admin = adminApp({
     ...shared,
@@ -246,11 +248,12 @@ export function servicesOf(
 }
 
 /** What is wrong with the server; loaded when it is asked for first. */
-function findingsOf({ config, now, programs }: Core, env: Environment = {}): AdminDeps["findings"] {
+function findingsOf({ config, now, programs }: Core, options: AdminOptions): AdminDeps["findings"] {
+  const { env = {}, secretFiles = [] } = options;
   let running: Promise<AdminDeps["findings"]> | null = null;
   return async () => {
     running ??= import("./doctor/running.ts").then(({ runningFindings }) =>
-      runningFindings({ config, env, program: programs.databaseCheck, now }),
+      runningFindings({ config, env, secretFiles, program: programs.databaseCheck, now }),
     );
     return (await running)();
   };

@@ -1,7 +1,7 @@
 import { type App, startApp } from "../app.ts";
 import { awsVariables } from "../backups/place.ts";
 import type { Config } from "../config/config.ts";
-import { checkConfig, type Environment, readConfig } from "../config/read-config.ts";
+import { checkConfig, type Environment, sound } from "../config/read-config.ts";
 import { settingOptions, settingsHelp, unknownVariables } from "../config/setting-names.ts";
 import { shownSettings } from "../config/shown-settings.ts";
 import { createLog, errorFields, type Log, logFormats, logLevels } from "../log/log.ts";
@@ -39,7 +39,7 @@ SIGUSR1 and SIGUSR2 are ignored.
 `;
   },
   async run(args: readonly string[], env: Environment) {
-    const config = readConfig(args, env);
+    const { config, secretFiles } = sound(checkConfig(args, env));
     // First, because Bun needs a moment to install the handlers, and callers may send a signal once the ready line
     // appears.
     const terminated = onTermination();
@@ -49,7 +49,7 @@ SIGUSR1 and SIGUSR2 are ignored.
     warnOfExposure(config, log);
     const manager = await serviceManager(env, log);
     const showAdminKey = process.stdout.isTTY ? printKey : undefined;
-    const app = await startApp({ config, log, env, showAdminKey, aws: awsVariables(env) }).catch(
+    const app = await startApp({ config, log, env, secretFiles, showAdminKey, aws: awsVariables(env) }).catch(
       async (error) => {
         // Standard error has it in any case.
         if (config.logFile !== null) log.error("start_failed", errorFields(error));

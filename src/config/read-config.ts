@@ -26,9 +26,13 @@ export function readConfig(
   defaults: Partial<Record<keyof Config, string>> = {},
   others: ParseArgsOptionsConfig = {},
 ): Config {
-  const { config, mistakes } = checkConfig(args, env, defaults, others);
-  if (mistakes.length > 0) throw new ConfigError(mistakes.join("\n"));
-  return config;
+  return sound(checkConfig(args, env, defaults, others)).config;
+}
+
+/** The same settings. Throws a `ConfigError` with all mistakes. */
+export function sound(checked: CheckedConfig): CheckedConfig {
+  if (checked.mistakes.length > 0) throw new ConfigError(checked.mistakes.join("\n"));
+  return checked;
 }
 
 /**

@@ -7,13 +7,15 @@ import { placeOf } from "../engine/data-place.ts";
 import { warnBeforeMs } from "../serving/certificate-watch.ts";
 import { certificateFiles, readCertificate } from "../serving/certificates.ts";
 import { clockFinding, factFindings, factsElsewhere } from "./database.ts";
-import { measuredSpace, modeFindings } from "./directory.ts";
+import { measuredSpace, modeFindings, secretFileFindings } from "./directory.ts";
 import { exposureFindings, settingFindings } from "./settings.ts";
 
 interface RunningOptions {
   readonly config: Config;
   /** Its variables, of which some may be misspelt. */
   readonly env: Environment;
+  /** The files that hold secrets of the settings. */
+  readonly secretFiles: readonly string[];
   /** The URL of `database-worker.ts`. */
   readonly program: string;
   readonly now: () => number;
@@ -40,10 +42,12 @@ export function runningFindings(options: RunningOptions): () => Promise<readonly
   };
 }
 
-async function* found({ config, env, program, now }: RunningOptions): AsyncGenerator<Finding> {
+async function* found(options: RunningOptions): AsyncGenerator<Finding> {
+  const { config, env, secretFiles, program, now } = options;
   const place = placeOf(config);
   yield* settingFindings([], env);
   yield* exposureFindings(config);
+  yield* secretFileFindings(secretFiles);
   yield* certificateFindings(config, now());
   if ("database" in place) {
     const { postgresFindings } = await import("./postgres.ts");

@@ -253,7 +253,7 @@ test("a server keeps what it finds for a while, and a failure to look not at all
     },
   );
   const config = readConfig(["--data", ended], {});
-  const find = runningFindings({ config, env, program: databaseCheckProgram, now: () => 1 });
+  const find = runningFindings({ config, env, secretFiles: [], program: databaseCheckProgram, now: () => 1 });
   for (let n = 1; n <= 2; n++) {
     expect(await find().catch((error) => error.message)).toBe("broken");
     expect(looks).toBe(n);

@@ -1,7 +1,17 @@
 import { describe, expect, test } from "bun:test";
+import { chmodSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import type { Finding } from "../../src/domain/operations/findings.ts";
 import { minute } from "../../src/domain/time.ts";
-import { adminKey, Clock, isOnPostgres, json, testServer } from "../support/server.ts";
+import {
+  adminKey,
+  Clock,
+  isOnPostgres,
+  json,
+  ownDirectory,
+  ownServer,
+  testServer,
+} from "../support/server.ts";
 
 const clock = new Clock(Date.now());
 const server = await testServer({ clock, args: ["--public-url", "http://api.example.com"] });
@@ -27,6 +37,30 @@ describe("what a running server finds", () => {
     expect(checks).toEqual(expect.arrayContaining(["settings", "public_url", "clock", ...ofPlace]));
     expect(found.filter(({ status }) => status === "wrong")).toEqual([]);
     expect(JSON.stringify(found)).not.toContain(adminKey);
+  });
+
+  test("is also which files of secrets are open to every user of the machine", async () => {
+    const named = (name: string, mode: number) => {
+      const path = join(ownDirectory(), name);
+      writeFileSync(path, "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");
+      chmodSync(path, mode);
+      return path;
+    };
+    const open = named("notify", 0o644);
+    const closed = named("admin-key", 0o640);
+    const env = { ONAIR_NOTIFY_SECRET_FILE: open, ONAIR_ADMIN_KEY_FILE: closed, ONAIR_ADMIN_KEY: undefined };
+    const running = await ownServer({ env });
+    const authorization = "Bearer whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+    const answer = await running.admin("GET", "/admin/v1/findings", undefined, { authorization });
+    const text = await answer.text();
+    expect(JSON.parse(text).data).toContainEqual({
+      check: "file_modes",
+      status: "warning",
+      message: `${open} holds a secret and is open to every user of this machine (mode 0644)`,
+      mend: `chmod o= ${open}`,
+    });
+    expect(text).not.toContain(closed);
+    expect(text).not.toContain("whsec_");
   });
 
   test("is for operators and readers", async () => {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type App, startApp } from "../../src/app.ts";
 import type { AwsVariables } from "../../src/backups/place.ts";
-import { readConfig } from "../../src/config/read-config.ts";
+import { checkConfig, sound } from "../../src/config/read-config.ts";
 import type { WelcomeSource } from "../../src/console/session.ts";
 import { createLog, type Log } from "../../src/log/log.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -120,19 +120,22 @@ export async function startServer({
 }: TestServerOptions = {}): Promise<TestServer> {
   const directory = data === undefined ? temporaryDirectory() : { path: data, remove() {} };
   try {
-    const config = readConfig(
-      ["--port", "0", "--admin-port", "0", "--log-level", "off", ...args],
-      {
-        ONAIR_ADMIN_KEY: adminKey,
-        ONAIR_ALLOW_PRIVATE_WEBHOOKS: "true",
-        ...(isOnSqlite ? { ONAIR_DATA: directory.path } : await databaseVariables(directory.path)),
-        ...env,
-      },
-      { rateLimit: "0" },
+    const { config, secretFiles } = sound(
+      checkConfig(
+        ["--port", "0", "--admin-port", "0", "--log-level", "off", ...args],
+        {
+          ONAIR_ADMIN_KEY: adminKey,
+          ONAIR_ALLOW_PRIVATE_WEBHOOKS: "true",
+          ...(isOnSqlite ? { ONAIR_DATA: directory.path } : await databaseVariables(directory.path)),
+          ...env,
+        },
+        { rateLimit: "0" },
+      ),
     );
     const app = await startApp({
       config,
       log,
+      secretFiles,
       aws,
       wrongKeyLimit,
       prepare,

@@ -50,6 +50,8 @@ export class DirectoryPlace implements BackupPlace {
     }
     return (await this.owner()) ?? id;
   }
+
+  keepsFirst = async () => true;
 }
 
 /** Gives a written file its name, unless another has it. */

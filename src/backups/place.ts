@@ -77,6 +77,11 @@ export interface BackupPlace {
   owner(): Promise<string | null>;
   /** Claims the place for the data with this id, where none has. Gives its owner. */
   claim(id: string): Promise<string>;
+  /**
+   * Whether of two servers that claim the place at the same moment surely the first has it. The place must be that of the
+   * data with this id: where it keeps the last, it is claimed by that once more.
+   */
+  keepsFirst(id: string): Promise<boolean>;
 }
 
 /** The file at a place that has the id of the data whose backups are there. */

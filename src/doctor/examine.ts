@@ -9,7 +9,7 @@ import { urlOf } from "../http/server.ts";
 import { databaseFile } from "../store/sqlite/database/directory.ts";
 import { holderOf } from "../store/sqlite/database/lock.ts";
 import { ask, type ClientCertificate, isLoopback } from "./ask.ts";
-import { backupFinding } from "./backups.ts";
+import { backupFindings } from "./backups.ts";
 import { clockFinding, factFindings, integrityFindings, readFacts, sizeFinding } from "./database.ts";
 import { directoryFinding, measuredSpace, modeFindings, secretFileFindings } from "./directory.ts";
 import { postgresFindings } from "./postgres.ts";
@@ -101,7 +101,7 @@ async function* directory(options: ExamineOptions): AsyncGenerator<Finding, stri
     yield* factFindings(facts, now());
     yield await sizeFinding(options.program, data);
   }
-  yield await backupFinding({
+  yield* backupFindings({
     data,
     dataId: facts?.dataId ?? null,
     config,

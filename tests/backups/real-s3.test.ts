@@ -7,6 +7,7 @@ import { awsVariables, type CheckedFile, readPlace } from "../../src/backups/pla
 import { S3Place } from "../../src/backups/s3/s3-place.ts";
 import { S3Requests } from "../../src/backups/s3/s3-requests.ts";
 import { newId } from "../../src/domain/ids.ts";
+import { day, minute } from "../../src/domain/time.ts";
 import { type Admin, backupsPath, inDatabase, madeBackup, sha256 } from "../support/backups.ts";
 import { run } from "../support/process.ts";
 import { users } from "../support/real-data.ts";
@@ -105,12 +106,18 @@ describe.skipIf(named === undefined)(`S3 at ${origin}`, () => {
     expect(await uploads("large")).toEqual([]);
   });
 
-  test("what an upload that was cut off has left is removed with the next backup", async () => {
+  test("what an upload that was cut off has left is removed with a backup of the next day", async () => {
     const left = `${runId}/left/${backupOf(10).name}`;
     await requests.text({ method: "POST", key: left, query: { uploads: "" } });
     expect(await uploads("left")).toEqual([left]);
-    const { file, name } = backupOf(10);
-    await place({ folder: "left" }).keep(file, name);
+    const [soon, later] = [backupOf(10), backupOf(10)];
+    await place({ folder: "left" }).keep(soon.file, soon.name);
+    expect(await uploads("left")).toEqual([left]);
+    const now = () => Date.now() + day + minute;
+    await new S3Place(settingsOf({ folder: "left" }), { patience, partBytes, now }).keep(
+      later.file,
+      later.name,
+    );
     expect(await uploads("left")).toEqual([]);
   });
 

@@ -7,9 +7,11 @@ import { type AwsVariables, type CheckedFile, readPlace } from "../../src/backup
 import { S3Place } from "../../src/backups/s3/s3-place.ts";
 import type { S3Patience } from "../../src/backups/s3/s3-requests.ts";
 import { newId } from "../../src/domain/ids.ts";
+import { day, hour, minute } from "../../src/domain/time.ts";
 import { sha256 } from "../support/backups.ts";
 import { FakeS3, type S3Call, type S3Fault } from "../support/fake-s3.ts";
 import { ownDirectory } from "../support/server.ts";
+import { until } from "../support/until.ts";
 
 // Where backups go to S3-compatible storage, and what is made of everything that it may do.
 
@@ -45,7 +47,7 @@ function place({
 /** A file with random content, and a name for it. */
 function backupOf(size: number): { file: CheckedFile; name: string; bytes: Buffer } {
   const bytes = randomBytes(size);
-  const path = join(directory, "made.partial");
+  const path = join(directory, `${newId()}.partial`);
   writeFileSync(path, bytes);
   const file = { path, size, sha256: sha256(bytes) };
   return { file, name: nameOf(newId(), file.sha256, false), bytes };
@@ -266,14 +268,41 @@ describe("what does not pass is one sentence, and nothing is left of the backup:
   });
 });
 
-test("parts of uploads that a killed server left are removed by the next backup, and no others", async () => {
+test("parts of uploads that a killed server left are removed by a backup of the next day, and no others", async () => {
   const { name } = backupOf(10);
-  s3.uploads.set("left", { key: `onair/one/${name}`, parts: new Map() });
-  s3.uploads.set("foreign", { key: "onair/one/film.mp4", parts: new Map() });
-  s3.uploads.set("elsewhere", { key: `onair/two/${name}`, parts: new Map() });
+  const parts = new Map();
+  const initiated = new Date(Date.now() - day - minute);
+  s3.uploads.set("left", { key: `onair/one/${name}`, parts, initiated });
+  s3.uploads.set("foreign", { key: "onair/one/film.mp4", parts, initiated });
+  s3.uploads.set("elsewhere", { key: `onair/two/${name}`, parts, initiated });
+  const kept = ["foreign", "elsewhere", "of an hour ago"];
+  s3.uploads.set("of an hour ago", {
+    key: `onair/one/${name}`,
+    parts,
+    initiated: new Date(Date.now() - hour),
+  });
   const next = backupOf(20);
   await place().keep(next.file, next.name);
-  expect([...s3.uploads.keys()]).toEqual(["foreign", "elsewhere"]);
+  expect([...s3.uploads.keys()]).toEqual(kept);
+});
+
+test("a backup of a copy leaves the upload alone that the first server has under way at the same prefix", async () => {
+  const first = backupOf(3 * partBytes);
+  const copy = { ...backupOf(20), isKept: false };
+  s3.fault = ({ query }) => {
+    if (query.get("partNumber") === "3" && !copy.isKept) {
+      copy.isKept = true;
+      return { status: 503, code: "SlowDown" };
+    }
+    return null;
+  };
+  const sending = place({ waits: { ...patience, pauseMs: 100 } }).keep(first.file, first.name);
+  await until(() => copy.isKept);
+  await place().keep(copy.file, copy.name);
+  await sending;
+  expect([...s3.objects.keys()].sort()).toEqual([`onair/one/${first.name}`, `onair/one/${copy.name}`].sort());
+  const begun = s3.calls.filter(({ method, query }) => method === "POST" && query.has("uploads"));
+  expect(begun).toHaveLength(1);
 });
 
 test.each([

@@ -172,19 +172,44 @@ test.each(["a directory", "S3"])("of servers that claim %s at the same instant, 
   }
 });
 
-test("in S3 without conditions, the last one of those that claim a place has it", async () => {
+test.each(["refuses conditions", "passes conditions over"])(
+  "in S3 that %s, the last one of those that claim a place has it",
+  async (kind) => {
+    const s3 = await FakeS3.own();
+    s3.ignoresConditions = kind === "passes conditions over";
+    const aws = { AWS_ACCESS_KEY_ID: "AKEY", AWS_SECRET_ACCESS_KEY: "very secret" };
+    const overtake = () =>
+      s3.objects.set("there/onair-data-id", { bytes: Buffer.from("other"), modified: new Date() });
+    s3.fault = ({ method, headers }) => {
+      if (headers["if-none-match"])
+        return s3.ignoresConditions ? null : { status: 400, code: "NotImplemented" };
+      // Another server, which has seen the place empty as well.
+      if (method === "PUT") setTimeout(overtake, 50);
+      return null;
+    };
+    const place = await openPlace(readPlace("s3://backups/there", { endpoint: s3.endpoint, aws }));
+    expect(await place.claim("mine")).toBe("other");
+  },
+);
+
+test.each([
+  ["heeds conditions", false],
+  ["passes conditions over", true],
+])("doctor says of S3 that %s whether two servers could take it", async (_, ignoresConditions) => {
   const s3 = await FakeS3.own();
-  const aws = { AWS_ACCESS_KEY_ID: "AKEY", AWS_SECRET_ACCESS_KEY: "very secret" };
-  const overtake = () =>
-    s3.objects.set("there/onair-data-id", { bytes: Buffer.from("other"), modified: new Date() });
-  s3.fault = ({ method, headers }) => {
-    if (headers["if-none-match"]) return { status: 400, code: "NotImplemented" };
-    // Another server, which has seen the place empty as well.
-    if (method === "PUT") setTimeout(overtake, 50);
-    return null;
-  };
-  const place = await openPlace(readPlace("s3://backups/there", { endpoint: s3.endpoint, aws }));
-  expect(await place.claim("mine")).toBe("other");
+  s3.ignoresConditions = ignoresConditions;
+  const args = ["--backup-to", "s3://backups/onair", "--backup-endpoint", s3.endpoint];
+  const first = await start({ args, names: () => [], giveUp() {} });
+  await madeBackup(adminOf(first));
+  await first.stop();
+  const before = s3.objects.get("onair/onair-data-id")?.bytes;
+  const env = { AWS_ACCESS_KEY_ID: "AKEY", AWS_SECRET_ACCESS_KEY: "very secret" };
+  const asked = ["doctor", "--data", first.data, "--port", "0", "--admin-port", "0", "--reach", ...args];
+  const { stdout } = await run(asked, { env });
+  const said = "can be taken by two servers at the same moment: this storage passes over If-None-Match";
+  expect(stdout.includes(said)).toBe(ignoresConditions);
+  expect(stdout).toContain("1 in s3://backups/onair/");
+  expect(s3.objects.get("onair/onair-data-id")?.bytes).toEqual(before as Buffer);
 });
 
 test("what a claim that was cut short has left in a directory goes with the next one", async () => {

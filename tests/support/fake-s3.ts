@@ -29,7 +29,12 @@ export type S3Fault =
 export class FakeS3 {
   readonly bucket = "backups";
   readonly objects = new Map<string, { readonly bytes: Buffer; readonly modified: Date }>();
-  readonly uploads = new Map<string, { readonly key: string; readonly parts: Map<number, Buffer> }>();
+  readonly uploads = new Map<
+    string,
+    { readonly key: string; readonly parts: Map<number, Buffer>; readonly initiated?: Date }
+  >();
+  /** Whether it passes conditions over, as some storage does. */
+  ignoresConditions = false;
   readonly calls: S3Call[] = [];
   /** Asked for each request; null lets it through. */
   fault: (call: S3Call) => S3Fault | null = () => null;
@@ -110,8 +115,8 @@ export class FakeS3 {
     }
     if (uploadId !== null) return this.#part(call, uploadId, body, response);
     if (method === "PUT") {
-      if (call.headers["if-none-match"] === "*" && this.objects.has(key))
-        return this.#refuse(response, 412, "PreconditionFailed");
+      const isConditional = call.headers["if-none-match"] === "*" && !this.ignoresConditions;
+      if (isConditional && this.objects.has(key)) return this.#refuse(response, 412, "PreconditionFailed");
       this.objects.set(key, { bytes: body, modified: new Date() });
       response.setHeader("etag", etag(body));
       response.end();
@@ -170,7 +175,8 @@ export class FakeS3 {
     const prefix = query.get("prefix") ?? "";
     const found = [...this.uploads].filter(([, { key }]) => key.startsWith(prefix));
     const entries = found.map(
-      ([id, { key }]) => `<Upload><Key>${key}</Key><UploadId>${id}</UploadId></Upload>`,
+      ([id, { key, initiated = new Date() }]) =>
+        `<Upload><Key>${key}</Key><UploadId>${id}</UploadId><Initiated>${initiated.toISOString()}</Initiated></Upload>`,
     );
     this.#xml(response, `<ListMultipartUploadsResult>${entries.join("")}</ListMultipartUploadsResult>`);
   }

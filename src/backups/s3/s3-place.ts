@@ -1,3 +1,4 @@
+import { day } from "../../domain/time.ts";
 import { type ByteRange, streamOf } from "../../file-stream.ts";
 import { type KeptBackup, readName } from "../files.ts";
 import { type BackupPlace, type CheckedFile, ownerFile, ownerIn, type PlaceSettings } from "../place.ts";
@@ -8,6 +9,8 @@ const mebibyte = 1024 * 1024;
 /** In memory at once. S3 takes no more than 10,000 parts of an object. */
 const leastPartBytes = 8 * mebibyte;
 const mostParts = 9_000;
+/** Parts of a younger upload may be those of a server that is making a backup now, as beside a restored copy. */
+const cutOffAfterMs = day;
 /** More pages of a list are not read: 1,000 objects each, of which the newest come last. */
 const mostPages = 100;
 
@@ -16,14 +19,20 @@ export class S3Place implements BackupPlace {
   readonly #requests: S3Requests;
   readonly #prefix: string;
   readonly #partBytes: number;
+  readonly #now: () => number;
 
   constructor(
     settings: Extract<PlaceSettings, { kind: "s3" }>,
-    { patience, partBytes = leastPartBytes }: { patience?: S3Patience; partBytes?: number } = {},
+    {
+      patience,
+      partBytes = leastPartBytes,
+      now = Date.now,
+    }: { patience?: S3Patience; partBytes?: number; now?: () => number } = {},
   ) {
     this.#requests = new S3Requests(settings, patience);
     this.#prefix = settings.prefix;
     this.#partBytes = partBytes;
+    this.#now = now;
   }
 
   async list(): Promise<KeptBackup[]> {
@@ -76,21 +85,30 @@ export class S3Place implements BackupPlace {
   async claim(id: string): Promise<string> {
     const known = await this.owner();
     if (known !== null) return known;
-    const request = {
-      method: "PUT",
-      key: this.#prefix + ownerFile,
-      body: new TextEncoder().encode(`${id}\n`),
-    } as const;
-    await this.#requests.text({ ...request, headers: { "if-none-match": "*" } }).catch(async (error) => {
-      // Another server was first; or this storage has no conditions.
-      if (!(error instanceof S3Fault)) throw error;
-      if (/^(PreconditionFailed|ConditionalRequestConflict)$/.test(error.reason)) return;
-      if (error.reason !== "NotImplemented") throw error;
-      await this.#requests.text(request);
+    // The first one writes the file where there is none; the second one shows whether another could do so, too.
+    if (!(await this.keepsFirst(id)) && !(await this.keepsFirst(id))) {
+      await this.#requests.text(this.#ownedBy(id));
       // The last one has it: one that has looked at the same time may still be writing.
       await Bun.sleep(this.#requests.patience.pauseMs);
-    });
+    }
     return (await this.owner()) ?? id;
+  }
+
+  async keepsFirst(id: string): Promise<boolean> {
+    try {
+      await this.#requests.text({ ...this.#ownedBy(id), headers: { "if-none-match": "*" } });
+      return false;
+    } catch (error) {
+      if (!(error instanceof S3Fault)) throw error;
+      if (/^(PreconditionFailed|ConditionalRequestConflict)$/.test(error.reason)) return true;
+      if (error.reason !== "NotImplemented") throw error;
+      return false;
+    }
+  }
+
+  #ownedBy(id: string) {
+    const body = new TextEncoder().encode(`${id}\n`);
+    return { method: "PUT", key: this.#prefix + ownerFile, body } as const;
   }
 
   #nameOf(key: string): ReturnType<typeof readName> {
@@ -185,7 +203,8 @@ export class S3Place implements BackupPlace {
     const answer = await this.#requests.text({ method: "GET", query });
     for (const [, entry = ""] of answer.matchAll(/<Upload>(.*?)<\/Upload>/gs)) {
       const key = field(entry, "Key");
-      if (this.#nameOf(key)) await this.#abort(key, field(entry, "UploadId"));
+      const isOld = Date.parse(field(entry, "Initiated")) < this.#now() - cutOffAfterMs;
+      if (isOld && this.#nameOf(key)) await this.#abort(key, field(entry, "UploadId"));
     }
   }
 

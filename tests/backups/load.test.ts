@@ -12,11 +12,11 @@ import { client, run, type ServerProcess, serve, subscriber } from "../support/p
 import { event } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { Receiver } from "../support/receiver.ts";
+import { ndjson } from "../support/rows.ts";
 import { adminKey, json, temporaryDirectory } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
 const type = "channel.followed";
-const lines = (rows: readonly object[]) => rows.map((row) => JSON.stringify(row)).join("\n");
 const options = ["--allow-private-webhooks", "--public-url", "https://api.example.com", "--rate-limit", "0"];
 
 let directory: ReturnType<typeof temporaryDirectory>;
@@ -75,7 +75,7 @@ function writers() {
   const userWriter = async () => {
     for (let first = 1_000_000; !isStopping; first += 50) {
       const rows = Array.from({ length: 50 }, (_, i) => ({ id: first + i, username: `user_${first + i}` }));
-      if (await send("/admin/v1/users/batch", lines(rows))) userIds.push(...rows.map(({ id }) => id));
+      if (await send("/admin/v1/users/batch", ndjson(rows))) userIds.push(...rows.map(({ id }) => id));
     }
   };
   const all = [...Array.from({ length: 8 }, (_, name) => publisher(name)), userWriter()];
@@ -94,7 +94,7 @@ describe("under load", () => {
   beforeAll(async () => {
     await setUp();
     gate.resolve();
-    await client(server).admin("POST", "/admin/v1/users/batch", lines(users));
+    await client(server).admin("POST", "/admin/v1/users/batch", ndjson(users));
     await server.end("SIGTERM");
     addBallast(path("data"), 40);
     await start("data");
@@ -160,9 +160,9 @@ describe("a server on a restored backup", () => {
   };
 
   test("answers as before, and sends what was pending, under the same ids", async () => {
-    await client(server).admin("POST", "/admin/v1/users/batch", lines(users));
+    await client(server).admin("POST", "/admin/v1/users/batch", ndjson(users));
     const categories = [{ id: 3, name: "Chess", slug: "chess", tags: ["Calm"] }];
-    await client(server).admin("POST", "/admin/v1/categories/batch", lines(categories));
+    await client(server).admin("POST", "/admin/v1/categories/batch", ndjson(categories));
     const { id, token } = await subscriber(server, {
       webhook_url: receiver.url,
       event: type,
@@ -170,7 +170,7 @@ describe("a server on a restored backup", () => {
     });
     const eventIds = Array.from({ length: 100 }, (_, n) => `event-${n}`);
     const published = eventIds.map((id) => event(type, { id }));
-    await client(server).admin("POST", "/admin/v1/events", lines(published));
+    await client(server).admin("POST", "/admin/v1/events", ndjson(published));
     // Some are in flight and without an answer, the others wait.
     await receiver.arrived(1);
     const before = await answers(token);

@@ -2,10 +2,12 @@
  * What it costs to report who is live, to take a new order of the categories, and how soon the list shows it:
  * bun tests/bench/ranking.ts --help
  */
+
 import { join } from "node:path";
 import { platformData } from "../../src/batch/platform-data.ts";
 import { Ranking } from "../../src/ranking/ranking.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
+import { ndjson } from "../support/rows.ts";
 import { builtExecutable, load, type OnAir, startOnAir } from "./support/onair.ts";
 import { readOptions } from "./support/options.ts";
 import { BenchError, benchDirectory, requireMachine, runBench } from "./support/processes.ts";
@@ -57,8 +59,6 @@ function platform(channels: number, categories: number) {
 }
 
 type Platform = ReturnType<typeof platform>;
-
-const ndjson = (rows: readonly Row[]) => rows.map((row) => JSON.stringify(row)).join("\n");
 
 async function* chunksOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += chunkBytes) yield bytes.subarray(at, at + chunkBytes);

@@ -7,6 +7,7 @@ import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
 import { client, compiled, program, run, type ServerProcess, serve } from "../support/process.ts";
 import { categories, channels, livestreams, users } from "../support/real-data.ts";
 import { Receiver } from "../support/receiver.ts";
+import { ndjson } from "../support/rows.ts";
 import { adminKey, json, temporaryDirectory } from "../support/server.ts";
 
 /** The compiled executable itself, started from an empty directory. `bun run build` makes it. */
@@ -50,11 +51,10 @@ describe.skipIf(!built)("dist/onair", () => {
     server = await serve(["--data", "data", "--allow-private-webhooks", ...jwt, ...login], options);
     receiver = new Receiver();
     const { admin } = client(server);
-    const lines = (rows: readonly object[]) => rows.map((row) => JSON.stringify(row)).join("\n");
-    await admin("POST", "/admin/v1/users/batch", lines(users));
-    await admin("POST", "/admin/v1/categories/batch", lines(categories));
-    await admin("POST", "/admin/v1/channels/batch", lines(channels));
-    await admin("PUT", "/admin/v1/livestreams", lines(livestreams));
+    await admin("POST", "/admin/v1/users/batch", ndjson(users));
+    await admin("POST", "/admin/v1/categories/batch", ndjson(categories));
+    await admin("POST", "/admin/v1/channels/batch", ndjson(channels));
+    await admin("PUT", "/admin/v1/livestreams", ndjson(livestreams));
     const created = await admin("POST", "/admin/v1/applications", {
       name: "Bot",
       webhook_url: receiver.url,

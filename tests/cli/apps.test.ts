@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
 import { expectFailure, program, run, untimed } from "../support/process.ts";
 import { ownReceiver } from "../support/receiver.ts";
+import { ndjson } from "../support/rows.ts";
 import { adminKey, ownServer, startServer, type TestServer, testDirectory } from "../support/server.ts";
 
 const directory = testDirectory();
@@ -11,10 +12,7 @@ const data = builtInEventTypes.find(({ name }) => name === "channel.followed")?.
 const event = { name: "channel.followed", version: 1, broadcaster_user_id: 1, data };
 const fileOf = async (name: string, lines: readonly unknown[]) => {
   const path = join(directory, name);
-  await Bun.write(
-    path,
-    lines.map((line) => (typeof line === "string" ? line : JSON.stringify(line))).join("\n"),
-  );
+  await Bun.write(path, ndjson(lines));
   return path;
 };
 

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { maxErrors, maxLineBytes } from "../../src/batch/apply.ts";
 import { client, expectFailure, run, type ServerProcess, serve, untimed } from "../support/process.ts";
 import { categories, channels, livestreams, users } from "../support/real-data.ts";
+import { ndjson } from "../support/rows.ts";
 import { RunningCommand } from "../support/running-command.ts";
 import { adminKey, testDirectory } from "../support/server.ts";
 
@@ -197,7 +198,7 @@ describe("onair import, failures", () => {
 /** Sends rows and half of another, waits until the import says that it has them, then presses Ctrl-C. */
 async function stopped(rows: readonly unknown[], ...args: string[]) {
   const importing = start(...args);
-  importing.write(`${rows.map((row) => JSON.stringify(row)).join("\n")}\n{"id": 5, "user`);
+  importing.write(`${ndjson(rows)}\n{"id": 5, "user`);
   await importing.shows(/ rows\/s$/);
   await importing.end("SIGINT");
   return untimed(await importing.ended());

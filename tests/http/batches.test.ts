@@ -4,6 +4,7 @@ import { maxErrors } from "../../src/batch/apply.ts";
 import { errorOf } from "../support/errors.ts";
 import { holdsLater } from "../support/property.ts";
 import { categories, channels, users } from "../support/real-data.ts";
+import { ndjson } from "../support/rows.ts";
 import { adminKey, json, testServer } from "../support/server.ts";
 
 const server = await testServer();
@@ -15,8 +16,6 @@ interface Report {
   ignored_fields?: number;
   errors: { line: number; message: string }[];
 }
-const ndjson = (rows: readonly unknown[]) =>
-  rows.map((row) => (typeof row === "string" ? row : JSON.stringify(row))).join("\n");
 const batch = async (kind: string, rows: readonly unknown[]) => {
   const response = await server.admin("POST", `/admin/v1/${kind}/batch`, ndjson(rows));
   expect(response.status).toBe(200);

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { event, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
+import { ndjson } from "../support/rows.ts";
 import { json, ownServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
@@ -10,7 +11,7 @@ function batch(number: number): string {
   const { gift, ...others } = data as { gift: object };
   const large = { ...others, gift: { ...gift, message: "x".repeat(2_000) } };
   const events = Array.from({ length: 200 }, (_, n) => ({ ...rest, id: `${number}.${n}`, data: large }));
-  return events.map((one) => JSON.stringify(one)).join("\n");
+  return ndjson(events);
 }
 
 test("with all of --max-data-size pending, publishing answers 503 and says what to do; everything else goes on", async () => {

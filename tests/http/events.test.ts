@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import { event, publish, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { ownReceiver } from "../support/receiver.ts";
+import { ndjson } from "../support/rows.ts";
 import { json, testServer } from "../support/server.ts";
 
 // Publishing: `POST /admin/v1/events`.
@@ -52,7 +53,7 @@ test("an atomic batch with a bad line keeps nothing and sends nothing; without i
   const kick = (id: string, more: object = {}) =>
     event("kicks.gifted", { broadcaster_user_id: 1002, id, ...more });
   const post = async (...events: object[]) => {
-    const lines = events.map((one) => JSON.stringify(one)).join("\n");
+    const lines = ndjson(events);
     return json<object>(await server.admin("POST", "/admin/v1/events?atomic=true", lines));
   };
   const unfit = { data: { gift: 1 } };

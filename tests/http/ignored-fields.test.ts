@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { event } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
+import { ndjson } from "../support/rows.ts";
 import { json, testServer } from "../support/server.ts";
 
 const server = await testServer({ users });
@@ -28,9 +29,9 @@ describe("a batch of the platform's data", () => {
   };
   test.each(Object.entries(lines))("%s counts the fields that it ignores", async (name, rows) => {
     const [method = "", path = ""] = name.split(" ");
-    const ndjson = `${rows.map((row) => JSON.stringify(row)).join("\n")}\n`;
+    const lines = `${ndjson(rows)}\n`;
     for (const atomic of [false, true]) {
-      const answer = await server.admin(method, `${path}?atomic=${atomic}`, ndjson);
+      const answer = await server.admin(method, `${path}?atomic=${atomic}`, lines);
       expect(await json<object>(answer)).toEqual({
         accepted: rows.length,
         rejected: 0,
@@ -38,7 +39,7 @@ describe("a batch of the platform's data", () => {
         errors: [],
       });
     }
-    const refused = `${ndjson}{"id":"x","email":1}\n`;
+    const refused = `${lines}{"id":"x","email":1}\n`;
     expect(await json<object>(await server.admin(method, path, refused))).toMatchObject({
       accepted: rows.length,
       rejected: 1,
@@ -55,13 +56,10 @@ describe("a batch of the platform's data", () => {
   });
 
   test.each([false, true])("of events (atomic: %p) counts those beside their data", async (atomic) => {
-    const lines = [
-      event("channel.followed", { idd: "mine" }),
-      event("channel.followed", { a: 1, b: { c: 2 } }),
-    ];
-    const ndjson = lines.map((line) => JSON.stringify(line)).join("\n");
+    const name = "channel.followed";
+    const lines = ndjson([event(name, { idd: "mine" }), event(name, { a: 1, b: { c: 2 } })]);
     const path = `/admin/v1/events?atomic=${atomic}`;
-    expect(await json<object>(await server.admin("POST", path, ndjson))).toEqual({
+    expect(await json<object>(await server.admin("POST", path, lines))).toEqual({
       accepted: 2,
       rejected: 0,
       ignored_fields: 3,

@@ -2,6 +2,7 @@ import { Database } from "bun:sqlite";
 import { afterAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { migrate, migrations } from "../../src/store/sqlite/database/migrations.ts";
+import { ndjson } from "../support/rows.ts";
 import { isOnPostgres, json, startServer, type TestServer, temporaryDirectory } from "../support/server.ts";
 
 const last = Number.MAX_SAFE_INTEGER;
@@ -23,7 +24,7 @@ interface Tagged {
 
 const category = (id: number, tags: unknown[]) => ({ id, name: `C ${id}`, slug: `c-${id}`, tags });
 const put = async (server: TestServer, rows: object[] | string) => {
-  const body = typeof rows === "string" ? rows : rows.map((row) => JSON.stringify(row)).join("\n");
+  const body = typeof rows === "string" ? rows : ndjson(rows);
   return json<{ accepted: number; rejected: number; errors: { message: string }[] }>(
     await server.admin("POST", "/admin/v1/categories/batch", body),
   );

@@ -3,6 +3,7 @@ import { beforeAll } from "bun:test";
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { client, run, serve, subscriber } from "./process.ts";
+import { ndjson } from "./rows.ts";
 import { adminKey, testDirectory } from "./server.ts";
 
 export const pageBytes = 4096;
@@ -23,7 +24,7 @@ export function testSample() {
       bio: "b".repeat(200),
     }));
     const { admin } = client(server);
-    await admin("POST", "/admin/v1/users/batch", rows.map((row) => JSON.stringify(row)).join("\n"));
+    await admin("POST", "/admin/v1/users/batch", ndjson(rows));
     const webhook = { webhook_url: "http://127.0.0.1:9/", event: "channel.followed", broadcasters: [1] };
     sample.token = (await subscriber(server, webhook)).token;
     await server.end("SIGTERM");

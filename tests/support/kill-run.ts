@@ -5,6 +5,7 @@ import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
 import { DeliveryLedger } from "./delivery-ledger.ts";
 import { client, type RunOptions, type ServerProcess, serve, subscriber } from "./process.ts";
 import { users } from "./real-data.ts";
+import { ndjson } from "./rows.ts";
 import { temporaryDirectory } from "./server.ts";
 
 export const event = "channel.followed";
@@ -117,7 +118,7 @@ async function killWhileStarting(
 
 /** Users, and the applications with their subscriptions: gives the ids of these by broadcaster. */
 async function setUp(server: ServerProcess, receiverUrl: string): Promise<Map<number, string[]>> {
-  const rows = users.map((user) => JSON.stringify(user)).join("\n");
+  const rows = ndjson(users);
   await client(server).admin("POST", "/admin/v1/users/batch", rows);
   const ids = new Map<number, string[]>(broadcasters.map((id) => [id, []]));
   for (const [index, wanted] of subscribers.entries()) {
@@ -165,7 +166,7 @@ export function publishers(
         const broadcaster = broadcasters[Math.floor(random() * broadcasters.length)] ?? broadcasters[0];
         return { id: `${name}.${n}.${i}`, name: event, version: 1, broadcaster_user_id: broadcaster, data };
       });
-      await until202(size === 1 ? (events[0] ?? {}) : events.map((one) => JSON.stringify(one)).join("\n"));
+      await until202(size === 1 ? (events[0] ?? {}) : ndjson(events));
       for (const { id, broadcaster_user_id } of events) acknowledged.set(id, broadcaster_user_id);
     }
   };

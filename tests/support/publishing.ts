@@ -1,6 +1,7 @@
 import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
 import { afterThisTest } from "./after-tests.ts";
 import { type Answer, ownReceiver } from "./receiver.ts";
+import { ndjson } from "./rows.ts";
 import { json, type TestApplication, type TestServer } from "./server.ts";
 import { until } from "./until.ts";
 
@@ -54,11 +55,7 @@ export async function publish(server: TestServer, body: object) {
 
 /** Publishes many in one request. */
 export async function publishAll(server: TestServer, events: readonly object[]): Promise<void> {
-  const response = await server.admin(
-    "POST",
-    "/admin/v1/events",
-    events.map((one) => JSON.stringify(one)).join("\n"),
-  );
+  const response = await server.admin("POST", "/admin/v1/events", ndjson(events));
   const report = await json<{ accepted: number }>(response);
   if (report.accepted !== events.length) throw new Error(`refused: ${JSON.stringify(report)}`);
 }

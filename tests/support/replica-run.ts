@@ -2,6 +2,7 @@ import { DeliveryLedger } from "./delivery-ledger.ts";
 import { broadcasters, drainedPostgres, event, publishers } from "./kill-run.ts";
 import { client, type RunOptions, type ServerProcess, serve, subscriber } from "./process.ts";
 import { users } from "./real-data.ts";
+import { ndjson } from "./rows.ts";
 
 const args = ["--allow-private-webhooks", "--rate-limit", "0"];
 /** So many that each replica owns some of them. */
@@ -129,7 +130,7 @@ async function allServed(
 
 /** Users, and the applications with their subscriptions: gives the ids of these by broadcaster. */
 async function setUp(server: ServerProcess, receiverUrl: string): Promise<Map<number, string[]>> {
-  const rows = users.map((user) => JSON.stringify(user)).join("\n");
+  const rows = ndjson(users);
   await client(server).admin("POST", "/admin/v1/users/batch", rows);
   const ids = new Map<number, string[]>(broadcasters.map((id) => [id, []]));
   for (let i = 0; i < applications; i++) {

@@ -8,6 +8,7 @@ import type { WelcomeSource } from "../../src/console/session.ts";
 import { createLog, type Log } from "../../src/log/log.ts";
 import type { Store } from "../../src/store/store.ts";
 import { afterTests, afterThisTest } from "./after-tests.ts";
+import { ndjson } from "./rows.ts";
 
 export const adminKey = "test-operator-key";
 
@@ -212,11 +213,8 @@ export class TestServer implements AsyncDisposable {
     kind: "users" | "categories" | "channels" | "livestreams",
     rows: readonly object[],
   ): Promise<void> {
-    const ndjson = rows.map((row) => JSON.stringify(row)).join("\n");
-    const response =
-      kind === "livestreams"
-        ? await this.admin("PUT", "/admin/v1/livestreams", ndjson)
-        : await this.admin("POST", `/admin/v1/${kind}/batch`, ndjson);
+    const [method, path] = kind === "livestreams" ? ["PUT", kind] : ["POST", `${kind}/batch`];
+    const response = await this.admin(method, `/admin/v1/${path}`, ndjson(rows));
     const report = await json<{ rejected: number }>(response);
     if (report.rejected !== 0) throw new Error(`refused: ${JSON.stringify(report)}`);
   }

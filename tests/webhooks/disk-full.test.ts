@@ -5,6 +5,7 @@ import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
 import { client, ownProcess, type ServerProcess, subscriber } from "../support/process.ts";
 import { users } from "../support/real-data.ts";
 import { ownReceiver, type Receiver } from "../support/receiver.ts";
+import { ndjson } from "../support/rows.ts";
 import { json } from "../support/server.ts";
 import { SmallDisk } from "../support/small-disk.ts";
 
@@ -37,7 +38,7 @@ describe.skipIf(!probe)("a full disk", () => {
       return new Response(null, { status: 204 });
     });
     await start();
-    const rows = users.map((user) => JSON.stringify(user)).join("\n");
+    const rows = ndjson(users);
     await client(server).admin("POST", "/admin/v1/users/batch", rows);
     await subscriber(server, { webhook_url: receiver.url, event: "channel.followed", broadcasters: [1001] });
   });

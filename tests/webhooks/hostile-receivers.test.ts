@@ -7,6 +7,7 @@ import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
 import { attemptTimeoutMs } from "../../src/webhooks/client/sender.ts";
 import { client, type ServerProcess, serve, subscriber } from "../support/process.ts";
 import { users } from "../support/real-data.ts";
+import { ndjson } from "../support/rows.ts";
 import { temporaryDirectory } from "../support/server.ts";
 import {
   bytesReceiver,
@@ -188,7 +189,7 @@ beforeAll(async () => {
     env: { NODE_EXTRA_CA_CERTS: certificateFile },
   });
   const { admin } = client(server);
-  await admin("POST", "/admin/v1/users/batch", users.map((user) => JSON.stringify(user)).join("\n"));
+  await admin("POST", "/admin/v1/users/batch", ndjson(users));
   for (const [name, url] of table) {
     const { id } = await subscriber(server, { webhook_url: await url(), event, broadcasters: [1001] });
     applications.set(name, id);

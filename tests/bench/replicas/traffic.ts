@@ -1,6 +1,7 @@
 import { client, type ServerProcess } from "../../support/process.ts";
 import { livestreams, users } from "../../support/real-data.ts";
 import type { TestReplica } from "../../support/replica-run.ts";
+import { ndjson } from "../../support/rows.ts";
 import { until } from "../../support/until.ts";
 
 const pageSize = 7;
@@ -65,7 +66,6 @@ const isConnection = (error: unknown) =>
 
 async function prepare(server: ServerProcess): Promise<void> {
   const { admin } = client(server);
-  const ndjson = (rows: readonly object[]) => rows.map((row) => JSON.stringify(row)).join("\n");
   const categories = numbers.map((id) => ({ id, name: `Category ${id}`, slug: `category-${id}` }));
   const channels = users.map(({ id, username }) => ({ id, user_id: id, slug: username, name: username }));
   await ok(admin("POST", "/admin/v1/categories/batch", ndjson(categories)));
@@ -114,7 +114,7 @@ function shuffled(): string {
     category_id: 1 + Math.floor(Math.random() * categoryCount),
     viewers: Math.floor(Math.random() * 1_000),
   }));
-  return rows.map((row) => JSON.stringify(row)).join("\n");
+  return ndjson(rows);
 }
 
 /** Throws where a walk through the categories, each page at the other replica, does not show each of them once. */

@@ -1,5 +1,6 @@
 import { builtInEventTypes } from "../../../src/domain/events/catalogue.ts";
 import { client, type ServerProcess, subscriber } from "../../support/process.ts";
+import { ndjson } from "../../support/rows.ts";
 import { SoakReceivers } from "./receivers.ts";
 import { SoakStreams } from "./streams.ts";
 
@@ -14,7 +15,6 @@ const example = builtInEventTypes.find(({ name }) => name === event)?.example as
 const mostAtOnce = 200;
 const drainMs = 60_000;
 const range = (count: number) => Array.from({ length: count }, (_, i) => i + 1);
-const lines = (rows: readonly object[]) => rows.map((row) => JSON.stringify(row)).join("\n");
 
 /** Everything that a platform and its developers do, at an even pace, and what came of it. */
 export class SoakLoad {
@@ -50,7 +50,7 @@ export class SoakLoad {
       ["PUT", "livestreams", range(channelCount).map(livestream)],
     ] as const;
     for (const [method, path, rows] of batches)
-      await expectOk(admin(method, `/admin/v1/${path}`, lines(rows)));
+      await expectOk(admin(method, `/admin/v1/${path}`, ndjson(rows)));
     const few = [1];
     const { url } = this.#receivers;
     const prompt = await subscriber(server, { webhook_url: `${url}/prompt`, event, broadcasters });
@@ -71,7 +71,7 @@ export class SoakLoad {
   /** In one request; they count as published. */
   async publishMany(server: ServerProcess, count: number): Promise<void> {
     const events = range(count).map(() => this.#nextEvent());
-    await expectOk(client(server).admin("POST", "/admin/v1/events", lines(events)));
+    await expectOk(client(server).admin("POST", "/admin/v1/events", ndjson(events)));
   }
 
   /** Events go around the broadcasters; the number of an event is its follower. */
@@ -119,7 +119,7 @@ export class SoakLoad {
     });
     this.#every("reports of livestreams", 0.2, () => {
       const rows = range(channelCount).map((id) => ({ ...livestream(id), viewers: any(10_000) }));
-      return expectOk(admin("PUT", "/admin/v1/livestreams?snapshot=true", lines(rows)));
+      return expectOk(admin("PUT", "/admin/v1/livestreams?snapshot=true", ndjson(rows)));
     });
     this.#every("applications", 0.2, async () => {
       const { id } = await subscriber(server, {

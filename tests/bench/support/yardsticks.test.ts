@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { ndjson } from "../../support/rows.ts";
 import { orderFile, pathsFile } from "./wrk.ts";
 import { answersFile, headsFile } from "./yardsticks.ts";
 
@@ -21,7 +22,7 @@ beforeAll(async () => {
     ["/users/bob", 0, '{"user":"Böb"}'],
     ["/users/old", 1, ""],
   ];
-  await write(answersFile, `${answers.map((answer) => JSON.stringify(answer)).join("\n")}\n`);
+  await write(answersFile, `${ndjson(answers)}\n`);
   await write(pathsFile, "/users/bob\n/users/ada");
   await write(orderFile, "1\n0\n0");
 });

@@ -1,4 +1,5 @@
 import { pick } from "../../bench/support/random.ts";
+import { ndjson } from "../rows.ts";
 import type { Span, Write } from "./register.ts";
 
 /** The server under test. Each request may go to any of the public URLs, and has a connection of its own. */
@@ -70,7 +71,7 @@ export class World {
 
   /** A request to the admin listener; an array of rows is sent as NDJSON. Notes an answer that is no success. */
   async admin(method: string, path: string, body?: object): Promise<Seen> {
-    const rows = Array.isArray(body) ? body.map((row) => JSON.stringify(row)).join("\n") : null;
+    const rows = Array.isArray(body) ? ndjson(body) : null;
     const seen = await this.#send(this.target.adminUrl + path, {
       method,
       headers: {

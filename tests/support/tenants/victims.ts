@@ -1,6 +1,7 @@
 import { event, subscribe } from "../publishing.ts";
 import { users } from "../real-data.ts";
 import { type Received, Receiver } from "../receiver.ts";
+import { ndjson } from "../rows.ts";
 import { json, type TestApplication, type TestServer } from "../server.ts";
 
 /** What the victims are subscribed to: so much that most subscriptions have nothing queued when something comes. */
@@ -122,7 +123,7 @@ export async function publishSome(
     event(name, { id, broadcaster_user_id: broadcaster }),
   );
   const [first] = events;
-  const body = events.length === 1 ? first : events.map((one) => JSON.stringify(one)).join("\n");
+  const body = events.length === 1 ? first : ndjson(events);
   const answer = await server.admin("POST", "/admin/v1/events", body);
   await answer.arrayBuffer();
   return { status: answer.status, published: answer.ok ? some : [] };

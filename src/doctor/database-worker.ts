@@ -4,6 +4,8 @@
 import { setPriority } from "node:os";
 import type { KindSizes } from "../domain/operations/kind-sizes.ts";
 import {
+  type BrokenBodies,
+  brokenBodies,
   brokenPages,
   type DatabaseFacts,
   danglingTables,
@@ -29,6 +31,7 @@ export interface DatabaseThread extends ThreadContract {
   readonly offers: {
     brokenPages(): string[];
     danglingTables(): string[];
+    brokenBodies(): BrokenBodies;
     facts(): DatabaseFacts;
     sizes(): { readonly kinds: KindSizes; readonly givesBack: boolean };
   };
@@ -38,6 +41,7 @@ export interface DatabaseThread extends ThreadContract {
 runThread<DatabaseThread>(async ({ start: { data, full } }) => ({
   brokenPages: () => look(data, (db) => brokenPages(db, full)),
   danglingTables: () => look(data, danglingTables),
+  brokenBodies: () => look(data, brokenBodies),
   facts: () => look(data, databaseFacts),
   sizes: () => look(data, (db) => ({ kinds: sizesByKind(db), givesBack: givesBack(db) })),
 }));

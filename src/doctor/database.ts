@@ -3,7 +3,12 @@ import { type Finding, findingsOf } from "../domain/operations/findings.ts";
 import { shownSizes } from "../domain/operations/kind-sizes.ts";
 import { isoTime, minute, shownDuration } from "../domain/time.ts";
 import { createLog } from "../log/log.ts";
-import { type DatabaseFacts, databaseFacts, type FileFacts } from "../store/sqlite/database/facts.ts";
+import {
+  type BrokenBodies,
+  type DatabaseFacts,
+  databaseFacts,
+  type FileFacts,
+} from "../store/sqlite/database/facts.ts";
 import { look, type SchemaState, schemaState } from "../store/sqlite/database/look.ts";
 import { startThread } from "../threads/start.ts";
 import { readSigningKey } from "../webhooks/signature.ts";
@@ -36,35 +41,47 @@ export async function factsElsewhere(program: string, data: string): Promise<Dat
   return started.then(() => remote.facts()).finally(end);
 }
 
-/** Runs SQLite's integrity and foreign key checks. */
+/** Runs SQLite's integrity and foreign key checks, then reads the bodies of all events. */
 export async function* integrityFindings(options: IntegrityOptions): AsyncGenerator<Finding> {
   const { data, full, program, timeoutMs } = options;
   const pages = findingsOf("integrity");
   const references = findingsOf("foreign_keys");
+  const bodies = findingsOf("event_bodies");
   const { remote, started, end } = checkThread(program, { data, full });
   const late = Promise.withResolvers<null>();
   const timer =
     timeoutMs === Number.POSITIVE_INFINITY ? null : setTimeout(() => late.resolve(null), timeoutMs);
-  const call = (name: "brokenPages" | "danglingTables") =>
-    Promise.race([late.promise, started.then(() => remote[name]())]);
+  const inTime = <T>(call: () => Promise<T>) => Promise.race([late.promise, started.then(call)]);
   const tooLong = `not finished within ${timeoutMs / 1000} s`;
   const patiently = '"onair doctor --full" takes as long as it needs';
   try {
-    const broken = await call("brokenPages");
+    const broken = await inTime(() => remote.brokenPages());
     if (broken === null) return yield pages.skipped(tooLong, patiently);
     for (const fault of broken) yield pages.wrong(`the database is damaged: ${fault}`, restore);
     if (broken.length > 0) return;
     yield pages.ok(full ? "every page and index is in order" : "every page is in order");
-    const dangling = await call("danglingTables");
+    const dangling = await inTime(() => remote.danglingTables());
     if (dangling === null) yield references.skipped(tooLong, patiently);
     else if (dangling.length === 0) yield references.ok("every row refers to rows that exist");
     else yield references.wrong(`rows of ${dangling.join(", ")} refer to rows that do not exist`, restore);
+    const lost = await inTime(() => remote.brokenBodies());
+    yield lost === null ? bodies.skipped(tooLong, patiently) : bodyFinding(lost);
   } catch (error) {
     yield pages.wrong(messageOf(error), restore);
   } finally {
     if (timer !== null) clearTimeout(timer);
     end();
   }
+}
+
+function bodyFinding({ count, first }: BrokenBodies): Finding {
+  const { ok, wrong } = findingsOf("event_bodies");
+  if (count === 0) return ok("the body of every event can be read");
+  const named = `${first.join(", ")}${count > first.length ? ", …" : ""}`;
+  return wrong(
+    `${count === 1 ? "the body of an event is" : `the bodies of ${count} events are`} damaged (${named}): its deliveries fail, all others go on`,
+    `have the platform publish what is still wanted again, under another id; the disk may damage more: ${restore}`,
+  );
 }
 
 /** What the kinds of data take in a directory, measured in a thread of its own. Rejects where it cannot be read. */

@@ -47,7 +47,7 @@ export interface SentEvent {
   readonly id: string;
   readonly name: string;
   readonly version: number;
-  /** The exact bytes that every subscriber gets on every attempt. */
+  /** The exact bytes that every subscriber gets on every attempt. Empty where the database has lost them. */
   readonly body: Uint8Array;
 }
 

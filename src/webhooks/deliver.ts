@@ -147,6 +147,8 @@ export function createDeliveryWorker(options: DeliveryOptions): DeliveryWorker {
     const ending = endingOf(delivery, recipient, startedAt);
     if (ending || !recipient) {
       const result = endedWithoutAttempt(delivery, ending ?? "canceled", startedAt, generation ?? 0);
+      if (ending === "failed")
+        log.error("event_body_damaged", { delivery_id: delivery.id, event_id: delivery.event.id });
       noteEnd({ delivery, result, sent: null, traceId: null });
       void recorder.add(result);
       return null;
@@ -234,12 +236,13 @@ export function createDeliveryWorker(options: DeliveryOptions): DeliveryWorker {
 
 /** How a delivery ends without an attempt; null: it is to be sent. */
 function endingOf(
-  { isWanted, expires_at }: DueDelivery,
+  { isWanted, expires_at, event }: DueDelivery,
   recipient: Recipient | null | undefined,
   at: number,
 ): Ending | null {
   if (!recipient || !isWanted) return "canceled";
   // It can be read from the stream, which is all there is to deliver, also when it was asked for once more.
   if (usesOnlyStream(recipient)) return "delivered";
-  return expires_at !== null && expires_at <= at ? "expired" : null;
+  if (expires_at !== null && expires_at <= at) return "expired";
+  return event.body.length === 0 ? "failed" : null;
 }

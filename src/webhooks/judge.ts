@@ -57,17 +57,23 @@ export function judge(
   return { result: { ...base, extra_attempts, status, next_attempt_at, resume_at: null }, decision };
 }
 
-/** How a delivery may end without an attempt. */
-export type Ending = "delivered" | "expired" | "canceled";
+/** How a delivery may end without a request. `failed`: the database has lost what was to be sent. */
+export type Ending = "delivered" | "failed" | "expired" | "canceled";
 
-/** What is recorded of a delivery that ends without an attempt. */
+const lostBody =
+  "The body of this event is damaged in the platform's database: it has to be published again.";
+
+/** What is recorded of a delivery that ends without a request. */
 export function endedWithoutAttempt(
   delivery: DueDelivery,
   status: Ending,
   at: number,
   generation: number,
 ): AttemptResult {
-  return { ...unattempted(delivery, at, generation), status, next_attempt_at: null, resume_at: null };
+  const ended = { ...unattempted(delivery, at, generation), status, next_attempt_at: null, resume_at: null };
+  if (status !== "failed") return ended;
+  // As an attempt, so that its error is read where the others are.
+  return { ...ended, attempts: ended.attempts + 1, attempt: attemptOf({ ...notSent, error: lostBody }, at) };
 }
 
 /** What is recorded of a delivery that goes back into the store without an attempt. */

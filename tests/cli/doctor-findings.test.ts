@@ -49,6 +49,11 @@ const places: Readonly<Record<string, () => string>> = {
   "what is no database": () =>
     copy((data) => writeFileSync(join(data, "onair.db"), "not a database at all ".repeat(100))),
   "an index that does not fit its table": () => copy((data) => breakIndex(join(data, "onair.db"))),
+  "a damaged body of an event": () =>
+    altered(
+      `INSERT INTO events (id, name, version, broadcaster_user_id, body, fingerprint, first_delivery, deliveries, published_at)
+       VALUES ('broken', 'channel.followed', 1, 1, x'0102030405', x'00', 0, 0, 1)`,
+    ),
   "rows that refer to nothing": () =>
     altered("INSERT INTO channels (id, user_id, slug, name) VALUES (1, 999999, 'x', 'x')"),
   "a database of a newer version": () =>
@@ -87,6 +92,7 @@ test.each<[place: string, finding: string, message: string, ...args: string[]]>(
   ["half of a database", "integrity wrong", "damaged"],
   ["what is no database", "schema wrong", "is not a database of onair"],
   ["an index that does not fit its table", "integrity wrong", "missing from index users_username", "--full"],
+  ["a damaged body of an event", "event_bodies wrong", "the body of an event is damaged (broken): its"],
   ["rows that refer to nothing", "foreign_keys wrong", "rows of channels refer to rows that do not exist"],
   ["a database of a newer version", "schema wrong", "written by a newer version"],
   ["a database of an older version", "schema warning", "of an older version (0002_delivery)"],

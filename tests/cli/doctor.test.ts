@@ -26,8 +26,8 @@ test("a directory without a server is well, and left as it was", async () => {
   const report = await examined(["--data", data, ...freePorts]);
   expect(report.findings.filter(({ status }) => status !== "ok")).toEqual([]);
   const checks =
-    "settings public_url data_directory file_modes disk_space integrity foreign_keys schema search_index signing_key " +
-    "webhooks sizes backups clock server public_port admin_port";
+    "settings public_url data_directory file_modes disk_space integrity foreign_keys event_bodies schema search_index " +
+    "signing_key webhooks sizes backups clock server public_port admin_port";
   expect(statuses(report)).toEqual(checks.split(" ").map((check) => `${check} ok`));
   expect([traces(data), sha256(readFileSync(join(data, "onair.db")))]).toEqual([before, content]);
 });

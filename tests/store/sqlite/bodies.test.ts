@@ -4,7 +4,6 @@ import { deflateRawSync } from "node:zlib";
 import fc from "fast-check";
 import { everything } from "../../../src/domain/delivery-log.ts";
 import { userFrom } from "../../../src/domain/users.ts";
-import { StoreError } from "../../../src/store/faults.ts";
 import { bodyBytes, bodyText, type KeptBody, keptBody } from "../../../src/store/sqlite/deliveries/bodies.ts";
 import dictionary from "../../../src/store/sqlite/deliveries/body-dictionary-1.txt" with { type: "text" };
 import { openStore } from "../../../src/store/sqlite/store.ts";
@@ -159,20 +158,20 @@ describe("in the store", () => {
     expect(bare).toEqual({ n: 21 });
   });
 
-  test.each(["a claim", "an event stream"])(
-    "%s of a damaged one is refused, and the operator is told",
-    async (way) => {
-      await publish("damaged");
-      change("x'0102030405'");
-      const refused = await Promise.resolve(waysOut[way]?.()).catch((error) => error);
-      expect(refused).toBeInstanceOf(StoreError);
-      expect(refused.message).toMatch(
-        /onair\.db is not a database of onair, or is damaged \(the body of an event cannot be unpacked\)\. .* restore a backup/,
-      );
-      expect(faults).toEqual(["damaged"]);
-      await publish("goes on");
-    },
-  );
+  test("a damaged one is empty in a claim, and lost everywhere else; the others are read", async () => {
+    await publish("damaged");
+    await publish("another");
+    await store.deliveries.claim(application, now, 0); // moves what is staged
+    change("iif(id = 'damaged', x'0102030405', body)");
+    const { due } = await store.deliveries.claim(application, now, 10);
+    expect(due.map(({ event }) => Buffer.from(event.body).toString())).toEqual(["", followed]);
+    const found = await Promise.all(due.map(({ id }) => store.deliveries.find(everything, id)));
+    expect(found.map((one) => one?.body)).toEqual([null, followed]);
+    const { deliveries, lost } = await store.deliveries.streamed(application, 0, null);
+    expect([deliveries.map(({ event }) => event.body), lost]).toEqual([[followed], 1]);
+    expect(faults).toEqual([]);
+    await publish("goes on");
+  });
 });
 
 function packedPart(): Uint8Array {

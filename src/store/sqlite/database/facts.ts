@@ -3,6 +3,7 @@ import { and, count, desc, eq, isNotNull, isNull, max, min, type SQL, sql } from
 import { drizzle } from "drizzle-orm/bun-sqlite";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import { heldSetting } from "../../settings.ts";
+import { readableBody } from "../deliveries/bodies.ts";
 import { settings } from "../schema/admin.ts";
 import { deliveries, endpoints, events, isHandedOut } from "../schema/events.ts";
 import { users } from "../schema/platform.ts";
@@ -118,4 +119,22 @@ export function danglingTables(db: Database): string[] {
     if (++rows === 1_000) break;
   }
   return [...tables];
+}
+
+/** Events whose bodies are damaged. */
+export interface BrokenBodies {
+  readonly count: number;
+  /** Ids of some of them. */
+  readonly first: readonly string[];
+}
+
+export function brokenBodies(db: Database): BrokenBodies {
+  const first: string[] = [];
+  let count = 0;
+  const packed = "SELECT id, body FROM events WHERE typeof(body) = 'blob'";
+  for (const { id, body } of db.query<{ id: string; body: Uint8Array }, []>(packed).iterate()) {
+    if (readableBody(body) !== null) continue;
+    if (count++ < listedFaults) first.push(id);
+  }
+  return { count, first };
 }

@@ -40,6 +40,16 @@ export function bodyBytes(kept: KeptBody): Buffer {
   }
 }
 
+/** The same; null where the body is damaged, or not kept any more. */
+export function readableBody(kept: KeptBody | null): Buffer | null {
+  try {
+    return kept === null ? null : bodyBytes(kept);
+  } catch (error) {
+    if (error instanceof DamagedValue) return null;
+    throw error;
+  }
+}
+
 /** The text of a body; null where it is not kept any more. Throws `DamagedValue`. */
 export function bodyText(kept: KeptBody | null): string | null {
   return kept === null || typeof kept === "string" ? kept : bodyBytes(kept).toString();

@@ -4,7 +4,7 @@ import type { DueDelivery, SentEvent } from "../../../domain/deliveries.ts";
 import type { DeliveryStore } from "../../deliveries.ts";
 import type { Commit } from "../database/commit.ts";
 import { deliveries, isHandedOut } from "../schema/events.ts";
-import { bodyBytes, type KeptBody } from "./bodies.ts";
+import { type KeptBody, readableBody } from "./bodies.ts";
 
 interface DueRow {
   readonly seq: number;
@@ -69,7 +69,7 @@ export function deliveryClaims(
     if (known) return known;
     const row = event.get(seq);
     if (!row) throw new Error(`event ${seq} of a pending delivery is missing`);
-    const sent = { ...row, body: bodyBytes(row.body ?? "") };
+    const sent = { ...row, body: readableBody(row.body) ?? new Uint8Array() };
     sentBytes += sent.body.length;
     if (sentBytes > maxSharedBytes) {
       sentEvents.clear();

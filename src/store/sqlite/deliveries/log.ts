@@ -11,7 +11,7 @@ import type {
 } from "../../../domain/delivery-log.ts";
 import type { DeliveryStore } from "../../deliveries.ts";
 import { deliveries, isHandedOut } from "../schema/events.ts";
-import { bodyText, type KeptBody } from "./bodies.ts";
+import { type KeptBody, readableBody } from "./bodies.ts";
 import { deliveryIndexes } from "./indexes.ts";
 import { deliveryPositions, regionOf, regionSize } from "./positions.ts";
 
@@ -162,7 +162,7 @@ export function deliveryLog(
       const found = byId.get(id);
       if (!found || !isWithin(found, scope)) return null;
       const { body, ...row } = found;
-      return { ...complete(row), body: bodyText(body) };
+      return { ...complete(row), body: readableBody(body)?.toString() ?? null };
     },
     backlog: async (applicationId, subscriptionId) => backlog(applicationId, subscriptionId),
     one(seq) {

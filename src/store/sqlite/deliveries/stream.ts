@@ -4,7 +4,7 @@ import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { StreamedDelivery } from "../../../domain/deliveries.ts";
 import type { DeliveryStore } from "../../deliveries.ts";
 import { deliveryRegionBits, removedDeliveries } from "../schema/events.ts";
-import { bodyText, type KeptBody } from "./bodies.ts";
+import { type KeptBody, readableBody } from "./bodies.ts";
 import { deliveryPositions, regionOf, regionSize } from "./positions.ts";
 
 /** What one call gives at most: deliveries, bytes of their bodies, and regions of the log that it looks at. */
@@ -68,7 +68,7 @@ export function deliveryStream(
             return { deliveries, lost, upTo: row.seq - 1, isAll: false };
           }
           if (row.isShown === 0) continue;
-          const body = bodyText(row.body);
+          const body = readableBody(row.body)?.toString() ?? null;
           if (body === null) lost++;
           else {
             bytes += body.length;

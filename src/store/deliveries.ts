@@ -24,6 +24,8 @@ export interface DeliveryStore {
   releaseAll(): Promise<void>;
   /** Applications with deliveries to claim and when the earliest of each is due. */
   pending(): Promise<{ application_id: string; due_at: number }[]>;
+  /** Retries that are due behind `latest` are due at `now`: a clock that was far ahead gave them their time. */
+  bringBack(now: number, latest: number): Promise<void>;
   /**
    * Deliveries of an application that are due, first attempts in the order of publishing before retries, each
    * claimed once until it is recorded, released, or the process restarts.

@@ -146,6 +146,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       if (queue.endpoint?.failing_since) recorder.addEndpoint(queue.endpoint);
       scheduler.add(queue);
     }
+    if (ms < 0) endpoints.clockSetBack();
   };
 
   const worker = createDeliveryWorker({

@@ -1,5 +1,5 @@
 import { type Application, receives, usesOnlyStream } from "../domain/applications.ts";
-import type { Log } from "../log/log.ts";
+import { errorFields, type Log } from "../log/log.ts";
 import type { Deliverer, EndpointNews, Ownership } from "../store/replicas/ownership.ts";
 import type { Store } from "../store/store.ts";
 import type { RemovedSubscriptions } from "../store/subscriptions.ts";
@@ -8,6 +8,7 @@ import type { EndpointQueue } from "./queues/endpoint-queue.ts";
 import type { EndpointQueues } from "./queues/endpoint-queues.ts";
 import type { MemoryCapacity } from "./queues/memory-capacity.ts";
 import type { Scheduler } from "./queues/scheduler.ts";
+import { longestWaitMs } from "./retry.ts";
 
 interface OwnEndpointsOptions {
   readonly store: Pick<Store, "applications" | "deliveries" | "endpoints">;
@@ -30,6 +31,8 @@ export interface OwnEndpoints extends Deliverer {
   subscriptionsRemoved(removed: RemovedSubscriptions): void;
   /** The endpoint of an application has a new generation: its retries are due. */
   enabled(applicationId: string, generation: number): void;
+  /** Times that were given before may be far away. */
+  clockSetBack(): void;
 }
 
 /** What concerns the endpoint of another process is told to that one. */
@@ -45,6 +48,11 @@ export function createOwnEndpoints(options: OwnEndpointsOptions): OwnEndpoints {
       queue.retryBy(due_at);
       scheduler.add(queue);
     }
+  };
+
+  const bringBack = async (): Promise<void> => {
+    const at = now();
+    await store.deliveries.bringBack(at, at + longestWaitMs);
   };
 
   const wake = (applicationId: string): void => {
@@ -132,6 +140,7 @@ export function createOwnEndpoints(options: OwnEndpointsOptions): OwnEndpoints {
           queue.beginGeneration(endpoint.generation, now());
           queue.endpoint ??= endpoint;
         }
+        await bringBack();
         await look(isGained);
       } finally {
         gaining--;
@@ -168,5 +177,10 @@ export function createOwnEndpoints(options: OwnEndpointsOptions): OwnEndpoints {
       }
     },
     look: () => look(() => true),
+    clockSetBack() {
+      bringBack()
+        .then(() => look(() => true))
+        .catch((error) => log.error("look_up_failed", errorFields(error)));
+    },
   };
 }

@@ -63,6 +63,9 @@ export const retrySchedule: readonly number[] = [
   24 * hour,
 ];
 
+/** No retry is due later than this. */
+export const longestWaitMs = 30 * hour;
+
 /** Attempts of the schedule, the first one included. */
 export const maxScheduledAttempts = retrySchedule.length + 1;
 
@@ -116,7 +119,8 @@ export function nextStep(input: {
     outcome.class === "canceled" ? 0 : isLast ? null : waitAfter(step, outcome.retryAfterMs, random);
   if (wait === null) return { kind: "failed", slowDownEndpoint, disableEndpoint: false };
 
-  const at = Math.max(now + wait, resumeAt ?? 0);
+  // A clock that was far ahead may have given it its time.
+  const at = Math.max(now + wait, Math.min(resumeAt ?? 0, now + longestWaitMs));
   if (expiresAt !== null && at > expiresAt) return { kind: "expired", slowDownEndpoint };
   return { kind: "retry", at, slowDownEndpoint };
 }

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "bun:test";
-import { hour, minute, second } from "../../src/domain/time.ts";
+import { day, hour, minute, second } from "../../src/domain/time.ts";
 import { verify } from "../../src/webhooks/signature.ts";
 import { afterTests, afterThisTest } from "../support/after-tests.ts";
 import {
@@ -137,6 +137,51 @@ test("a clock that is set a day ahead disables nobody, nor one that is set back"
   const before = receiver.received.length;
   await publish(server, kick());
   await receiver.arrived(before + 1);
+});
+
+describe("retries that got their time from a clock that was a year ahead", () => {
+  /** A failure on that clock. */
+  async function failAhead(): Promise<void> {
+    status = 500;
+    clock.advance(365 * day);
+    await publish(server, kick());
+    await settled(server);
+    expect((await waiting())[0]?.due_at).toBeGreaterThan(clock.ms);
+    status = 204;
+    receiver.received.length = 0;
+  }
+
+  test("are due when it is set back", async () => {
+    await failAhead();
+    clock.advance(-365 * day);
+    await publish(server, kick());
+    await receiver.arrived(2);
+    await settled(server);
+    expect(await waiting()).toEqual([]);
+  });
+
+  test("are due when the server is started on the right clock", async () => {
+    await failAhead();
+    await server.stop();
+    clock.advance(-365 * day);
+    server = await startServer({ clock, monotonic, data });
+    await receiver.arrived(1);
+    await settled(server);
+    expect(await waiting()).toEqual([]);
+  });
+
+  test("others keep theirs: a retry of tomorrow is not due because the clock was set", async () => {
+    status = 500;
+    await publish(server, kick());
+    await settled(server);
+    const due = await waiting();
+    await server.stop();
+    clock.advance(-day);
+    server = await startServer({ clock, monotonic, data });
+    expect(due).toHaveLength(1);
+    expect(await waiting()).toEqual(due);
+    clock.advance(day);
+  });
 });
 
 test("five failures in a row stop everything but a probe, and no attempts are used up by waiting", async () => {

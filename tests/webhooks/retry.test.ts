@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import {
   type Decision,
+  longestWaitMs,
   maxRetryAfterMs,
   maxScheduledAttempts,
   nextStep,
@@ -88,6 +89,12 @@ describe("an attempt that a person asked for", () => {
     expect(decide(status(429, 60_000), { attempt: 4, resumeAt: now, random: 0 })).toMatchObject({
       at: now + 60_000,
     });
+  });
+
+  test("is followed by the schedule within its longest wait, although a clock that was ahead named a later time", () => {
+    for (const wait of [...retrySchedule, maxRetryAfterMs]) expect(wait * 1.2).toBeLessThan(longestWaitMs);
+    const resumeAt = now + 365 * 24 * 3_600_000;
+    expect(decide(status(500), { attempt: 4, resumeAt })).toMatchObject({ at: now + longestWaitMs });
   });
 
   test("has failed where the schedule is at its end", () => {

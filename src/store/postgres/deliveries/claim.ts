@@ -78,6 +78,15 @@ WITH RECURSIVE apps AS (
 SELECT application_id, next_attempt_at::float8 AS due_at FROM apps`;
 
 /**
+ * Retries that are due behind a time ($2) are due now ($1). A replica whose own clock is behind hurries nothing: that of the
+ * database counts, too.
+ */
+const bringBack = `
+UPDATE deliveries SET next_attempt_at = $1, resume_at = least(resume_at, $1)
+WHERE status = 'pending'
+  AND next_attempt_at > greatest($2::bigint, (extract(epoch FROM clock_timestamp()) * 1000)::bigint + $2::bigint - $1::bigint)`;
+
+/**
  * Claims what is due. A claim is held in memory alone, and good as long as this process owns the endpoint. Claims of one
  * turn of the event loop are one statement: what a replica publishes for others concerns many of their endpoints. When it
  * fails, each claim is made alone, so that an application whose deliveries cannot be read fails by itself.
@@ -86,7 +95,7 @@ export function deliveryClaims(
   pool: Postgres,
   handedOut: HandedOut,
   owned: OwnedShards,
-): Pick<DeliveryStore, "releaseAll" | "pending" | "claim" | "release"> {
+): Pick<DeliveryStore, "releaseAll" | "pending" | "bringBack" | "claim" | "release"> {
   const claimAll = async (look: Look, claims: readonly Claim[]) => {
     const fences = claims.map(({ applicationId }) => owned.of(applicationId));
     const pending = await pool.run<Due>(pendingOfApplications, [
@@ -146,6 +155,9 @@ export function deliveryClaims(
       await owned.takeAll(pool);
     },
     pending: () => pool.run(pendingByApplication),
+    async bringBack(now, latest) {
+      await pool.run(bringBack, [now, latest]);
+    },
     claim: (applicationId, now, limit) =>
       new Promise((resolve, reject) => claimSoon({ applicationId, now, limit, resolve, reject })),
     release: async (seqs) => handedOut.end(seqs),

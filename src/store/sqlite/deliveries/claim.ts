@@ -31,7 +31,7 @@ export function deliveryClaims(
   db: Database,
   orm: BunSQLiteDatabase,
   commit: Commit,
-): Pick<DeliveryStore, "releaseAll" | "pending" | "claim" | "release"> {
+): Pick<DeliveryStore, "releaseAll" | "pending" | "bringBack" | "claim" | "release"> {
   const claimed = new Set<number>();
   // A loose index scan: one step per application, however many deliveries are pending.
   const pending = db.prepare<{ application_id: string; due_at: number }, []>(
@@ -46,6 +46,11 @@ export function deliveryClaims(
             (SELECT min(next_attempt_at) FROM deliveries
              WHERE application_id = apps.id AND next_attempt_at IS NOT NULL) AS due_at
      FROM apps WHERE id IS NOT NULL`,
+  );
+  // The index alone is read, unless there are some.
+  const bringBack = db.prepare<null, [number, number]>(
+    `UPDATE deliveries SET next_attempt_at = ?1, resume_at = min(resume_at, ?1)
+     WHERE seq IN (SELECT seq FROM deliveries INDEXED BY deliveries_due WHERE next_attempt_at > ?2)`,
   );
   const columns = `d.seq, d.id, d.subscription_id, d.sequence, d.attempts, d.extra_attempts, d.resume_at,
     d.expires_at, d.next_attempt_at, d.event_seq,
@@ -97,6 +102,7 @@ export function deliveryClaims(
         orm.update(deliveries).set({ next_attempt_at: 0 }).where(isHandedOut).run();
       }),
     pending: async () => pending.all(),
+    bringBack: (now, latest) => commit(() => void bringBack.run(now, latest)),
     async claim(applicationId, now, limit) {
       // A part of each claim is for retries, so that neither a backlog nor a flood of new events starves them.
       const share = Math.ceil(limit / 4);

@@ -16,6 +16,13 @@ const schema = {
 };
 const raffle = { version: 1, schema, example: { winner: "ninja_fox", tickets: 3 } };
 
+/** A type with a field of this pattern. */
+const patterned = (pattern: string) => ({
+  version: 1,
+  schema: { type: "object", properties: { a: { type: "string", pattern } } },
+  example: {},
+});
+
 const server = await testServer({ users });
 
 interface ListedType {
@@ -255,6 +262,22 @@ describe("what is refused", () => {
     expect((await publish(server, event("endless.payload", 1, {}))).status).toBe(202);
   });
 
+  test("a text on which a pattern could be tried for ever, at once", async () => {
+    const type = patterned("^(a+)+$");
+    expect((await put("pattern.hard", type)).status).toBe(200);
+    // The language's own expressions would not come to an end before the test.
+    const { status, body } = await publish(server, event("pattern.hard", 1, { a: `${"a".repeat(5_000)}!` }));
+    expect([status, body["code"]]).toEqual([400, "invalid_parameter"]);
+    expect((await publish(server, event("pattern.hard", 1, { a: "a".repeat(5_000) }))).status).toBe(202);
+  });
+
+  test("a pattern that is refused is named, with what to do", async () => {
+    const { body } = await put("raffle.refused", patterned("^.{501}$"));
+    expect(body.errors?.[0]?.message).toMatch(
+      /^has the pattern "\^\.\{501\}\$", .* maxLength bounds a text$/,
+    );
+  });
+
   test.each<[string, unknown, string]>([
     ["no version", { schema, example: raffle.example }, "version"],
     ["version 0", { ...raffle, version: 0 }, "version"],
@@ -268,6 +291,10 @@ describe("what is refused", () => {
       { ...raffle, schema: { type: "object", patternProperties: { "(": {} } } },
       "schema",
     ],
+    ["a pattern that looks ahead", patterned("(?=a)b"), "schema"],
+    ["a pattern that refers to a group", patterned("(a)\\1"), "schema"],
+    ["a pattern of another language", patterned("(?i)a"), "schema"],
+    ["a pattern with too many repetitions", patterned("^(?:[ab]{100}){6}$"), "schema"],
     [
       "a reference to elsewhere",
       { ...raffle, schema: { type: "object", $ref: "http://127.0.0.1:9/x" } },

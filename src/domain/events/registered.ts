@@ -33,11 +33,14 @@ export const eventNamePattern = "^[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)+$";
 
 /**
  * The type in the catalogue's form. Throws `invalid_parameter` for an invalid schema, or an example that does not match
- * it.
+ * it. Of one that is stored, patterns of earlier versions are taken, too.
  */
-export async function eventTypeOf(registered: NewEventType): Promise<EventType> {
+export async function eventTypeOf(
+  registered: NewEventType,
+  { isStored = false }: { readonly isStored?: boolean } = {},
+): Promise<EventType> {
   const { name, version, description, schema, example, time_to_live_seconds } = registered;
-  const validate = await compiled(schema);
+  const validate = await compiled(schema, isStored);
   const check = (data: unknown, prefix = "data") => schemaErrors(validate, data, prefix, name);
   const wrong = check(example, "example");
   if (wrong.length > 0) throw invalidFields(wrong);
@@ -62,7 +65,8 @@ export async function updateCatalogue(
     kept.add(`${type.name} ${type.version}`);
     const known = catalogue.find(type.name, type.version);
     // To compile a schema takes milliseconds.
-    if (!known || !isSame(known, type)) catalogue.put(await eventTypeOf(type));
+    const isKnown = known && isSame(known, type);
+    if (!isKnown) catalogue.put(await eventTypeOf(type, { isStored: true }));
   }
   for (const { name, version } of catalogue.registered) {
     if (!kept.has(`${name} ${version}`)) catalogue.remove(name, version);
@@ -103,7 +107,7 @@ export function checkRemoval({ name, version, is_published }: RegisteredEventTyp
   throw new DomainError("conflict", message);
 }
 
-async function compiled(schema: JsonObject): Promise<ValidateFunction> {
+async function compiled(schema: JsonObject, isStored: boolean): Promise<ValidateFunction> {
   const refuse = (message: string) => invalidFields([{ in: "body", field: "schema", message }]);
   if (schema["type"] !== "object") throw refuse('must be that of an object: "type": "object"');
   if (JSON.stringify(schema).length > eventTypeLimits.schemaBytes) {
@@ -113,6 +117,7 @@ async function compiled(schema: JsonObject): Promise<ValidateFunction> {
   if ("$async" in schema) throw refuse("must not have $async");
   // Loaded on demand, because it takes longer than the rest of a start.
   const { Ajv2020 } = await import("ajv/dist/2020");
+  const { boundedPattern, PatternError, storedPattern } = await import("./patterns.ts");
   // One instance for each schema, so that their ids do not collide. `format` is an annotation, as in the draft.
   const ajv = new Ajv2020({
     allErrors: true,
@@ -120,10 +125,12 @@ async function compiled(schema: JsonObject): Promise<ValidateFunction> {
     strictRequired: false,
     validateFormats: false,
     logger: false,
+    code: { regExp: isStored ? storedPattern : boundedPattern },
   });
   try {
     return ajv.compile(schema);
   } catch (error) {
+    if (error instanceof PatternError) throw refuse(error.message);
     const reason = messageOf(error);
     throw refuse(`is not a JSON Schema of draft 2020-12: ${reason.slice(0, 300)}`);
   }

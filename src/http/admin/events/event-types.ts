@@ -22,7 +22,7 @@ const fields = {
   description: about(oneLine(0, 500), "When it happens, for developers to read."),
   schema: Type.Record(Type.String(), Type.Unknown(), {
     description:
-      "JSON Schema (draft 2020-12) of the payload, an object. `format` is not checked; nothing outside of it is fetched.",
+      "JSON Schema (draft 2020-12) of the payload, an object. `format` is not checked; nothing outside of it is fetched. A `pattern` is one of RE2, too: without look-around and references to groups.",
   }),
   example: Type.Record(Type.String(), Type.Unknown(), { description: "A payload that fits the schema." }),
   time_to_live_seconds: nullable(Type.Integer({ minimum: 1, maximum: (30 * day) / second }), {

@@ -1,0 +1,41 @@
+import { describe, expect, test } from "bun:test";
+import { boundedPattern, storedPattern } from "../../../src/domain/events/patterns.ts";
+import { catalogueOf, type RegisteredEventType } from "../../../src/domain/events/registered.ts";
+
+describe("a pattern finds what the language's own expression finds", () => {
+  test.each([
+    ["^#?[0-9a-f]{6}$", ["#aabbcc", "aabbcc", "#aabbc", "x#aabbcc"]],
+    ["raffle", ["a raffle", "rafle", ""]],
+    ["^\\p{L}+$", ["né", "a1"]],
+    ["^.$", ["😀", "ab"]],
+    ["\\u00e9|\\u{1F600}", ["é", "😀", "e"]],
+    ["^[\\w.]+@\\S+$", ["a.b@c", "a b@c"]],
+    ["\\bfoo\\b", ["a foo", "afoo"]],
+    ["(?<year>\\d{4})", ["in 2026", "in 26"]],
+    ["a/b\\/c", ["a/b/c", "abc"]],
+  ])("%s", (pattern, texts) => {
+    const own = new RegExp(pattern, "u");
+    const bounded = boundedPattern(pattern, "u");
+    expect(texts.map((text) => bounded.test(text))).toEqual(texts.map((text) => own.test(text)));
+    expect(new Set(texts.map((text) => own.test(text)))).toEqual(new Set([true, false]));
+  });
+});
+
+test("what an earlier version has stored goes on to work", async () => {
+  expect(() => boundedPattern("^(?!x)", "u")).toThrow("RE2 does not have");
+  expect(["x", "y"].map((text) => storedPattern("^(?!x)", "u").test(text))).toEqual([false, true]);
+  const stored: RegisteredEventType = {
+    name: "raffle.won",
+    version: 1,
+    description: "",
+    schema: { type: "object", properties: { winner: { type: "string", pattern: "^(?!x)" } } },
+    example: {},
+    time_to_live_seconds: null,
+    is_published: true,
+    created_at: "2026-01-14T16:08:06.123Z",
+    updated_at: "2026-01-14T16:08:06.123Z",
+  };
+  const type = (await catalogueOf([stored])).find("raffle.won", 1);
+  expect(type?.check?.({ winner: "x" })).toHaveLength(1);
+  expect(type?.check?.({ winner: "y" })).toEqual([]);
+});

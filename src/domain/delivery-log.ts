@@ -44,6 +44,7 @@ export const everything: DeliveryScope = { application_id: null, broadcaster_use
 /** The filter of a list; null means all. */
 export interface DeliveryFilter extends DeliveryScope {
   readonly subscription_id: string | null;
+  readonly event_id: string | null;
   readonly status: DeliveryStatus | null;
   readonly type: string | null;
   /** Events published at this time or later, in milliseconds since the epoch. */

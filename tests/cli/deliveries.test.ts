@@ -40,6 +40,7 @@ async function answered<T>(...args: string[]): Promise<T> {
 }
 interface Delivery {
   id: string;
+  event_id: string;
   app_id: string;
   status: string;
   attempts: { status: number }[];
@@ -60,6 +61,12 @@ test("list shows what became of each, show the whole exchange, and no secret", a
     expect(shown).toContain(part);
   for (const secret of [app.webhook_secret, app.client_secret, app.token, "\u001b"])
     expect(shown).not.toContain(secret);
+});
+
+test("list --event shows what became of one event", async () => {
+  const { event_id } = await first();
+  expect((await answered<{ data: Delivery[] }>("list", "--event", event_id)).data).toEqual([await first()]);
+  expect((await onair("list", "--event", "lost")).stderr).toBe("There are no such deliveries.\n");
 });
 
 test("retry and replay send again", async () => {

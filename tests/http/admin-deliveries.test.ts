@@ -19,6 +19,7 @@ await settled(server);
 interface Delivery {
   id: string;
   app_id: string;
+  event_id: string;
   status: string;
 }
 interface List {
@@ -39,6 +40,16 @@ test("operators see the deliveries of all applications, or of one", async () => 
   expect([...page.data, ...rest.data].map(({ id }) => id)).toEqual(data.map(({ id }) => id));
   const shown = await server.admin("GET", `/admin/v1/deliveries/${data[0]?.id}`);
   expect(await json(shown)).toMatchObject({ id: data[0]?.id, request: { method: "POST" } } as never);
+});
+
+test("operators see what became of one event for all who subscribe to it", async () => {
+  const [newest] = (await list()).data;
+  const { data, pagination } = await list(`?event_id=${newest?.event_id}`);
+  expect(data.map(({ app_id }) => app_id).sort()).toEqual([one.id, two.id].sort());
+  expect(new Set(data.map(({ event_id }) => event_id))).toEqual(new Set([newest?.event_id ?? ""]));
+  expect(pagination.has_more).toBe(false);
+  const of = await list(`?event_id=${newest?.event_id}&application_id=${two.id}&status=delivered`);
+  expect(of.data.map(({ app_id }) => app_id)).toEqual([two.id]);
 });
 
 test("a cursor of an application's own list is not one of the operators'", async () => {

@@ -74,9 +74,10 @@ describe("the list", () => {
     expect(walked).toEqual(all);
   });
 
-  test("filters by subscription, status, type and time", async () => {
+  test("filters by subscription, event, status, type and time", async () => {
     await sent(2);
     await sent(1, "channel.followed");
+    const { event_id } = await first();
     const then = new Date(clock.ms).toISOString();
     clock.advance(minute);
     log.status = 410;
@@ -93,6 +94,10 @@ describe("the list", () => {
       ["?status=expired", 0],
       ["?type=channel.followed", 1],
       ["?type=channel.followed&status=failed", 0],
+      [`?event_id=${event_id}`, 1],
+      [`?event_id=${event_id}&status=failed`, 0],
+      [`?event_id=${event_id}&after=${later}`, 0],
+      [`?event_id=${newId()}`, 0],
       [`?after=${later}`, 1],
       [`?before=${later}`, 3],
       [`?after=${then}&before=${later}`, 3],
@@ -121,6 +126,7 @@ describe("the list", () => {
     ["limit=101", "limit"],
     ["limit=1&limit=2", "limit"],
     [`type=${"x".repeat(101)}`, "type"],
+    [`event_id=${"x".repeat(65)}`, "event_id"],
   ])("?%s is refused", async (query, field) => {
     const { status: code, errors } = await list(`?${query}`);
     expect([code, errors?.map((error) => error.field)]).toEqual([400, [field]]);

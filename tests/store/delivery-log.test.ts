@@ -18,6 +18,7 @@ const [broadcasters, total, rareEvery] = [10, 4_500, 1_500];
 
 interface Expected {
   readonly seq: number;
+  readonly event_id: string;
   readonly application_id: string;
   readonly subscription_id: string;
   readonly type: string;
@@ -77,7 +78,8 @@ describe.each(stores)("$name: the log of deliveries", ({ empty }) => {
       for (const [n, { seq, application_id, subscription_id, event }] of taken.entries()) {
         const { name: type, broadcaster_user_id, published_at } = byId.get(event.id) ?? events[0] ?? never();
         const status = results[n]?.status ?? "";
-        log.push({ seq, application_id, subscription_id, type, broadcaster_user_id, published_at, status });
+        const its = { event_id: event.id, type, broadcaster_user_id, published_at };
+        log.push({ seq, application_id, subscription_id, ...its, status });
       }
       await store.deliveries.record(results, []);
     }
@@ -97,6 +99,14 @@ describe.each(stores)("$name: the log of deliveries", ({ empty }) => {
       () => ({ application_id: half, subscription_id: subscriptionOf(half) }),
       (d) => d.subscription_id === subscriptionOf(half),
     ],
+    ["of an event", () => ({ event_id: "e1234" }), (d) => d.event_id === "e1234"],
+    [
+      "of an event to one application",
+      () => ({ event_id: "e7", application_id: rare }),
+      (d) => d.event_id === "e7" && d.application_id === rare,
+    ],
+    ["of an event of others", () => ({ event_id: "e8", application_id: rare }), () => false],
+    ["of an event that nobody published", () => ({ event_id: "lost" }), () => false],
     [
       "that failed",
       () => ({ application_id: large, status: "failed" }),
@@ -144,6 +154,13 @@ describe.each(stores)("$name: the log of deliveries", ({ empty }) => {
     expect(page.deliveries).toEqual([]);
     expect(page.next).not.toBeNull();
     expect(page.next).toBeLessThan(log.at(-1)?.seq ?? 0);
+  });
+
+  test("an event is found at once, wherever it is in the log", async () => {
+    const filter = { ...wholeLog, event_id: "e7" };
+    const { deliveries, next } = await store.deliveries.page(filter, null, 100);
+    expect(deliveries.map(({ event_id }) => event_id)).toEqual(["e7", "e7"]);
+    expect(next).toBeNull();
   });
 
   test("shows an attempt as it was, and one delivery only to those who may see it", async () => {

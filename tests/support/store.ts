@@ -77,6 +77,7 @@ export const stores: readonly StoreKind[] = [isOnPostgres ? postgres : sqlite];
 export const wholeLog: DeliveryFilter = {
   ...everything,
   subscription_id: null,
+  event_id: null,
   status: null,
   type: null,
   after: null,

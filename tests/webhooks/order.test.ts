@@ -3,7 +3,7 @@ import { DomainError } from "../../src/domain/errors.ts";
 import { type Ownership, soleOwnership } from "../../src/store/replicas/ownership.ts";
 import type { Store } from "../../src/store/store.ts";
 import { dispatching, gone, ok, subscriber } from "../support/dispatching.ts";
-import { loggedDeliveries, stores, type TestStore } from "../support/store.ts";
+import { loggedDeliveries, stores, type TestStore, wholeLog } from "../support/store.ts";
 import { until } from "../support/until.ts";
 
 describe.each(stores)("$name", ({ name, empty }) => {
@@ -114,8 +114,7 @@ describe.each(stores)("$name", ({ name, empty }) => {
       await until(() => one.sent.length > 8);
       await until(() => one.dispatcher.stats.unrecorded + one.dispatcher.stats.queued === 0);
       expect(one.sent.slice(8).map(({ sequence }) => sequence)).toEqual([21]);
-      const all = { application_id: application, broadcaster_user_id: null };
-      const filter = { ...all, subscription_id: null, status, type: null, after: null, before: null };
+      const filter = { ...wholeLog, application_id: application, status };
       const { deliveries } = await store.deliveries.page(filter, null, 100);
       const ended = deliveries
         .filter(({ attempts }) => attempts.length === 0)

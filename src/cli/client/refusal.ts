@@ -12,6 +12,7 @@ interface ErrorAnswer {
 const optionNames: Readonly<Record<string, string>> = {
   application_id: "--application",
   subscription_id: "--subscription",
+  event_id: "--event",
   scopes: "--scope",
   redirect_uris: "--redirect-uri",
   locked: "--lock",

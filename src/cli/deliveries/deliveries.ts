@@ -35,6 +35,7 @@ Was it sent? What became of events.
   --follow           for list: the oldest first, then what is new or changes, until Ctrl-C; with
                      --json a line for each
   --subscription ID  of this subscription
+  --event ID         for list: of this event, to all who subscribe to it
   --status STATUS    pending, delivered, failed, expired or canceled
   --type TYPE        of this event type, like channel.followed
   --after TIME, --before TIME
@@ -73,7 +74,18 @@ const options = {
   ...publicOptions,
   ...pagingOptions,
   ...switches("json", "follow", "dry-run", "wait", "cancel"),
-  ...valued("application", "subscription", "status", "type", "after", "before", "from", "to", "since"),
+  ...valued(
+    "application",
+    "subscription",
+    "event",
+    "status",
+    "type",
+    "after",
+    "before",
+    "from",
+    "to",
+    "since",
+  ),
 } as const;
 
 type Values = ReturnType<typeof readArguments<typeof options>>["values"];
@@ -86,7 +98,7 @@ type Action = (typeof actions)[number];
 const filters = ["application", "subscription", "status", "type", "since"];
 /** The options of each action, besides the common ones. */
 const taken: Readonly<Record<Action, readonly string[]>> = {
-  list: [...filters, "after", "before", "follow", "limit", "all", "cursor"],
+  list: [...filters, "event", "after", "before", "follow", "limit", "all", "cursor"],
   show: [],
   release: [],
   retry: ["wait"],
@@ -201,7 +213,7 @@ async function list(
   forOperator: boolean,
 ): Promise<void> {
   const { after, before, json = false, follow = false } = values;
-  const query = { ...filtersOf(values), after, before };
+  const query = { ...filtersOf(values), event_id: values.event, after, before };
   if (follow) return followDeliveries(api, { query, first: paging.limit, json, forOperator, env });
   const isFiltered = Object.values(query).some((value) => value);
   await printList(

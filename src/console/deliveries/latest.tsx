@@ -1,15 +1,13 @@
 import type { ComponentChildren } from "preact";
-import { useRef } from "preact/hooks";
 import { type Loaded, useLoad } from "../load.ts";
 import { Card, Empty, FaultNotice, Loading } from "../parts/basics.tsx";
 import { Table } from "../parts/table.tsx";
 import { to } from "../places.ts";
 import { useApplications } from "./application-names.tsx";
 import { deliveryColumns } from "./list.tsx";
-import { type Delivery, type DeliveryQuery, momentOf, useDeliveries } from "./source.ts";
+import { type Delivery, type DeliveryQuery, useDeliveries } from "./source.ts";
 
 const shown = 8;
-const pageSize = 100;
 
 /** The latest deliveries that fit a query, as they happen; the children stand in place of none. */
 export function LatestDeliveries({
@@ -19,9 +17,7 @@ export function LatestDeliveries({
   query?: { application_id?: string };
   children: ComponentChildren;
 }) {
-  const source = useDeliveries();
-  const asked: DeliveryQuery = { ...query, limit: shown };
-  const loaded = useLoad(async (signal) => (await source.list(asked, signal)).data, [query], ["deliveries"]);
+  const loaded = useLatest(query);
   const link = <a href={to("/deliveries", { ...query, live: "1" })}>Watch live</a>;
   return (
     <DeliveryCard title="Latest deliveries" of={loaded} link={link}>
@@ -31,30 +27,20 @@ export function LatestDeliveries({
 }
 
 /** The deliveries of an event that was published now, as they happen. */
-export function EventDeliveries({ type, eventId }: { type: string; eventId: string }) {
-  const source = useDeliveries();
-  // As soon as one is known, the others are looked for beside it.
-  const moment = useRef<DeliveryQuery>({ type });
-  const loaded = useLoad(
-    async (signal) => {
-      const { data } = await source.list({ ...moment.current, limit: pageSize }, signal);
-      const found = data.filter(({ event_id }) => event_id === eventId);
-      if (found[0]) moment.current = momentOf(found[0]);
-      return found;
-    },
-    [eventId],
-    ["deliveries"],
-  );
-  const [one] = loaded.data ?? [];
+export function EventDeliveries({ id }: { id: string }) {
+  const query = { event_id: id };
+  const link = <a href={to("/deliveries", query)}>See all</a>;
   return (
-    <DeliveryCard
-      title="Its deliveries"
-      of={loaded}
-      link={one && <a href={to("/deliveries", momentOf(one))}>See all</a>}
-    >
+    <DeliveryCard title="Its deliveries" of={useLatest(query)} link={link}>
       <p>They appear here in a moment.</p>
     </DeliveryCard>
   );
+}
+
+function useLatest(query: DeliveryQuery) {
+  const source = useDeliveries();
+  const asked = { ...query, limit: shown };
+  return useLoad(async (signal) => (await source.list(asked, signal)).data, [query], ["deliveries"]);
 }
 
 function DeliveryCard({
@@ -68,7 +54,7 @@ function DeliveryCard({
   link: ComponentChildren;
   children: ComponentChildren;
 }) {
-  const rows = (data ?? []).slice(0, shown);
+  const rows = data ?? [];
   const applicationOf = useApplications(rows);
   const isOfMany = new Set(rows.map(({ app_id }) => app_id)).size > 1;
   return (

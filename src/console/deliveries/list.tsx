@@ -71,7 +71,7 @@ export function deliveryColumns(applicationOf?: ApplicationOf): readonly Column<
 
 /** The query of the API for the filters in the address. */
 function queryOf(filters: Readonly<Record<string, string>>): DeliveryQuery {
-  const { status, type, subscription_id, application_id, since, after, before } = filters;
+  const { status, type, subscription_id, event_id, application_id, since, after, before } = filters;
   const minutes = since && since in times ? times[since as keyof typeof times] : null;
   const from = minutes === null ? after : new Date(Date.now() - minutes * 60_000).toISOString();
   const known = statuses.find((one) => one === status);
@@ -80,6 +80,7 @@ function queryOf(filters: Readonly<Record<string, string>>): DeliveryQuery {
     ...(known && { status: known }),
     ...(type && { type }),
     ...(subscription_id && { subscription_id }),
+    ...(event_id && { event_id }),
     ...(application_id && { application_id }),
     ...(from && { after: from }),
     ...(before && { before }),
@@ -99,7 +100,8 @@ export function DeliveriesPage({ types = [] }: DeliveriesProps) {
       <Head
         title="Deliveries"
         actions={
-          source.canSend && (
+          source.canSend &&
+          !filters["event_id"] && (
             <Button icon="reload" onClick={() => setReplaying(true)}>
               Replay a range
             </Button>
@@ -147,6 +149,12 @@ export function DeliveriesPage({ types = [] }: DeliveriesProps) {
           placeholder="Id of one"
           value={filters["subscription_id"] ?? ""}
           onInput={(subscription_id) => setFilters({ subscription_id })}
+        />
+        <Field
+          label="Event"
+          placeholder="Id of one"
+          value={filters["event_id"] ?? ""}
+          onInput={(event_id) => setFilters({ event_id })}
         />
       </div>
       <Card

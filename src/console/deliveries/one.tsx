@@ -6,7 +6,7 @@ import { duration, fullTime, Time } from "../parts/time.tsx";
 import { toast } from "../parts/toasts.tsx";
 import { to } from "../places.ts";
 import { useApplications } from "./application-names.tsx";
-import { type Attempt, momentOf, type SentDelivery, useDeliveries } from "./source.ts";
+import { type Attempt, type SentDelivery, useDeliveries } from "./source.ts";
 
 /** One delivery: what became of it, each attempt, what was sent and what came back. */
 export function DeliveryPage() {
@@ -70,7 +70,7 @@ export function DeliveryPage() {
                 ["Event", <Value text={delivery.event_id} key="event" />],
                 source.isOfAll && [
                   "Sent to",
-                  <a href={to("/deliveries", momentOf(delivery))} key="others">
+                  <a href={to("/deliveries", { event_id: delivery.event_id })} key="others">
                     all its subscribers
                   </a>,
                 ],

@@ -66,9 +66,3 @@ export const DeliverySourceProvider = Source.Provider;
 export function useDeliveries(): DeliverySource {
   return useContext(Source);
 }
-
-/** The filters that find what was published in the moment of a delivery's event: its deliveries to all subscribers. */
-export function momentOf({ type, created_at }: Pick<Delivery, "type" | "created_at">) {
-  const at = Date.parse(created_at);
-  return { type, after: new Date(at - 1).toISOString(), before: new Date(at + 1).toISOString() };
-}

@@ -95,6 +95,13 @@ export const deliveryFilters = {
   subscription_id: Type.Optional(
     TextParameter({ minLength: 1, maxLength: 64, description: "Only of this subscription." }),
   ),
+  event_id: Type.Optional(
+    TextParameter({
+      minLength: 1,
+      maxLength: 64,
+      description: "Only of this event: what became of it for each of its subscriptions.",
+    }),
+  ),
   status: Type.Optional(
     ChoiceParameter(deliveryStatuses, {
       description: `Only in this state: ${deliveryStatuses.join(", ")}.`,
@@ -158,9 +165,9 @@ export function deliveryQuestion(
   scope: DeliveryScope,
   cursors: Cursors,
 ): DeliveryQuestion {
-  const { subscription_id = null, status = null, type = null } = query;
+  const { subscription_id = null, event_id = null, status = null, type = null } = query;
   const times = { after: timeGiven(query.after), before: timeGiven(query.before) };
-  const filter: DeliveryFilter = { ...scope, subscription_id, status, type, ...times };
+  const filter: DeliveryFilter = { ...scope, subscription_id, event_id, status, type, ...times };
   const bound = `deliveries ${JSON.stringify(Object.entries(filter).sort())}`;
   const [below = null] = positionOf<[number]>(cursors, query.cursor, bound, "another filter") ?? [];
   return {

@@ -18,6 +18,7 @@ import { deliveryStore } from "../../../src/store/postgres/deliveries.ts";
 import { replayStore } from "../../../src/store/postgres/replays.ts";
 import { retentionStore } from "../../../src/store/postgres/retention.ts";
 import { emptyDatabase, hasPostgres } from "../../support/postgres.ts";
+import { wholeLog } from "../../support/store.ts";
 import { until } from "../../support/until.ts";
 
 /*
@@ -262,15 +263,7 @@ describe.skipIf(!hasPostgres)("several processes on one PostgreSQL", () => {
       [],
     );
     const shown = async (application_id: string) => {
-      const filter = {
-        ...everything,
-        subscription_id: null,
-        status: null,
-        type: null,
-        after: null,
-        before: null,
-      };
-      const page = await deliveries.page({ ...filter, application_id }, null, 8);
+      const page = await deliveries.page({ ...wholeLog, application_id }, null, 8);
       return page.deliveries.map(({ status, attempts }) => [status, attempts.length]);
     };
     expect(await shown("one")).toEqual([

@@ -43,6 +43,7 @@ const all: DeliveryFilter = {
   application_id: null,
   broadcaster_user_id: null,
   subscription_id: null,
+  event_id: null,
   status: "delivered",
   type: null,
   after: null,

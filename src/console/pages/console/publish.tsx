@@ -93,9 +93,7 @@ function EventForm({ type, children }: { type: Entry; children: ComponentChildre
           </Card>
         )}
         {published && <Published event={published} />}
-        {published && canChange && published.deliveries > 0 && (
-          <EventDeliveries key={published.id} type={type.name} eventId={published.id} />
-        )}
+        {published && canChange && published.deliveries > 0 && <EventDeliveries id={published.id} />}
       </div>
     </div>
   );

@@ -38,7 +38,8 @@ export function deliveryLog(queries: Queries): Pick<
   const positions = deliveryPositions(queries);
 
   const page = async (filter: DeliveryFilter, below: number | null, limit: number): Promise<DeliveryPage> => {
-    const { application_id, broadcaster_user_id, subscription_id, status, type, after, before } = filter;
+    const { application_id, broadcaster_user_id, subscription_id, event_id, status, type, after, before } =
+      filter;
     const { from, to } = await positions.between(after, before);
     const top = to === null ? below : Math.min(to, below ?? to);
     const wentWrong = status === "failed" || status === "expired";
@@ -48,6 +49,7 @@ export function deliveryLog(queries: Queries): Pick<
          SELECT * FROM deliveries d
          WHERE seq >= $1 AND ($2::bigint IS NULL OR seq < $2)
            ${application_id === null ? "AND $3::text IS NULL" : "AND application_id = $3::text"}
+           ${event_id === null ? "AND $11::text IS NULL" : "AND event_id = $11::text"}
            ${wentWrong && application_id !== null ? "AND status IN ('failed', 'expired')" : ""}
          ORDER BY d.seq DESC LIMIT ${maxRows}
        ),
@@ -73,6 +75,7 @@ export function deliveryLog(queries: Queries): Pick<
         before,
         status,
         limit + 1,
+        event_id,
       ],
     );
     const found = rows.flatMap(({ looked, lowest, ...row }) => (row.seq === null ? [] : row));

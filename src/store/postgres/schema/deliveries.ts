@@ -86,6 +86,7 @@ export const deliveries = pgTable(
   (table) => [
     index("deliveries_id").on(table.id),
     index("deliveries_application").on(table.application_id, table.seq),
+    index("deliveries_event").on(table.event_id),
     index("deliveries_due")
       .on(table.application_id, table.next_attempt_at, table.seq)
       .where(sql`${table.status} = 'pending'`),

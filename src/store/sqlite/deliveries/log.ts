@@ -20,6 +20,8 @@ const maxRows = 2_000;
 const maxRegions = 1_024;
 const maxMs = 5;
 
+const everyNumber = { from: 0, behind: Number.MAX_SAFE_INTEGER };
+
 /** So many pending deliveries are counted. */
 const maxCounted = 5_000;
 
@@ -44,7 +46,7 @@ export function deliveryLog(
   /** Without its attempts. */
   row(seq: number): LoggedRow | null;
 } {
-  const { first, last, since } = deliveryPositions(orm);
+  const { first, last, since, ofEvent } = deliveryPositions(orm);
   const { inRegion, ofSubscription, wentWrong } = deliveryIndexes(db, "DESC");
   const columns = `d.seq, d.id, d.application_id, d.subscription_id, e.id AS event_id, e.name AS type, e.version,
     e.broadcaster_user_id, d.sequence, d.next_attempt_at, d.expires_at, d.finished_at, e.published_at,
@@ -102,11 +104,12 @@ export function deliveryLog(
 
   const page = (filter: DeliveryFilter, below: number | null, limit: number): DeliveryPage => {
     const lowest = first();
-    if (lowest === null) return { deliveries: [], next: null };
-    const floor = Math.max(lowest, filter.after === null ? 0 : since(filter.after));
+    const of = filter.event_id === null ? everyNumber : ofEvent(filter.event_id);
+    if (lowest === null || of === null) return { deliveries: [], next: null };
+    const floor = Math.max(lowest, of.from, filter.after === null ? 0 : since(filter.after));
     const behind = last() + 1;
     const before = filter.before === null ? behind : since(filter.before);
-    const top = Math.min(behind, before, below ?? behind);
+    const top = Math.min(behind, of.behind, before, below ?? behind);
     const until = performance.now() + maxMs;
     const deliveries: DeliveryRecord[] = [];
     let [rows, regions, lookedAt] = [0, 0, top];
@@ -127,7 +130,14 @@ export function deliveryLog(
 
   /** The newest pending deliveries of a subscription whose application has more than are counted. */
   const newestPending = (applicationId: string, subscriptionId: string): Counted => {
-    const all = { status: null, type: null, broadcaster_user_id: null, after: null, before: null };
+    const all = {
+      event_id: null,
+      status: null,
+      type: null,
+      broadcaster_user_id: null,
+      after: null,
+      before: null,
+    };
     const filter = { ...all, application_id: applicationId, subscription_id: subscriptionId };
     const found: number[] = [];
     let [rows, regions] = [0, 0];
@@ -189,8 +199,11 @@ function isWithin(row: LoggedRow, scope: DeliveryScope): boolean {
   return scope.broadcaster_user_id === null || row.broadcaster_user_id === scope.broadcaster_user_id;
 }
 
-/** Whether a delivery is asked for, but for when it was published. */
-export function matches(row: LoggedRow, filter: Omit<DeliveryFilter, "after" | "before">): boolean {
+/** Whether a delivery is asked for, but for its event and when that was published. */
+export function matches(
+  row: LoggedRow,
+  filter: Omit<DeliveryFilter, "event_id" | "after" | "before">,
+): boolean {
   const { subscription_id, status, type } = filter;
   return (
     isWithin(row, filter) &&

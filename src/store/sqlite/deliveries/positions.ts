@@ -1,4 +1,4 @@
-import { desc, gte, sql } from "drizzle-orm";
+import { desc, eq, gte, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { deliveries, deliveryRegionBits, events } from "../schema/events.ts";
 
@@ -23,6 +23,14 @@ export function deliveryPositions(orm: BunSQLiteDatabase) {
     .orderBy(deliveries.seq)
     .limit(1)
     .prepare();
+  const ofEvent = orm
+    .select({
+      from: events.first_delivery,
+      behind: sql<number>`${events.first_delivery} + ${events.deliveries}`,
+    })
+    .from(events)
+    .where(eq(events.id, sql.placeholder("id")))
+    .prepare();
   const newestEvent = orm
     .select({ first: events.first_delivery, many: events.deliveries })
     .from(events)
@@ -32,6 +40,8 @@ export function deliveryPositions(orm: BunSQLiteDatabase) {
   return {
     /** The number from which on deliveries are of events published at a time or later; where there are none, a huge one. */
     since: (time: number): number => firstSince.get({ time })?.seq ?? Number.MAX_SAFE_INTEGER,
+    /** The numbers of an event's deliveries, the last one not included; null: it is not known. */
+    ofEvent: (id: string) => ofEvent.get({ id }) ?? null,
     /** The lowest number that is kept; null: there is none. */
     first: (): number | null => oldest.get()?.seq ?? null,
     /** The highest number given so far, 0 before the first: by way of events, because they outlive their deliveries. */

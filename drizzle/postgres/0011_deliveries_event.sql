@@ -1,0 +1,1 @@
+CREATE INDEX CONCURRENTLY "deliveries_event" ON "deliveries" USING btree ("event_id");

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { chromium } from "../support/chromium.ts";
 import { operator, signedIn } from "../support/pages.ts";
-import { event, subscribe } from "../support/publishing.ts";
-import { testReceiver } from "../support/receiver.ts";
+import { event, publish, subscribe } from "../support/publishing.ts";
+import { ownReceiver, testReceiver } from "../support/receiver.ts";
 import { isOnPostgres, json, ownServer, testServer } from "../support/server.ts";
 
 const server = await testServer({ args: ["--portal"] });
@@ -140,6 +140,30 @@ describe.skipIf(chromium === null)("in the console, an operator", () => {
     await tab.go(`/deliveries?application_id=${app.id}`);
     const shown = `[...document.querySelectorAll("label")].find((one) => one.textContent === "Application").control.value`;
     await tab.page.waitForFunction(`${shown} === "Filtered bot"`);
+  });
+
+  test("comes from a delivery to what became of its event for all subscribers", async () => {
+    const first = ownReceiver(() => new Response(null, { status: 204 }));
+    const apps = await Promise.all(
+      ["First follower", "Second follower"].map((name) =>
+        server.application({ name, webhook_url: first.url }),
+      ),
+    );
+    for (const one of apps) await subscribe(server, one, ["channel.followed"]);
+    await publish(server, { ...event("channel.followed"), id: "follow-1" });
+    await publish(server, { ...event("channel.followed"), id: "follow-2" });
+    await first.arrived(4);
+    await using tab = await signedIn(server, operator);
+    await tab.go(`/deliveries/${first.received[0]?.headers["webhook-id"]}`);
+    await tab.click("all its subscribers", "link");
+    await tab.page.waitForFunction('location.search === "?event_id=follow-1"');
+    await tab.see("First follower");
+    await tab.see("Second follower");
+    // Once each: not what became of the other event.
+    expect((await tab.text()).match(/(First|Second) follower/g)).toHaveLength(2);
+    // A replay is of a range of time.
+    expect(await tab.text()).not.toContain("Replay a range");
+    for (const one of apps) await server.admin("DELETE", `/admin/v1/applications/${one.id}`);
   });
 
   test("rotates secrets and revokes tokens", async () => {

@@ -1,14 +1,13 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { day, isoTime, second } from "../../src/domain/time.ts";
-import { userFrom } from "../../src/domain/users.ts";
 import { Cursors } from "../../src/http/cursors.ts";
 import { idOf, type StreamPosition } from "../../src/http/stream/stream-position.ts";
 import { StreamReader, type StreamStart } from "../../src/http/stream/stream-reader.ts";
 import { createLog } from "../../src/log/log.ts";
 import type { Store } from "../../src/store/store.ts";
-import { newSigningKey, newWebhookSecret, readSigningKey } from "../../src/webhooks/signature.ts";
+import { newSigningKey, readSigningKey } from "../../src/webhooks/signature.ts";
 import { Clock } from "../support/server.ts";
-import { emptyStore, storedApplication } from "../support/store.ts";
+import { emptyStore, newEvent, subscriber } from "../support/store.ts";
 
 /*
  * With --max-data-size what has ended goes before its time, and so before a reader that is behind has got it.
@@ -31,20 +30,11 @@ describe("what was removed for --max-data-size is told as a gap", () => {
     const keptMs = 7 * day;
     const keys = { cursors, signingKey: () => signingKey };
     reader = new StreamReader({ store, ...keys, log, now: clock.now, keptMs, isTrimmed: true });
-    await store.users.upsert([userFrom({ id: 1, username: "ada" })], isoTime(start));
-    applicationId = await storedApplication(store, {
-      delivery: "stream",
-      webhook_secret: newWebhookSecret(),
-    });
-    const key = { app_id: applicationId, broadcaster_user_id: 1, event: "channel.followed", version: 1 };
-    await store.subscriptions.subscribe([key], 1, start);
+    applicationId = await subscriber(store, { delivery: "stream" });
   });
 
   async function publish(id: string): Promise<void> {
-    const type = { name: "channel.followed", version: 1, broadcaster_user_id: 1 };
-    const fingerprint = Buffer.from(id);
-    const times = { published_at: clock.ms, expires_at: null };
-    await store.events.publish({ id, ...type, body: "{}", fingerprint, ...times }, () => false);
+    await store.events.publish(newEvent(id, { published_at: clock.ms }), () => false);
     clock.advance(second);
   }
   async function trim(): Promise<void> {

@@ -5,7 +5,7 @@ import { isoTime, second } from "../../src/domain/time.ts";
 import { userFrom } from "../../src/domain/users.ts";
 import type { Store } from "../../src/store/store.ts";
 import { seededRandom } from "../bench/support/random.ts";
-import { loggedDeliveries, storedApplication, stores, wholeLog } from "../support/store.ts";
+import { loggedDeliveries, newEvent, storedApplication, stores, wholeLog } from "../support/store.ts";
 
 /*
  * An application that is subscribed to everything, one to the half of it, and one that had three events; some of it failed,
@@ -61,16 +61,12 @@ describe.each(stores)("$name: the log of deliveries", ({ empty }) => {
     await subscribe(rare, all.slice(broadcasters));
     await store.deliveries.releaseAll();
     const random = seededRandom(1);
-    const events = Array.from({ length: total }, (_, i) => ({
-      id: `e${i}`,
-      name: types[i % types.length] ?? types[0],
-      version: 1,
-      broadcaster_user_id: i % rareEvery === 7 ? broadcasters + 1 : 1 + Math.floor(random() * broadcasters),
-      body: "{}",
-      fingerprint: Buffer.from(`${i}`),
-      published_at: start + i * second,
-      expires_at: null,
-    }));
+    const events = Array.from({ length: total }, (_, i) => {
+      const any = 1 + Math.floor(random() * broadcasters);
+      const broadcaster_user_id = i % rareEvery === 7 ? broadcasters + 1 : any;
+      const name = types[i % types.length] ?? types[0];
+      return newEvent(`e${i}`, { name, broadcaster_user_id, published_at: start + i * second });
+    });
     const byId = new Map(events.map((event) => [event.id, event]));
     for (let i = 0; i < total; i += 500) {
       const { taken } = await store.events.publishAll(events.slice(i, i + 500), () => true);

@@ -1,17 +1,14 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import type { AttemptResult, DueDelivery } from "../../src/domain/deliveries.ts";
-import { userFrom } from "../../src/domain/users.ts";
 import type { Store } from "../../src/store/store.ts";
-import { loggedDeliveries, storedApplication, stores } from "../support/store.ts";
+import { attemptResult, loggedDeliveries, newEvent, storedAt, stores, subscriber } from "../support/store.ts";
 
 /*
  * A subscription or an application may be removed while an attempt of it is under way. What is pending of it is canceled;
  * what the receiver took all the same was delivered, and the log says so.
  */
 
-const at = "2026-01-14T16:00:00.000Z";
-const now = Date.parse(at);
-const event = { event: "channel.followed", version: 1, broadcaster_user_id: 1 };
+const now = storedAt;
 
 describe.each(stores)("$name: an attempt is under way while", ({ empty }) => {
   let store: Store;
@@ -20,30 +17,14 @@ describe.each(stores)("$name: an attempt is under way while", ({ empty }) => {
   let subscription: string;
   beforeEach(async () => {
     ({ store } = await empty());
-    await store.users.upsert([userFrom({ id: 1, username: "ada" })], at);
     await store.deliveries.releaseAll();
-    application = await storedApplication(store);
-    other = await storedApplication(store);
-    for (const app_id of [application, other]) {
-      await store.subscriptions.subscribe([{ app_id, ...event }], 1, now);
-    }
+    application = await subscriber(store);
+    other = await subscriber(store);
     subscription = (await store.subscriptions.ofApplication(application))[0]?.id ?? "";
   });
 
   const publish = (id: string, takes = false) =>
-    store.events.publish(
-      {
-        id,
-        name: event.event,
-        version: 1,
-        broadcaster_user_id: 1,
-        body: "{}",
-        fingerprint: Buffer.from(id),
-        published_at: now,
-        expires_at: null,
-      },
-      (applicationId) => takes && applicationId === application,
-    );
+    store.events.publish(newEvent(id), (applicationId) => takes && applicationId === application);
   const logged = async (application_id = application) =>
     (await loggedDeliveries(store, { application_id })).map(({ status, attempts, finished_at }) => [
       status,
@@ -106,24 +87,6 @@ describe.each(stores)("$name: an attempt is under way while", ({ empty }) => {
 });
 
 function ended(due: DueDelivery | undefined, status: "delivered" | "pending" | "failed"): AttemptResult {
-  const isTaken = status === "delivered";
-  return {
-    seq: due?.seq ?? 0,
-    at: now + 2,
-    attempts: (due?.attempts ?? 0) + 1,
-    extra_attempts: 0,
-    generation: 0,
-    resume_at: null,
-    next_attempt_at: status === "pending" ? now + 5_000 : null,
-    status,
-    attempt: {
-      at: now,
-      outcome: isTaken ? "ok" : "status",
-      status: isTaken ? 204 : 500,
-      duration_ms: 2,
-      timings: { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: 1 },
-      error: null,
-      response: "",
-    },
-  };
+  const next_attempt_at = status === "pending" ? now + 5_000 : null;
+  return attemptResult(due, { at: now + 2, attempts: (due?.attempts ?? 0) + 1, status, next_attempt_at });
 }

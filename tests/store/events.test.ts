@@ -1,40 +1,26 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { type DeliveryMode, deliveryModes } from "../../src/domain/applications.ts";
 import { everything } from "../../src/domain/delivery-log.ts";
+import { isoTime } from "../../src/domain/time.ts";
 import { userFrom } from "../../src/domain/users.ts";
 import { BatchRefused } from "../../src/store/batch.ts";
 import type { Store } from "../../src/store/store.ts";
-import { loggedDeliveries, storedApplication, stores } from "../support/store.ts";
+import { attemptResult, loggedDeliveries, newEvent, storedAt, stores, subscriber } from "../support/store.ts";
 
-const at = "2026-01-14T16:00:00.000Z";
-const publishedAt = Date.parse(at);
+const publishedAt = storedAt;
 const [always, never] = [() => true, () => false];
 
 describe.each(stores)("$name", ({ empty }) => {
   let store: Store;
   beforeEach(async () => {
     ({ store } = await empty());
-    await store.users.upsert([userFrom({ id: 1, username: "ada" })], at);
+    await store.users.upsert([userFrom({ id: 1, username: "user_1" })], isoTime(publishedAt));
     await store.deliveries.releaseAll();
   });
 
-  async function subscriber(delivery: DeliveryMode): Promise<string> {
-    const app_id = await storedApplication(store, { delivery });
-    const key = { app_id, broadcaster_user_id: 1, event: "channel.followed", version: 1 };
-    await store.subscriptions.subscribe([key], 1, publishedAt);
-    return app_id;
-  }
-
-  const event = (id: string, broadcaster_user_id = 1) => ({
-    id,
-    name: "channel.followed",
-    version: 1,
-    broadcaster_user_id,
-    body: "{}",
-    fingerprint: Buffer.from(id),
-    published_at: publishedAt,
-    expires_at: publishedAt + 1,
-  });
+  const subscribed = (delivery: DeliveryMode) => subscriber(store, { delivery });
+  const event = (id: string, broadcaster_user_id = 1) =>
+    newEvent(id, { broadcaster_user_id, expires_at: publishedAt + 1 });
   const publish = (id: string, takes: (applicationId: string) => boolean) =>
     store.events.publish(event(id), takes);
 
@@ -45,7 +31,7 @@ describe.each(stores)("$name", ({ empty }) => {
       const modes = new Map<string, DeliveryMode>();
       for (let i = 0; i < count; i++) {
         const mode = deliveryModes[i % 7 === 3 ? 1 : i % 7 === 5 ? 2 : 0] ?? "webhook";
-        modes.set(await subscriber(mode), mode);
+        modes.set(await subscribed(mode), mode);
       }
       const hasRoom = new Set([...modes.keys()].filter((_, i) => i % 3 > 0));
       const stored = [];
@@ -85,11 +71,11 @@ describe.each(stores)("$name", ({ empty }) => {
   );
 
   test("the same id again answers as before and sends nothing; with other contents it is a conflict", async () => {
-    await subscriber("webhook");
+    await subscribed("webhook");
     const [first, together] = await Promise.all([publish("a", never), publish("a", always)]);
     expect([first.deliveries, together.deliveries]).toEqual([1, 1]);
     expect([first.id, together.id, together.taken.length]).toEqual(["a", "a", 0]);
-    await subscriber("webhook");
+    await subscribed("webhook");
     expect(await publish("a", always)).toEqual({ id: "a", deliveries: 1, taken: [], streamed: [] });
     const other = { ...event("a"), fingerprint: Buffer.from("other") };
     await expect(store.events.publish(other, always)).rejects.toMatchObject({ code: "conflict" });
@@ -98,9 +84,9 @@ describe.each(stores)("$name", ({ empty }) => {
 
   test("claims of one moment take what is of their own application, within their limit, and nothing twice", async () => {
     const applications = [
-      await subscriber("webhook"),
-      await subscriber("webhook"),
-      await subscriber("stream"),
+      await subscribed("webhook"),
+      await subscribed("webhook"),
+      await subscribed("stream"),
     ];
     for (const id of ["a", "b", "c"]) await publish(id, never);
     const asked = [...applications, applications[0] ?? ""];
@@ -116,7 +102,7 @@ describe.each(stores)("$name", ({ empty }) => {
   });
 
   test("one that is refused does not touch those that were published with it", async () => {
-    const application = await subscriber("webhook");
+    const application = await subscribed("webhook");
     const results = await Promise.allSettled([
       publish("a", never),
       store.events.publish(event("b", 2), never),
@@ -134,7 +120,7 @@ describe.each(stores)("$name", ({ empty }) => {
   });
 
   test("a batch is kept as a whole, in its order, or not at all", async () => {
-    const application = await subscriber("both");
+    const application = await subscribed("both");
     const refused = store.events.publishAll([event("a"), event("b", 2), event("c")], always);
     const reason = await refused.then(
       () => null,
@@ -156,7 +142,7 @@ describe.each(stores)("$name", ({ empty }) => {
   });
 
   test("what is published one after the other, by many at once, is in this order for each subscription", async () => {
-    const application = await subscriber("webhook");
+    const application = await subscribed("webhook");
     const taken: number[] = [];
     await Promise.all(
       Array.from({ length: 16 }, async (_, publisher) => {
@@ -177,24 +163,12 @@ describe.each(stores)("$name", ({ empty }) => {
     ["places that first attempts leave are for retries", 3, 12, [3, 5]],
     ["places that retries leave are for first attempts", 12, 1, [7, 1]],
   ])("a claim of eight: %s", async (_, first, due, shares) => {
-    const application = await subscriber("webhook");
+    const application = await subscribed("webhook");
     const retries = [];
     for (let i = 0; i < due; i++) retries.push(...(await publish(`r${i}`, always)).taken);
-    const attempt = {
-      outcome: "status",
-      status: 500,
-      duration_ms: 1,
-      error: null,
-      response: "",
-      at: publishedAt,
-    };
-    const timings = { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: 1 };
+    const failed = { status: "pending", next_attempt_at: publishedAt + 1 } as const;
     await store.deliveries.record(
-      retries.map(({ seq }) => {
-        const result = { seq, at: publishedAt, attempts: 1, attempt: { ...attempt, timings } };
-        const kept = { extra_attempts: 0, generation: 0, resume_at: null };
-        return { ...result, ...kept, status: "pending", next_attempt_at: publishedAt + 1 };
-      }),
+      retries.map((one) => attemptResult(one, failed)),
       [],
     );
     for (let i = 0; i < first; i++) await publish(`f${i}`, never);
@@ -211,7 +185,7 @@ describe.each(stores)("$name", ({ empty }) => {
   test.each(["waits in the store", "is in memory"])(
     "what is asked for while it %s before its first attempt does not expire any more, and has its whole schedule",
     async (where) => {
-      const application = await subscriber("webhook");
+      const application = await subscribed("webhook");
       await publish("asked", where === "is in memory" ? always : never);
       const [{ id = "" } = {}] = await loggedDeliveries(store);
       const retried = await store.deliveries.retry(everything, id, publishedAt);

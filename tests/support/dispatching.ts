@@ -1,5 +1,3 @@
-import { isoTime } from "../../src/domain/time.ts";
-import { userFrom } from "../../src/domain/users.ts";
 import { watchedStore } from "../../src/engine/watched-store.ts";
 import { createLog } from "../../src/log/log.ts";
 import type { Ownership } from "../../src/store/replicas/ownership.ts";
@@ -7,10 +5,10 @@ import type { Store } from "../../src/store/store.ts";
 import type { SendRequest, SendResult } from "../../src/webhooks/client/sender.ts";
 import { createDispatcher } from "../../src/webhooks/dispatcher.ts";
 import { eventSink } from "../../src/webhooks/event-sink.ts";
-import { newSigningKey, newWebhookSecret, readSigningKey } from "../../src/webhooks/signature.ts";
-import { storedApplication } from "./store.ts";
+import { newSigningKey, readSigningKey } from "../../src/webhooks/signature.ts";
+import { newEvent, storedAt } from "./store.ts";
 
-const now = () => Date.parse("2026-01-14T16:00:00.000Z");
+const now = () => storedAt;
 const answered = {
   retryAfterMs: null,
   durationMs: 1,
@@ -21,19 +19,6 @@ const answered = {
 };
 export const ok: SendResult = { ...answered, class: "ok", status: 204 };
 export const gone: SendResult = { ...answered, class: "status", status: 410 };
-
-/** An application that is subscribed to `channel.followed` of a broadcaster; gives its id. */
-export async function subscriber(
-  store: Store,
-  { broadcaster = 1, webhook_url = "https://receiver.test/" } = {},
-): Promise<string> {
-  const user = userFrom({ id: broadcaster, username: `user_${broadcaster}` });
-  await store.users.upsert([user], isoTime(now()));
-  const id = await storedApplication(store, { webhook_url, webhook_secret: newWebhookSecret() });
-  const key = { app_id: id, broadcaster_user_id: broadcaster, event: "channel.followed", version: 1 };
-  await store.subscriptions.subscribe([key], 1, now());
-  return id;
-}
 
 interface Dispatching {
   /** Instead of the store's, to keep results from the disk. */
@@ -83,17 +68,7 @@ export function dispatching(
     /** The store that tells the dispatcher of changes. */
     store: watchedStore(store, dispatcher),
     now,
-    publish: (id: string, broadcaster = 1) =>
-      publish({
-        id,
-        name: "channel.followed",
-        version: 1,
-        broadcaster_user_id: broadcaster,
-        body: "{}",
-        fingerprint: Buffer.from(id),
-        published_at: now(),
-        expires_at: null,
-      }),
+    publish: (id: string, broadcaster = 1) => publish(newEvent(id, { broadcaster_user_id: broadcaster })),
     /** Resolves when everything that was started is on disk, and nothing more is about to start. */
     async settled() {
       for (let quiet = 0; quiet < 5; ) {

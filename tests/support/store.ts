@@ -1,11 +1,15 @@
 import { onTestFinished } from "bun:test";
 import type { NewApplication } from "../../src/domain/applications.ts";
+import type { AttemptResult, DueDelivery, NewEvent } from "../../src/domain/deliveries.ts";
 import { type DeliveryFilter, type DeliveryRecord, everything } from "../../src/domain/delivery-log.ts";
 import { newId } from "../../src/domain/ids.ts";
+import { isoTime } from "../../src/domain/time.ts";
+import { userFrom } from "../../src/domain/users.ts";
 import { readDatabaseUrl } from "../../src/store/postgres/database/connection-url.ts";
 import { openPostgresStore } from "../../src/store/postgres/store.ts";
 import { openReader, openStore } from "../../src/store/sqlite/store.ts";
 import type { Store } from "../../src/store/store.ts";
+import { newWebhookSecret } from "../../src/webhooks/signature.ts";
 import { emptyDatabase } from "./postgres.ts";
 import { isOnPostgres, temporaryDirectory } from "./server.ts";
 
@@ -109,9 +113,12 @@ export function emptyStore(): { readonly store: Store; readonly path: string } {
   return { store, path: directory.path };
 }
 
+/** When what these factories make is stored. */
+export const storedAt = Date.parse("2026-01-14T16:00:00.000Z");
+
 /** Stores an application with a webhook, changed by these fields; gives its id. */
 export async function storedApplication(store: Store, fields: Partial<NewApplication> = {}): Promise<string> {
-  const at = "2026-01-14T16:00:00.000Z";
+  const at = isoTime(storedAt);
   const application: NewApplication = {
     id: newId(),
     name: "Test",
@@ -129,4 +136,55 @@ export async function storedApplication(store: Store, fields: Partial<NewApplica
   };
   await store.applications.create(application);
   return application.id;
+}
+
+/** Stores a user, `user_1` with the id 1, and an application that is subscribed to events of this user; gives its id. */
+export async function subscriber(
+  store: Store,
+  {
+    broadcaster = 1,
+    events = ["channel.followed"],
+    ...fields
+  }: { broadcaster?: number; events?: readonly string[] } & Partial<NewApplication> = {},
+): Promise<string> {
+  const user = userFrom({ id: broadcaster, username: `user_${broadcaster}` });
+  await store.users.upsert([user], isoTime(storedAt));
+  const app_id = await storedApplication(store, { webhook_secret: newWebhookSecret(), ...fields });
+  const keys = events.map((event) => ({ app_id, broadcaster_user_id: broadcaster, event, version: 1 }));
+  await store.subscriptions.subscribe(keys, keys.length, storedAt);
+  return app_id;
+}
+
+/** An event of user 1 as it is handed to the store. */
+export const newEvent = (id: string, fields: Partial<NewEvent> = {}): NewEvent => ({
+  id,
+  name: "channel.followed",
+  version: 1,
+  broadcaster_user_id: 1,
+  body: "{}",
+  fingerprint: Buffer.from(id),
+  published_at: storedAt,
+  expires_at: null,
+  ...fields,
+});
+
+/** What is recorded of a first attempt that was answered with 204. */
+export function attemptResult(
+  due: Pick<DueDelivery, "seq"> | undefined,
+  { at = storedAt, ...fields }: Partial<AttemptResult> = {},
+): AttemptResult {
+  if (!due) throw new Error("there is no such delivery");
+  const timings = { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: 1 };
+  return {
+    seq: due.seq,
+    at,
+    attempt: { at, outcome: "ok", status: 204, duration_ms: 1, timings, error: null, response: "" },
+    attempts: 1,
+    extra_attempts: 0,
+    generation: 0,
+    status: "delivered",
+    next_attempt_at: null,
+    resume_at: null,
+    ...fields,
+  };
 }

@@ -8,6 +8,7 @@ import { event, publish, publishAll, settled, subscribe } from "../support/publi
 import { users } from "../support/real-data.ts";
 import { type Answer, ownReceiver } from "../support/receiver.ts";
 import { ownServer, type TestServer } from "../support/server.ts";
+import { newEvent } from "../support/store.ts";
 import { until } from "../support/until.ts";
 
 const traceId = "0af7651916cd43dd8448eb211c80319c";
@@ -186,16 +187,7 @@ test("the attempts for an event of an earlier process are one trace of its own",
   const { collector, server, receiver } = await traced({ answer: () => new Response(null, { status: 500 }) });
   // As an event that was published while nothing was traced is, too.
   const { app } = server;
-  await app.engine.publish({
-    id: "earlier",
-    name: "channel.followed",
-    version: 1,
-    broadcaster_user_id: 1001,
-    body: "{}",
-    fingerprint: new Uint8Array(32),
-    published_at: Date.now(),
-    expires_at: null,
-  });
+  await app.engine.publish(newEvent("earlier", { broadcaster_user_id: 1001, published_at: Date.now() }));
   const [first] = await receiver.arrived(1);
   await settled(server);
   await server.admin("POST", `/admin/v1/deliveries/${first?.headers["webhook-id"]}/retry`);

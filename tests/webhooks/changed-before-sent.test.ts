@@ -4,8 +4,8 @@ import { userFrom } from "../../src/domain/users.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { SendRequest, SendResult } from "../../src/webhooks/client/sender.ts";
 import { newWebhookSecret } from "../../src/webhooks/signature.ts";
-import { dispatching, ok, subscriber } from "../support/dispatching.ts";
-import { loggedDeliveries, stores } from "../support/store.ts";
+import { dispatching, ok } from "../support/dispatching.ts";
+import { loggedDeliveries, stores, subscriber } from "../support/store.ts";
 import { until } from "../support/until.ts";
 
 /*

@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
-import { dispatching, subscriber } from "../support/dispatching.ts";
+import { dispatching } from "../support/dispatching.ts";
 import { event, publishAll, settled, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { ownReceiver } from "../support/receiver.ts";
 import { ownServer } from "../support/server.ts";
-import { stores } from "../support/store.ts";
+import { stores, subscriber } from "../support/store.ts";
 import { until } from "../support/until.ts";
 
 const followed = (count: number, broadcaster: number) =>

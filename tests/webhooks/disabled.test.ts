@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import type { Store } from "../../src/store/store.ts";
-import { dispatching, gone, ok, subscriber } from "../support/dispatching.ts";
-import { stores } from "../support/store.ts";
+import { dispatching, gone, ok } from "../support/dispatching.ts";
+import { stores, subscriber } from "../support/store.ts";
 import { until } from "../support/until.ts";
 
 describe.each(stores)("$name", ({ empty }) => {

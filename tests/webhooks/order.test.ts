@@ -2,8 +2,8 @@ import { beforeEach, describe, expect, test } from "bun:test";
 import { DomainError } from "../../src/domain/errors.ts";
 import { type Ownership, soleOwnership } from "../../src/store/replicas/ownership.ts";
 import type { Store } from "../../src/store/store.ts";
-import { dispatching, gone, ok, subscriber } from "../support/dispatching.ts";
-import { loggedDeliveries, stores, type TestStore, wholeLog } from "../support/store.ts";
+import { dispatching, gone, ok } from "../support/dispatching.ts";
+import { loggedDeliveries, stores, subscriber, type TestStore, wholeLog } from "../support/store.ts";
 import { until } from "../support/until.ts";
 
 describe.each(stores)("$name", ({ name, empty }) => {

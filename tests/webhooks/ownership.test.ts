@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { type Deliverer, type EndpointNews, soleOwnership } from "../../src/store/replicas/ownership.ts";
-import { dispatching, ok, subscriber } from "../support/dispatching.ts";
-import { emptyStore } from "../support/store.ts";
+import { dispatching, ok } from "../support/dispatching.ts";
+import { emptyStore, subscriber } from "../support/store.ts";
 import { until } from "../support/until.ts";
 
 /** A dispatcher whose ownership the test settles. */

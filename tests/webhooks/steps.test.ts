@@ -2,8 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { cpSync } from "node:fs";
 import { openStore } from "../../src/store/sqlite/store.ts";
 import type { SendRequest } from "../../src/webhooks/client/sender.ts";
-import { dispatching, ok, subscriber } from "../support/dispatching.ts";
+import { dispatching, ok } from "../support/dispatching.ts";
 import { temporaryDirectory, testDirectory } from "../support/server.ts";
+import { subscriber } from "../support/store.ts";
 
 /*
  * What SIGKILL leaves behind at each step: the files as they are at that moment. They are copied there, and another

@@ -5,6 +5,7 @@ import { settled, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { ownReceiver } from "../support/receiver.ts";
 import { Clock, isOnPostgres, ownServer } from "../support/server.ts";
+import { newEvent } from "../support/store.ts";
 import { Rivals } from "../support/tenants/rivals.ts";
 import { broadcasters, eventNames, type Published, publishSome, Victim } from "../support/tenants/victims.ts";
 import { until } from "../support/until.ts";
@@ -88,17 +89,8 @@ describe("tenants are apart", () => {
       await subscribe(server, victim, ["channel.followed"]);
       const { store, publish } = server.app.engine;
       for (let n = 0; n < 20; n++) {
-        const publishing = () =>
-          publish({
-            id: `event-${n}`,
-            name: "channel.followed",
-            version: 1,
-            broadcaster_user_id: 1001,
-            body: "{}",
-            fingerprint: Buffer.from([n]),
-            published_at: 0,
-            expires_at: null,
-          });
+        const event = newEvent(`event-${n}`, { broadcaster_user_id: 1001, published_at: 0 });
+        const publishing = () => publish(event);
         const removing = () => store.subscriptions.remove(other.id, ["01JHJ1V2GQ5Z8N1F4T7Y0XW3C0"], 0);
         const both = place === "before" ? [publishing, removing] : [removing, publishing];
         await Promise.all(both.map((one) => one()));
@@ -124,9 +116,8 @@ describe("tenants are apart", () => {
       for (const [n, broadcaster_user_id] of broadcasters.entries()) {
         const ids = await subscribe(server, app, ["channel.followed"], broadcaster_user_id);
         const { store, publish } = server.app.engine;
-        const event = { id: `event-${n}`, name: "channel.followed", version: 1, broadcaster_user_id };
-        const rest = { body: "{}", fingerprint: Buffer.from([n]), published_at: 0, expires_at: null };
-        await Promise.all([publish({ ...event, ...rest }), store.subscriptions.remove(app.id, ids, 0)]);
+        const event = newEvent(`event-${n}`, { broadcaster_user_id, published_at: 0 });
+        await Promise.all([publish(event), store.subscriptions.remove(app.id, ids, 0)]);
       }
       await settled(server);
       expect(receiver.received).toEqual([]);

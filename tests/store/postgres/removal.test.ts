@@ -1,11 +1,10 @@
-import { describe, expect, onTestFinished, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { codeChallenge } from "../../../src/domain/authorizations.ts";
-import { readDatabaseUrl } from "../../../src/store/postgres/database/connection-url.ts";
-import { openPool } from "../../../src/store/postgres/database/pool.ts";
+import type { Postgres } from "../../../src/store/postgres/database/pool.ts";
 import { consents } from "../../../src/store/postgres/schema/access.ts";
-import { openPostgresStore } from "../../../src/store/postgres/store.ts";
 import type { Store } from "../../../src/store/store.ts";
-import { emptyDatabase, hasPostgres } from "../../support/postgres.ts";
+import { hasPostgres } from "../../support/postgres.ts";
+import { ownPostgres } from "../../support/postgres-stores.ts";
 import { storedApplication } from "../../support/store.ts";
 import { until } from "../../support/until.ts";
 
@@ -93,13 +92,7 @@ const uses: readonly Use[] = [
 describe.skipIf(!hasPostgres)("while it is removed", () => {
   for (const owner of ["applications", "users"] as const) {
     test.each(uses)(`one of ${owner}: $name`, async ({ prepare, use }) => {
-      const database = await emptyDatabase();
-      const store = await openPostgresStore(readDatabaseUrl(database.url), { connections: 2 });
-      const remover = openPool(readDatabaseUrl(database.url), { connections: 2 });
-      onTestFinished(async () => {
-        await Promise.all([store.close(), remover.close()]);
-        await database.drop();
-      });
+      const { store, pool: remover } = await ownPostgres();
       await store.users.upsert([user], "");
       const application = await storedApplication(store);
       await prepare?.(store, application);
@@ -123,14 +116,7 @@ describe.skipIf(!hasPostgres)("while it is removed", () => {
 test.skipIf(!hasPostgres)(
   "a consent that is given while the one before is revoked is there, as its code is",
   async () => {
-    const database = await emptyDatabase();
-    const settings = readDatabaseUrl(database.url);
-    const store = await openPostgresStore(settings, { connections: 4 });
-    const revoker = openPool(settings, { connections: 2 });
-    onTestFinished(async () => {
-      await Promise.all([store.close(), revoker.close()]);
-      await database.drop();
-    });
+    const { store, pool: revoker } = await ownPostgres();
     await store.users.upsert([user], "");
     const application_id = await storedApplication(store);
     await logsIn(store, application_id);
@@ -178,17 +164,7 @@ describe.skipIf(!hasPostgres)("tokens that are being given when what they rest o
     given: { readonly accessHash: Uint8Array; give(store: Store, application: string): Promise<unknown> },
     revoke: Revocation["revoke"],
   ): Promise<number[]> {
-    const database = await emptyDatabase();
-    const settings = readDatabaseUrl(database.url);
-    const [store, revoking] = [
-      await openPostgresStore(settings, { connections: 2 }),
-      await openPostgresStore(settings, { connections: 2 }),
-    ];
-    const other = openPool(settings, { connections: 2 });
-    onTestFinished(async () => {
-      await Promise.all([store.close(), revoking.close(), other.close()]);
-      await database.drop();
-    });
+    const { store, other: revoking, pool: other } = await ownPostgres();
     await store.users.upsert([user], "");
     const application = await storedApplication(store);
     await logsIn(store, application);
@@ -237,11 +213,11 @@ describe.skipIf(!hasPostgres)("tokens that are being given when what they rest o
   });
 });
 
-async function waiting({ run }: Pick<ReturnType<typeof openPool>, "run">): Promise<number> {
+async function waiting({ run }: Pick<Postgres, "run">): Promise<number> {
   const rows = await run(
     "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
   );
   return rows.length;
 }
 
-const waitsForALock = async (pool: Pick<ReturnType<typeof openPool>, "run">) => (await waiting(pool)) > 0;
+const waitsForALock = async (pool: Pick<Postgres, "run">) => (await waiting(pool)) > 0;

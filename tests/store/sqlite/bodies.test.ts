@@ -3,7 +3,6 @@ import { beforeEach, describe, expect, onTestFinished, test } from "bun:test";
 import { deflateRawSync } from "node:zlib";
 import fc from "fast-check";
 import { everything } from "../../../src/domain/delivery-log.ts";
-import { userFrom } from "../../../src/domain/users.ts";
 import { bodyBytes, bodyText, type KeptBody, keptBody } from "../../../src/store/sqlite/deliveries/bodies.ts";
 import dictionary from "../../../src/store/sqlite/deliveries/body-dictionary-1.txt" with { type: "text" };
 import { openStore } from "../../../src/store/sqlite/store.ts";
@@ -11,7 +10,7 @@ import type { Store } from "../../../src/store/store.ts";
 import { randomText, sampleBodies } from "../../support/bodies.ts";
 import { holds } from "../../support/property.ts";
 import { ownDirectory } from "../../support/server.ts";
-import { storedApplication } from "../../support/store.ts";
+import { newEvent, subscriber } from "../../support/store.ts";
 
 const [followed = ""] = sampleBodies(1).find(({ type }) => type === "channel.followed")?.bodies ?? [];
 
@@ -81,27 +80,12 @@ describe("in the store", () => {
     faults.length = 0;
     store = openStore(path, undefined, (fault) => faults.push(fault));
     onTestFinished(() => store.close());
-    await store.users.upsert([userFrom({ id: 1, username: "ada" })], at);
-    application = await storedApplication(store);
-    const key = { app_id: application, broadcaster_user_id: 1, event: "channel.followed", version: 1 };
-    await store.subscriptions.subscribe([key], 1, now);
+    application = await subscriber(store);
     await store.deliveries.releaseAll();
   });
 
   const publish = (id: string, name = "channel.followed") =>
-    store.events.publish(
-      {
-        id,
-        name,
-        version: 1,
-        broadcaster_user_id: 1,
-        body: followed,
-        fingerprint: Buffer.from(id),
-        published_at: now,
-        expires_at: null,
-      },
-      () => false,
-    );
+    store.events.publish(newEvent(id, { name, body: followed }), () => false);
 
   /** The body of an event as each way out of the store gives it. */
   const waysOut: Record<string, () => Promise<string | null | undefined>> = {

@@ -3,15 +3,20 @@ import { beforeEach, describe, expect, test } from "bun:test";
 import { statSync } from "node:fs";
 import { everything } from "../../../src/domain/delivery-log.ts";
 import { day, hour } from "../../../src/domain/time.ts";
-import { userFrom } from "../../../src/domain/users.ts";
 import { compactDatabase } from "../../../src/store/sqlite/database/compact.ts";
 import { openStore } from "../../../src/store/sqlite/store.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { randomText } from "../../support/bodies.ts";
-import { emptyStore, loggedDeliveries, storedApplication } from "../../support/store.ts";
+import {
+  attemptResult,
+  emptyStore,
+  loggedDeliveries,
+  newEvent,
+  storedAt,
+  subscriber,
+} from "../../support/store.ts";
 
-const at = "2026-01-14T16:00:00.000Z";
-const now = Date.parse(at);
+const now = storedAt;
 const noRetention = { deliveredMs: 0, failedMs: 0, bodiesMs: 0 };
 const body = JSON.stringify({ text: randomText(1_900) });
 
@@ -20,25 +25,12 @@ let path: string;
 let application: string;
 beforeEach(async () => {
   ({ store, path } = emptyStore());
-  await store.users.upsert([userFrom({ id: 1, username: "ada" })], at);
-  application = await storedApplication(store);
-  for (const event of ["kicks.gifted", "channel.followed"]) {
-    const key = { app_id: application, broadcaster_user_id: 1, event, version: 1 };
-    await store.subscriptions.subscribe([key], 10, now);
-  }
+  application = await subscriber(store, { events: ["kicks.gifted", "channel.followed"] });
   await store.deliveries.releaseAll();
 });
 
-const event = (id: string, name = "kicks.gifted", published_at = now) => ({
-  id,
-  name,
-  version: 1,
-  broadcaster_user_id: 1,
-  body,
-  fingerprint: Buffer.from(id),
-  published_at,
-  expires_at: null,
-});
+const event = (id: string, name = "kicks.gifted", published_at = now) =>
+  newEvent(id, { name, body, published_at });
 
 /** Publishes so many events, whose deliveries end like this. */
 async function published(
@@ -50,9 +42,8 @@ async function published(
   const events = Array.from({ length: count }, (_, n) => event(`${prefix} ${n}`, name, publishedAt));
   const { taken } = await store.events.publishAll(events, () => true);
   if (status === "pending") return;
-  const rest = { attempts: 1, extra_attempts: 0, generation: 0, next_attempt_at: null, resume_at: null };
   await store.deliveries.record(
-    taken.map(({ seq }) => ({ ...rest, seq, at: publishedAt, status, attempt: null })),
+    taken.map((one) => attemptResult(one, { at: publishedAt, status, attempt: null })),
     [],
   );
 }
@@ -128,11 +119,10 @@ describe("a largest size", () => {
     await expect(store.events.publishAll([event("one more")], () => true)).rejects.toMatchObject(refused);
     // Everything else goes on, and makes room.
     const rows = await loggedDeliveries(store);
-    const rest = { attempts: 1, extra_attempts: 0, generation: 0, next_attempt_at: null, resume_at: null };
-    const done = rows.map(
-      ({ seq }) => ({ ...rest, seq, at: now, status: "delivered", attempt: null }) as const,
+    await store.deliveries.record(
+      rows.map((one) => attemptResult(one, { attempt: null })),
+      [],
     );
-    await store.deliveries.record(done, []);
     await trim(max);
     expect((await store.events.publish(event("one more"), () => true)).deliveries).toBe(1);
   });

@@ -2,29 +2,22 @@ import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import type { DeliveryStatus } from "../../../src/domain/deliveries.ts";
-import { day, isoTime } from "../../../src/domain/time.ts";
-import type { NewUser } from "../../../src/domain/users.ts";
+import { day } from "../../../src/domain/time.ts";
 import { openStore } from "../../../src/store/sqlite/store.ts";
 import type { Store } from "../../../src/store/store.ts";
-import { users } from "../../support/real-data.ts";
 import { temporaryDirectory } from "../../support/server.ts";
-import { storedApplication } from "../../support/store.ts";
+import { attemptResult, newEvent, subscriber } from "../../support/store.ts";
 
 const now = Date.parse("2026-06-01T00:00:00.000Z");
 const retention = { deliveredMs: 3 * day, failedMs: 10 * day, bodiesMs: 2 * day };
 const directory = temporaryDirectory();
-const broadcaster = users[0]?.id ?? 0;
 let store: Store;
 let applicationId: string;
 
 beforeEach(async () => {
   directory.remove();
   store = openStore(directory.path);
-  const at = isoTime(now);
-  await store.users.upsert([{ profile_picture: null, ...users[0] } as NewUser], at);
-  applicationId = await storedApplication(store);
-  const key = { app_id: applicationId, broadcaster_user_id: broadcaster, event: "kicks.gifted", version: 1 };
-  await store.subscriptions.subscribe([key], 10, now);
+  applicationId = await subscriber(store);
 });
 afterEach(async () => {
   await store.close();
@@ -34,37 +27,10 @@ afterEach(async () => {
 /** An event from `daysAgo` whose delivery has ended in some state. */
 async function past(daysAgo: number, status: DeliveryStatus): Promise<void> {
   const published_at = now - daysAgo * day;
-  const event = {
-    id: `${status}-${daysAgo}`,
-    name: "kicks.gifted",
-    version: 1,
-    broadcaster_user_id: broadcaster,
-  };
-  const about = { body: "{}", fingerprint: new Uint8Array(32), published_at, expires_at: null };
-  await store.events.publish({ ...event, ...about }, () => false);
+  await store.events.publish(newEvent(`${status}-${daysAgo}`, { published_at }), () => false);
   if (status === "pending") return;
   const { due } = await store.deliveries.claim(applicationId, now, 1);
-  const timings = { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null };
-  const attempt = {
-    at: published_at,
-    outcome: "ok",
-    status: 204,
-    duration_ms: 1,
-    timings,
-    error: null,
-    response: "",
-  };
-  const results = due.map(({ seq }) => ({
-    seq,
-    at: published_at,
-    attempt,
-    attempts: 1,
-    extra_attempts: 0,
-    generation: 0,
-    status,
-    next_attempt_at: null,
-    resume_at: null,
-  }));
+  const results = due.map((one) => attemptResult(one, { at: published_at, status }));
   await store.deliveries.record(results, []);
 }
 
@@ -150,30 +116,12 @@ describe("retention", () => {
   test("comes to an end with many, and the file does not grow while as many come as go", async () => {
     const sizes: number[] = [];
     for (let round = 0; round < 4; round++) {
-      const events = Array.from({ length: 1_500 }, (_, i) => ({
-        id: `round-${round}-${i}`,
-        name: "kicks.gifted",
-        version: 1,
-        broadcaster_user_id: broadcaster,
-        body: "x".repeat(500),
-        fingerprint: new Uint8Array(32),
-        published_at: now - 40 * day,
-        expires_at: null,
-      }));
+      const contents = { body: "x".repeat(500), published_at: now - 40 * day };
+      const events = Array.from({ length: 1_500 }, (_, i) => newEvent(`round-${round}-${i}`, contents));
       await Promise.all(events.map((event) => store.events.publish(event, () => false)));
       const { due } = await store.deliveries.claim(applicationId, now, events.length);
-      const done = {
-        at: now,
-        attempt: null,
-        attempts: 1,
-        extra_attempts: 0,
-        generation: 0,
-        status: "delivered",
-        next_attempt_at: null,
-        resume_at: null,
-      } as const;
       await store.deliveries.record(
-        due.map(({ seq }) => ({ seq, ...done })),
+        due.map((one) => attemptResult(one, { at: now, attempt: null })),
         [],
       );
       await prune();

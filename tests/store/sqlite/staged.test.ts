@@ -3,15 +3,20 @@ import { beforeEach, describe, expect, test } from "bun:test";
 import { cpSync, statSync } from "node:fs";
 import { everything } from "../../../src/domain/delivery-log.ts";
 import { day, hour } from "../../../src/domain/time.ts";
-import { userFrom } from "../../../src/domain/users.ts";
 import { openReader, openStore } from "../../../src/store/sqlite/store.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { randomText } from "../../support/bodies.ts";
 import { ownDirectory } from "../../support/server.ts";
-import { emptyStore, loggedDeliveries, storedApplication } from "../../support/store.ts";
+import {
+  attemptResult,
+  emptyStore,
+  loggedDeliveries,
+  newEvent,
+  storedAt,
+  subscriber,
+} from "../../support/store.ts";
 
-const at = "2026-01-14T16:00:00.000Z";
-const publishedAt = Date.parse(at);
+const publishedAt = storedAt;
 /** So many can be staged. */
 const places = 256;
 
@@ -22,27 +27,13 @@ let subscription: string;
 
 beforeEach(async () => {
   ({ store, path } = emptyStore());
-  await store.users.upsert([userFrom({ id: 1, username: "ada" })], at);
-  application = await storedApplication(store);
-  const key = { app_id: application, broadcaster_user_id: 1, event: "channel.followed", version: 1 };
-  const [made] = await store.subscriptions.subscribe([key], 1, publishedAt);
-  subscription = made && "id" in made ? made.id : "";
+  application = await subscriber(store);
+  subscription = (await store.subscriptions.ofApplication(application))[0]?.id ?? "";
   await store.deliveries.releaseAll();
 });
 
-const event = (id: string, more: { broadcaster_user_id?: number; body?: string } = {}) => ({
-  id,
-  name: "channel.followed",
-  version: 1,
-  broadcaster_user_id: 1,
-  body: "{}",
-  fingerprint: Buffer.from(id),
-  published_at: publishedAt,
-  expires_at: null,
-  ...more,
-});
 const publish = (id: string, takes = () => true, body = "{}") =>
-  store.events.publish(event(id, { body }), takes);
+  store.events.publish(newEvent(id, { body }), takes);
 
 /** How many events wait to be moved, as another process sees the file. */
 function waiting(): number {
@@ -103,14 +94,13 @@ describe("a staged event is there for everything that asks for it", () => {
 
   test("a result, a retry, and the end of its subscription", async () => {
     const { taken } = await publish("third");
-    const [{ seq, id } = { seq: 0, id: "" }] = taken;
-    const rest = { attempts: 1, extra_attempts: 0, generation: 0, next_attempt_at: null, resume_at: null };
-    const result = { ...rest, seq, at: publishedAt, status: "delivered", attempt: null } as const;
-    await store.deliveries.record([result], []);
+    await store.deliveries.record([attemptResult(taken[0], { attempt: null })], []);
     expect(waiting()).toBe(0);
     expect((await logged()).at(-1)).toEqual(["third", 3, "delivered"]);
     await publish("fourth");
-    expect((await store.deliveries.retry(everything, id, publishedAt)).status).toBe("pending");
+    expect((await store.deliveries.retry(everything, taken[0]?.id ?? "", publishedAt)).status).toBe(
+      "pending",
+    );
     await publish("fifth");
     await store.subscriptions.remove(application, [subscription], publishedAt);
     expect((await publish("sixth")).deliveries).toBe(0);
@@ -125,7 +115,7 @@ describe("a staged event is there for everything that asks for it", () => {
 
   test("the same event again, and another one with its id", async () => {
     expect(await publish("first")).toEqual({ id: "first", deliveries: 1, taken: [], streamed: [] });
-    const other = { ...event("first"), fingerprint: Buffer.from("other") };
+    const other = { ...newEvent("first"), fingerprint: Buffer.from("other") };
     await expect(store.events.publish(other, () => true)).rejects.toMatchObject({ code: "conflict" });
     expect(await logged()).toEqual(both);
   });
@@ -148,8 +138,8 @@ describe("a staged event is there for everything that asks for it", () => {
       ["first", 1],
       ["second", 2],
     ]);
-    expect((await next.events.publish(event("second"), () => true)).taken).toEqual([]);
-    expect((await next.events.publish(event("third"), () => true)).taken[0]?.sequence).toBe(3);
+    expect((await next.events.publish(newEvent("second"), () => true)).taken).toEqual([]);
+    expect((await next.events.publish(newEvent("third"), () => true)).taken[0]?.sequence).toBe(3);
     await next.close();
   });
 });
@@ -167,7 +157,7 @@ test("large events and small ones, alone and many at once, keep their order", as
   const together = Array.from({ length: 20 }, (_, n) => `together ${n}`);
   await Promise.all(together.map((name) => publish(name)));
   await publish("alone again");
-  await store.events.publishAll([event("batch 1"), event("batch 2")], () => true);
+  await store.events.publishAll([newEvent("batch 1"), newEvent("batch 2")], () => true);
   await publish("last");
   const names = ["small", "large", "behind it", ...together, "alone again", "batch 1", "batch 2", "last"];
   expect(await logged()).toEqual(names.map((name, n) => [name, n + 1, "pending"]));
@@ -176,7 +166,7 @@ test("large events and small ones, alone and many at once, keep their order", as
 test("what was undone is not known", async () => {
   await publish("kept");
   const [refused, fine] = await Promise.allSettled([
-    store.events.publish(event("refused"), () => {
+    store.events.publish(newEvent("refused"), () => {
       throw new Error("it fails here");
     }),
     publish("fine"),
@@ -184,7 +174,10 @@ test("what was undone is not known", async () => {
   expect([refused.status, fine.status]).toEqual(["rejected", "fulfilled"]);
   await Promise.allSettled([
     publish("undone"),
-    store.events.publishAll([event("batch"), event("stranger", { broadcaster_user_id: 2 })], () => true),
+    store.events.publishAll(
+      [newEvent("batch"), newEvent("stranger", { broadcaster_user_id: 2 })],
+      () => true,
+    ),
   ]);
   await publish("refused");
   await publish("batch");
@@ -199,10 +192,8 @@ test("what was undone is not known", async () => {
 
 test("a body is in no place any more once it is too old, by its type as well", async () => {
   await publish("old", undefined, '{"text":"too old"}');
-  const [{ seq } = { seq: 0 }] = await loggedDeliveries(store);
-  const rest = { attempts: 1, extra_attempts: 0, generation: 0, next_attempt_at: null, resume_at: null };
-  const result = { ...rest, seq, at: publishedAt, status: "delivered", attempt: null } as const;
-  await store.deliveries.record([result], []);
+  const [old] = await loggedDeliveries(store);
+  await store.deliveries.record([attemptResult(old, { attempt: null })], []);
   const retention = { deliveredMs: 30 * day, failedMs: 30 * day, bodiesMs: 30 * day };
   const byType = { "channel.followed": hour };
   const pruned = async (now: number) => {

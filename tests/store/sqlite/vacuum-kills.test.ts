@@ -2,28 +2,20 @@ import { Database } from "bun:sqlite";
 import { beforeEach, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { userFrom } from "../../../src/domain/users.ts";
 import { openStore } from "../../../src/store/sqlite/store.ts";
 import { ownDirectory } from "../../support/server.ts";
-import { loggedDeliveries, storedApplication } from "../../support/store.ts";
+import { loggedDeliveries, newEvent, subscriber } from "../../support/store.ts";
 
 /* What SIGKILL leaves behind at random moments while the file is made smaller. More often: ONAIR_TEST_KILLS=100. */
 
 const kills = Number(process.env["ONAIR_TEST_KILLS"] ?? 3);
-const at = "2026-01-14T16:00:00.000Z";
 
 let path: string;
 beforeEach(async () => {
   path = ownDirectory();
   const store = openStore(path);
-  await store.users.upsert([userFrom({ id: 1, username: "ada" })], at);
-  const app_id = await storedApplication(store);
-  const key = { app_id, broadcaster_user_id: 1, event: "kicks.gifted", version: 1 };
-  await store.subscriptions.subscribe([key], 1, Date.parse(at));
-  const event = { name: "kicks.gifted", version: 1, broadcaster_user_id: 1, published_at: Date.parse(at) };
-  const contents = { body: "{}", fingerprint: new Uint8Array(32), expires_at: null };
-  for (const id of ["pending 1", "pending 2"])
-    await store.events.publish({ ...event, ...contents, id }, () => false);
+  await subscriber(store);
+  for (const id of ["pending 1", "pending 2"]) await store.events.publish(newEvent(id), () => false);
   await store.close();
 });
 

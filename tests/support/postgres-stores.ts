@@ -1,0 +1,22 @@
+import { readDatabaseUrl } from "../../src/store/postgres/database/connection-url.ts";
+import { openPool, type Postgres } from "../../src/store/postgres/database/pool.ts";
+import { openPostgresStore } from "../../src/store/postgres/store.ts";
+import type { Store } from "../../src/store/store.ts";
+import { afterThisTest } from "./after-tests.ts";
+import { emptyDatabase } from "./postgres.ts";
+
+/** In a test: two stores on one empty database, as two replicas have, and a pool that looks into it; removed after the test. */
+export async function ownPostgres(): Promise<{ store: Store; other: Store; pool: Postgres }> {
+  const { url, drop } = await emptyDatabase();
+  const settings = readDatabaseUrl(url);
+  const [store, other] = [
+    await openPostgresStore(settings, { connections: 4 }),
+    await openPostgresStore(settings, { connections: 2 }),
+  ];
+  const pool = openPool(settings, { connections: 2 });
+  afterThisTest(async () => {
+    await Promise.all([store.close(), other.close(), pool.close()]);
+    await drop();
+  });
+  return { store, other, pool };
+}

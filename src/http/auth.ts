@@ -191,14 +191,39 @@ export async function admit(
     admitAnyone(access, requestContext);
     throw new DomainError("missing_token", "This needs an access token: Authorization: Bearer <token>");
   }
-  const { limiter, defaultRateLimit } = access;
   const caller = access.authenticator.known(token) ?? (await lookUp(access, requestContext, token));
-  const { grant, application } = caller;
+  admitCaller(access, requestContext, caller);
+  return caller;
+}
+
+/**
+ * Admits a request to what needs no token: with a good one within the limit of its application, else within that of its
+ * address. A token that cannot be looked up now refuses nothing.
+ */
+export async function admitWithOrWithout(
+  access: Access,
+  requestContext: RequestContext,
+  token: string | null,
+): Promise<void> {
+  if (token === null) return admitAnyone(access, requestContext);
+  const found = access.authenticator.known(token) ?? lookUp(access, requestContext, token);
+  const caller = await Promise.resolve(found).catch((error) => {
+    if (requestContext.rateLimit?.allowed === false) throw error;
+    return null;
+  });
+  if (caller) admitCaller(access, requestContext, caller);
+}
+
+/** Takes from the limit of the caller's application; throws `rate_limited`. */
+function admitCaller(
+  { limiter, defaultRateLimit }: Access,
+  requestContext: RequestContext,
+  { grant, application }: Caller,
+): void {
   requestContext.isAdmitted = true;
   requestContext.grant = grant;
   requestContext.rateLimit = limiter.take(application.id, application.rate_limit ?? defaultRateLimit);
   if (requestContext.rateLimit?.allowed === false) throw rateLimited(requestContext.rateLimit);
-  return caller;
 }
 
 /** The caller of a request that was admitted, as it is now; a token that is refused counts for the address. */

@@ -56,6 +56,43 @@ test("without a token, or with a bad one, the address is limited", async () => {
   expect(limits(await server.get("/public/v1/categories", undefined, { method: "HEAD" }))[1]).toBe(56);
 });
 
+describe("what needs no token", () => {
+  const open = ["/public/v1/categories", "/public/v1/events/types", "/public/v1/public-key"];
+
+  test.each(open)("counts for the application of a good token: %s", async (path) => {
+    const own = await ownServer({ clock, args: ["--rate-limit", "3"], users });
+    const { token } = await own.application({ rate_limit: 4 });
+    const unlimited = await own.application({ rate_limit: 0 });
+    const unused = await own.application();
+    clock.advance(60_000);
+    expect(limits(await own.get("/public/v1/users/xqcow", token))).toEqual([4, 3, 15]);
+    expect(limits(await own.get(path, token))).toEqual([4, 2, 30]);
+    expect(limits(await own.get(path, token, { method: "HEAD" }))).toEqual([4, 1, 45]);
+    expect((await own.get(path, unlimited.token)).headers.get("ratelimit-limit")).toBeNull();
+    for (const remaining of [2, 1, 0]) expect(limits(await own.get(path))[1]).toBe(remaining);
+    expect((await own.get(path)).status).toBe(429);
+    expect((await own.get(path, unused.token)).status).toBe(429);
+    expect((await own.get(path, unlimited.token)).status).toBe(200);
+    expect(limits(await own.get(path, token))).toEqual([4, 0, 60]);
+    expect((await own.get(path, token)).status).toBe(429);
+  });
+
+  test("is answered with a token that is not good, too, which counts for the address", async () => {
+    const own = await ownServer({ clock, args: ["--rate-limit", "60"], users });
+    const { token, id } = await own.application();
+    clock.advance(60_000);
+    expect(limits(await own.get("/public/v1/categories", token))[1]).toBe(59);
+    expect((await own.admin("DELETE", `/admin/v1/applications/${id}/tokens`)).status).toBe(200);
+    const status = async (authorization: string) => {
+      const response = await own.get("/public/v1/categories", undefined, { headers: { authorization } });
+      return [response.status, limits(response)[1]];
+    };
+    expect(await status("Bearer onair_at_bad")).toEqual([200, 59]);
+    expect(await status(`Bearer ${token}`)).toEqual([200, 58]);
+    expect(await status("Basic eDp5")).toEqual([200, 57]);
+  });
+});
+
 test("over the limit of its address, what has no good token is 429, not 401", async () => {
   const own = await ownServer({ clock, args: ["--rate-limit", "3"], users });
   const status = async (given?: string) => (await own.get("/public/v1/users/xqcow", given)).status;

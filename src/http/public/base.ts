@@ -11,6 +11,7 @@ import {
   admit,
   admitAnyone,
   admitChanged,
+  admitWithOrWithout,
   headerBearer,
   needsApplication,
   needsScope,
@@ -82,10 +83,10 @@ export const preflight = {
 };
 
 /**
- * The public listener with the access checks that take no token. `anyone: true` limits a route by address; unknown
- * paths are limited, too. `unlimited: true` has no limit. `client: "any"` or `"confidential"` takes a form from an
- * application that authenticates itself, which the handler gets as `client`. Input is read after the access check, so
- * that 401, 429 and 403 come before 400.
+ * The public listener with the access checks that need no token. `anyone: true` limits a route by the application of a
+ * good token, else by address, as unknown paths are. `unlimited: true` has no limit. `client: "any"` or
+ * `"confidential"` takes a form from an application that authenticates itself, which the handler gets as `client`.
+ * Input is read after the access check, so that 401, 429 and 403 come before 400.
  */
 export function publicListener(
   options: Pick<
@@ -104,7 +105,9 @@ export function publicListener(
           introspect: input.introspect,
           transform: asGate(async (context: OpenContext) => {
             input.begin(context.requestContext);
-            admitAnyone(access, context.requestContext);
+            const authorization = context.request.headers.get("authorization");
+            if (authorization === null) admitAnyone(access, context.requestContext);
+            else await admitWithOrWithout(access, context.requestContext, tokenOf(undefined, authorization));
             await input.read(context);
           }),
         };

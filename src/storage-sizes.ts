@@ -1,8 +1,8 @@
 import { statfsSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { inTime } from "./domain/event-loop.ts";
 import type { KindSizes } from "./domain/operations/kind-sizes.ts";
 import { hour, minute, second } from "./domain/time.ts";
+import { inTime } from "./event-loop.ts";
 import type { Store } from "./store/store.ts";
 import { repeating, type Service } from "./supervisor.ts";
 

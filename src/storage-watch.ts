@@ -1,6 +1,6 @@
-import { inTime } from "./domain/event-loop.ts";
 import { second } from "./domain/time.ts";
 import type { CheckStorage } from "./engine/engine.ts";
+import { inTime } from "./event-loop.ts";
 import type { Log } from "./log/log.ts";
 import type { StorageFault } from "./store/faults.ts";
 import type { ServerNoticeData } from "./webhooks/notices/notice.ts";

@@ -1,13 +1,13 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { EventSink, NewEvent, PublishedEvent, TraceContext } from "../domain/deliveries.ts";
 import { DomainError, inOneLine, invalidFields } from "../domain/errors.ts";
-import { TimeSlice } from "../domain/event-loop.ts";
 import { Catalogue, checkPayload } from "../domain/events/catalogue.ts";
 import type { EventType } from "../domain/events/event-type.ts";
 import { newId } from "../domain/ids.ts";
 import { isoTime, second } from "../domain/time.ts";
 import { about, Id } from "../domain/validation/fields.ts";
 import { problems } from "../domain/validation/problems.ts";
+import { TimeSlice } from "../event-loop.ts";
 import { BatchRefused } from "../store/batch.ts";
 import type { PublishTraces } from "../tracing/publishing.ts";
 

@@ -1,6 +1,6 @@
 import type { Application } from "../domain/applications.ts";
-import { replacing } from "../domain/lazily.ts";
 import type { OutcomeCollector } from "../domain/operations/outcomes.ts";
+import { replacing } from "../lazily.ts";
 import type { Store } from "../store/store.ts";
 import type { Dispatcher } from "../webhooks/dispatcher.ts";
 import type { ReplayService } from "../webhooks/replays.ts";

@@ -1,8 +1,8 @@
 import "./production.ts";
 import { type AnyElysia, Elysia, ElysiaCustomStatusResponse, ValidationError } from "elysia";
 import { DomainError, invalidFields } from "../domain/errors.ts";
-import { inTime } from "../domain/event-loop.ts";
 import { newId } from "../domain/ids.ts";
+import { inTime } from "../event-loop.ts";
 import { errorFields, type Log } from "../log/log.ts";
 import type { TrustedProxies } from "../proxies.ts";
 import type { Certificate } from "../serving/certificates.ts";

@@ -1,4 +1,4 @@
-import { lazily } from "../../domain/lazily.ts";
+import { lazily } from "../../lazily.ts";
 import type { DeliveryStore } from "../../store/deliveries.ts";
 import type { EventStore } from "../../store/events.ts";
 import type { Store } from "../../store/store.ts";

@@ -1,6 +1,6 @@
 import { DomainError } from "../../domain/errors.ts";
-import { once } from "../../domain/lazily.ts";
 import type { OperatorKey, Role } from "../../domain/operator-keys.ts";
+import { once } from "../../lazily.ts";
 import type { Log } from "../../log/log.ts";
 import type { OperatorSessions } from "../pages/operator-sessions.ts";
 import { type RateLimiter, rateLimiter } from "../rate-limit.ts";

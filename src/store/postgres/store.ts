@@ -1,4 +1,4 @@
-import { lazily, replacing } from "../../domain/lazily.ts";
+import { lazily, replacing } from "../../lazily.ts";
 import { applicationStore, type ItsDeliveries } from "../drizzle/applications.ts";
 import { auditStore } from "../drizzle/audit.ts";
 import { categoryStore } from "../drizzle/categories.ts";

@@ -1,6 +1,6 @@
 import { eq, getTableColumns, sql } from "drizzle-orm";
-import { once } from "../../domain/lazily.ts";
 import { type NewUser, refusedUsername } from "../../domain/users.ts";
+import { once } from "../../lazily.ts";
 import { givingUp, nameInBetween } from "../batch.ts";
 import type { Dialect } from "../drizzle/dialect.ts";
 import { userRecords } from "../drizzle/users.ts";

@@ -1,6 +1,6 @@
 import type { Database } from "bun:sqlite";
 import { drizzle } from "drizzle-orm/bun-sqlite";
-import { lazily, once } from "../../domain/lazily.ts";
+import { lazily, once } from "../../lazily.ts";
 import { applicationStore, type ItsDeliveries } from "../drizzle/applications.ts";
 import { auditStore } from "../drizzle/audit.ts";
 import { categoryStore } from "../drizzle/categories.ts";

@@ -1,8 +1,8 @@
 import type { Database } from "bun:sqlite";
 import { eq, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
-import { once } from "../../domain/lazily.ts";
 import { type NewUser, refusedUsername, type User } from "../../domain/users.ts";
+import { once } from "../../lazily.ts";
 import { givingUp, nameInBetween } from "../batch.ts";
 import type { Dialect } from "../drizzle/dialect.ts";
 import type { CancelSubscriptions } from "../drizzle/subscriptions.ts";

@@ -1,6 +1,6 @@
 import { type Column, getTableColumns, inArray, type SQL, sql } from "drizzle-orm";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
-import { once } from "../../../domain/lazily.ts";
+import { once } from "../../../lazily.ts";
 import { type Dialect, execute, type Tables, type Work } from "../../drizzle/dialect.ts";
 import * as access from "../schema/access.ts";
 import * as admin from "../schema/admin.ts";

@@ -1,5 +1,5 @@
 import type { Database } from "bun:sqlite";
-import { inOneTurn } from "../../../domain/event-loop.ts";
+import { inOneTurn } from "../../../event-loop.ts";
 import { type BatchMode, BatchRefused, type BatchResult } from "../../batch.ts";
 import { storeFault } from "./faults.ts";
 

@@ -3,7 +3,7 @@ import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { PgColumn } from "drizzle-orm/pg-core";
 import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import { DomainError } from "../../../domain/errors.ts";
-import { once } from "../../../domain/lazily.ts";
+import { once } from "../../../lazily.ts";
 import type { Dialect, Orm, Tables, Work } from "../../drizzle/dialect.ts";
 import * as access from "../schema/access.ts";
 import * as admin from "../schema/admin.ts";

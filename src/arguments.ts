@@ -10,7 +10,8 @@ export function nearest(word: string, known: readonly string[]): string | null {
   let best: string | null = null;
   let fewest = slips + 1;
   for (const one of known) {
-    const distance = one.startsWith(word) ? 1 : editDistance(word, one);
+    // Of several beginnings the shortest is the most likely.
+    const distance = one.startsWith(word) ? 1 - 1 / one.length : editDistance(word, one);
     if (distance < fewest) [best, fewest] = [one, distance];
   }
   return best;
@@ -43,7 +44,7 @@ function editDistance(a: string, b: string): number {
 /** The parsed command line, with the mistakes in its options. */
 interface Arguments {
   readonly positionals: readonly string[];
-  /** By name; the last value of a repeated option. */
+  /** By name; of an option that may be repeated, the last one. */
   readonly values: Readonly<Record<string, string | true>>;
   readonly mistakes: readonly string[];
 }
@@ -67,7 +68,9 @@ export function checkArguments(args: readonly string[], options: ParseArgsOption
     if (token.kind !== "option") continue;
     const { name, rawName, value, inlineValue, index } = token;
     const option = Object.hasOwn(options, name) ? options[name] : undefined;
-    if (!option || rawName !== `--${name}`) {
+    if (rawName === "--help") {
+      mistakes.push("--help takes no value");
+    } else if (!option || rawName !== `--${name}`) {
       mistakes.push(`${rawName} is not a known option.${didYouMean(name, known, "--")}`);
       if (value === undefined) ofUnknown = index + 1;
     } else if (option.type === "boolean") {
@@ -80,6 +83,9 @@ export function checkArguments(args: readonly string[], options: ParseArgsOption
       mistakes.push(
         `--${name} needs a value, and ${value} looks like an option; as a value write --${name}=${value}`,
       );
+    } else if (Object.hasOwn(values, name) && !option.multiple) {
+      const again = `--${name} is given more than once`;
+      if (!mistakes.includes(again)) mistakes.push(again);
     } else values[name] = value;
   }
   return { positionals, values, mistakes };

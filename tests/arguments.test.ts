@@ -19,6 +19,11 @@ test.each<[string, string | null]>([
   expect(nearest(word, commands)).toBe(meant);
 });
 
+test("of several words that go on from what was typed the shortest is meant", () => {
+  expect(nearest("ap", ["apps", "app"])).toBe("app");
+  expect(nearest("compl", ["compact", "completion", "complete"])).toBe("complete");
+});
+
 const options = {
   name: { type: "string" },
   json: { type: "boolean" },
@@ -36,6 +41,13 @@ test.each<[string[], object]>([
     { mistakes: ["--name needs a value, and --json looks like an option; as a value write --name=--json"] },
   ],
   [["--name"], { mistakes: ["--name needs a value"] }],
+  [["--help=x"], { mistakes: ["--help takes no value"] }],
+  [
+    ["--name", "x", "--name=y", "--name", "z"],
+    { values: { name: "x" }, mistakes: ["--name is given more than once"] },
+  ],
+  [["--scope", "x", "--scope", "y"], { values: { scope: "y" } }],
+  [["--json", "--json"], { values: { json: true } }],
   [["--json=1"], { mistakes: ["--json takes no value"] }],
   [["--portal"], { values: { portal: true } }],
   [["--portal=false"], { values: { portal: "false" } }],

@@ -4,11 +4,12 @@ import { newOperatorKey, roles } from "../domain/operator-keys.ts";
 import { isoTime } from "../domain/time.ts";
 import { openStorage } from "../engine/storage.ts";
 import type { Keys } from "../http/admin/keys.ts";
-import { noMore, readArguments, readNumber, readWord, switches, valued } from "./arguments.ts";
+import { noMore, readArguments, readWord, switches, valued } from "./arguments.ts";
 import { type AdminApi, withAdminApi } from "./client/admin-api.ts";
 import { requireData } from "./client/require-data.ts";
 import { readTarget, type Target, targetHelp, targetOptions } from "./client/target.ts";
 import { type Command, UsageError } from "./command.ts";
+import { readSeconds } from "./duration.ts";
 import { note } from "./output/list.ts";
 import { print, recordLines, type Screen, screen, table } from "./output/print.ts";
 
@@ -27,8 +28,8 @@ their hashes are kept.
   --name NAME        for create
   --role ROLE        for create: operator (everything), publisher (the platform's data and events,
                      nothing else), or reader (reads, but downloads no backup)
-  --expires-in SECONDS
-                     for create (default: it is good until it is revoked)
+  --expires-in DURATION
+                     for create, like 1h or 90d (default: it is good until it is revoked)
 ${targetHelp}
   --json             print the answer as JSON
 
@@ -73,7 +74,7 @@ export const adminKey: Command = {
     if (action === "create" && name === undefined) mistakes.push("--name is missing");
     if (action === "create" && role === undefined)
       mistakes.push("--role is missing: operator, publisher or reader");
-    const expires_in = readNumber("expires-in", expiresIn, mistakes, { of: "seconds" });
+    const expires_in = readSeconds("expires-in", expiresIn, mistakes);
     if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
     if (action === "reset") await reset(target, json);
     else {

@@ -13,6 +13,7 @@ import {
 import { type AdminApi, withAdminApi } from "./client/admin-api.ts";
 import { readTarget, type Target, targetHelp, targetOptions } from "./client/target.ts";
 import { type Command, UsageError } from "./command.ts";
+import { readSeconds } from "./duration.ts";
 import {
   type ApplicationAnswer,
   type EndpointAnswer,
@@ -50,7 +51,7 @@ The applications of third parties, at a running server or in a data directory th
   --owner USER                  the id of the user to whom it belongs; "" for none
   --disable, --enable           for change: refuse its tokens and send it nothing, or no more so;
                                 its endpoint is enabled by enable-endpoint
-  --overlap SECONDS             for rotations (default: 86400)
+  --overlap DURATION            for rotations, like 90s, 30m, 1h or 2d (default: 1d)
 
 ${pagingHelp}
 ${targetHelp}
@@ -175,8 +176,8 @@ function fieldsOf(values: Values, mistakes: string[]): Record<string, unknown> {
 }
 
 function rotationOf({ overlap }: Values, mistakes: string[]): Record<string, unknown> {
-  const seconds = overlap === undefined ? undefined : limitOf("overlap", overlap, mistakes);
-  return seconds === undefined || seconds === null ? {} : { overlap_seconds: seconds };
+  const seconds = readSeconds("overlap", overlap, mistakes);
+  return seconds === undefined ? {} : { overlap_seconds: seconds };
 }
 
 /** The limit of an option; null for the server's default. */

@@ -31,7 +31,7 @@ export async function runProgram([name, ...args]: readonly string[], env: Enviro
   if (name === "version" || name === "--version") return printVersion(args);
   const isHelp = ["--help", "-h", "help"].includes(name);
   const [topic, ...more] = isHelp ? args : [name];
-  if (topic === undefined || topic === "help" || topic.startsWith("-")) {
+  if (topic === undefined || ["help", "--help", "-h"].includes(topic)) {
     process.stdout.write(await overview());
     return ok;
   }

@@ -2,10 +2,11 @@ import type { Static } from "@sinclair/typebox";
 import type { Environment } from "../config/read-config.ts";
 import { scopes } from "../domain/tokens.ts";
 import type { Tokens } from "../http/admin/tokens.ts";
-import { noMore, readArguments, readNumber, readWord, switches, valued } from "./arguments.ts";
+import { noMore, readArguments, readWord, switches, valued } from "./arguments.ts";
 import { withAdminApi } from "./client/admin-api.ts";
 import { readTarget, targetHelp, targetOptions } from "./client/target.ts";
 import { type Command, UsageError } from "./command.ts";
+import { readSeconds } from "./duration.ts";
 import { countOf } from "./output/format.ts";
 import { note } from "./output/list.ts";
 import { print, recordLines, screen, table } from "./output/print.ts";
@@ -19,8 +20,8 @@ Access tokens of an application, at a running server or in a data directory that
   revoke         ends all of them at once
 
   --scope SCOPE  for create: may be repeated (default: all that the application may have)
-  --expires-in SECONDS
-                 for create (default: 60 days)
+  --expires-in DURATION
+                 for create, like 30m, 1h or 2d (default: 60d)
 ${targetHelp}
   --json         print the answer as JSON
 
@@ -53,7 +54,7 @@ export const tokens: Command = {
     noMore(more, mistakes);
     if (action !== "create" && (scope || expiresIn !== undefined))
       mistakes.push("--scope and --expires-in are for create");
-    const expires_in = readNumber("expires-in", expiresIn, mistakes, { of: "seconds" });
+    const expires_in = readSeconds("expires-in", expiresIn, mistakes);
     if (mistakes.length > 0 || action === undefined || id === undefined)
       throw new UsageError(mistakes.join("\n"));
     const body = { ...(scope && { scopes: scope }), expires_in };

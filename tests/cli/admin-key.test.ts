@@ -247,7 +247,7 @@ test.each<[string[], string]>([
   [[], "the action must be one of list, create, revoke, reset"],
   [["create"], "--name is missing"],
   [["create", "--name", "x"], "--role is missing: operator, publisher or reader"],
-  [["create", "--name", "x", "--role", "reader", "--expires-in", "soon"], "--expires-in must be a number"],
+  [["create", "--name", "x", "--role", "reader", "--expires-in", "soon"], "--expires-in must be a duration"],
   [["revoke"], "the id of the key is missing"],
   [["list", "--role", "reader"], "are for create"],
   [["list", "more"], '"more" is not expected here'],

@@ -183,7 +183,7 @@ describe("wrong usage", () => {
     [["apps", "list", "--data", "nowhere"], "There is no data in nowhere"],
     [["tokens", "make", "x"], "the action must be one of create, list, revoke"],
     [["tokens", "list", "x", "--scope", "y"], "are for create"],
-    [["tokens", "create", "x", "--expires-in", "1h"], "--expires-in must be a number"],
+    [["tokens", "create", "x", "--expires-in", "1w"], "--expires-in must be a duration"],
     [["events"], "the action must be one of publish, types"],
     [["events", "publish"], "the file is missing"],
     [["events", "publish", "/nowhere.ndjson"], "There is no file /nowhere.ndjson"],

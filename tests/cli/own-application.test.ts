@@ -203,7 +203,7 @@ describe("onair app", () => {
   });
 
   test("rotate-webhook-secret shows the new one, and both sign meanwhile", async () => {
-    const { code, stdout, stderr } = await onair("app rotate-webhook-secret --overlap 600");
+    const { code, stdout, stderr } = await onair("app rotate-webhook-secret --overlap 10m");
     expect([code, stderr]).toEqual([0, "The secret is shown only now.\n"]);
     const secret = /whsec_\S+/.exec(stdout)?.[0] ?? "";
     const before = receiver.received.length;
@@ -293,6 +293,10 @@ describe("wrong usage is reported and changes nothing", () => {
     ["test a b", '"b" is not expected here'],
     ["test --version 2", "--version needs an event type"],
     ["test chanel.followed", "Did you mean channel.followed?"],
+    [
+      "app rotate-webhook-secret --overlap 1w",
+      '--overlap must be a duration like 90s, 30m, 1h or 2d, not "1w"',
+    ],
     ["tset", "Did you mean test?"],
   ])("onair %s", async (words, message) => {
     expectFailure(await onair(words), 2, message);

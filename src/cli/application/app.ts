@@ -1,25 +1,18 @@
 import type { AnswerOf, Client } from "../../client/create-client.ts";
 import type { Environment } from "../../config/read-config.ts";
 import { deliveryModes } from "../../domain/applications.ts";
-import {
-  noMore,
-  readArguments,
-  readNumber,
-  readWord,
-  refuseMisplaced,
-  switches,
-  valued,
-} from "../arguments.ts";
+import { noMore, readArguments, readWord, refuseMisplaced, switches, valued } from "../arguments.ts";
 import { publicHelp, publicOptions, readPublicTarget, withPublicApi } from "../client/public-api.ts";
 import { type Command, UsageError } from "../command.ts";
 import { profileNames } from "../completion/words.ts";
+import { readSeconds } from "../duration.ts";
 import { counted } from "../output/format.ts";
 import { note } from "../output/list.ts";
 import { print, recordLines, screen, table } from "../output/print.ts";
 
 const help = `Usage: onair app show
        onair app change [--webhook-url URL] [--delivery MODE] [--redirect-uri URI …]
-       onair app rotate-webhook-secret [--overlap SECONDS]
+       onair app rotate-webhook-secret [--overlap DURATION]
        onair app enable-endpoint
 
 Your application, by its own client id and secret; a user's token is not enough.
@@ -32,7 +25,7 @@ Your application, by its own client id and secret; a user's token is not enough.
   --webhook-url URL      where its events are sent; "" for nowhere
   --delivery MODE        how it gets its events: webhook, stream, or both
   --redirect-uri URI     where its users may be sent back to; may be repeated
-  --overlap SECONDS      how long the older secret stays good (default: 86400)
+  --overlap DURATION     how long the older secret stays good, like 90s, 30m, 1h or 2d (default: 1d)
 ${publicHelp}
   --json                 print the answer as JSON
 
@@ -73,7 +66,7 @@ export const app: Command = {
     const action = readWord("action", word, Object.keys(actions) as Action[], mistakes);
     if (action) refuseMisplaced(action, values, ["profile", "token", ...actions[action]], mistakes);
     noMore(more, mistakes);
-    const overlap = readNumber("overlap", values.overlap, mistakes, { of: "seconds" });
+    const overlap = readSeconds("overlap", values.overlap, mistakes);
     const changes = changesOf(values);
     if (action === "change" && Object.keys(changes).length === 0) mistakes.push("there is nothing to change");
     const target = readPublicTarget(values, env, mistakes);

@@ -44,9 +44,11 @@ function editDistance(a: string, b: string): number {
 /** The parsed command line, with the mistakes in its options. */
 interface Arguments {
   readonly positionals: readonly string[];
-  /** By name; of an option that may be repeated, the last one. */
+  /** By name; the last value of a repeated option. */
   readonly values: Readonly<Record<string, string | true>>;
   readonly mistakes: readonly string[];
+  /** Options that are given more than once and are not made for it. */
+  readonly repeated: readonly string[];
 }
 
 /**
@@ -59,6 +61,7 @@ export function checkArguments(args: readonly string[], options: ParseArgsOption
   const positionals: string[] = [];
   const values: Record<string, string | true> = {};
   const mistakes: string[] = [];
+  const repeated = new Set<string>();
   let ofUnknown = -1;
   for (const token of tokens) {
     if (token.kind === "positional") {
@@ -83,10 +86,10 @@ export function checkArguments(args: readonly string[], options: ParseArgsOption
       mistakes.push(
         `--${name} needs a value, and ${value} looks like an option; as a value write --${name}=${value}`,
       );
-    } else if (Object.hasOwn(values, name) && !option.multiple) {
-      const again = `--${name} is given more than once`;
-      if (!mistakes.includes(again)) mistakes.push(again);
-    } else values[name] = value;
+    } else {
+      if (Object.hasOwn(values, name) && !option.multiple) repeated.add(name);
+      values[name] = value;
+    }
   }
-  return { positionals, values, mistakes };
+  return { positionals, values, mistakes, repeated: [...repeated] };
 }

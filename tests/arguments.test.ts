@@ -42,10 +42,7 @@ test.each<[string[], object]>([
   ],
   [["--name"], { mistakes: ["--name needs a value"] }],
   [["--help=x"], { mistakes: ["--help takes no value"] }],
-  [
-    ["--name", "x", "--name=y", "--name", "z"],
-    { values: { name: "x" }, mistakes: ["--name is given more than once"] },
-  ],
+  [["--name", "x", "--name=y", "--name", "z"], { values: { name: "z" }, repeated: ["name"] }],
   [["--scope", "x", "--scope", "y"], { values: { scope: "y" } }],
   [["--json", "--json"], { values: { json: true } }],
   [["--json=1"], { mistakes: ["--json takes no value"] }],
@@ -56,5 +53,11 @@ test.each<[string[], object]>([
   [["-n", "x"], { positionals: [], mistakes: ["-n is not a known option."] }],
   [["--constructor"], { mistakes: ["--constructor is not a known option."] }],
 ])("%j", (args, expected) => {
-  expect(checkArguments(args, options)).toEqual({ positionals: [], values: {}, mistakes: [], ...expected });
+  expect(checkArguments(args, options)).toEqual({
+    positionals: [],
+    values: {},
+    mistakes: [],
+    repeated: [],
+    ...expected,
+  });
 });

@@ -22,8 +22,9 @@ export function readArguments<const Options extends ParseArgsOptionsConfig>(
   options: Options,
   choices: Readonly<Record<string, readonly string[]>> = {},
 ) {
-  const { mistakes } = checkArguments(args, options);
-  if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
+  const { mistakes, repeated } = checkArguments(args, options);
+  const all = [...mistakes, ...repeated.map((name) => `--${name} is given more than once`)];
+  if (all.length > 0) throw new UsageError(all.join("\n"));
   const parsed = parseArgs({ args: [...args], allowPositionals: true, options });
   const values: Readonly<Record<string, unknown>> = parsed.values;
   const unknown = Object.entries(choices).flatMap(([name, known]) =>

@@ -42,7 +42,8 @@ that is "onair serve".
                              webhooks that come late, twice or out of order. Each is printed
   --seed N                   for --faults: the faults of that number again (default: a new one)
 
-Options win over environment variables, and those over the file .env in the working directory.
+Options win over environment variables, and those over the file .env in the working directory. Of
+an option that is given twice the last one counts.
 
 ${settingsHelp({ ...defaults })}
 `;

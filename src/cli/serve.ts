@@ -25,6 +25,7 @@ export const serve: Command = {
 
 Runs the server on the data of the data directory. Options win over environment variables, and
 those over the file of settings. What is switched on there, an option takes back: --portal=false.
+Of an option that is given twice the last one counts.
 
 ${settingsHelp()}
 

@@ -36,7 +36,7 @@ test.each<[string[], number, string]>([
   [["ap", "show"], 2, 'there is no command "ap". Did you mean app?'],
   [["--help=x"], 2, 'there is no command "--help=x".\n'],
   [["app", "show", "--help=x"], 2, "--help takes no value\n"],
-  [["serve", "--port", "0", "--port", "8080"], 2, "--port is given more than once"],
+  [["app", "change", "--delivery", "both", "--delivery=stream"], 2, "--delivery is given more than once"],
   [["fly"], 2, 'there is no command "fly".\n'],
   [["help", "sevre"], 2, 'there is no command "sevre". Did you mean serve?'],
   [["help", "serve", "now"], 2, '"now" is not expected here'],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { chmodSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { run } from "../support/process.ts";
 import { testProfiles } from "../support/profiles.ts";
@@ -57,7 +57,18 @@ describe("who a command is", () => {
 
   test("a damaged profile says how to make it anew", async () => {
     await login();
-    for (const text of ["", "{", "{}", "null"]) {
+    const whole = { url, clientId: app.client_id, clientSecret: "x" };
+    const { clientSecret: _, ...withoutSecret } = whole;
+    const damaged = [
+      { ...whole, url: "nowhere" },
+      { ...whole, url: "http://[" },
+      { ...whole, clientSecret: 7 },
+      { ...whole, session: "x" },
+      { ...whole, scopes: "users:read" },
+      withoutSecret,
+      { ...withoutSecret, session: { accessToken: "x", expiresAt: 0 } },
+    ];
+    for (const text of ["", "{", "{}", "null", ...damaged.map((one) => JSON.stringify(one))]) {
       writeFileSync(file("default"), text, { mode: 0o600 });
       const { code, stderr } = await listen([]);
       expect([code, stderr]).toEqual([
@@ -65,6 +76,21 @@ describe("who a command is", () => {
         expect.stringContaining("is damaged: onair login --url URL --profile "),
       ]);
     }
+  });
+
+  test("a directory in place of a profile is named", async () => {
+    mkdirSync(file("folder"), { recursive: true });
+    const { code, stderr } = await listen(["--profile", "folder"]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining("folder.json is not a file")]);
+    rmSync(file("folder"), { recursive: true });
+  });
+
+  test("a renewed token has the scopes that were asked for at the login, and no more", async () => {
+    await login("--scope", "users:read");
+    await server.admin("DELETE", `/admin/v1/applications/${app.id}/tokens`);
+    // A change needs every scope of the application.
+    const { code, stderr } = await onair("app", "change", "--delivery", "both");
+    expect([code, stderr]).toEqual([1, expect.stringContaining("answered 403")]);
   });
 
   test("a profile that others may read is refused", async () => {

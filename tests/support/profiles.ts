@@ -30,8 +30,12 @@ export async function testProfiles() {
     file,
     env,
     onair,
-    login: (...args: string[]) =>
-      onair("login", "--url", url, "--client-id", app.client_id, "--secret-file", secretFile, ...args),
+    /** Signs in as the application, unless the arguments say otherwise. */
+    login: (...args: string[]) => {
+      const usual = Object.entries({ url, "client-id": app.client_id, "secret-file": secretFile });
+      const left = usual.filter(([name]) => !args.includes(`--${name}`));
+      return onair("login", ...left.map(([name, value]) => `--${name}=${value}`), ...args);
+    },
     read: (name: string) =>
       JSON.parse(readFileSync(file(name), "utf8")) as {
         session: { accessToken: string; expiresAt: number; refreshToken?: string };

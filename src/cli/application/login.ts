@@ -75,7 +75,13 @@ export const login: Command = {
       const wanted = { url, clientId, clientSecret, scopes };
       return browser ? signInByBrowser({ ...wanted, port }, env) : appToken(wanted);
     });
-    const profile: Profile = { url, clientId, ...(clientSecret !== undefined && { clientSecret }), session };
+    const profile: Profile = {
+      url,
+      clientId,
+      ...(clientSecret !== undefined && { clientSecret }),
+      ...(scopes && { scopes }),
+      session,
+    };
     const kept = new Profiles(env).save(name, profile);
     if (values.json) await print(JSON.stringify({ profile: name, url, client_id: clientId, file: kept }));
     else await print(`${url} takes ${clientId}. It is kept as the profile "${name}" in ${kept}`);

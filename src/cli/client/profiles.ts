@@ -9,21 +9,32 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import type { Session } from "../../client/tokens.ts";
+import { type Static, Type } from "@sinclair/typebox";
+import { Value } from "@sinclair/typebox/value";
 import type { Environment } from "../../config/read-config.ts";
 import { jsonObject } from "../../domain/validation/json.ts";
 import { UsageError } from "../command.ts";
 
-/** A platform and who its user is there, as `onair login` keeps it. */
-export interface Profile {
+const ProfileFile = Type.Object({
   /** The public listener, without a trailing slash. */
-  readonly url: string;
-  readonly clientId: string;
+  url: Type.String({ pattern: "^https?://[^\\s/]" }),
+  clientId: Type.String(),
   /** Absent for a public client. */
-  readonly clientSecret?: string;
+  clientSecret: Type.Optional(Type.String()),
+  /** The scopes to ask for; absent for all of the application. */
+  scopes: Type.Optional(Type.Array(Type.String())),
   /** The tokens of the last command; with a refresh token they are those of a user. */
-  readonly session?: Session;
-}
+  session: Type.Optional(
+    Type.Object({
+      accessToken: Type.String(),
+      expiresAt: Type.Number(),
+      refreshToken: Type.Optional(Type.String()),
+    }),
+  ),
+});
+
+/** A platform and who its user is there, as `onair login` keeps it. */
+export type Profile = Readonly<Static<typeof ProfileFile>>;
 
 const nameForm = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const suffix = ".json";
@@ -59,6 +70,7 @@ export class Profiles {
     const file = this.#fileOf(name);
     const stats = file === null ? undefined : statSync(file, { throwIfNoEntry: false });
     if (file === null || !stats) return null;
+    if (!stats.isFile()) throw new Error(`${file} is not a file`);
     if (process.platform !== "win32" && (stats.mode & 0o077) !== 0)
       throw new Error(`${file} can be read by other users of the machine: chmod 600 ${file}`);
     const profile = parsed(readFileSync(file, "utf8"));
@@ -100,9 +112,10 @@ export class Profiles {
 }
 
 function parsed(text: string): Profile | null {
-  const profile = jsonObject(text);
-  const isWhole = typeof profile?.["url"] === "string" && typeof profile["clientId"] === "string";
-  return isWhole ? (profile as unknown as Profile) : null;
+  const profile: unknown = jsonObject(text);
+  if (!Value.Check(ProfileFile, profile) || !URL.canParse(profile.url)) return null;
+  const hasCredentials = profile.clientSecret !== undefined || profile.session?.refreshToken !== undefined;
+  return hasCredentials ? profile : null;
 }
 
 /** Whether a profile can have this name. */

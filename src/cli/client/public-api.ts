@@ -115,12 +115,13 @@ function ofProfile({ url, profile }: GivenTarget, env: Environment, mistakes: st
 }
 
 function credentialsOf(
-  { clientId, clientSecret, session }: Profile,
+  { clientId, clientSecret, scopes, session }: Profile,
   saveSession: NonNullable<Credentials["saveSession"]>,
 ): Credentials {
   return {
     clientId,
     ...(clientSecret !== undefined && { clientSecret }),
+    ...(scopes && { scopes }),
     ...(session && { session }),
     saveSession,
   };

@@ -14,6 +14,7 @@ const target = targets.find(({ npm: { os, cpu }, debian }) => {
 });
 const executable = compiled[0] ?? "";
 const architecture = target?.debian ?? "amd64";
+const unit = readFileSync(join(import.meta.dir, "../../ops/onair.service"), "utf8");
 const patienceMs = 300_000;
 
 const started =
@@ -64,9 +65,16 @@ describe.skipIf(typeof started === "string")("the package, on a clean Debian wit
     "is upgraded while it serves: what was acknowledged arrives, and the operator's settings stay",
     async () => {
       await Bun.write(file("/etc/onair/admin-key"), adminKey);
-      chmodSync(file("/etc/onair/admin-key"), 0o644);
-      const settings = `admin-key-file = "/etc/onair/admin-key"\nallow-private-webhooks = true\n`;
+      chmodSync(file("/etc/onair/admin-key"), 0o600); // of root: the server has a copy, as a credential
+      const [load, use] = [
+        "LoadCredential=admin-key:/etc/onair/admin-key",
+        "Environment=ONAIR_ADMIN_KEY_FILE=%d/admin-key",
+      ];
+      for (const line of [load, use]) expect(unit).toContain(`#   ${line}\n`);
+      await Bun.write(file("/etc/systemd/system/onair.service.d/key.conf"), `[Service]\n${load}\n${use}\n`);
+      const settings = "allow-private-webhooks = true\n";
       await Bun.write(file("/etc/onair/onair.toml"), settings);
+      await must("systemctl", "daemon-reload");
       await must("systemctl", "restart", "onair");
       const before = await state("MainPID");
 

@@ -16,6 +16,12 @@ const verifies: Answer = ({ body, headers }) => {
   }
 };
 
+/** As a program does that catches no error of its library. */
+const breaksAtForged: Answer = async (received, number) => {
+  const answer = await verifies(received, number);
+  return answer.status === 401 ? new Response(null, { status: 500 }) : answer;
+};
+
 const check = async (answer: Answer, ...args: string[]) => {
   await using receiver = new Receiver(answer);
   const forwarded = ["trigger", "chat.message.sent", "--forward", receiver.url, "--secret", secret];
@@ -78,6 +84,17 @@ describe("onair trigger --forward", () => {
       },
     ],
     [
+      "that fails at what is forged",
+      breaksAtForged,
+      {
+        right_signature: [true, 204],
+        wrong_signature: [false, 500],
+        old_timestamp: [false, 500],
+        same_id_again: [true, 204],
+        slow_answer: [true, 204],
+      },
+    ],
+    [
       "that refuses what is genuine, which is not checked any further",
       () => new Response("invalid signature", { status: 401 }),
       { right_signature: [false, 401], slow_answer: [true, 401] },
@@ -127,9 +144,16 @@ describe("onair trigger --forward", () => {
     const bad = await check(() => new Response("fine"));
     expect(bad.stdout).toMatch(/^failed +wrong signature +200 in \d+ ms +It should be refused/m);
     expect(bad.stderr).toContain("accepts what it must not");
+    const again = await check((received, number) =>
+      number === 4 ? new Response(null, { status: 409 }) : verifies(received, number),
+    );
+    expect(again.stderr).toContain("does not accept the same id again. Have it answer 2xx");
+    const broken = await check(breaksAtForged);
+    expect(broken.stderr).toContain("fails at what it must refuse");
     const wrong = await check(() => new Response("no matching signature", { status: 400 }));
     expect(wrong.stderr).toContain("probably the wrong secret");
-    for (const { stdout, stderr } of [good, bad, wrong]) expect(stdout + stderr).not.toContain(secret);
+    for (const { stdout, stderr } of [good, bad, again, broken, wrong])
+      expect(stdout + stderr).not.toContain(secret);
   });
 
   test("--once sends one, and its exit code is whether it was accepted", async () => {

@@ -39,7 +39,7 @@ const faults: Readonly<Record<string, string>> = {
   ENOTFOUND: "there is no host of this name",
   EAI_AGAIN: "the name cannot be looked up now",
   ETIMEDOUT: "nothing answered in time",
-  EPROTO: "the TLS handshake failed: it may be http and not https, or want a --client-cert",
+  EPROTO: "the TLS handshake failed: it may be http and not https, or ask for a client certificate",
   Malformed_HTTP_Response: "what answers there is not an HTTP server",
   InvalidHTTPResponse: "what answers there is not an HTTP server",
   CERT_HAS_EXPIRED: "its certificate has expired",

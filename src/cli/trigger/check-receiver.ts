@@ -38,7 +38,10 @@ const oldMs = 10 * minute;
 /** The time limit of a webhook. */
 const limitMs = 15 * second;
 
-const isAccepted = ({ status }: Forwarded) => status !== null && status >= 200 && status < 300;
+const isAccepted = ({ status }: Pick<Forwarded, "status">) =>
+  status !== null && status >= 200 && status < 300;
+/** A receiver that fails at a forged request does not refuse it. */
+const isRefused = ({ status }: Forwarded) => status !== null && status >= 400 && status < 500;
 
 /** Sends one signed sample and prints the answer. Returns whether it was accepted. */
 export async function sendSample(sample: SampleEvent, options: ReceiverOptions): Promise<boolean> {
@@ -67,13 +70,8 @@ export async function checkReceiver(sample: SampleEvent, options: ReceiverOption
     const again = await send({ id, attempt: 2 });
     answers.push(forged, old, again);
     results.push(
-      resultOf(
-        "wrong_signature",
-        forged,
-        !isAccepted(forged),
-        "be refused, with 401: its signature is wrong",
-      ),
-      resultOf("old_timestamp", old, !isAccepted(old), "be refused, with 401: it was signed ten minutes ago"),
+      resultOf("wrong_signature", forged, isRefused(forged), "be refused, with 401: its signature is wrong"),
+      resultOf("old_timestamp", old, isRefused(old), "be refused, with 401: it was signed ten minutes ago"),
       resultOf("same_id_again", again, isAccepted(again), "be accepted, and do nothing a second time"),
     );
   }
@@ -142,12 +140,17 @@ function tableOf(results: readonly Checked[], env: Environment): string {
 
 function conclusion(first: Forwarded, slowest: Forwarded, results: readonly Checked[], url: string): string {
   if (!isAccepted(first)) return problemOf(first, url) ?? "The receiver does not accept what it must.";
-  const mustRefuse = (check: Checked["check"]) => check === "wrong_signature" || check === "old_timestamp";
-  if (results.some(({ check, ok }) => !ok && mustRefuse(check)))
+  const failed = results.filter(({ ok }) => !ok);
+  const notRefused = failed.filter(({ check }) => check === "wrong_signature" || check === "old_timestamp");
+  if (notRefused.some(isAccepted))
     return "The receiver accepts what it must not. Have it verify the signature and the timestamp of every request, over the body as it arrived: a library of Standard Webhooks does both.";
+  if (notRefused.length > 0)
+    return "The receiver fails at what it must refuse, so that a forged request can make it fail. Have it answer 401 there.";
+  if (failed.some(({ check }) => check === "same_id_again"))
+    return "The receiver does not accept the same id again. Have it answer 2xx there and do nothing: what it refuses is sent again and again.";
   const lateness = isAccepted(slowest) ? problemOf(slowest, url) : null;
   if (lateness !== null) return lateness;
-  if (results.some(({ ok }) => !ok)) return "The receiver does not do what it must.";
+  if (failed.length > 0) return "The receiver does not do what it must.";
   return "The receiver does what it must. Whether it does nothing for the same id a second time, look there.";
 }
 

@@ -71,11 +71,11 @@ export function createClient(options: ClientOptions): Client {
   const tokens = tokenSource(url, options, waiting);
 
   const authorized = async (request: Request): Promise<Response> => {
-    let token = await tokens.current();
+    let token = await unlessAborted(tokens.current(), request.signal);
     for (let renewals = 0; ; renewals++) {
       const response = await send(withToken(request, token));
       if (response.status !== 401 || token === null || renewals === mostRenewals) return response;
-      const next = await tokens.after(token);
+      const next = await unlessAborted(tokens.after(token), request.signal);
       if (next === null) return response;
       await response.body?.cancel();
       token = next;
@@ -123,6 +123,16 @@ async function* pagesOf(get: Call<"get">, path: PagedPath, init: PageInit = {}):
     ({ cursor } = page.pagination);
     if (!page.pagination.has_more) return;
   }
+}
+
+/** Waits for what all requests share no longer than this one goes on. */
+function unlessAborted<T>(shared: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    if (signal.aborted) abort();
+    signal.addEventListener("abort", abort);
+    shared.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+  });
 }
 
 /** A copy, so that the request can be sent again. */

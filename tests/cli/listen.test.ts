@@ -124,7 +124,7 @@ test("a refusal ends it with what the server says", async () => {
   expectFailure(elsewhere, 1, "answered 400: --from is not an id of this stream");
   for (const [url, message] of [
     [server.app.publicUrl, "answered 401"],
-    [server.app.adminUrl, "is not the public listener"],
+    [server.app.adminUrl, "The URL must be that of the public listener."],
     ["http://127.0.0.1:9", "cannot be reached"],
   ] as const) {
     expectFailure(await run(["listen", "--url", url, "--token", "x"]), 1, message);

@@ -175,3 +175,23 @@ test("leaving the loop closes the connection", async () => {
   }
   await until(() => way.open() === 0);
 });
+
+test("the signal ends it also while no token comes", async () => {
+  let asked = 0;
+  const silent = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch() {
+      asked++;
+      return new Promise<Response>(() => {});
+    },
+  });
+  afterTests(() => silent.stop(true));
+  const stop = new AbortController();
+  const client = createClient({ url: silent.url.origin, clientId: "x", clientSecret: "y" });
+  const read = reading(stream(client, { signal: stop.signal }));
+  await until(() => asked === 1);
+  stop.abort();
+  await until(() => read.isOver);
+  expect([read.failure, asked]).toEqual([null, 1]);
+});

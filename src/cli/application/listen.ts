@@ -10,7 +10,6 @@ import { isWebhookSecret, newWebhookSecret, readPublicKey, verify } from "../../
 import { noMore, readArguments, readHttpUrl, switches, valued } from "../arguments.ts";
 import { describeError } from "../client/faults.ts";
 import { type Forwarded, forward, type ReceivedDelivery } from "../client/forward.ts";
-import { request } from "../client/http.ts";
 import {
   forPeople,
   type PublicTarget,
@@ -67,7 +66,6 @@ export const listen: Command = {
     void onTermination().then(() => stop.abort());
     // A closed standard output, as after `head`, also ends the command.
     process.stdout.on("error", () => stop.abort());
-    const publicKey = await platformKey(url);
     // With JSON on standard output, notices go to standard error.
     const terminal = terminalOn(json ? process.stderr : process.stdout, env);
     if (forwardUrl && settings.isSecretNew) {
@@ -82,7 +80,10 @@ export const listen: Command = {
         terminal.line(terminal.style("yellow", `${sentence}; again in ${retryMs / 1000} s`));
       },
     };
-    await withPublicApi(target, async (api) => {
+    const listening = withPublicApi(target, async (api) => {
+      // Verifies signatures without a secret.
+      const { data } = await api.get("/public/v1/public-key", { signal });
+      const publicKey = readPublicKey(data.public_key);
       for await (const streamed of followStream(api, follow)) {
         const received = read(streamed, publicKey);
         if (!json) printReceived(terminal, streamed, received);
@@ -93,6 +94,9 @@ export const listen: Command = {
         if (json) await print(JSON.stringify(asJson(streamed, received, forwarded)));
         else if (forwarded) printForwarded(terminal, forwarded);
       }
+    });
+    await listening.catch((error) => {
+      if (!signal.aborted) throw error;
     });
     return 0;
   },
@@ -120,15 +124,6 @@ function readSettings(args: readonly string[], env: Environment): Settings {
     from: values.from,
     json: values.json ?? false,
   };
-}
-
-/** The platform's public key, which verifies signatures without a secret. */
-async function platformKey(url: string): Promise<KeyObject> {
-  const response = await request(`${url}/public/v1/public-key`);
-  const answer = (await response.json().catch(() => null)) as { data?: { public_key?: string } } | null;
-  const key = answer?.data?.public_key;
-  if (!key) throw new Error(`${url} is not the public listener of an On Air server`);
-  return readPublicKey(key);
 }
 
 /** An event of the stream by its kind. */

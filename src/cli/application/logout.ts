@@ -2,7 +2,7 @@ import { didYouMean } from "../../arguments.ts";
 import type { Environment } from "../../config/read-config.ts";
 import { noMore, readArguments, switches, valued } from "../arguments.ts";
 import { describeError } from "../client/faults.ts";
-import { request } from "../client/http.ts";
+import { promptRequest } from "../client/http.ts";
 import { defaultProfile, type Profile, Profiles } from "../client/profiles.ts";
 import { type Command, UsageError } from "../command.ts";
 import { profileNames } from "../completion/words.ts";
@@ -66,6 +66,6 @@ async function revoke({ url, clientId, clientSecret, session }: Profile): Promis
     client_id: clientId,
     ...(clientSecret !== undefined && { client_secret: clientSecret }),
   });
-  const { ok, status } = await request(`${url}/oauth/revoke`, { method: "POST", body });
+  const { ok, status } = await promptRequest(`${url}/oauth/revoke`, { method: "POST", body });
   return ok ? null : `${url} answered ${status}`;
 }

@@ -17,7 +17,7 @@ import { createLog, type Log } from "../../log/log.ts";
 import { Ranking } from "../../ranking/ranking.ts";
 import { heldSetting } from "../../store/settings.ts";
 import { cursorKeyOf, dataIdOf } from "../../stored-keys.ts";
-import { request } from "./http.ts";
+import { Refused, request } from "./http.ts";
 import { refusalOf } from "./refusal.ts";
 import { requireData } from "./require-data.ts";
 import type { Target } from "./target.ts";
@@ -153,7 +153,8 @@ function adminApi(
       // Every answer of On Air has this header.
       if (response.ok && response.headers.has("x-request-id")) return response;
       if (response.ok) throw new Error(`${origin} is not the admin listener of an On Air server`);
-      throw new Error((response.status === 500 && faults?.last) || (await refusalOf(response, origin)));
+      const { status } = response;
+      throw new Refused((status === 500 && faults?.last) || (await refusalOf(response, origin)), status);
     },
   };
   return api;

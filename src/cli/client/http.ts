@@ -1,4 +1,5 @@
 import { isLoopback } from "../../doctor/ask.ts";
+import { minute } from "../../domain/time.ts";
 import { connectionFault } from "./faults.ts";
 
 /** A server gave no answer. */
@@ -14,6 +15,17 @@ export class Unreachable extends Error {
   /** Whether the connection broke after it was established. */
   get isBrokenOff(): boolean {
     return this.cause instanceof Error && "code" in this.cause && this.cause.code === "ECONNRESET";
+  }
+}
+
+/** An error answer of the admin API. */
+export class Refused extends Error {
+  override name = "Refused";
+  constructor(
+    message: string,
+    readonly status: number,
+  ) {
+    super(message);
   }
 }
 
@@ -37,6 +49,25 @@ export async function request(url: URL | string, init: BunFetchRequestInit = {})
   } catch (error) {
     if (init.signal?.aborted) throw init.signal.reason;
     throw source.failure ?? new Unreachable(origin, error);
+  }
+}
+
+/** The same for calls of the public API, whose answers begin within `withinMs`, by default a minute. Throws `Unreachable` otherwise. */
+export async function promptRequest(
+  url: URL | string,
+  init: BunFetchRequestInit = {},
+  withinMs = minute,
+): Promise<Response> {
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(), withinMs);
+  const signal = init.signal ? AbortSignal.any([init.signal, late.signal]) : late.signal;
+  try {
+    return await request(url, { ...init, signal });
+  } catch (error) {
+    if (!late.signal.aborted || init.signal?.aborted) throw error;
+    throw new Unreachable(new URL(url).origin, new DOMException("", "TimeoutError"));
+  } finally {
+    clearTimeout(timer);
   }
 }
 

@@ -103,7 +103,14 @@ export function publicRefusal(error: OnairError, url: string, advice: string): s
   const isOurs = typeof body === "object" && body !== null;
   const text = typeof body === "string" ? body : "";
   const hints = { elsewhere: "The URL must be that of the public listener.", unauthorized: advice };
-  const said = sentenceOf({ status, location, message: isOurs ? message : null, errors, text }, url, hints);
+  const sentence = sentenceOf(
+    { status, location, message: isOurs ? message : null, errors, text },
+    url,
+    hints,
+  );
+  const { retryAfterMs } = details;
+  const said =
+    retryAfterMs === null ? sentence : `${sentence} (Retry-After: ${Math.ceil(retryAfterMs / 1000)})`;
   return code === "stream_disabled" ? `${said}: "onair app change --delivery both"` : said;
 }
 

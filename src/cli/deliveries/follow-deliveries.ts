@@ -1,10 +1,9 @@
 import { sleep } from "../../client/sleep.ts";
 import type { Environment } from "../../config/read-config.ts";
 import { onTermination } from "../../signals.ts";
+import { askingAgain } from "../client/absence.ts";
 import type { DeliveriesApi, Delivery, Fields } from "../client/deliveries-api.ts";
-import { Unreachable } from "../client/http.ts";
 import { deliveryCells, deliveryColumns } from "../output/deliveries.ts";
-import { note } from "../output/list.ts";
 import { print, screen, tableWriter } from "../output/print.ts";
 
 const everyMs = 1_000;
@@ -36,21 +35,13 @@ export async function followDeliveries(api: DeliveriesApi, list: FollowedList): 
   let rows = shown.news(start.data).news;
   // What was there before and is not shown counts as known.
   shown.news((await api.page({ ...query, limit: pageSize })).data);
-  let isAway = false;
+  const unlessAway = askingAgain();
   for (;;) {
     for (const one of json ? rows : []) await print(JSON.stringify(one));
     if (!json && rows.length > 0) await print(tabulated(rows.map(deliveryCells)));
     await sleep(everyMs, stop.signal);
     if (stop.signal.aborted) return;
-    try {
-      rows = await newsOf(api, query, shown);
-      isAway = false;
-    } catch (error) {
-      if (!(error instanceof Unreachable)) throw error;
-      if (!isAway) note(`${error.message}; it is asked again every second`);
-      isAway = true;
-      rows = [];
-    }
+    rows = (await unlessAway(() => newsOf(api, query, shown))) ?? [];
   }
 }
 

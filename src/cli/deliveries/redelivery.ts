@@ -1,4 +1,5 @@
 import type { Environment } from "../../config/read-config.ts";
+import { askingAgain } from "../client/absence.ts";
 import type { DeliveriesApi, Fields, ReplayAnswer } from "../client/deliveries-api.ts";
 import { poll } from "../client/poll.ts";
 import { noteOutcome, printDelivery } from "../output/deliveries.ts";
@@ -25,9 +26,10 @@ export async function retry(
   let delivery = await api.retry(id);
   const before = delivery.attempts.length;
   const isUnderWay = () => delivery.status === "pending" && delivery.attempts.length <= before;
+  const unlessAway = askingAgain();
   if (wait) {
     await poll(isUnderWay, async () => {
-      delivery = await api.show(id);
+      delivery = (await unlessAway(() => api.show(id))) ?? delivery;
     });
   }
   if (json) await print(JSON.stringify(delivery));
@@ -44,13 +46,17 @@ export async function replay(
 ): Promise<boolean> {
   let current = "id" in asked ? await api.showReplay(asked.id) : await api.startReplay(asked.range);
   if (wait && current.state === "running") {
+    note(
+      `The replay ${current.id} is running; Ctrl-C leaves it so. It waits while a failing endpoint has much to do.`,
+    );
+    const unlessAway = askingAgain();
     const share = { nouns: "deliveries", share: 0 };
     const progress = { bytes: 0, totalBytes: null, rows: 0, counted: share };
     const display = showProgress(progress);
     await poll(
       () => current.state === "running",
       async () => {
-        current = await api.showReplay(current.id);
+        current = (await unlessAway(() => api.showReplay(current.id))) ?? current;
         progress.rows = current.queued;
         share.share = current.progress;
       },

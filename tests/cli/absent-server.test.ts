@@ -1,0 +1,108 @@
+import { expect, test } from "bun:test";
+import { promptRequest } from "../../src/cli/client/http.ts";
+import { afterThisTest } from "../support/after-tests.ts";
+import { run } from "../support/process.ts";
+import { event, publish, subscribe } from "../support/publishing.ts";
+import { users } from "../support/real-data.ts";
+import { RunningCommand } from "../support/running-command.ts";
+import { adminKey, testServer } from "../support/server.ts";
+
+const server = await testServer({ users });
+
+/** A proxy in front of a listener, which can say for a while that nothing is behind it. */
+function proxyOf(listener: string) {
+  const proxy = {
+    isAlone: false,
+    refused: 0,
+    url: "",
+  };
+  const bun = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch(request) {
+      const { pathname, search } = new URL(request.url);
+      if (!proxy.isAlone) return fetch(listener + pathname + search, request);
+      proxy.refused++;
+      return new Response("<html>Bad Gateway</html>", { status: 502, headers: { "retry-after": "0" } });
+    },
+  });
+  proxy.url = bun.url.origin;
+  afterThisTest(() => bun.stop(true));
+  return proxy;
+}
+
+test.each(["own", "all"] as const)(
+  "deliveries list --follow (%s) goes on when the server is back",
+  async (whose) => {
+    const app = await server.application({ delivery: "stream" });
+    await subscribe(server, app, ["channel.followed"]);
+    const proxy = proxyOf(whose === "own" ? server.app.publicUrl : server.app.adminUrl);
+    const env = whose === "own" ? { ONAIR_TOKEN: app.token } : { ONAIR_ADMIN_KEY: adminKey };
+    const filter = whose === "own" ? [] : ["--application", app.id];
+    const args = ["deliveries", "list", "--follow", "--json", "--url", proxy.url, ...filter];
+    const follower = new RunningCommand(args, { env });
+    await publish(server, event("channel.followed", { id: `before-${whose}` }));
+    await follower.shows(`"event_id":"before-${whose}"`);
+    proxy.isAlone = true;
+    await follower.shows("it is asked again every second");
+    await publish(server, event("channel.followed", { id: `after-${whose}` }));
+    proxy.isAlone = false;
+    await follower.shows(`"event_id":"after-${whose}"`);
+    expect(follower.output.match(/it is asked again every second/g)).toHaveLength(1);
+    expect(await follower.end()).toBe(0);
+  },
+);
+
+test("listen begins when the server is there, and ends with Ctrl-C before that", async () => {
+  const app = await server.application({ delivery: "stream" });
+  const busy = { status: 503, headers: { "retry-after": "30" } };
+  const never = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response("", busy) });
+  afterThisTest(() => never.stop(true));
+  const waiting = new RunningCommand(["listen", "--url", never.url.origin, "--token", app.token]);
+  await waiting.shows("answered 503; again in 30 s");
+  expect(await waiting.end()).toBe(0);
+
+  const proxy = proxyOf(server.app.publicUrl);
+  proxy.isAlone = true;
+  const listener = new RunningCommand(["listen", "--url", proxy.url, "--token", app.token]);
+  await listener.shows("answered 502; again in 0 s");
+  proxy.isAlone = false;
+  await listener.shows("Listening to");
+  expect(await listener.end()).toBe(0);
+});
+
+test("replay --wait names the replay, and goes on when the server is back", async () => {
+  const id = "01KATHZX5M9S3E6R8B2D4F7G1H";
+  const states = [502, "running", 502, 502, 502, 502, 502, 502, 502, "completed"];
+  const fake = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch({ method }) {
+      const state = method === "POST" ? "running" : states.shift();
+      if (typeof state === "number")
+        return new Response("", { status: state, headers: { "retry-after": "0" } });
+      const counts = { progress: 0, matched: 1, queued: 0, skipped: {}, dry_run: false };
+      return Response.json({ data: { id, state, ...counts }, message: "OK" });
+    },
+  });
+  afterThisTest(() => fake.stop(true));
+  const { code, stderr, stdout } = await run(
+    ["deliveries", "replay", "--since", "1h", "--wait", "--url", fake.url.origin, "--token", "x"],
+    {},
+  );
+  expect([code, stdout]).toEqual([0, expect.stringContaining("completed")]);
+  expect(stderr).toContain(`The replay ${id} is running; Ctrl-C leaves it so.`);
+  expect(states).toEqual([]);
+});
+
+test("a server that takes a request and never answers is not waited for without end", async () => {
+  const silent = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Promise<Response>(() => {}) });
+  afterThisTest(() => silent.stop(true));
+  await expect(promptRequest(silent.url, {}, 50)).rejects.toThrow(
+    `${silent.url.origin} cannot be reached: nothing answered in time`,
+  );
+  const stop = new AbortController();
+  const stopped = promptRequest(silent.url, { signal: stop.signal }, 60_000);
+  stop.abort(new Error("stopped"));
+  await expect(stopped).rejects.toThrow("stopped");
+});

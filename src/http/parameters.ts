@@ -101,8 +101,9 @@ TypeRegistry.Set<ListOptions>("ListParameter", ({ items, minItems, maxItems }, v
   return value.every((text) => typeof text === "string" && formProblem(items, text) === null);
 });
 
-/** The problem of a text, or null. */
+/** The problem of a text, or null. None has U+0000, which PostgreSQL cannot store and nothing is found by. */
 export function textProblem(schema: TextOptions, text: string): string | null {
+  if (text.includes("\0")) return "must not contain a NUL character";
   return formProblem(schema, text) ?? schema.refine?.(text) ?? null;
 }
 

@@ -3,7 +3,7 @@ import { type DomainError, invalidFields } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
 import { checkRange, type NewReplay, type Replay, replayLimits } from "../../domain/replays.ts";
 import { day, isoTime, isoTimeOrNull, second } from "../../domain/time.ts";
-import { about, nullable, oneOf, Timestamp } from "../../domain/validation/fields.ts";
+import { about, multiLine, nullable, oneOf, Timestamp } from "../../domain/validation/fields.ts";
 import type { Store } from "../../store/store.ts";
 import { IsoTimestamp, named, picked } from "../fields.ts";
 import { TextParameter } from "../parameters.ts";
@@ -15,14 +15,13 @@ import { DeliveryStatus } from "./delivery-fields.ts";
 
 const time = (description: string) => Type.String({ ...Timestamp, description });
 
+const word = (maxLength: number, description: string) =>
+  Type.String({ ...multiLine(maxLength), minLength: 1, description });
+
 const fields = {
-  subscription_id: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 64, description: "Only deliveries of this subscription." }),
-  ),
+  subscription_id: Type.Optional(word(64, "Only deliveries of this subscription.")),
   status: Type.Optional(DeliveryStatus),
-  type: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 100, description: "Only events of this type." }),
-  ),
+  type: Type.Optional(word(100, "Only events of this type.")),
   from: time("Events published then or later …"),
   to: time(`… and earlier than that; at most ${replayLimits.maxRangeMs / day} days after \`from\`.`),
   dry_run: Type.Optional(Type.Boolean({ description: "Only counts what would be sent.", default: false })),

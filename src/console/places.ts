@@ -1,9 +1,20 @@
+import { useEffect } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import { base } from "./client.ts";
 
 /*
  * Addresses of pages. Filters are in the query, so that an address shows the same to a colleague.
  */
+
+/** What the pages are called together. */
+export const siteTitle = document.documentElement.dataset["title"] ?? "On Air";
+
+/** Sets the title of the window, by which a page is known in history, tabs and to screen readers. */
+export function useTitle(title: string): void {
+  useEffect(() => {
+    document.title = `${title} · ${siteTitle}`;
+  }, [title]);
+}
 
 type Query = Readonly<Record<string, string | null | undefined>>;
 

@@ -33,7 +33,7 @@ describe.skipIf(chromium === null)("in the portal, a developer", () => {
     await tab.clickInDialog("Subscribe");
     await tab.see("Subscribed to 1 event of Luna.");
     await tab.see("luna_bytes");
-    await tab.click("Delete");
+    await tab.click("Delete channel.followed of luna_bytes");
     await tab.clickInDialog("Delete");
     await tab.see("There is no subscription yet");
     await tab.click("Undo");
@@ -217,7 +217,7 @@ describe.skipIf(chromium === null)("in the console, an operator", () => {
     await tab.click("Register");
     await tab.see("raid.started version 1 is registered.");
     await subscribe(server, app, ["raid.started"]);
-    await tab.click("Change or add a version");
+    await tab.click("Change or add a version raid.started");
     await tab.fill("JSON Schema", '{"type": "object", "properties": {}}');
     await tab.see("message is gone");
     await tab.click("Cancel");
@@ -234,7 +234,7 @@ describe.skipIf(chromium === null)("in the console, an operator", () => {
     const unused = { version: 1, schema: { type: "object" }, example: {} };
     await server.admin("PUT", "/admin/v1/event-types/raid.ended", unused);
     await tab.go("/event-types?name=raid.ended");
-    await tab.click("Delete");
+    await tab.click("Delete raid.ended");
     await tab.clickInDialog("Delete");
     await tab.see("raid.ended version 1 is deleted.");
   });
@@ -265,7 +265,9 @@ describe.skipIf(chromium === null)("in the console, an operator", () => {
     await tab.see("There is no backup yet");
     await tab.click("Make a backup");
     await tab.see("done");
-    await tab.click("Delete");
+    // Each button says of which backup it is.
+    const made = await tab.page.$eval("main table time", (time) => time.getAttribute("title"));
+    await tab.click(`Delete ${made}`);
     await tab.clickInDialog("Delete");
     await tab.see("There is no backup yet");
   });
@@ -278,7 +280,7 @@ describe.skipIf(chromium === null)("in the console, an operator", () => {
     await tab.click("Create");
     await tab.see("onair_admin_");
     await tab.click("I have kept it");
-    await tab.click("Revoke");
+    await tab.click("Revoke Grace");
     await tab.clickInDialog("Revoke");
     await tab.see("The key is revoked.");
     await tab.click("Audit", "link");

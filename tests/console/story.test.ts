@@ -31,10 +31,13 @@ async function broken(name: string) {
 
 const ids = (received: readonly Received[]) => received.map(({ headers }) => headers["webhook-id"]);
 
-describe.skipIf(chromium === null)("an endpoint breaks", () => {
-  test("and its developer finds out why, mends it and has everything sent again, by clicking alone", async () => {
+describe.skipIf(chromium === null).each([
+  ["clicking", false],
+  ["the keyboard", true],
+])("an endpoint breaks: by %s alone", (_, byKeyboard) => {
+  test("its developer finds out why, mends it and has everything sent again", async () => {
     const { app, firstId } = await broken("Night bot");
-    await using tab = await signedIn(server, app);
+    await using tab = await signedIn(server, app, { byKeyboard });
     await tab.see("Night bot");
     await tab.see("410");
     await tab.click("See what failed", "link");
@@ -62,9 +65,9 @@ describe.skipIf(chromium === null)("an endpoint breaks", () => {
     await tab.see("delivered");
   });
 
-  test("and the operator does the same for its developer", async () => {
+  test("the operator does the same for its developer", async () => {
     const { app, firstId } = await broken("Day bot");
-    await using tab = await signedIn(server, operator);
+    await using tab = await signedIn(server, operator, { byKeyboard });
     await tab.see("An endpoint is disabled");
     await tab.see("Day bot");
     await tab.click("Look and enable", "link");
@@ -83,7 +86,9 @@ describe.skipIf(chromium === null)("an endpoint breaks", () => {
     expect(ids(healthy.received.slice(before))).toContain(firstId);
     await server.admin("DELETE", `/admin/v1/applications/${app.id}`);
   });
+});
 
+describe.skipIf(chromium === null)("an endpoint breaks", () => {
   test("and what failed is there to see while it is still tried again", async () => {
     await using receiver = new Receiver(() => new Response("busy", { status: 500 }));
     const app = await server.application({ name: "Busy bot", webhook_url: receiver.url });

@@ -5,6 +5,8 @@ import { adminKey, type TestApplication, type TestServer } from "./server.ts";
 
 /** How long a page may take on a machine that has much else to do. */
 const patienceMs = 40_000;
+/** More than any page has places for the focus. */
+const mostTabs = 300;
 
 export type SignIn = { readonly key: string } | Pick<TestApplication, "client_id" | "client_secret">;
 
@@ -13,6 +15,8 @@ export const operator: SignIn = { key: adminKey };
 interface Options {
   readonly width?: number;
   readonly theme?: "light" | "dark";
+  /** Whether everything is done without a pointer. */
+  readonly byKeyboard?: boolean;
   /** Of a proxy in front of the server. */
   readonly port?: number;
   /** Another tab of this person, with the same session. */
@@ -29,6 +33,7 @@ export class Tab implements AsyncDisposable {
   constructor(
     readonly page: Page,
     readonly base: string,
+    readonly byKeyboard = false,
   ) {
     page.on("console", (message) => {
       // A refused request is shown by the page, and by the browser as well.
@@ -77,7 +82,26 @@ export class Tab implements AsyncDisposable {
         !one.disabled && one.checkVisibility())`,
       `the ${kind} "${name}"`,
     );
-    await element.asLocator().setTimeout(patienceMs).click();
+    if (!this.byKeyboard) return element.asLocator().setTimeout(patienceMs).click();
+    await this.#tabTo(element, name);
+    await this.press("Enter");
+  }
+
+  /** Goes by Tab to what can be used, which is then seen to have the focus. */
+  async #tabTo(element: ElementHandle, name: string): Promise<void> {
+    for (let i = 0; i < mostTabs; i++) {
+      const outline = await element.evaluate((one) =>
+        one === one.ownerDocument.activeElement
+          ? (one.ownerDocument.defaultView?.getComputedStyle(one).outlineStyle ?? "")
+          : null,
+      );
+      if (outline !== null) {
+        expect([name, outline]).not.toEqual([name, "none"]);
+        return;
+      }
+      await this.press("Tab");
+    }
+    throw new Error(`"${name}" is not reached by Tab`);
   }
 
   /** Clicks the button of the dialog that is called so. */
@@ -114,7 +138,12 @@ export class Tab implements AsyncDisposable {
       `[...document.querySelectorAll("label")].find((one) => one.textContent === ${JSON.stringify(label)})?.control`,
       `the field "${label}"`,
     );
-    await field.asLocator().setTimeout(patienceMs).fill(value);
+    if (!this.byKeyboard) return field.asLocator().setTimeout(patienceMs).fill(value);
+    await this.#tabTo(field, label);
+    await this.page.keyboard.down("Control");
+    await this.press("a");
+    await this.page.keyboard.up("Control");
+    await this.page.keyboard.type(value);
   }
 
   async #find(script: string, what: string): Promise<ElementHandle> {
@@ -141,7 +170,7 @@ export async function openPage(
   who: SignIn | "console" | "portal",
   options: Options = {},
 ) {
-  const { width = 1280, theme = "light", besides, port } = options;
+  const { width = 1280, theme = "light", besides, port, byKeyboard } = options;
   const isConsole = who === "console" || (typeof who === "object" && "key" in who);
   const url = new URL(isConsole ? `${server.app.adminUrl}/console` : `${server.app.publicUrl}/portal`);
   if (port !== undefined) url.port = String(port);
@@ -151,7 +180,7 @@ export async function openPage(
   page.setDefaultTimeout(patienceMs);
   await page.setViewport({ width, height: 900 });
   await page.evaluateOnNewDocument(`localStorage.setItem("onair-theme", "${theme}")`);
-  return new Tab(page, base);
+  return new Tab(page, base, byKeyboard);
 }
 
 /** A tab of somebody who has signed in by the form. */

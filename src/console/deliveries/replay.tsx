@@ -165,10 +165,9 @@ function Progress({ replay, onClose }: { replay: Replay; onClose: () => void }) 
       }
     >
       <Bar part={replay.progress} label="Progress of the replay" />
+      {!isOver && <p>{number(replay.queued)} queued so far.</p>}
       <p role="status">
-        {isOver
-          ? `${number(replay.queued)} of ${number(replay.matched)} deliveries are being sent again.`
-          : `${number(replay.queued)} queued so far.`}
+        {isOver && `${number(replay.queued)} of ${number(replay.matched)} deliveries are being sent again.`}
       </p>
       <FaultNotice fault={cancel.fault} />
     </Dialog>

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Fault } from "../client.ts";
+import { useTitle } from "../places.ts";
 import { Icon, type IconName } from "./icon.tsx";
 
 /** A size like "1.2 GB". */
@@ -20,6 +21,8 @@ interface ButtonProps {
   readonly icon?: IconName;
   /** The name of a button that shows only its icon. */
   readonly label?: string;
+  /** Of which row of a list it is, for who hears its name alone. */
+  readonly of?: string;
   readonly type?: "button" | "submit";
   readonly isSmall?: boolean;
   readonly isBusy?: boolean;
@@ -32,6 +35,7 @@ export function Button({
   kind,
   icon,
   label,
+  of,
   type = "button",
   isSmall,
   isBusy,
@@ -51,6 +55,7 @@ export function Button({
     >
       {icon && <Icon name={icon} />}
       {children}
+      {of && <span class="visually-hidden"> {of}</span>}
     </button>
   );
 }
@@ -60,14 +65,18 @@ export function LinkButton({
   href,
   children,
   kind = "",
+  of,
 }: {
   href: string;
   children: ComponentChildren;
   kind?: string;
+  /** As that of a button. */
+  of?: string;
 }) {
   return (
     <a class={`button ${kind}`} href={href}>
       {children}
+      {of && <span class="visually-hidden"> {of}</span>}
     </a>
   );
 }
@@ -118,22 +127,25 @@ export function Status({ word, tone }: { word: string; tone?: Tone }) {
   return <span class={`pill ${tone ?? tones[word] ?? ""}`}>{word}</span>;
 }
 
-/** A sentence about a state and what to do next. */
+/** A sentence about a state and what to do next. A change of a sentence without a time in it is read aloud. */
 export function Notice({
   tone = "",
   title,
+  isAlert = false,
   children,
 }: {
   tone?: Tone;
+  /** Whether it comes of what the person did, and interrupts what is read aloud. */
+  isAlert?: boolean;
   title: ComponentChildren;
   children?: ComponentChildren;
 }) {
   const icon = tone === "ok" ? "good" : tone === "" ? "alert" : "warning";
   return (
-    <div class={`notice ${tone}`} role={tone === "bad" ? "alert" : undefined}>
+    <div class={`notice ${tone}`} role={isAlert ? "alert" : undefined}>
       <Icon name={icon} />
       <div class="grow">
-        <strong>{title}</strong>
+        <strong aria-live={!isAlert && typeof title === "string" ? "polite" : undefined}>{title}</strong>
         {children}
       </div>
     </div>
@@ -145,7 +157,7 @@ export function FaultNotice({ fault, retry }: { fault: Fault | null; retry?: () 
   if (fault === null) return null;
   const details = Object.entries(fault.fields).map(([field, message]) => `${field} ${message}`);
   return (
-    <Notice tone="bad" title={fault.message}>
+    <Notice tone="bad" isAlert title={fault.message}>
       {details.length > 1 && details.map((line) => <p key={line}>{line}</p>)}
       {fault.requestId && <small class="muted">Request {fault.requestId}</small>}
       {retry && fault.status !== 404 && (
@@ -178,17 +190,19 @@ export function Empty({ title, children }: { title: string; children?: Component
   );
 }
 
+/** The heading of a page, and its title. */
 export function Head({
   title,
   crumb,
   children,
   actions,
 }: {
-  title: ComponentChildren;
+  title: string;
   crumb?: { href: string; text: string };
   children?: ComponentChildren;
   actions?: ComponentChildren;
 }) {
+  useTitle(title);
   return (
     <div class="head">
       <div>

@@ -74,7 +74,9 @@ export function Tabs({ tabs, label }: { tabs: readonly Tab[]; label: string }) {
           </button>
         ))}
       </div>
-      <div role="tabpanel">{tabs[chosen]?.show()}</div>
+      <div role="tabpanel" aria-label={tabs[chosen]?.name}>
+        {tabs[chosen]?.show()}
+      </div>
     </div>
   );
 }

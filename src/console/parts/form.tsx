@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import type { Fault } from "../client.ts";
 import { Button, FaultNotice } from "./basics.tsx";
 
@@ -103,6 +103,7 @@ export function Select({ label, hint, value, options, onChange, disabled = false
         class="input"
         value={value}
         disabled={disabled}
+        aria-describedby={hint && `${id}-about`}
         onChange={(event) => onChange((event.target as HTMLSelectElement).value)}
       >
         {options.map(([one, text]) => (
@@ -111,7 +112,7 @@ export function Select({ label, hint, value, options, onChange, disabled = false
           </option>
         ))}
       </select>
-      {hint && <small>{hint}</small>}
+      {hint && <small id={`${id}-about`}>{hint}</small>}
     </div>
   );
 }
@@ -167,7 +168,8 @@ interface DialogProps {
 export function Dialog({ title, children, footer, onClose, mustAnswer }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();
-  useEffect(() => {
+  // Closed before it is removed, a dialog gives the focus back; other effects end after that.
+  useLayoutEffect(() => {
     const dialog = ref.current;
     dialog?.showModal();
     return () => dialog?.close();
@@ -180,6 +182,8 @@ export function Dialog({ title, children, footer, onClose, mustAnswer }: DialogP
         event.preventDefault();
         if (!mustAnswer) onClose();
       }}
+      // Chromium closes a dialog by a second Escape although its cancel is refused.
+      onKeyDown={(event) => mustAnswer && event.key === "Escape" && event.preventDefault()}
     >
       <div class="dialog">
         <h2 id={id}>{title}</h2>

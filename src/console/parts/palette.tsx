@@ -1,5 +1,5 @@
 import { signal } from "@preact/signals";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
 
 /** Something that the palette leads to. */
@@ -45,8 +45,11 @@ function PaletteDialog({ places, search }: Parameters<typeof Palette>[0]) {
   const close = () => {
     isPaletteOpen.value = false;
   };
-  useEffect(() => {
-    dialog.current?.showModal();
+  // As in `Dialog`.
+  useLayoutEffect(() => {
+    const element = dialog.current;
+    element?.showModal();
+    return () => element?.close();
   }, []);
   useEffect(() => {
     setFound([]);

@@ -29,7 +29,7 @@ const wholeSteps = Array.from({ length: 12 }, (_, i) => [1, 2, 5].map((n) => n *
 const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
 const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 
-/** A plot over time. Its numbers are also there as a table, for who cannot see it. */
+/** A plot over time. What it shows is also there as a sentence for each series, for who cannot see it. */
 export function Plot({
   label,
   times,
@@ -70,17 +70,35 @@ export function Plot({
     <figure class="stack tight">
       <div class="plot" ref={place} aria-hidden="true" />
       <figcaption class="legend">
-        <span class="visually-hidden">{label}. In all:</span>
+        <span class="visually-hidden">
+          {label}, {clockAt(times[0])} to {clockAt(times.at(-1))}:
+        </span>
         {series.map(({ name, tone, values }) => (
           <span key={name}>
             <i class={`series-${tone}`} /> {name}
             {kind === "bars" &&
               ` ${compact.format(values.reduce<number>((sum, value) => sum + (value ?? 0), 0))}`}
+            <span class="visually-hidden">{highest(times, values, format)}</span>
           </span>
         ))}
       </figcaption>
     </figure>
   );
+}
+
+const clockAt = (seconds = 0) => clock.format(seconds * 1_000);
+
+/** The highest and the last value of a series, in words. */
+function highest(
+  times: readonly number[],
+  values: readonly (number | null)[],
+  format: (value: number) => string,
+): string {
+  const most = Math.max(...values.map((value) => value ?? 0));
+  const last = values.findLast((value) => value !== null) ?? 0;
+  return most === 0
+    ? ", none."
+    : `, at most ${format(most)} at ${clockAt(times[values.indexOf(most)])}, last ${format(last)}.`;
 }
 
 /** For bars, each series has the sum of itself and those below it, and the highest is drawn first. */
@@ -135,7 +153,7 @@ function optionsOf(
         ...axis,
         space: 64,
         size: 28,
-        values: (_, splits) => splits.map((seconds) => clock.format(seconds * 1_000)),
+        values: (_, splits) => splits.map((seconds) => clockAt(seconds)),
       },
       {
         ...axis,

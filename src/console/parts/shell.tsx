@@ -4,7 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { LocationProvider, useLocation } from "preact-iso";
 import { base, hasExpired, isConnected } from "../client.ts";
 import { useLiveStream } from "../live.ts";
-import { to } from "../places.ts";
+import { siteTitle, to, useTitle } from "../places.ts";
 import { Button } from "./basics.tsx";
 import { Icon, type IconName } from "./icon.tsx";
 import { isPaletteOpen, Palette, type Place } from "./palette.tsx";
@@ -35,7 +35,6 @@ interface ShellProps {
 }
 
 const isMenuOpen = signal(false);
-const title = document.documentElement.dataset["title"] ?? "On Air";
 const hasLogo = "logo" in document.documentElement.dataset;
 
 export function Brand({ kind }: { kind: string }) {
@@ -43,7 +42,7 @@ export function Brand({ kind }: { kind: string }) {
     <a class="brand" href={to("") || "/"}>
       {hasLogo ? <img src={`${base}/logo`} alt="" /> : <Lamp />}
       <span>
-        {title.replace(/ console$|, for development$/, "")} <small>{kind}</small>
+        {siteTitle.replace(/ console$|, for development$/, "")} <small>{kind}</small>
       </span>
     </a>
   );
@@ -78,12 +77,12 @@ function Frame({ kind, groups, who, search, onSignOut, stream, docs, reference, 
     .find(({ path: of }) => path === (to(of) || "/") || (of !== "" && path.startsWith(`${to(of)}/`)));
   useEffect(() => {
     isMenuOpen.value = false;
-    document.title = current ? `${current.text} · ${title}` : title;
     if (before.current === path) return;
     before.current = path;
     scrollTo(0, 0);
-    main.current?.focus({ preventScroll: true });
-  }, [path, current]);
+    const heading = main.current?.querySelector<HTMLElement>("h1") ?? main.current;
+    heading?.focus({ preventScroll: true });
+  }, [path]);
   useEffect(() => {
     if (!isMenuOpen.value) return;
     document.querySelector<HTMLElement>(".nav [aria-current], .nav a")?.focus();
@@ -155,10 +154,13 @@ function Frame({ kind, groups, who, search, onSignOut, stream, docs, reference, 
 
 /** Says that the connection is lost, while it is. */
 export function ConnectionBanner() {
-  if (isConnected.value) return null;
   return (
-    <div class="banner" role="status">
-      <Icon name="warning" /> The connection is lost. Trying again; what is shown may be old.
+    <div role="status">
+      {!isConnected.value && (
+        <div class="banner">
+          <Icon name="warning" /> The connection is lost. Trying again; what is shown may be old.
+        </div>
+      )}
     </div>
   );
 }
@@ -199,6 +201,7 @@ export const currentTheme = theme;
 
 /** The page that is shown without a session. */
 export function SignInPage({ kind, children }: { kind: string; children: ComponentChildren }) {
+  useTitle("Sign in");
   return (
     <main class="signin">
       <Brand kind={kind} />

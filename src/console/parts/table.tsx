@@ -40,7 +40,7 @@ export function Table<Row>({ label, columns, rows, keyOf, linkOf, isFresh }: Tab
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be reached by keyboard
     <section class="scroll" aria-label={label} tabIndex={0}>
-      <table aria-rowcount={isPart ? rows.length + 1 : undefined}>
+      <table aria-label={label} aria-rowcount={isPart ? rows.length + 1 : undefined}>
         <thead>
           <tr>
             {columns.map((column) => (
@@ -77,7 +77,8 @@ export function Table<Row>({ label, columns, rows, keyOf, linkOf, isFresh }: Tab
 function Spacer({ height, columns }: { height: number; columns: number }) {
   if (height <= 0) return null;
   return (
-    <tr class="spacer">
+    // biome-ignore lint/a11y/noAriaHiddenOnFocusable: a row takes no focus
+    <tr class="spacer" aria-hidden="true">
       <td colSpan={columns} style={{ height: `${height}px` }} />
     </tr>
   );

@@ -5,7 +5,7 @@ import { useAction, useLoad } from "../../load.ts";
 import { Bar, Button, Card, Empty, FaultNotice, Head, Status, size } from "../../parts/basics.tsx";
 import { Confirm } from "../../parts/form.tsx";
 import { ListState, Table } from "../../parts/table.tsx";
-import { Time } from "../../parts/time.tsx";
+import { fullTime, Time } from "../../parts/time.tsx";
 import { toast } from "../../parts/toasts.tsx";
 import { useOperator } from "./operator.tsx";
 
@@ -106,9 +106,14 @@ export function Backups() {
                 show: (one) =>
                   canChange && (
                     <span class="row end">
-                      {one.status === "done" && <DownloadButton id={one.id} />}
+                      {one.status === "done" && <DownloadButton backup={one} />}
                       {one.status !== "running" && (
-                        <Button isSmall kind="quiet" onClick={() => setRemoving(one)}>
+                        <Button
+                          isSmall
+                          kind="quiet"
+                          of={fullTime(one.created_at)}
+                          onClick={() => setRemoving(one)}
+                        >
                           Delete
                         </Button>
                       )}
@@ -150,7 +155,7 @@ function State({ backup: { status, progress, error } }: { backup: Backup }) {
 }
 
 /** The answer goes to disk as it comes: a link cannot send the header by which the session counts. */
-function DownloadButton({ id }: { id: string }) {
+function DownloadButton({ backup: { id, created_at } }: { backup: Backup }) {
   const act = useAction(async () => {
     const root = base.slice(0, base.lastIndexOf("/"));
     const answer = await fetch(`${root}/admin/v1/backups/${id}/content`, { headers: pageHeaders });
@@ -162,7 +167,7 @@ function DownloadButton({ id }: { id: string }) {
     URL.revokeObjectURL(link.href);
   });
   return (
-    <Button isSmall kind="quiet" isBusy={act.isBusy} onClick={() => act.run()}>
+    <Button isSmall kind="quiet" of={fullTime(created_at)} isBusy={act.isBusy} onClick={() => act.run()}>
       {act.fault ? act.fault.message : "Download"}
     </Button>
   );

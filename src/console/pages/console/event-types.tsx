@@ -61,13 +61,18 @@ export function EventTypes() {
             actions={
               canChange && (
                 <>
-                  <LinkButton href={to("/publish", { event: entry.name, version: String(entry.version) })}>
+                  <LinkButton
+                    of={entry.name}
+                    href={to("/publish", { event: entry.name, version: String(entry.version) })}
+                  >
                     Publish one
                   </LinkButton>
                   {!entry.is_built_in && (
                     <>
-                      <Button onClick={() => setEditing(entry)}>Change or add a version</Button>
-                      <Button kind="danger" onClick={() => setRemoving(entry)}>
+                      <Button of={entry.name} onClick={() => setEditing(entry)}>
+                        Change or add a version
+                      </Button>
+                      <Button kind="danger" of={entry.name} onClick={() => setRemoving(entry)}>
                         Delete
                       </Button>
                     </>

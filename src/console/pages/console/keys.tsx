@@ -88,7 +88,7 @@ export function Keys() {
                 show: (key) =>
                   canChange &&
                   key.source !== "environment" && (
-                    <Button isSmall kind="quiet" onClick={() => setRevoking(key)}>
+                    <Button isSmall kind="quiet" of={key.name} onClick={() => setRevoking(key)}>
                       Revoke
                     </Button>
                   ),

@@ -83,7 +83,7 @@ function EventForm({ type, children }: { type: Entry; children: ComponentChildre
           </Button>
         </Form>
       </Card>
-      <div class="stack wide" aria-live="polite">
+      <div class="stack wide">
         <FaultNotice fault={publish.fault} />
         {!published && !publish.fault && (
           <Card>
@@ -92,7 +92,7 @@ function EventForm({ type, children }: { type: Entry; children: ComponentChildre
             </Empty>
           </Card>
         )}
-        {published && <Published event={published} />}
+        <div aria-live="polite">{published && <Published event={published} />}</div>
         {published && canChange && published.deliveries > 0 && <EventDeliveries id={published.id} />}
       </div>
     </div>

@@ -36,10 +36,15 @@ export function EventTypes() {
             isOpen={shown.length === 1}
             actions={
               <>
-                <LinkButton href={to("/test", { event: type.name, version: String(type.version) })}>
+                <LinkButton
+                  of={type.name}
+                  href={to("/test", { event: type.name, version: String(type.version) })}
+                >
                   Test it
                 </LinkButton>
-                <LinkButton href={to("/subscriptions", { event: type.name })}>Subscribe</LinkButton>
+                <LinkButton of={type.name} href={to("/subscriptions", { event: type.name })}>
+                  Subscribe
+                </LinkButton>
               </>
             }
           />

@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import type { components } from "../../../client/api.d.ts";
 import { api, done, Fault } from "../../client.ts";
 import { useAction, useLoad } from "../../load.ts";
-import { Button, Card, Empty, FaultNotice, Head, Notice, number } from "../../parts/basics.tsx";
+import { Button, Card, Empty, FaultNotice, Head, LinkButton, Notice, number } from "../../parts/basics.tsx";
 import { Check, Confirm, Dialog, Field } from "../../parts/form.tsx";
 import { ListState, Table } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
@@ -102,13 +102,14 @@ export function Subscriptions() {
                 isNumber: true,
                 show: (one) => (
                   <span class="row end">
-                    <a
-                      class="button quiet small hide-narrow"
+                    <LinkButton
+                      kind="quiet small hide-narrow"
                       href={to("/deliveries", { subscription_id: one.id })}
+                      of={titleOf(one)}
                     >
                       Deliveries
-                    </a>
-                    <Button isSmall kind="quiet" onClick={() => setRemoving(one)}>
+                    </LinkButton>
+                    <Button isSmall kind="quiet" of={titleOf(one)} onClick={() => setRemoving(one)}>
                       Delete
                     </Button>
                   </span>
@@ -136,6 +137,8 @@ export function Subscriptions() {
     </>
   );
 }
+
+const titleOf = (one: Subscription) => `${one.event} of ${nameOf(one) || "all channels"}`;
 
 /** The channel of a subscription, by the best name that there is. */
 function nameOf({ channel_name, username, broadcaster_user_id }: Subscription): string {

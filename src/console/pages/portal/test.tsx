@@ -103,7 +103,10 @@ function Sample({
           </Button>
         </Form>
       </Card>
-      <div class="stack wide" aria-live="polite">
+      <div class="stack wide">
+        <p class="visually-hidden" role="status">
+          {exchange && !send.isBusy ? outcomeOf(exchange) : send.isBusy && "Under way"}
+        </p>
         {send.isBusy && !exchange && progress && <UnderWay progress={progress} />}
         <FaultNotice fault={send.fault} />
         {exchange && !send.fault && <ExchangeStory exchange={exchange} />}
@@ -171,14 +174,14 @@ function UnderWay({ progress: { beganAt, request, passed } }: { progress: Progre
   );
 }
 
+const outcomeOf = ({ delivered, duration_ms }: Exchange) =>
+  delivered ? `It arrived in ${duration(duration_ms)}.` : "It would not have been delivered.";
+
 function ExchangeStory({ exchange }: { exchange: Exchange }) {
   const { delivered, problem, request, response, error, duration_ms, timings } = exchange;
   return (
     <>
-      <Notice
-        tone={delivered ? (problem ? "warn" : "ok") : "bad"}
-        title={delivered ? `It arrived in ${duration(duration_ms)}.` : "It would not have been delivered."}
-      >
+      <Notice tone={delivered ? (problem ? "warn" : "ok") : "bad"} title={outcomeOf(exchange)}>
         {problem && <p>{problem}</p>}
         {!delivered && error && error !== problem && <p class="muted">{error}</p>}
       </Notice>

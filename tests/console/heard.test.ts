@@ -1,0 +1,255 @@
+import { beforeAll, describe, expect, test } from "bun:test";
+import type { Protocol } from "puppeteer-core";
+import { chromium } from "../support/chromium.ts";
+import { consolePages } from "../support/console-pages.ts";
+import { operator, signedIn, type Tab } from "../support/pages.ts";
+import { event, publish, publishAll, subscribe } from "../support/publishing.ts";
+import { testReceiver } from "../support/receiver.ts";
+import { json, type TestApplication, testServer } from "../support/server.ts";
+import { until } from "../support/until.ts";
+
+/*
+ * The pages as a screen reader has them: by the accessibility tree of Chromium.
+ */
+
+const server = await testServer({ args: ["--portal"] });
+const receiver = testReceiver(() => new Response("busy", { status: 500 }));
+const healthy = testReceiver();
+let app: TestApplication;
+let delivery = "";
+
+beforeAll(async () => {
+  await server.load("users", [
+    { id: 1001, username: "luna_bytes", display_name: "Luna" },
+    { id: 1002, username: "luna_two", display_name: "Luna Two" },
+  ]);
+  await server.load(
+    "categories",
+    ["Chess", "Go"].map((name, i) => ({ id: i + 1, name, slug: name.toLowerCase() })),
+  );
+  await server.load("channels", [{ id: 70, user_id: 1001, name: "Luna", slug: "luna" }]);
+  await server.load("livestreams", [{ channel_id: 70, category_id: 1, viewers: 12 }]);
+  app = await server.application({ name: "Night bot", webhook_url: receiver.url });
+  const other = await server.application({ name: "Day bot", webhook_url: receiver.url });
+  for (const name of ["robot", "person"])
+    await server.admin("POST", "/admin/v1/keys", { name, role: "reader" });
+  const type = { version: 1, description: "A raid.", schema: { type: "object" }, example: {} };
+  for (const name of ["raid.started", "raid.ended"])
+    await server.admin("PUT", `/admin/v1/event-types/${name}`, type);
+  await subscribe(server, app, ["channel.followed", "kicks.gifted"]);
+  await subscribe(server, other, ["channel.followed"]);
+  await publish(server, event("channel.followed"));
+  await receiver.arrived(2);
+  const path = `/admin/v1/deliveries?application_id=${app.id}`;
+  const { data } = await json<{ data: { id: string }[] }>(await server.admin("GET", path));
+  delivery = data[0]?.id ?? "";
+});
+
+type AXNode = Protocol.Accessibility.AXNode;
+const roleOf = ({ role }: AXNode): string => role?.value ?? "";
+const nameOf = ({ name }: AXNode): string => name?.value ?? "";
+const propertyOf = ({ properties = [] }: AXNode, name: string): unknown =>
+  properties.find((one) => one.name === name)?.value.value;
+
+/** What is told of the page, without what is left out. */
+async function heard({ page }: Tab): Promise<AXNode[]> {
+  const session = await page.createCDPSession();
+  const { nodes } = await session.send("Accessibility.getFullAXTree");
+  await session.detach();
+  return nodes.filter(({ ignored }) => !ignored);
+}
+
+const named = [
+  "button",
+  "link",
+  "textbox",
+  "combobox",
+  "checkbox",
+  "table",
+  "dialog",
+  "progressbar",
+  "tabpanel",
+  "form",
+];
+
+/** What somebody who hears the page could not do or would be told again and again. */
+async function mistakes(tab: Tab): Promise<string[]> {
+  const nodes = await heard(tab);
+  const byId = new Map(nodes.map((node) => [node.nodeId, node]));
+  const within = (node: AXNode): AXNode[] =>
+    (node.childIds ?? []).flatMap((id) => byId.get(id) ?? []).flatMap((child) => [child, ...within(child)]);
+  const nameless = nodes.filter((node) => named.includes(roleOf(node)) && nameOf(node).trim() === "");
+  const own = (name: string) => name !== "" && !name.startsWith("Show local date");
+  const buttons = nodes
+    .filter((node) => roleOf(node) === "button")
+    .map(nameOf)
+    .filter(own);
+  const headers = nodes
+    .filter((node) => roleOf(node) === "table")
+    .flatMap((table) => {
+      const count = within(table).filter(
+        (node) => roleOf(node) === "columnheader" && nameOf(node) !== "",
+      ).length;
+      return count > 1 ? [] : `the table "${nameOf(table)}" has ${count} headers`;
+    });
+  const regions = nodes.filter((node) => propertyOf(node, "live") !== undefined);
+  return [
+    ...nameless.map((node) => `a ${roleOf(node)} has no name`),
+    ...buttons
+      .filter((name, i) => buttons.indexOf(name) < i)
+      .map((name) => `two buttons are called "${name}"`),
+    ...headers,
+    ...regions
+      .filter((node) => propertyOf(node, "live") === "assertive")
+      .map((node) => `interrupts: ${nameOf(node)}`),
+    // It ticks.
+    ...regions.flatMap((region) =>
+      within(region)
+        .filter((node) => roleOf(node) === "time")
+        .map(() => "a time is read again and again"),
+    ),
+  ];
+}
+
+const focused = (tab: Tab) => tab.page.evaluate("document.activeElement.textContent");
+
+describe.skipIf(chromium === null).each(["portal", "console"] as const)("who hears the %s", (kind) => {
+  const who = () => (kind === "console" ? operator : app);
+
+  test("is told on every page what it is, what can be done, and nothing again and again", async () => {
+    await using tab = await signedIn(server, who());
+    const titles = new Set<string>();
+    for (const path of consolePages[kind]) {
+      await tab.go(path.replace(":delivery", delivery).replace(":application", app.id));
+      await tab.page.waitForFunction('!document.body.innerText.includes("Loading…")');
+      const heading = await tab.page.$eval("main h1", ({ textContent }) => textContent);
+      const title = await tab.page.title();
+      expect(title).toStartWith(`${heading} · `);
+      titles.add(title);
+      expect([path, await mistakes(tab)]).toEqual([path, []]);
+    }
+    expect(titles.size).toBe(consolePages[kind].length);
+  }, 300_000);
+
+  test("is at the heading of each page that a link leads to, and of the one that the browser goes back to", async () => {
+    await using tab = await signedIn(server, who());
+    const links = await tab.page.$$eval(".nav a", (found) =>
+      found.map(({ textContent }) => textContent ?? ""),
+    );
+    for (const link of [...links.slice(1), ...links.slice(0, 1)]) {
+      await tab.click(link, "link");
+      await tab.page.waitForFunction('document.activeElement.matches("main h1")');
+      expect(await tab.page.title()).toStartWith(String(await focused(tab)));
+    }
+    await tab.page.goBack();
+    await tab.page.waitForFunction(
+      `document.activeElement.matches("main h1") && document.title.startsWith("${links.at(-1)}")`,
+    );
+  });
+});
+
+const dialogs = [
+  ["portal", "", "Go to… Ctrl K"],
+  ["portal", "/deliveries", "Replay a range"],
+  ["portal", "/subscriptions", "Subscribe"],
+  ["portal", "/subscriptions", "Delete kicks.gifted of Luna"],
+  ["console", "/applications", "New application"],
+  ["console", "/applications/:application", "Rotate client secret"],
+  ["console", "/applications/:application", "Delete"],
+  ["console", "/users/1002", "Delete"],
+  ["console", "/keys", "New key"],
+  ["console", "/keys", "Revoke robot"],
+  ["console", "/event-types", "Register a type"],
+] as const;
+
+describe.skipIf(chromium === null)("a dialog", () => {
+  test.each(dialogs)(
+    "in the %s, at %j, of the button %s: has a name, keeps the focus, and gives it back",
+    async (kind, path, button) => {
+      await using tab = await signedIn(server, kind === "console" ? operator : app, { byKeyboard: true });
+      await tab.go(path.replace(":application", app.id));
+      await tab.click(button);
+      await tab.page.waitForFunction('document.activeElement.closest("dialog")');
+      const found = (await heard(tab)).filter((node) => roleOf(node) === "dialog");
+      expect(found.map((node) => [nameOf(node) !== "", propertyOf(node, "modal")])).toEqual([[true, true]]);
+      expect(await mistakes(tab)).toEqual([]);
+      for (let i = 0; i < 30; i++) {
+        await tab.press("Tab");
+        // Between the last and the first place the focus is at the browser itself.
+        const isOutside =
+          'document.activeElement !== document.body && !document.activeElement.closest("dialog")';
+        expect([i, await tab.page.evaluate(isOutside)]).toEqual([i, false]);
+      }
+      await tab.press("Escape");
+      await tab.page.waitForFunction('!document.querySelector("dialog")');
+      expect(await focused(tab)).toBe(button.replace(" Ctrl K", "Ctrl K"));
+    },
+  );
+
+  test("with a secret, which is shown once, does not close by Escape, however often", async () => {
+    await using tab = await signedIn(server, operator);
+    await tab.go("/keys");
+    await tab.click("New key");
+    await tab.fill("Name", "shown once");
+    await tab.clickInDialog("Create");
+    await tab.see("I have kept it");
+    await tab.press("Escape", "Escape", "Escape");
+    await tab.see("onair_admin_");
+    await tab.click("I have kept it");
+    await tab.gone("I have kept it");
+  });
+});
+
+describe.skipIf(chromium === null)("what is read aloud by itself", () => {
+  test("is what a person did, and what is wrong with a field belongs to it", async () => {
+    await using tab = await signedIn(server, app);
+    await tab.click("Webhook", "link");
+    await tab.fill("Webhook URL", "http://127.0.0.1:1/hook?x=\u00e9#fragment");
+    await tab.click("Save");
+    await tab.page.waitForSelector("[role=alert]");
+    const nodes = await heard(tab);
+    const field = nodes.find((node) => nameOf(node) === "Webhook URL" && roleOf(node) === "textbox");
+    expect([propertyOf(field as AXNode, "invalid"), field?.description?.value]).toEqual([
+      "true",
+      "The URL must not contain a fragment (#).",
+    ]);
+    await tab.fill("Webhook URL", receiver.url);
+    await tab.click("Save");
+    await tab.page.waitForFunction(
+      'document.querySelector("[role=status].toasts").innerText.includes("Saved.")',
+    );
+  });
+
+  test("is nothing of a live list, however much happens", async () => {
+    const busy = await server.application({ name: "Busy bot", webhook_url: healthy.url });
+    await subscribe(server, busy, ["channel.followed"]);
+    await using tab = await signedIn(server, busy);
+    for (const path of ["/deliveries?live=1", ""]) {
+      await tab.go(path);
+      await tab.page.waitForFunction('!document.body.innerText.includes("Loading…")');
+      await tab.page.evaluate(`window.said = [];
+        new MutationObserver((changes) => {
+          for (const { target } of changes) {
+            const region = (target.nodeType === 1 ? target : target.parentElement).closest("[aria-live], [role=status], [role=alert]");
+            if (region) window.said.push(region.innerText);
+          }
+        }).observe(document.body, { subtree: true, childList: true, characterData: true })`);
+      const before = healthy.received.length;
+      await publishAll(
+        server,
+        Array.from({ length: 300 }, () => event("channel.followed")),
+      );
+      await healthy.arrived(before + 300);
+      const newest = healthy.received.at(-1)?.headers["webhook-id"];
+      await until(async () =>
+        (await tab.page.$$eval("main tbody a", (links) => links.map(({ href }) => href).join())).includes(
+          newest ?? "",
+        ),
+      );
+      expect([path, new Set((await tab.page.evaluate("window.said")) as string[])]).toEqual([
+        path,
+        new Set(),
+      ]);
+    }
+  });
+});

@@ -7,9 +7,9 @@ import {
   type BrokenBodies,
   brokenBodies,
   brokenPages,
-  type DatabaseFacts,
   danglingTables,
   databaseFacts,
+  type FileFacts,
 } from "../store/sqlite/database/facts.ts";
 import { look } from "../store/sqlite/database/look.ts";
 import { givesBack, sizesByKind } from "../store/sqlite/database/sizes.ts";
@@ -32,7 +32,7 @@ export interface DatabaseThread extends ThreadContract {
     brokenPages(): string[];
     danglingTables(): string[];
     brokenBodies(): BrokenBodies;
-    facts(): DatabaseFacts;
+    facts(): FileFacts;
     sizes(): { readonly kinds: KindSizes; readonly givesBack: boolean };
   };
   readonly calls: NoCalls;

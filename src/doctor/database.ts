@@ -36,7 +36,7 @@ function checkThread(program: string, start: DatabaseCheck) {
 }
 
 /** The facts of a database that is being served, read in a thread: counting users would hold up requests. */
-export async function factsElsewhere(program: string, data: string): Promise<DatabaseFacts> {
+export async function factsElsewhere(program: string, data: string): Promise<FileFacts> {
   const { remote, started, end } = checkThread(program, { data, full: false });
   return started.then(() => remote.facts()).finally(end);
 }

@@ -1,7 +1,9 @@
 import { accessSync, constants, readdirSync, type Stats, statSync } from "node:fs";
 import { join } from "node:path";
+import { diskForecast, type FreeSpace } from "../domain/operations/disk-forecast.ts";
 import { type Finding, findingsOf } from "../domain/operations/findings.ts";
 import { shownBytes } from "../domain/operations/kind-sizes.ts";
+import { day, shownDuration } from "../domain/time.ts";
 import { sizesOf } from "../storage-sizes.ts";
 import { databaseFile, lockFile, pidFile } from "../store/sqlite/database/directory.ts";
 
@@ -133,4 +135,19 @@ export function spaceFinding(data: string, freeBytes: number, databaseBytes: num
 export function measuredSpace(data: string): Finding {
   const { free_bytes, database_bytes } = sizesOf(data);
   return spaceFinding(data, free_bytes, database_bytes);
+}
+
+/** A disk that is full sooner is worth a look. */
+const soonFullMs = 7 * day;
+
+/** When the disk of a data directory is full, by what was free there before; nothing where it does not fill. */
+export function* forecastFindings(data: string, before: FreeSpace | null, now: number): Generator<Finding> {
+  const { usedPerDay, fullAt } = diskForecast(before, sizesOf(data).free_bytes, now);
+  if (usedPerDay === null || fullAt === null) return;
+  const { ok, warning } = findingsOf("disk_forecast");
+  const left = fullAt - now;
+  const found = `the disk of ${data} fills by ${shownBytes(usedPerDay)} a day, and is full in ${shownDuration(left)}`;
+  yield left > soonFullMs
+    ? ok(found)
+    : warning(found, "make room, or keep less: --max-data-size, --keep-delivered-days");
 }

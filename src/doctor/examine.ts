@@ -11,7 +11,13 @@ import { holderOf } from "../store/sqlite/database/lock.ts";
 import { ask, type ClientCertificate, isLoopback } from "./ask.ts";
 import { backupFindings } from "./backups.ts";
 import { clockFinding, factFindings, integrityFindings, readFacts, sizeFinding } from "./database.ts";
-import { directoryFinding, measuredSpace, modeFindings, secretFileFindings } from "./directory.ts";
+import {
+  directoryFinding,
+  forecastFindings,
+  measuredSpace,
+  modeFindings,
+  secretFileFindings,
+} from "./directory.ts";
 import { postgresFindings } from "./postgres.ts";
 import { healthFindings, portFindings, publicFinding, remoteFindings } from "./server.ts";
 import { exposureFindings, settingFindings } from "./settings.ts";
@@ -98,6 +104,7 @@ async function* directory(options: ExamineOptions): AsyncGenerator<Finding, stri
   const { findings, facts } = readFacts(data, holder !== null);
   yield* findings;
   if (facts) {
+    yield* forecastFindings(data, facts.freeBefore, now());
     yield* factFindings(facts, now());
     yield await sizeFinding(options.program, data);
   }

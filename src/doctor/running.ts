@@ -7,7 +7,7 @@ import { placeOf } from "../engine/data-place.ts";
 import { warnBeforeMs } from "../serving/certificate-watch.ts";
 import { certificateFiles, readCertificate } from "../serving/certificates.ts";
 import { clockFinding, factFindings, factsElsewhere } from "./database.ts";
-import { measuredSpace, modeFindings, secretFileFindings } from "./directory.ts";
+import { forecastFindings, measuredSpace, modeFindings, secretFileFindings } from "./directory.ts";
 import { exposureFindings, settingFindings } from "./settings.ts";
 
 interface RunningOptions {
@@ -61,6 +61,7 @@ async function* found(options: RunningOptions): AsyncGenerator<Finding> {
     const facts = await factsElsewhere(program, directory);
     yield* modeFindings(directory);
     yield measuredSpace(directory);
+    yield* forecastFindings(directory, facts.freeBefore, now());
     yield* factFindings(facts, now());
     yield clockFinding(now(), facts.newestEventAt);
     yield skipped("every page of the database: that takes long", '"onair doctor" reads them');

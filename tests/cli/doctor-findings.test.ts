@@ -8,6 +8,8 @@ import { isLoopback } from "../../src/doctor/ask.ts";
 import { integrityFindings } from "../../src/doctor/database.ts";
 import { spaceFinding } from "../../src/doctor/directory.ts";
 import { runningFindings } from "../../src/doctor/running.ts";
+import { day } from "../../src/domain/time.ts";
+import { sizesOf } from "../../src/storage-sizes.ts";
 import { migrate, migrations } from "../../src/store/sqlite/database/migrations.ts";
 import { breakIndex } from "../support/backups.ts";
 import { hasOpenssl, selfSigned } from "../support/certificates.ts";
@@ -19,6 +21,7 @@ import { ownDirectory, startServer } from "../support/server.ts";
 // What `onair doctor` finds in a directory, in the settings and on the ports.
 
 const { data: ended, path, fresh, copy, examined } = await endedServer();
+const { free_bytes: freeBytes } = sizesOf(ended);
 const altered = (...statements: string[]) => copy((data) => alterDatabase(data, ...statements));
 
 /** A directory, or what is in its place. */
@@ -69,6 +72,11 @@ const places: Readonly<Record<string, () => string>> = {
   },
   "an index of the search without a user": () =>
     altered("DELETE FROM users WHERE id = (SELECT min(id) FROM users)"),
+  "a disk that fills": () =>
+    altered(
+      `INSERT INTO statistics (kind, subject, period, at, counts, durations) VALUES ('storage', '', 'hour',
+         ${Date.now() - 2 * day}, '{"samples":2,"free_bytes":${2 * 5 * freeBytes}}', '[]')`,
+    ),
   "a key that is none": () =>
     altered("UPDATE settings SET value = 'PRIVATE nonsense' WHERE key = 'signing_key'"),
   "a clock that was set back": () =>
@@ -101,6 +109,7 @@ test.each<[place: string, finding: string, message: string, ...args: string[]]>(
     "search_index wrong",
     `has ${users.length} users, of ${users.length - 1}`,
   ],
+  ["a disk that fills", "disk_forecast warning", "a day, and is full in "],
   ["a key that is none", "signing_key wrong", "not an Ed25519 key"],
   ["a clock that was set back", "clock wrong", "2 hours before the newest event"],
   ["an endpoint that is disabled", "webhooks warning", "endpoints that are failing: 0, disabled: 1 (of 01"],

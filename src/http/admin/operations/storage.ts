@@ -1,6 +1,7 @@
-import { type Static, type TSchema, Type } from "@sinclair/typebox";
+import { type TSchema, Type } from "@sinclair/typebox";
+import { diskForecast, freeSpaceOf } from "../../../domain/operations/disk-forecast.ts";
 import type { KindSizes } from "../../../domain/operations/kind-sizes.ts";
-import { allSubjects, type StatisticRow } from "../../../domain/operations/statistics.ts";
+import { allSubjects } from "../../../domain/operations/statistics.ts";
 import { day, hour, isoTimeOrNull } from "../../../domain/time.ts";
 import { nullable } from "../../../domain/validation/fields.ts";
 import { answer } from "../../answers.ts";
@@ -91,7 +92,8 @@ export function storageRoute(app: AdminListener, { store, facts, now }: AdminDep
       const at = now();
       const question = { kind: "storage", subject: allSubjects, period: "hour" } as const;
       const rows = await store.statistics.read({ ...question, from: at - 7 * day, to: at + hour });
-      return { ...sizes, ...kinds, ...forecast(rows, sizes.free_bytes, at) };
+      const { usedPerDay, fullAt } = diskForecast(freeSpaceOf(rows[0]), sizes.free_bytes, at);
+      return { ...sizes, ...kinds, used_per_day_bytes: usedPerDay, full_at: isoTimeOrNull(fullAt) };
     },
     {
       roles: readers,
@@ -104,20 +106,4 @@ export function storageRoute(app: AdminListener, { store, facts, now }: AdminDep
       },
     },
   );
-}
-
-const longest = 10 * 365 * day;
-
-/** When the disk is full, by the free space of an earlier hour and now. */
-function forecast(
-  [first]: readonly StatisticRow[],
-  free: number,
-  now: number,
-): Pick<Static<ReturnType<typeof Type.Object<typeof fields>>>, "used_per_day_bytes" | "full_at"> {
-  const { samples = 0, free_bytes = 0 } = first?.counts ?? {};
-  const passed = now - (first?.at ?? now);
-  if (samples === 0 || passed < day) return { used_per_day_bytes: null, full_at: null };
-  const perDay = Math.round(((free_bytes / samples - free) / passed) * day);
-  const left = perDay > 0 ? (free / perDay) * day : Number.POSITIVE_INFINITY;
-  return { used_per_day_bytes: perDay, full_at: isoTimeOrNull(left > longest ? null : now + left) };
 }

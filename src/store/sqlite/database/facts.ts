@@ -2,11 +2,14 @@ import type { Database } from "bun:sqlite";
 import { and, count, desc, eq, isNotNull, isNull, max, min, type SQL, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/bun-sqlite";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
+import { type FreeSpace, freeSpaceOf } from "../../../domain/operations/disk-forecast.ts";
+import { allSubjects } from "../../../domain/operations/statistics.ts";
 import { heldSetting } from "../../settings.ts";
 import { readableBody } from "../deliveries/bodies.ts";
 import { settings } from "../schema/admin.ts";
 import { deliveries, endpoints, events, isHandedOut } from "../schema/events.ts";
 import { users } from "../schema/platform.ts";
+import { statistics } from "../schema/statistics.ts";
 
 /** No more pending deliveries than that are counted, for each of two indexes. */
 const maxCounted = 100_000;
@@ -35,6 +38,8 @@ export interface DatabaseFacts {
 export interface FileFacts extends DatabaseFacts {
   /** The id of the data; null before it was needed. */
   readonly dataId: string | null;
+  /** Up to a week before the last sample; null without any. */
+  readonly freeBefore: FreeSpace | null;
 }
 
 /** Reads them, all of the same moment. For a database in the form of this version. */
@@ -79,8 +84,21 @@ export function databaseFacts(db: Database): FileFacts {
       .all();
     const setting = (key: string) =>
       orm.select().from(settings).where(eq(settings.key, key)).limit(1).get()?.value ?? null;
+    const spaceByHour = orm
+      .select({ at: statistics.at, counts: statistics.counts })
+      .from(statistics)
+      .where(
+        and(
+          eq(statistics.kind, "storage"),
+          eq(statistics.subject, allSubjects),
+          eq(statistics.period, "hour"),
+        ),
+      )
+      .orderBy(desc(statistics.at))
+      .limit(7 * 24);
     return {
       dataId: setting("data_id"),
+      freeBefore: freeSpaceOf(spaceByHour.all().at(-1)),
       users: countOf(users),
       indexedUsers: countOf(sql`user_search_docsize`),
       signingKey: setting("signing_key"),

@@ -1,58 +1,64 @@
 const alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-const half = 2 ** 40;
 
 /** The largest id of a user, channel or category: 2^53 - 1. */
 export const maxId = Number.MAX_SAFE_INTEGER;
 
 export const ulidPattern = "^[0-7][0-9A-HJKMNP-TV-Z]{25}$";
 
-/** All pairs of digits, to encode 10 bits at a time. */
-const pairs = Array.from({ length: 1024 }, (_, n) => `${alphabet[n >> 5]}${alphabet[n & 31]}`);
+const digits = Buffer.from(alphabet);
+const idLength = 26;
 
-/** Encodes a number below 2^40 in 8 digits. */
-function eightDigits(value: number): string {
-  const high = Math.floor(value / 2 ** 20);
-  const low = value % 2 ** 20;
-  return `${pairs[high >> 10]}${pairs[high & 1023]}${pairs[low >> 10]}${pairs[low & 1023]}`;
+/** Writes a number of at most 30 bits as `count` digits. */
+function putDigits(into: Buffer, at: number, count: number, value: number): void {
+  let rest = value;
+  for (let i = at + count - 1; i >= at; i--) {
+    into[i] = digits[rest & 31] ?? 0;
+    rest >>>= 5;
+  }
+}
+
+/** Writes the time of an id, its first 10 digits. */
+function putTime(into: Buffer, ms: number): void {
+  putDigits(into, 0, 4, Math.floor(ms / 2 ** 30));
+  putDigits(into, 4, 6, ms % 2 ** 30);
 }
 
 /**
  * A generator of strictly ascending ULIDs (https://github.com/ulid/spec), also within one millisecond and when the
  * clock steps back. Not the `ulid` package, which draws and encodes all 80 random bits for each id: every request takes
- * an id.
+ * an id. Digits are written into one piece of memory, because an id is often made by code that is no longer in the
+ * processor's caches.
  */
 export function ulidSource(now: () => number = Date.now): () => string {
+  const id = Buffer.alloc(idLength);
+  const random = new Uint32Array(4);
   let lastMs = -1;
-  let prefix = "";
-  /** The 40 bits that increase: 30 of them, in `head` with the prefix, and the last two digits. */
+  /** The last 40 bits, which increase. */
   let high = 0;
   let low = 0;
-  let head = "";
   const start = (ms: number) => {
-    const [a = 0, b = 0, c = 0] = crypto.getRandomValues(new Uint32Array(3));
+    crypto.getRandomValues(random);
+    const [a = 0, b = 0, c = 0, d = 0] = random;
     lastMs = ms;
-    prefix = `${pairs[Math.floor(ms / half)]}${eightDigits(ms % half)}${eightDigits((a % 256) * 2 ** 32 + b)}`;
-    high = c >>> 3; // leaves room to increase within one millisecond
-    low = (c & 7) * 128;
-    takeHead();
-  };
-  const takeHead = () => {
-    head = flat(`${prefix}${pairs[high >>> 20]}${pairs[(high >>> 10) & 1023]}${pairs[high & 1023]}`);
+    putTime(id, ms);
+    putDigits(id, 10, 4, a >>> 12);
+    putDigits(id, 14, 4, b >>> 12);
+    high = c >>> 12;
+    low = d >>> 13; // leaves room to increase within one millisecond
+    putDigits(id, 18, 4, high);
   };
   return () => {
     const ms = now();
     if (ms > lastMs) start(ms);
-    else if (++low === 1024) {
+    else if (++low === 2 ** 20) {
       low = 0;
-      if (++high === 2 ** 30) start(lastMs + 1);
-      else takeHead();
+      if (++high === 2 ** 20) start(lastMs + 1);
+      else putDigits(id, 18, 4, high);
     }
-    return `${head}${pairs[low]}`;
+    putDigits(id, 22, 4, low);
+    return id.toString("latin1");
   };
 }
-
-/** Flattens a concatenated string, which is otherwise traversed piece by piece at each use. */
-const flat = (text: string) => Buffer.from(text, "latin1").toString("latin1");
 
 /** The value of each digit by its character code. */
 const digitValues = new Uint8Array(128);
@@ -67,8 +73,14 @@ export function idTime(id: string): number {
 
 /** A deterministic ULID from a time and the first 80 bits of a seed. */
 export function derivedId(ms: number, seed: Buffer): string {
-  const time = `${pairs[Math.floor(ms / half)]}${eightDigits(ms % half)}`;
-  return time + eightDigits(seed.readUIntBE(0, 5)) + eightDigits(seed.readUIntBE(5, 5));
+  const id = Buffer.alloc(idLength);
+  putTime(id, ms);
+  for (const byte of [0, 5]) {
+    const bits = seed.readUIntBE(byte, 5);
+    putDigits(id, 10 + (byte / 5) * 8, 4, Math.floor(bits / 2 ** 20));
+    putDigits(id, 14 + (byte / 5) * 8, 4, bits % 2 ** 20);
+  }
+  return id.toString("latin1");
 }
 
 /** The process-wide source. */

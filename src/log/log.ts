@@ -37,6 +37,14 @@ export interface Log {
 
 const flushAfterMs = 100;
 const bufferBytes = 256 * 1024;
+/** Lines that wait to be written. */
+const mostLines = 256;
+
+/**
+ * Makes the text of a line. The lines of a tenth of a second are made together, because code that runs again and again is
+ * several times as fast as the same code between others.
+ */
+type Line = () => string;
 
 /** The destination of lines; `write` must have copied the bytes when it returns, and neither method may throw. */
 interface LogSink {
@@ -57,37 +65,46 @@ export function createLog(
   const least = logLevels.indexOf(level);
   const buffer = Buffer.allocUnsafe(bufferBytes);
   let used = 0;
-  const drain = () => {
+  let lines: Line[] = [];
+  const send = () => {
     if (used > 0) sink.write(buffer.subarray(0, used));
     used = 0;
   };
-  const makeRoom = (bytes: number) => {
-    if (bytes > bufferBytes - used) drain();
-    if (used === 0) setTimeout(drain, flushAfterMs);
+  const put = (text: string) => {
+    const most = text.length * 3;
+    if (most > bufferBytes - used) send();
+    if (most > bufferBytes) sink.write(encoder.encode(text));
+    else used += buffer.write(text, used);
   };
-  const write = (line: string) => {
-    makeRoom(line.length * 3);
-    if (line.length * 3 > bufferBytes) sink.write(encoder.encode(line));
-    else used += buffer.write(line, used);
+  const drain = () => {
+    const waiting = lines;
+    lines = [];
+    for (const line of waiting) put(line());
+    send();
+  };
+  const write = (line: Line) => {
+    if (lines.length === 0) setTimeout(drain, flushAfterMs);
+    if (lines.push(line) === mostLines) drain();
   };
   const isOn = (name: LogLevel) => logLevels.indexOf(name) >= least;
-  const time = () => isoTime(now());
   const at = (name: LogLevel) => {
     if (!isOn(name)) return () => {};
     return (event: string, fields: Record<string, unknown> = {}) => {
-      write(`${JSON.stringify({ time: time(), level: name, event, ...fields })}\n`);
+      const ms = now();
+      write(() => `${JSON.stringify({ time: isoTime(ms), level: name, event, ...fields })}\n`);
     };
   };
   /** Only the path and the client can hold characters that JSON escapes. */
   const request = (line: RequestLine) => {
-    const { requestId, method, path, status, durationMs, client, applicationId, traceId } = line;
-    write(
-      `{"time":"${time()}","level":"info","event":"request","request_id":"${requestId}","method":"${method}","path":${JSON.stringify(path)},"status":${status},"duration_ms":${Math.round(durationMs * 1000) / 1000}${
+    const ms = now();
+    write(() => {
+      const { requestId, method, path, status, durationMs, client, applicationId, traceId } = line;
+      return `{"time":"${isoTime(ms)}","level":"info","event":"request","request_id":"${requestId}","method":"${method}","path":${JSON.stringify(path)},"status":${status},"duration_ms":${Math.round(durationMs * 1000) / 1000}${
         client === "" ? "" : `,"client":${JSON.stringify(client)}`
       }${applicationId === null ? "" : `,"application_id":"${applicationId}"`}${
         traceId === null ? "" : `,"trace_id":"${traceId}"`
-      }}\n`,
-    );
+      }}\n`;
+    });
   };
   return {
     debug: at("debug"),

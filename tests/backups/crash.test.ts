@@ -72,7 +72,6 @@ test("what is encrypted is never at its place as it was before, nor is it left a
     const plain = statSync(join(directory, "backups", `${id}.partial`), { throwIfNoEntry: false });
     if (plain) mode = plain.mode & 0o777;
     ({ status } = await json<ShownBackup>(await admin("GET", `${backupsPath}/${id}`)));
-    await Bun.sleep(2);
   }
   expect(mode).toBe(0o600);
   expect([...seen].filter((name) => !/\.age$|^onair-data-id(\.[0-9A-Z]+)?$/.test(name))).toEqual([]);

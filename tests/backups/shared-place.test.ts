@@ -180,15 +180,22 @@ test.each(["refuses conditions", "passes conditions over"])(
     const aws = { AWS_ACCESS_KEY_ID: "AKEY", AWS_SECRET_ACCESS_KEY: "very secret" };
     const overtake = () =>
       s3.objects.set("there/onair-data-id", { bytes: Buffer.from("other"), modified: new Date() });
+    let [writtenAt, lookedAt] = [0, 0];
     s3.fault = ({ method, headers }) => {
       if (headers["if-none-match"])
         return s3.ignoresConditions ? null : { status: 400, code: "NotImplemented" };
-      // Another server, which has seen the place empty as well.
-      if (method === "PUT") setTimeout(overtake, 50);
+      if (method === "PUT") writtenAt = performance.now();
+      else if (writtenAt > 0) {
+        // Another server, which has seen the place empty as well, writes meanwhile.
+        overtake();
+        lookedAt = performance.now();
+      }
       return null;
     };
     const place = await openPlace(readPlace("s3://backups/there", { endpoint: s3.endpoint, aws }));
     expect(await place.claim("mine")).toBe("other");
+    // So long has the other one time to write.
+    expect(lookedAt - writtenAt).toBeGreaterThan(500);
   },
 );
 

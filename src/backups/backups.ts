@@ -1,14 +1,14 @@
 import { join } from "node:path";
 import { type Backup, type BackupState, backupLimits } from "../domain/backups.ts";
 import { DomainError } from "../domain/errors.ts";
-import { idTime, ulidSource } from "../domain/ids.ts";
+import { ulidSource } from "../domain/ids.ts";
 import type { ByteRange } from "../file-stream.ts";
 import { errorFields, type Log } from "../log/log.ts";
 import { StoreError } from "../store/faults.ts";
 import { BackupRun } from "./backup-run.ts";
 import { type Announce, BackupWatch } from "./backup-watch.ts";
-import { backupDirectory, type KeptBackup, removePartials } from "./files.ts";
-import { KeptList } from "./kept-list.ts";
+import { backupDirectory, removePartials } from "./files.ts";
+import { KeptList, shownKept } from "./kept-list.ts";
 import { type NewBackup, type PlaceSettings, placeDirectory } from "./place.ts";
 import { outdated } from "./retention.ts";
 import { requireRoom } from "./room.ts";
@@ -279,20 +279,6 @@ export class Backups {
       });
     }
   }
-}
-
-function shownKept({ id, size, sha256, isEncrypted, keptAt }: KeptBackup): Backup {
-  return {
-    id,
-    status: "done",
-    progress: 1,
-    size_bytes: size,
-    sha256,
-    is_encrypted: isEncrypted,
-    error: null,
-    created_at: idTime(id),
-    finished_at: keptAt,
-  };
 }
 
 /** The public message of a failure; the log has the details. */

@@ -1,3 +1,4 @@
+import type { Backup } from "../domain/backups.ts";
 import { idTime } from "../domain/ids.ts";
 import { minute } from "../domain/time.ts";
 import type { KeptBackup } from "./files.ts";
@@ -100,4 +101,19 @@ export class KeptList {
       throw error;
     }
   }
+}
+
+/** A complete backup as it is shown. */
+export function shownKept({ id, size, sha256, isEncrypted, keptAt }: KeptBackup): Backup {
+  return {
+    id,
+    status: "done",
+    progress: 1,
+    size_bytes: size,
+    sha256,
+    is_encrypted: isEncrypted,
+    error: null,
+    created_at: idTime(id),
+    finished_at: keptAt,
+  };
 }

@@ -1,8 +1,9 @@
 import { expect, test } from "bun:test";
 import { loginUrl, redirectUri, userTokens } from "../support/oauth.ts";
-import { find, lint, type MediaType, type OpenApiDocument, response } from "../support/openapi.ts";
-import { event, publish, settled } from "../support/publishing.ts";
-import { startServer, type TestApplication, type TestServer, testServer } from "../support/server.ts";
+import { find, lint, type OpenApiDocument, operations, response } from "../support/openapi.ts";
+import { event, publish, settled, subscribe, subscriptionsPath } from "../support/publishing.ts";
+import { category, channel, live, user } from "../support/rows.ts";
+import { json, startServer, type TestApplication, type TestServer, testServer } from "../support/server.ts";
 
 /*
  * The server does not check its answers against the document, because that would cost too much. Here every route is
@@ -10,20 +11,15 @@ import { startServer, type TestApplication, type TestServer, testServer } from "
  */
 
 const server = await testServer({ args: ["--rate-limit", "6000", "--login-url", loginUrl] });
-await server.load("users", [{ id: 7, username: "maya", display_name: "Maya", followers_count: 5 }]);
-await server.load("categories", [
-  { id: 3, name: "Chess", slug: "chess", tags: ["Board game"] },
-  { id: 4, name: "Go", slug: "go" },
-]);
-await server.load("channels", [{ id: 70, user_id: 7, slug: "maya" }]);
-await server.load("livestreams", [{ channel_id: 70, category_id: 3, viewers: 12 }]);
-const application = await server.application({
-  webhook_url: "http://127.0.0.1:9/hook",
-  redirect_uris: [redirectUri],
-});
+await server.load("users", [user(7, "maya", { display_name: "Maya", followers_count: 5 })]);
+await server.load("categories", [category(3, "Chess", { tags: ["Board game"] }), category(4, "Go")]);
+await server.load("channels", [channel(70, "maya", 7)]);
+await server.load("livestreams", [live(70, 3, 12)]);
+const webhook_url = "http://127.0.0.1:9/hook";
+const application = await server.application({ webhook_url, redirect_uris: [redirectUri] });
 const limited = await server.application({ scopes: ["events:subscribe"] });
 const readOnly = await server.application({ scopes: ["users:read"] });
-const document = (await (await server.get("/openapi.json")).json()) as OpenApiDocument;
+const document = await json<OpenApiDocument>(await server.get("/openapi.json"));
 
 interface Call {
   readonly operation: string;
@@ -32,8 +28,6 @@ interface Call {
   readonly token?: string;
   readonly init?: RequestInit;
 }
-
-const subscriptions = "/public/v1/events/subscriptions";
 
 function posted(body: unknown, type = "application/json"): RequestInit {
   const text = typeof body === "string" ? body : JSON.stringify(body);
@@ -56,8 +50,8 @@ function userCalls(token: string): Call[] {
 }
 
 function subscriptionCalls(token: string): Call[] {
-  const post = { operation: `POST ${subscriptions}`, path: subscriptions, token };
-  const remove = { operation: `DELETE ${subscriptions}`, token, init: { method: "DELETE" } };
+  const post = { operation: `POST ${subscriptionsPath}`, path: subscriptionsPath, token };
+  const remove = { operation: `DELETE ${subscriptionsPath}`, token, init: { method: "DELETE" } };
   const events = [
     { name: "channel.followed", version: 1 },
     { name: "no.such.event", version: 1 },
@@ -69,19 +63,19 @@ function subscriptionCalls(token: string): Call[] {
     { ...post, status: 400, init: posted("{") },
     { ...post, status: 413, init: posted("x".repeat(70_000)) },
     { ...post, status: 415, init: posted("x", "text/plain") },
-    { operation: `GET ${subscriptions}`, status: 200, path: subscriptions, token },
+    { operation: `GET ${subscriptionsPath}`, status: 200, path: subscriptionsPath, token },
     { ...remove, status: 400, path: subscriptions },
-    { ...remove, status: 204, path: `${subscriptions}?id=none` },
+    { ...remove, status: 204, path: `${subscriptionsPath}?id=none` },
   ];
 }
 
 function streamCalls(streaming: string): Call[] {
-  const operation = "GET /public/v1/events/stream";
   const path = "/public/v1/events/stream";
+  const get = { operation: `GET ${path}`, path, token: streaming };
   return [
-    { operation, status: 200, path, token: streaming },
-    { operation, status: 403, path, token: application.token },
-    { operation, status: 400, path, token: streaming, init: { headers: { "last-event-id": "x" } } },
+    { ...get, status: 200 },
+    { ...get, status: 403, token: application.token },
+    { ...get, status: 400, init: { headers: { "last-event-id": "x" } } },
   ];
 }
 
@@ -89,29 +83,27 @@ const deliveries = "/public/v1/events/deliveries";
 
 /** Of an application to which something was sent. */
 async function deliveryCalls(token: string): Promise<Call[]> {
-  const events = [{ name: "kicks.gifted", version: 1 }];
-  const made = await server.post(subscriptions, { events, broadcaster_user_id: 7 }, token);
-  const { data } = (await made.json()) as { data: { subscription_id: string }[] };
+  const [id] = await subscribe(server, { token }, ["kicks.gifted"], 7);
   await publish(server, event("kicks.gifted", { broadcaster_user_id: 7 }));
   await settled(server);
-  const listed = await (await server.get(deliveries, token)).json();
-  const { id } = (listed as { data: { id: string }[] }).data[0] ?? { id: "" };
+  const { data } = await json<{ data: { id: string }[] }>(await server.get(deliveries, token));
+  const sent = data[0]?.id;
   const list = { operation: `GET ${deliveries}`, token };
   const get = { operation: `GET ${deliveries}/{id}`, token };
-  const health = { operation: `GET ${subscriptions}/{id}`, token };
+  const health = { operation: `GET ${subscriptionsPath}/{id}`, token };
   const path = "/public/v1/events/test";
   const tests = [path, `${path}/stream`].map((path) => ({ operation: `POST ${path}`, path, token }));
   const retry = { operation: `POST ${deliveries}/{id}/retry`, token, init: { method: "POST" } };
   return [
-    { ...health, status: 200, path: `${subscriptions}/${data[0]?.subscription_id}` },
-    { ...health, status: 404, path: `${subscriptions}/none` },
+    { ...health, status: 200, path: `${subscriptionsPath}/${id}` },
+    { ...health, status: 404, path: `${subscriptionsPath}/none` },
     { ...list, status: 200, path: deliveries },
     { ...list, status: 400, path: `${deliveries}?status=lost` },
     { ...list, status: 400, path: `${deliveries}?cursor=forged` },
     { ...list, status: 403, path: deliveries, token: readOnly.token },
-    { ...get, status: 200, path: `${deliveries}/${id}` },
+    { ...get, status: 200, path: `${deliveries}/${sent}` },
     { ...get, status: 404, path: `${deliveries}/none` },
-    { ...retry, status: 202, path: `${deliveries}/${id}/retry` },
+    { ...retry, status: 202, path: `${deliveries}/${sent}/retry` },
     { ...retry, status: 404, path: `${deliveries}/none/retry` },
     ...(await replayCalls(token)),
     ...tests.flatMap((test) => [
@@ -126,8 +118,7 @@ async function replayCalls(token: string): Promise<Call[]> {
   const path = "/public/v1/events/replays";
   const at = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString();
   const old = { from: at(-9), to: at(-8) };
-  const made = await server.post(path, old, token);
-  const { data } = (await made.json()) as { data: { id: string } };
+  const { data } = await json<{ data: { id: string } }>(await server.post(path, old, token));
   const post = { operation: `POST ${path}`, path, token };
   const get = { operation: `GET ${path}/{id}`, token };
   const cancel = { operation: `DELETE ${path}/{id}`, token, init: { method: "DELETE" } };
@@ -165,11 +156,12 @@ function openCalls(): Call[] {
 
 function tokenCalls(
   { client_id, client_secret, token: accessToken }: TestApplication,
-  refreshToken: string,
+  refresh_token: string,
 ): Call[] {
   const form = (fields: Record<string, string>): RequestInit => {
     return { method: "POST", body: new URLSearchParams({ grant_type: "client_credentials", ...fields }) };
   };
+  const refresh = { grant_type: "refresh_token" };
   const token = { operation: "POST /oauth/token", path: "/oauth/token" };
   const revoke = { operation: "POST /oauth/revoke", path: "/oauth/revoke" };
   const introspect = { operation: "POST /oauth/introspect", path: "/oauth/introspect" };
@@ -187,18 +179,10 @@ function tokenCalls(
     { ...revoke, status: 400, init: form({ client_id, client_secret }) },
     { ...revoke, status: 401, init: form({ client_id: "x", token: "x" }) },
     { ...token, status: 200, init: form({ client_id, client_secret }) },
-    {
-      ...token,
-      status: 200,
-      init: form({ client_id, client_secret, grant_type: "refresh_token", refresh_token: refreshToken }),
-    },
+    { ...token, status: 200, init: form({ client_id, client_secret, ...refresh, refresh_token }) },
     { ...token, status: 400, init: form({ client_id, client_secret, scope: "none" }) },
     { ...token, status: 400, init: form({ client_id, client_secret, grant_type: "password" }) },
-    {
-      ...token,
-      status: 400,
-      init: form({ client_id, client_secret, grant_type: "refresh_token", refresh_token: "x" }),
-    },
+    { ...token, status: 400, init: form({ client_id, client_secret, ...refresh, refresh_token: "x" }) },
     { ...token, status: 401, init: form({ client_id, client_secret: "wrong" }) },
     { ...token, status: 413, init: form({ client_id: "x".repeat(70_000) }) },
     { ...token, status: 415, init: posted({}) },
@@ -241,7 +225,7 @@ async function bodiesOf(calls: readonly Call[], of: TestServer): Promise<Map<str
 
 async function ownCalls(): Promise<Call[]> {
   const path = "/public/v1/application";
-  const { id, token } = await server.application({ webhook_url: "http://127.0.0.1:9/hook" });
+  const { id, token } = await server.application({ webhook_url });
   await server.admin("PATCH", `/admin/v1/applications/${id}`, { locked: ["delivery"] });
   const hookless = await server.application();
   const change = (body: unknown): RequestInit => ({ ...posted(body), method: "PATCH" });
@@ -277,14 +261,17 @@ function withExamples(bodies: ReadonlyMap<string, readonly unknown[]>): OpenApiD
     const operation = find(copy, `${method} ${path}`);
     const media = response(copy, operation, Number(status)).content?.["application/json"];
     if (!media) throw new Error(`${label} is not documented`);
-    const examples: MediaType["examples"] = {};
-    answers.forEach((value, i) => {
-      examples[`answer${i}`] = { value };
-    });
+    const examples = Object.fromEntries(answers.map((value, i) => [`answer${i}`, { value }]));
     const content = { "application/json": { schema: media.schema, examples } };
     operation.responses[status] = { description: "As answered.", content };
   }
   return copy;
+}
+
+/** What the linter finds wrong with answers. */
+async function problemsOf(bodies: ReadonlyMap<string, readonly unknown[]>): Promise<string[]> {
+  const problems = await lint(withExamples(bodies));
+  return problems.filter((problem) => !problem.startsWith("no-unused-components"));
 }
 
 test("every route answers as the document says", async () => {
@@ -300,25 +287,13 @@ test("every route answers as the document says", async () => {
     ...tokenCalls(application, refresh_token),
   ];
   const asked = new Set(calls.map(({ operation }) => operation));
-  const documented = Object.entries(document.paths).flatMap(([path, item]) => {
-    return Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`);
-  });
-  expect(asked).toEqual(new Set(documented));
-  const bodies = await bodiesOf(calls, server);
-  const problems = await lint(withExamples(bodies));
-  expect(problems.filter((problem) => !problem.startsWith("no-unused-components"))).toEqual([]);
+  expect(asked).toEqual(new Set(operations(document).map(({ name }) => name)));
+  expect(await problemsOf(await bodiesOf(calls, server))).toEqual([]);
 });
 
 test("a caller over the limit is answered as the document says", async () => {
   await using strict = await startServer({ args: ["--rate-limit", "1"] });
   const call = { operation: "GET /public/v1/public-key", path: "/public/v1/public-key" };
-  const bodies = await bodiesOf(
-    [
-      { ...call, status: 200 },
-      { ...call, status: 429 },
-    ],
-    strict,
-  );
-  const problems = await lint(withExamples(bodies));
-  expect(problems.filter((problem) => !problem.startsWith("no-unused-components"))).toEqual([]);
+  const calls = [200, 429].map((status) => ({ ...call, status }));
+  expect(await problemsOf(await bodiesOf(calls, strict))).toEqual([]);
 });

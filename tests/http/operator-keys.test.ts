@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { type App, startApp } from "../../src/app.ts";
 import { readConfig } from "../../src/config/read-config.ts";
 import { newOperatorKey } from "../../src/domain/operator-keys.ts";
@@ -14,6 +14,7 @@ import {
   ownServer,
   startServer,
   type TestServer,
+  testServer,
 } from "../support/server.ts";
 
 const keys = "/admin/v1/keys";
@@ -44,13 +45,10 @@ async function created(server: TestServer, fields: object): Promise<Key & { read
 const listOf = async (url: string, key = adminKey) =>
   (await json<{ data: Key[] }>(await ask(url, key, keys))).data;
 
+const clock = new Clock();
+const server = await testServer({ clock });
+
 describe("keys", () => {
-  const clock = new Clock();
-  let server: TestServer;
-  beforeAll(async () => {
-    server = await startServer({ clock });
-  });
-  afterAll(() => server.stop());
   const status = async (key: string, path = keys, method = "GET") =>
     (await ask(server.app.adminUrl, key, path, method)).status;
 
@@ -165,17 +163,14 @@ test.skipIf(isOnPostgres)("the last operator key that works cannot be revoked", 
 });
 
 describe("roles", () => {
-  let server: TestServer;
   let document: OpenApiDocument;
   const secrets: Record<string, string> = {};
   beforeAll(async () => {
-    server = await startServer();
     document = await json(await fetch(`${server.app.adminUrl}/openapi.json`));
     for (const role of ["operator", "publisher", "reader"]) {
       secrets[role] = (await created(server, { name: `a ${role}`, role })).key;
     }
   });
-  afterAll(() => server.stop());
 
   interface Documented {
     readonly "x-roles": readonly string[];
@@ -233,8 +228,6 @@ describe("roles", () => {
 });
 
 describe("wrong keys", () => {
-  const clock = new Clock();
-
   async function guessed(url: string, times: number, forwardedFor?: string): Promise<number[]> {
     const statuses: number[] = [];
     for (let n = 0; n < times; n++) {

@@ -51,7 +51,13 @@ async function ended(id: string): Promise<Replay> {
   await until(async () => (await get(id)).state !== "running");
   return get(id);
 }
-const queued = (id: string, count: number) => until(async () => (await get(id)).queued >= count);
+/** Begins a replay of which 64 are due, as many as may be, and none is answered before `gate` is resolved. */
+async function begun(body: object = {}): Promise<Replay> {
+  gate = Promise.withResolvers();
+  const { data } = await create(body);
+  await until(async () => (await get(data.id)).queued >= 64);
+  return data;
+}
 /** Has the engine take the next step of a replay; whether there was one. */
 const step = (id: string) => server.app.store.replays.advance(id, clock.ms);
 const ids = () => receiver.received.map(({ headers }) => headers["webhook-id"] ?? "");
@@ -62,21 +68,10 @@ describe("a replay", () => {
     const { status: code, data: made, message } = await create();
     expect([code, message]).toEqual([202, "OK"]);
     const done = await ended(made.id);
-    expect(done).toEqual({
-      id: made.id,
-      state: "completed",
-      dry_run: false,
-      subscription_id: null,
-      status: null,
-      type: null,
-      ...{ from: range().from, to: range().to },
-      progress: 1,
-      matched: 10,
-      queued: 10,
-      skipped: noSkips,
-      created_at: isoTime(clock.ms),
-      finished_at: isoTime(clock.ms),
-    } as Replay);
+    const filter = { ...range(), subscription_id: null, status: null, type: null, dry_run: false };
+    const counts = { progress: 1, matched: 10, queued: 10, skipped: noSkips };
+    const times = { created_at: isoTime(clock.ms), finished_at: isoTime(clock.ms) };
+    expect(done).toEqual({ id: made.id, state: "completed", ...filter, ...counts, ...times } as Replay);
     await receiver.arrived(20);
     await settled(server);
     const again = receiver.received.slice(10).map(({ body, headers }) => [headers["webhook-id"], body]);
@@ -150,13 +145,11 @@ describe("a replay", () => {
 
   test("waits while many are due: a new event goes before what it has not queued", async () => {
     await sent(200);
-    gate = Promise.withResolvers();
-    const { data: made } = await create();
-    await queued(made.id, 64);
+    const made = await begun();
     expect(await step(made.id)).toBe(false);
     expect(await get(made.id)).toMatchObject({ state: "running", queued: 64 });
     await publish(server, event("kicks.gifted", { id: `new-${log.app.id}` }));
-    gate.resolve();
+    gate?.resolve();
     await receiver.arrived(200 + 200 + 1);
     const place = receiver.received.findIndex(
       ({ headers }) => headers["onair-event-id"] === `new-${log.app.id}`,
@@ -167,13 +160,11 @@ describe("a replay", () => {
 
   test("is ended by DELETE: what was queued is sent, and no more", async () => {
     await sent(100);
-    gate = Promise.withResolvers();
-    const { data: made } = await create();
-    await queued(made.id, 64);
+    const made = await begun();
     const cancel = () => server.get(`${path}/${made.id}`, log.app.token, { method: "DELETE" });
     const canceled = await cancel();
     expect([canceled.status, await canceled.text()]).toEqual([204, ""]);
-    gate.resolve();
+    gate?.resolve();
     await receiver.arrived(100 + 64);
     await settled(server);
     expect(await step(made.id)).toBe(false);
@@ -187,11 +178,9 @@ describe("a replay", () => {
 
 test("a replay waits for an endpoint that was disabled meanwhile, goes on when it is enabled, and ends after 7 days", async () => {
   await sent(150);
-  gate = Promise.withResolvers();
-  const { data: made } = await create();
-  await queued(made.id, 64);
+  const made = await begun();
   log.status = 410;
-  gate.resolve();
+  gate?.resolve();
   await settled(server);
   expect(await step(made.id)).toBe(false);
   const waiting = await get(made.id);
@@ -202,9 +191,7 @@ test("a replay waits for an endpoint that was disabled meanwhile, goes on when i
   expect(await ended(made.id)).toMatchObject({ state: "completed", queued: 150 });
   await settled(server);
 
-  gate = Promise.withResolvers();
-  const { data: stuck } = await create();
-  await queued(stuck.id, 64);
+  const stuck = await begun();
   clock.advance(7 * day);
   expect((await ended(stuck.id)).state).toBe("canceled");
 });
@@ -215,12 +202,10 @@ test.each([
   [{ delivery: "stream" }, { delivery: "webhook" }],
 ])("a replay waits while its application is not sent anything, as after %j", async (change, undo) => {
   await sent(150);
-  gate = Promise.withResolvers();
-  const { data: made } = await create();
-  await queued(made.id, 64);
+  const made = await begun();
   const patch = (body: object) => server.admin("PATCH", `/admin/v1/applications/${log.app.id}`, body);
   expect((await patch(change)).status).toBe(200);
-  gate.resolve();
+  gate?.resolve();
   await settled(server);
   // What arrived once, and would not be sent now, stays what it is.
   expect(await step(made.id)).toBe(false);
@@ -248,9 +233,7 @@ describe("is refused", () => {
 
   test("one beside another that could send the same, which it names; others and dry runs may run", async () => {
     await sent(100);
-    gate = Promise.withResolvers();
-    const { data: first } = await create({ subscription_id: log.subscriptions[0] });
-    await queued(first.id, 64);
+    const first = await begun({ subscription_id: log.subscriptions[0] });
     for (const body of [{}, { subscription_id: log.subscriptions[0] }, { type: "channel.followed" }]) {
       const { status: code, code: error, message } = await create(body);
       expect([code, error]).toEqual([409, "conflict"]);
@@ -263,14 +246,12 @@ describe("is refused", () => {
 
   test("a fourth beside three that run", async () => {
     await sent(100);
-    gate = Promise.withResolvers();
     const parts = [0, 1, 2, 3].map((hours) => ({
       from: isoTime(clock.ms - (hours + 1) * hour + 1),
       to: isoTime(clock.ms - hours * hour + 1),
     }));
     // Nothing of theirs is due before the first: they wait for the receiver.
-    const { data: first } = await create(parts[0]);
-    await queued(first.id, 64);
+    await begun(parts[0]);
     const codes = [];
     for (const part of parts.slice(1)) codes.push((await create(part)).status);
     expect(codes).toEqual([202, 202, 409]);

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { databaseFor, hasPostgres } from "../support/postgres.ts";
 import { client, ownProcess } from "../support/process.ts";
+import { category, channel, live, user } from "../support/rows.ts";
 import {
   json,
   startServer,
@@ -23,20 +24,7 @@ let looked: TestServer;
 let proxy: TcpProxy;
 const directory = temporaryDirectory();
 
-const user = (id: number, username = `user_${id}`) => ({ id, username });
-const category = (id: number, name = `Category ${id}`) => ({ id, name, slug: `category-${id}` });
-const channel = (id: number, name = `Channel ${id}`) => ({ id, user_id: id, slug: `channel-${id}`, name });
-const live = (channel_id: number, category_id: number, viewers: number) => ({
-  channel_id,
-  category_id,
-  viewers,
-  title: "Live",
-});
-const raffle = {
-  version: 1,
-  schema: { type: "object", properties: {}, additionalProperties: true },
-  example: {},
-};
+const raffle = { version: 1, schema: { type: "object" }, example: {} };
 
 async function start(direct?: string): Promise<TestServer> {
   const env = { ONAIR_DATABASE_DIRECT: direct };
@@ -56,8 +44,13 @@ interface Row {
   readonly after: unknown;
 }
 
-const asks = async (application: TestApplication) =>
-  (await looked.get("/public/v1/users/user_1", application.token)).status;
+/** Whether the token of the application is good there, which it is not any more within a second. */
+const asks = {
+  withinMs: 1_000,
+  look: async ({ token }: TestApplication) => (await looked.get("/public/v1/users/user_1", token)).status,
+  before: 200,
+  after: 401,
+};
 
 /** Each row has a category and a channel of its own, of the same number. */
 const lives = [12, 13, 14].map((id) => live(id, id, 100));
@@ -87,40 +80,29 @@ async function asOperator(): Promise<number> {
 
 const rows: readonly Row[] = [
   {
+    ...asks,
     name: "a revoked token",
-    withinMs: 1_000,
     change: ({ client_id, client_secret, token }) =>
       changed.get("/oauth/revoke", undefined, {
         method: "POST",
         body: new URLSearchParams({ client_id, client_secret, token }),
       }),
-    look: asks,
-    before: 200,
-    after: 401,
   },
   {
+    ...asks,
     name: "a disabled application",
-    withinMs: 1_000,
     change: ({ id }) => changed.admin("PATCH", `/admin/v1/applications/${id}`, { disabled: true }),
-    look: asks,
-    before: 200,
-    after: 401,
   },
   {
+    ...asks,
     name: "a removed application",
-    withinMs: 1_000,
     change: ({ id }) => changed.admin("DELETE", `/admin/v1/applications/${id}`),
-    look: asks,
-    before: 200,
-    after: 401,
   },
   {
+    ...asks,
     name: "scopes of an application",
-    withinMs: 1_000,
     change: ({ id }) =>
       changed.admin("PATCH", `/admin/v1/applications/${id}`, { scopes: ["events:subscribe"] }),
-    look: asks,
-    before: 200,
     after: 403,
   },
   {
@@ -161,9 +143,14 @@ const rows: readonly Row[] = [
   },
   {
     name: "the name of a channel",
-    change: () => changed.admin("POST", "/admin/v1/channels/batch", JSON.stringify(channel(13, "Renamed"))),
+    change: () =>
+      changed.admin(
+        "POST",
+        "/admin/v1/channels/batch",
+        JSON.stringify(channel(13, undefined, 13, { name: "Renamed" })),
+      ),
     look: async () => (await categoryNow(13))?.top_channels[0]?.name,
-    before: "Channel 13",
+    before: "channel-13",
     after: "Renamed",
   },
   {
@@ -231,11 +218,11 @@ describe.skipIf(!hasPostgres)("what one replica acknowledges holds on the other"
     await changed.load("users", [user(1), ...numbers.map((id) => user(id))]);
     await changed.load(
       "categories",
-      numbers.map((id) => category(id)),
+      Array.from(numbers, (id) => category(id)),
     );
     await changed.load(
       "channels",
-      numbers.map((id) => channel(id)),
+      Array.from(numbers, (id) => channel(id)),
     );
     await changed.load("livestreams", lives);
     return Promise.all(

@@ -22,7 +22,7 @@ export const event = (name: string, more: object = {}) => ({
 /** Subscribes an application to events of a broadcaster; the ids of the subscriptions. */
 export async function subscribe(
   server: TestServer,
-  app: TestApplication,
+  app: Pick<TestApplication, "token">,
   names: string[],
   broadcaster = 1001,
 ): Promise<string[]> {

@@ -7,12 +7,12 @@ import { broadcasters, eventNames, type Victim } from "./victims.ts";
 type Random = () => number;
 type Ask = (method: string, path: string, body?: unknown) => Promise<{ status: number; text: string }>;
 
-/** Something that a tenant or the operator may do, which must change nothing for others. */
-interface Action {
-  readonly name: string;
-  readonly weight: number;
-  run(rival: Rival, random: Random): Promise<void>;
-}
+/** Something that a tenant or the operator may do, which must change nothing for others; how often, and what. */
+type Action = readonly [
+  weight: number,
+  name: string,
+  run: (rival: Rival, random: Random) => Promise<unknown>,
+];
 
 /** How the receivers of rivals behave, by the path of their URL. */
 const moods = ["ok", "gone", "failing", "busy", "slow", "hanging"] as const;
@@ -61,7 +61,7 @@ export class Rivals {
 
   /** One thing at random. */
   async act(random: Random): Promise<void> {
-    const { name, run } = pick(this.#weighted, random);
+    const [, name, run] = pick(this.#weighted, random);
     await run(pick(this.#rivals, random), random);
     this.done[name] = (this.done[name] ?? 0) + 1;
   }
@@ -79,7 +79,7 @@ export class Rivals {
 
   /** Whether everything was done at least once. */
   get haveDoneAll(): boolean {
-    return this.#actions.every(({ name }) => name in this.done);
+    return this.#actions.every(([, name]) => name in this.done);
   }
 
   async stop(): Promise<void> {
@@ -133,122 +133,105 @@ export class Rivals {
   readonly #change = ({ app }: Rival, body: object) =>
     this.#operator("PATCH", `/admin/v1/applications/${app.id}`, body);
 
+  readonly #rotate = (id: string) =>
+    this.#operator("POST", `/admin/v1/applications/${id}/webhook-secret`, { overlap_seconds: 0 });
+
   readonly #actions: readonly Action[] = [
-    { name: "subscribe", weight: 6, run: (rival, random) => this.#subscribe(rival, random) },
-    {
-      name: "delete what is nobody's, or a victim's",
-      weight: 12,
-      run: async (rival, random) => {
-        await Promise.all(Array.from({ length: 8 }, () => this.#deleteNothing(rival, random)));
-      },
-    },
-    {
-      name: "delete a subscription",
-      weight: 6,
-      run: async (rival, random) => {
+    [6, "subscribe", (rival, random) => this.#subscribe(rival, random)],
+    [
+      12,
+      "delete what is nobody's, or a victim's",
+      (rival, random) => Promise.all(Array.from({ length: 8 }, () => this.#deleteNothing(rival, random))),
+    ],
+    [
+      6,
+      "delete a subscription",
+      async (rival, random) => {
         if (rival.subscriptions.length === 0) return;
         const id = pick(rival.subscriptions, random);
         rival.subscriptions = rival.subscriptions.filter((one) => one !== id);
         await this.#as(rival)("DELETE", `${subscriptionsPath}?id=${id}`);
       },
-    },
-    {
-      name: "get another URL",
-      weight: 6,
-      run: async (rival, random) => void (await this.#change(rival, { webhook_url: this.#url(random) })),
-    },
-    {
-      name: "be disabled or enabled",
-      weight: 4,
-      run: async (rival, random) => void (await this.#change(rival, { disabled: random() < 0.4 })),
-    },
-    {
-      name: "switch between webhooks and the stream",
-      weight: 4,
-      run: async (rival, random) =>
-        void (await this.#change(rival, { delivery: pick(["webhook", "stream", "both"], random) })),
-    },
-    {
-      name: "have its endpoint enabled",
-      weight: 4,
-      run: async ({ app }) =>
-        void (await this.#operator("POST", `/admin/v1/applications/${app.id}/endpoint/enable`)),
-    },
-    {
-      name: "have its secret rotated",
-      weight: 2,
-      run: async ({ app }) => {
-        const path = `/admin/v1/applications/${app.id}/webhook-secret`;
-        await this.#operator("POST", path, { overlap_seconds: 0 });
-      },
-    },
-    {
-      name: "be removed, and replaced by another",
-      weight: 2,
-      run: async (rival, random) => {
+    ],
+    [6, "get another URL", (rival, random) => this.#change(rival, { webhook_url: this.#url(random) })],
+    [4, "be disabled or enabled", (rival, random) => this.#change(rival, { disabled: random() < 0.4 })],
+    [
+      4,
+      "switch between webhooks and the stream",
+      (rival, random) => this.#change(rival, { delivery: pick(["webhook", "stream", "both"], random) }),
+    ],
+    [
+      4,
+      "have its endpoint enabled",
+      ({ app }) => this.#operator("POST", `/admin/v1/applications/${app.id}/endpoint/enable`),
+    ],
+    [2, "have its secret rotated", ({ app }) => this.#rotate(app.id)],
+    [
+      2,
+      "be removed, and replaced by another",
+      async (rival, random) => {
         const { id } = rival.app;
         rival.app = await this.#application(random);
         rival.subscriptions = [];
         await this.#operator("DELETE", `/admin/v1/applications/${id}`);
         await this.#subscribe(rival, random);
       },
-    },
-    {
-      name: "lose what a user consented to",
-      weight: 2,
-      run: async ({ app }, random) => {
+    ],
+    [
+      2,
+      "lose what a user consented to",
+      async ({ app }, random) => {
         const user = pick([...broadcasters, ...ownUsers], random);
         await this.#operator("DELETE", `/admin/v1/users/${user}/consents/${app.id}`);
       },
-    },
-    {
-      name: "a user goes and comes back",
-      weight: 2,
-      run: async (_, random) => {
+    ],
+    [
+      2,
+      "a user goes and comes back",
+      async (_, random) => {
         const id = pick(ownUsers, random);
         await this.#operator("DELETE", `/admin/v1/users/${id}`);
         await this.#operator("PUT", `/admin/v1/users/${id}`, { username: `user_${id}` });
       },
-    },
-    {
-      name: "an event of its users",
-      weight: 4,
-      run: async (_, random) => {
+    ],
+    [
+      4,
+      "an event of its users",
+      async (_, random) => {
         const broadcaster_user_id = pick(ownUsers, random);
         const one = event(pick(eventNames, random), { broadcaster_user_id });
         await this.#operator("POST", "/admin/v1/events", one);
       },
-    },
-    {
-      name: "ask for a delivery once more",
-      weight: 6,
-      run: async (rival, random) => {
+    ],
+    [
+      6,
+      "ask for a delivery once more",
+      async (rival, random) => {
         const id = await this.#deliveryOf(rival, random);
         if (id !== null) await this.#as(rival)("POST", `/public/v1/events/deliveries/${id}/retry`);
       },
-    },
-    {
-      name: "replay",
-      weight: 2,
-      run: async (rival) => {
+    ],
+    [
+      2,
+      "replay",
+      async (rival) => {
         const [from, to] = [Date.now() - 60_000, Date.now()].map((at) => new Date(at).toISOString());
         const made = await this.#as(rival)("POST", "/public/v1/events/replays", { from, to });
         if (made.status !== 202) return;
         const { data } = JSON.parse(made.text) as { data: { id: string } };
         await this.#as(rival)("DELETE", `/public/v1/events/replays/${data.id}`);
       },
-    },
-    {
-      name: "test its webhook",
-      weight: 1,
-      run: async (rival, random) => {
-        await this.#as(rival)("POST", "/public/v1/events/test", { event: pick(eventNames, random) });
-      },
-    },
-    {
-      name: "lose its tokens, and get another",
-      weight: 1,
-      run: async (rival) => {
+    ],
+    [
+      1,
+      "test its webhook",
+      (rival, random) =>
+        this.#as(rival)("POST", "/public/v1/events/test", { event: pick(eventNames, random) }),
+    ],
+    [
+      1,
+      "lose its tokens, and get another",
+      async (rival) => {
         const path = `/admin/v1/applications/${rival.app.id}/tokens`;
         await this.#operator("DELETE", path);
         const { status, text } = await this.#operator("POST", path, {});
@@ -256,11 +239,11 @@ export class Rivals {
         const { access_token } = JSON.parse(text) as { access_token: string };
         rival.app = { ...rival.app, token: access_token };
       },
-    },
-    {
-      name: "look at everything",
-      weight: 4,
-      run: async (rival, random) => {
+    ],
+    [
+      4,
+      "look at everything",
+      async (rival, random) => {
         const paths = ["subscriptions", "deliveries", "replays", "types"];
         await this.#as(rival)("GET", `/public/v1/events/${pick(paths, random)}`);
         await this.#operator(
@@ -268,21 +251,21 @@ export class Rivals {
           pick(["/admin/v1/deliveries", "/admin/v1/endpoints", "/metrics"], random),
         );
       },
-    },
-    {
-      name: "a type of events comes and goes",
-      weight: 1,
-      run: async (_, random) => {
+    ],
+    [
+      1,
+      "a type of events comes and goes",
+      async (_, random) => {
         const path = `/admin/v1/event-types/rival.event${Math.floor(random() * 3)}/1`;
         const schema = { type: "object", properties: { n: { type: "integer" } } };
         await this.#operator("PUT", path, { description: "Of a rival.", schema, example: { n: 1 } });
         await this.#operator("DELETE", path);
       },
-    },
-    {
-      name: "a victim subscribes to something else, and ends it",
-      weight: 3,
-      run: async (_, random) => {
+    ],
+    [
+      3,
+      "a victim subscribes to something else, and ends it",
+      async (_, random) => {
         const ask = this.#as(new Rival(pick(this.victims, random).app));
         const events = [{ name: "kicks.gifted", version: 1 }];
         const body = { broadcaster_user_id: pick(broadcasters, random), events };
@@ -290,19 +273,18 @@ export class Rivals {
         const { data } = JSON.parse(text) as { data: { subscription_id: string }[] };
         await ask("DELETE", `${subscriptionsPath}?id=${data[0]?.subscription_id}`);
       },
-    },
-    {
-      name: "a victim is renamed, and has its secret rotated",
-      weight: 2,
-      run: async (_, random) => {
+    ],
+    [
+      2,
+      "a victim is renamed, and has its secret rotated",
+      async (_, random) => {
         const { id } = pick(this.victims, random).app;
         await this.#operator("PATCH", `/admin/v1/applications/${id}`, { name: `Victim ${random()}` });
-        const path = `/admin/v1/applications/${id}/webhook-secret`;
-        await this.#operator("POST", path, { overlap_seconds: 0 });
+        await this.#rotate(id);
       },
-    },
+    ],
   ];
 
   /** Each as often as it has weight. */
-  readonly #weighted = this.#actions.flatMap((action) => Array<Action>(action.weight).fill(action));
+  readonly #weighted = this.#actions.flatMap((action) => Array<Action>(action[0]).fill(action));
 }

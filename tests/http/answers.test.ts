@@ -64,7 +64,7 @@ function subscriptionCalls(token: string): Call[] {
     { ...post, status: 413, init: posted("x".repeat(70_000)) },
     { ...post, status: 415, init: posted("x", "text/plain") },
     { operation: `GET ${subscriptionsPath}`, status: 200, path: subscriptionsPath, token },
-    { ...remove, status: 400, path: subscriptions },
+    { ...remove, status: 400, path: subscriptionsPath },
     { ...remove, status: 204, path: `${subscriptionsPath}?id=none` },
   ];
 }

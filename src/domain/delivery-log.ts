@@ -1,3 +1,4 @@
+import type { Application } from "./applications.ts";
 import type { Attempt, DeliveryStatus } from "./deliveries.ts";
 import type { DisabledReason } from "./endpoints.ts";
 import { DomainError } from "./errors.ts";
@@ -75,12 +76,13 @@ export const maxAttempts = 100;
 
 export const deliveryPages = { maxResults: 100, defaultResults: 25 } as const;
 
-/** The error when the application has no receiver. */
-export function noReceiver(): DomainError {
-  return new DomainError(
-    "conflict",
-    "The application is disabled, has no webhook URL, or uses only the event stream, which can be read once more",
-  );
+/** The error when the application has no receiver, with what to do about it. */
+export function noReceiver({ disabled, delivery }: Pick<Application, "disabled" | "delivery">): DomainError {
+  const uncalled =
+    delivery === "stream"
+      ? "The application gets its events by the event stream alone, which can be read once more; set its delivery to webhook or both by PATCH /public/v1/application"
+      : "The application has no webhook URL; set one by PATCH /public/v1/application";
+  return new DomainError("conflict", disabled ? "The application is disabled" : uncalled);
 }
 
 /** The error when the endpoint is disabled. */

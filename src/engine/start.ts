@@ -180,7 +180,10 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       },
       async test(id, sample, watch) {
         const application = await receiving.applications.find(id);
-        if (!application) throw (await store.applications.find(id)) ? noReceiver() : ownerGone();
+        if (!application?.webhook_url) {
+          const found = await store.applications.find(id);
+          throw found ? noReceiver(found) : ownerGone();
+        }
         // A sender of its own makes a new connection, whose every stage is then timed.
         const fresh = createSender({ ...sending, ...sampleLimits });
         const by = { sender: fresh, signingKey, now: now(), isProxied: proxy !== undefined, watch };

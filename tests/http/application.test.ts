@@ -217,6 +217,8 @@ describe("Change Application", () => {
   const uris = ["/relative", "https://ok.example/cb", "https://a.example/#x"];
   const tooLong = `https://bot.example/${"x".repeat(2048)}`;
   test.each<[string, unknown, string[]]>([
+    // null is for none: an empty variable of a script must not cancel what is pending.
+    ["an empty webhook URL", { webhook_url: "" }, ["webhook_url"]],
     [
       "all wrong fields at once",
       { webhook_url: 1, delivery: "pigeon", redirect_uris: "x" },

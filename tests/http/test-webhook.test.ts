@@ -230,9 +230,14 @@ describe("is refused", () => {
     expect(receiver.received.length).toBe(before);
   });
 
-  test("without a webhook URL", async () => {
-    const { token } = await server.application();
-    expect(await tested({}, token)).toMatchObject({ status: 409, code: "conflict" });
+  test.each([
+    [{}, "has no webhook URL; set one"],
+    [{ delivery: "both" }, "has no webhook URL; set one"],
+    [{ delivery: "stream" }, "by the event stream alone"],
+  ])("where nothing can be called, with the reason: %j", async (fields, reason) => {
+    const { token } = await server.application(fields);
+    const refused = { status: 409, code: "conflict", message: expect.stringContaining(reason) };
+    expect(await tested({}, token)).toMatchObject(refused);
   });
 
   test("beyond ten a minute, each application on its own", async () => {

@@ -154,7 +154,7 @@ export function checkFields(
   return {
     ...others,
     ...(name !== undefined && { name: name.toWellFormed() }),
-    ...(webhook_url !== undefined && { webhook_url: webhook_url || null }),
+    ...(webhook_url !== undefined && { webhook_url }),
     ...(granted && { scopes: granted }),
   };
 }

@@ -81,7 +81,7 @@ export function* whyNoReceiver(
       .where(eq(applications.id, applicationId)),
   );
   if (!found) return ownerGone();
-  if (!receives(found) || usesOnlyStream(found)) return noReceiver();
+  if (!receives(found) || usesOnlyStream(found)) return noReceiver(found);
   return found.disabled_reason === null ? null : disabledReceiver(found.disabled_reason);
 }
 

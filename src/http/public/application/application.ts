@@ -110,7 +110,7 @@ export function applicationRoutes(
       const wrong = addressProblems(body, client_type, allowPrivateWebhooks);
       if (wrong.length > 0) throw invalidFields(wrong);
       const changes = {
-        ...(webhook_url !== undefined && { webhook_url: webhook_url || null }),
+        ...(webhook_url !== undefined && { webhook_url }),
         ...(delivery && { delivery }),
         ...(redirect_uris && { redirect_uris }),
       };

@@ -36,6 +36,9 @@ export function addressProblems(
 ): FieldProblem[] {
   const wrong: FieldProblem[] = [];
   const verdict = webhook_url ? checkWebhookUrl(webhook_url, { allowPrivate }) : null;
+  // As of a variable that is not set, which must not cancel what is pending.
+  if (webhook_url === "")
+    wrong.push({ in: "body", field: "webhook_url", message: "is empty; null is for none" });
   if (verdict?.ok === false) wrong.push({ in: "body", field: "webhook_url", message: verdict.reason });
   for (const [i, uri] of redirect_uris.entries()) {
     const problem = redirectUriProblem(uri, clientType);

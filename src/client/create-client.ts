@@ -62,9 +62,14 @@ const mostRenewals = 2;
 
 /**
  * A client of the public API. Tokens are fetched when they are needed and renewed by themselves; 429 and `Retry-After`
- * are waited for. Throws a `TypeError` when the credentials are incomplete.
+ * are waited for. Throws a `TypeError` when the URL is none or the credentials are incomplete.
  */
 export function createClient(options: ClientOptions): Client {
+  // A program in JavaScript may have left it out, or have a variable that is not set.
+  if (!/^https?:$/.test(URL.canParse(options.url) ? new URL(options.url).protocol : ""))
+    throw new TypeError(
+      `url must be that of the platform, like https://api.example.com, not "${options.url}"`,
+    );
   const url = options.url.replace(/\/+$/, "");
   const send = options.fetch ?? ((request: Request) => fetch(request));
   const waiting = patient(send, options);

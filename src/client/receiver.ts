@@ -62,8 +62,7 @@ export function receiver<Own extends AnyEvent = never>(
   options: ReceiverOptions<PlatformEvent | NoInfer<Own>>,
 ): WebhookReceiver {
   const { secret, onEvent, onError = logError, remember = defaultRemembered } = options;
-  if (!/^whsec_./.test(secret)) throw new TypeError("secret must be the webhook secret, whsec_…");
-  const webhook = new Webhook(secret);
+  const webhook = verifierOf(secret);
   const once = remembering(remember);
 
   const receive = async ({ method, header, chunks }: Arrived): Promise<Reply> => {
@@ -112,6 +111,15 @@ export function receiver<Own extends AnyEvent = never>(
     response.end(text);
   };
   return Object.assign(web, { node });
+}
+
+function verifierOf(secret: string): Webhook {
+  try {
+    if (/^whsec_./.test(secret)) return new Webhook(secret);
+  } catch {
+    // It is no base64.
+  }
+  throw new TypeError("secret must be the webhook secret, whsec_…");
 }
 
 /** The reason for which a delivery is not genuine; null when it is. */

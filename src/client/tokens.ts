@@ -41,6 +41,8 @@ const earlyMs = 60_000;
 export function tokenSource(url: string, credentials: Credentials, send: Send): TokenSource {
   const { token, clientId, clientSecret, session } = credentials;
   if (token !== undefined) return { current: async () => token, after: async () => null };
+  if (clientId === undefined && clientSecret !== undefined)
+    throw new TypeError("a client secret needs the client id");
   if (clientId === undefined) return { current: async () => null, after: async () => null };
   if (clientSecret === undefined && session?.refreshToken === undefined)
     throw new TypeError("a client id needs a client secret, or the session of a user");

@@ -112,6 +112,9 @@ describe("tokens", () => {
     const refused = onair.get("/public/v1/users/{username}", user);
     await expect(refused).rejects.toMatchObject({ status: 401, code: "missing_token" });
     expect(() => createClient({ url, clientId: "x" })).toThrow(TypeError);
+    expect(() => createClient({ url, clientSecret: "x" })).toThrow("a client secret needs the client id");
+    for (const wrong of ["", "api.example.com", "ftp://api.example.com", undefined as unknown as string])
+      expect(() => createClient({ url: wrong })).toThrow("url must be that of the platform");
   });
 });
 

@@ -185,8 +185,8 @@ test("a body that was parsed before cannot be verified: it is refused, and the l
 test("GET is 405, and a secret that is none is refused at once", async () => {
   const handler = receiver({ secret, onEvent: () => {} });
   expect((await handler(new Request("http://a/"))).status).toBe(405);
-  for (const wrong of ["", "whsec_", "secret"])
-    expect(() => receiver({ secret: wrong, onEvent: () => {} })).toThrow();
+  for (const wrong of ["", "whsec_", "whsec_!!", "secret"])
+    expect(() => receiver({ secret: wrong, onEvent: () => {} })).toThrow("secret must be");
 });
 
 test("takes what a running platform sends, also while a secret is replaced, and tells samples", async () => {

@@ -264,7 +264,9 @@ async function lookUp(access: Access, requestContext: RequestContext, token: str
   return caller;
 }
 
-export function rateLimited({ retryAfterSeconds }: RateLimitState): DomainError {
-  const message = `Too many requests; try again in ${retryAfterSeconds} seconds`;
+/** @param what what is limited, where it is not the requests that the headers of the answer count */
+export function rateLimited({ limit, retryAfterSeconds }: RateLimitState, what?: string): DomainError {
+  const many = what === undefined ? "requests" : `${what} (at most ${limit} a minute)`;
+  const message = `Too many ${many}; try again in ${retryAfterSeconds} seconds`;
   return new DomainError("rate_limited", message, { retryAfterSeconds });
 }

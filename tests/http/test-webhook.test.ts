@@ -250,6 +250,8 @@ describe("is refused", () => {
     for (let n = 0; n < 10; n++) expect(await statusOf(one)).toBe(200);
     const limited = await server.post(path, {}, one.token);
     expect([limited.status, limited.headers.get("retry-after")]).toEqual([429, "6"]);
+    const { message } = await json<{ message: string }>(limited);
+    expect(message).toBe("Too many tests (at most 10 a minute); try again in 6 seconds");
     expect(await statusOf(two)).toBe(200);
   });
 });

@@ -74,7 +74,7 @@ async function authenticateClient(
     return application;
   }
   const budget = access.limiter.take(`wrong secrets from ${clientNetworkOf(requestContext)}`, wrongSecrets);
-  if (budget?.allowed === false) throw rateLimited(budget);
+  if (budget?.allowed === false) throw rateLimited(budget, "wrong client secrets");
   throw wrongClient();
 }
 

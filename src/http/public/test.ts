@@ -238,7 +238,7 @@ function takeTest(limiter: RateLimiter, applicationId: string, userId: number | 
     const budget = limiter.take(key, limit);
     if (budget?.allowed !== false) continue;
     for (const [taken, ofTaken] of shares.slice(0, i)) limiter.giveBack(taken, ofTaken);
-    throw rateLimited(budget);
+    throw rateLimited(budget, "tests");
   }
 }
 

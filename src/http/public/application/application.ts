@@ -189,7 +189,7 @@ export function applicationRoutes(
 /** Takes from the limit of changes; throws `rate_limited`. */
 function takeChange(limiter: RateLimiter, applicationId: string): void {
   const budget = limiter.take(`changes of ${applicationId}`, changesPerMinute);
-  if (budget?.allowed === false) throw rateLimited(budget);
+  if (budget?.allowed === false) throw rateLimited(budget, "changes");
 }
 
 /** Throws `locked` with all given fields that are locked. */

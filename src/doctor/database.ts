@@ -3,12 +3,8 @@ import { type Finding, findingsOf } from "../domain/operations/findings.ts";
 import { shownSizes } from "../domain/operations/kind-sizes.ts";
 import { isoTime, minute, shownDuration } from "../domain/time.ts";
 import { createLog } from "../log/log.ts";
-import {
-  type BrokenBodies,
-  type DatabaseFacts,
-  databaseFacts,
-  type FileFacts,
-} from "../store/sqlite/database/facts.ts";
+import type { DatabaseFacts } from "../store/operations/facts.ts";
+import { type BrokenBodies, databaseFacts, type FileFacts } from "../store/sqlite/database/facts.ts";
 import { look, type SchemaState, schemaState } from "../store/sqlite/database/look.ts";
 import { startThread } from "../threads/start.ts";
 import { readSigningKey } from "../webhooks/signature.ts";

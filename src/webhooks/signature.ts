@@ -64,6 +64,9 @@ export type SignatureVerdict =
   | "timestamp_too_new"
   | "no_matching_signature";
 
+/** How far the timestamp may be from now, either way. */
+const toleranceSeconds = 300;
+
 /**
  * The check of a receiver: whether a delivery is genuine and fresh. One matching signature of
  * the list is enough; those of unknown versions are skipped. Secrets and signatures are compared in
@@ -74,7 +77,6 @@ export type SignatureVerdict =
  * @param input.secret a `whsec_…`, to accept `v1`
  * @param input.publicKey from {@link readPublicKey}, to accept `v1a`
  * @param input.now milliseconds since the epoch
- * @param input.toleranceSeconds how far the timestamp may be from `now`, either way
  * @throws TypeError if `secret` has not the form of one
  */
 export function verify(input: {
@@ -85,9 +87,8 @@ export function verify(input: {
   readonly secret?: string | undefined;
   readonly publicKey?: KeyObject | undefined;
   readonly now: number;
-  readonly toleranceSeconds?: number;
 }): SignatureVerdict {
-  const { id, timestamp, signature, body, publicKey, now, toleranceSeconds = 300 } = input;
+  const { id, timestamp, signature, body, publicKey, now } = input;
   if (!id || !timestamp || !signature) return "missing_header";
 
   if (!/^[0-9]{1,15}$/.test(timestamp)) return "bad_timestamp";

@@ -1,25 +1,16 @@
 import { Type } from "@sinclair/typebox";
-import { pageOf } from "../../answers.ts";
-import { pagedList } from "../../paging.ts";
 import {
-  exampleNamedSubscription,
-  NamedSubscriptionSchema,
+  NamedSubscriptionPage,
+  namedSubscriptionList,
   subscriptionFilters,
 } from "../../public/application/named-subscription-fields.ts";
 import { readers } from "../access.ts";
 import { ApplicationIdParameter } from "../application-fields.ts";
 import type { AdminDeps, AdminListener } from "../base.ts";
 
-const NamedSubscriptionPage = pageOf(NamedSubscriptionSchema, {
-  order: "The oldest first.",
-  name: "NamedSubscriptionPage",
-  description: "A page of subscriptions.",
-  example: exampleNamedSubscription,
-});
-
 /** List Subscriptions: of an application, or who follows a channel. */
 export function subscriptionRoutes(app: AdminListener, { store, cursors }: AdminDeps): void {
-  const list = pagedList("subscriptions", cursors);
+  const list = namedSubscriptionList(store, cursors);
   app.get(
     "/admin/v1/subscriptions",
     ({
@@ -32,21 +23,14 @@ export function subscriptionRoutes(app: AdminListener, { store, cursors }: Admin
       },
     }) => {
       const filter = { app_id, broadcaster_user_id, channel, event };
-      const read = (after: string | null, limit: number) =>
-        store.subscriptions.page(filter, after ?? "", limit);
-      return list.page(query, {
-        read,
-        positionOf: ({ id }) => id,
-        shown: (one) => one,
-        filter: JSON.stringify(filter),
-      });
+      return list.page(filter, query);
     },
     {
       roles: readers,
       query: Type.Object({
         application_id: Type.Optional(ApplicationIdParameter),
         ...subscriptionFilters,
-        ...list.query.properties,
+        ...list.query,
       }),
       response: { 200: NamedSubscriptionPage },
       errors: ["invalid_cursor"],

@@ -1,7 +1,12 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { exampleChannel, exampleUser } from "../../../domain/examples.ts";
+import type { SubscriptionFilter } from "../../../domain/subscriptions.ts";
 import { nullable } from "../../../domain/validation/fields.ts";
+import type { Store } from "../../../store/store.ts";
+import { pageOf } from "../../answers.ts";
+import type { Cursors } from "../../cursors.ts";
 import { named } from "../../fields.ts";
+import { pagedList } from "../../paging.ts";
 import { IdParameter, TextParameter } from "../../parameters.ts";
 import { exampleSubscription, subscriptionFields } from "../subscriptions.ts";
 
@@ -9,7 +14,7 @@ import { exampleSubscription, subscriptionFields } from "../subscriptions.ts";
  * Schemas of subscriptions with whose channel they are of, for the public and the admin API.
  */
 
-export const NamedSubscriptionSchema = named(
+const NamedSubscriptionSchema = named(
   "NamedSubscription",
   "A subscription with whose channel it is of, for people.",
   {
@@ -24,13 +29,35 @@ export const NamedSubscriptionSchema = named(
   },
 );
 
-export const exampleNamedSubscription: Static<typeof NamedSubscriptionSchema> = {
+const exampleNamedSubscription: Static<typeof NamedSubscriptionSchema> = {
   ...exampleSubscription,
   method: "webhook",
   username: exampleUser.username,
   channel_slug: exampleChannel.slug,
   channel_name: exampleChannel.name,
 };
+
+export const NamedSubscriptionPage = pageOf(NamedSubscriptionSchema, {
+  order: "The oldest first.",
+  name: "NamedSubscriptionPage",
+  description: "A page of subscriptions.",
+  example: exampleNamedSubscription,
+});
+
+/** The list of them in pages: the parameters of its query, and the requested page. */
+export function namedSubscriptionList(store: Pick<Store, "subscriptions">, cursors: Cursors) {
+  const list = pagedList("subscriptions", cursors);
+  return {
+    query: list.query.properties,
+    page: (filter: SubscriptionFilter, query: Static<typeof list.query>) =>
+      list.page(query, {
+        read: (after: string | null, limit) => store.subscriptions.page(filter, after ?? "", limit),
+        positionOf: ({ id }) => id,
+        shown: (one) => one,
+        filter: JSON.stringify(filter),
+      }),
+  };
+}
 
 /** Parameters that limit a list of subscriptions. */
 export const subscriptionFilters = {

@@ -1,24 +1,15 @@
 import { Type } from "@sinclair/typebox";
-import { pageOf } from "../../answers.ts";
 import type { Cursors } from "../../cursors.ts";
-import { pagedList } from "../../paging.ts";
 import type { PublicDeps, TokenListener } from "../base.ts";
 import {
-  exampleNamedSubscription,
-  NamedSubscriptionSchema,
+  NamedSubscriptionPage,
+  namedSubscriptionList,
   subscriptionFilters,
 } from "./named-subscription-fields.ts";
 
-const NamedSubscriptionPage = pageOf(NamedSubscriptionSchema, {
-  order: "The oldest first.",
-  name: "NamedSubscriptionPage",
-  description: "A page of subscriptions.",
-  example: exampleNamedSubscription,
-});
-
 /** List Subscriptions: those of the application in pages, by the names of channels. */
 export function namedSubscriptionRoutes(app: TokenListener, { store }: PublicDeps, cursors: Cursors): void {
-  const list = pagedList("subscriptions", cursors);
+  const list = namedSubscriptionList(store, cursors);
   app.get(
     "/public/v1/application/subscriptions",
     ({
@@ -26,18 +17,11 @@ export function namedSubscriptionRoutes(app: TokenListener, { store }: PublicDep
       caller: { application },
     }) => {
       const filter = { app_id: application.id, broadcaster_user_id, channel, event };
-      const read = (after: string | null, limit: number) =>
-        store.subscriptions.page(filter, after ?? "", limit);
-      return list.page(query, {
-        read,
-        positionOf: ({ id }) => id,
-        shown: (one) => one,
-        filter: JSON.stringify(filter),
-      });
+      return list.page(filter, query);
     },
     {
       application: "reads subscriptions",
-      query: Type.Object({ ...subscriptionFilters, ...list.query.properties }),
+      query: Type.Object({ ...subscriptionFilters, ...list.query }),
       response: { 200: NamedSubscriptionPage },
       errors: ["invalid_cursor"],
       detail: {

@@ -1,3 +1,4 @@
+import type { DatabaseFacts } from "../../operations/facts.ts";
 import { heldSetting } from "../../settings.ts";
 import type { Queries } from "./pool.ts";
 
@@ -19,21 +20,8 @@ SELECT current_setting('server_version') AS version,
   (SELECT count(*) = ${maxCounted} FROM pending) AS "isPendingPartial",
   (SELECT min(published_at) FROM pending)::float8 AS "oldestPendingAt"`;
 
-/** What a database tells of itself at one moment, for a look at whether it is well. Times are milliseconds since the epoch. */
-interface PostgresFacts {
+interface PostgresFacts extends DatabaseFacts {
   readonly version: string;
-  readonly users: number;
-  readonly indexedUsers: number;
-  /** In PEM: a secret. null before the first start. */
-  readonly signingKey: string | null;
-  readonly newestEventAt: number | null;
-  readonly failingEndpoints: number;
-  readonly disabledEndpoints: number;
-  readonly disabledApplications: readonly string[];
-  readonly pending: number;
-  readonly isPendingPartial: boolean;
-  readonly oldestPendingAt: number | null;
-  readonly heldSince: string | null;
 }
 
 /** Reads them. For a database in the form of this version. */

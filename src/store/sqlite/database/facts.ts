@@ -4,6 +4,7 @@ import { drizzle } from "drizzle-orm/bun-sqlite";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import { type FreeSpace, freeSpaceOf } from "../../../domain/operations/disk-forecast.ts";
 import { allSubjects } from "../../../domain/operations/statistics.ts";
+import type { DatabaseFacts } from "../../operations/facts.ts";
 import { heldSetting } from "../../settings.ts";
 import { readableBody } from "../deliveries/bodies.ts";
 import { settings } from "../schema/admin.ts";
@@ -13,27 +14,6 @@ import { statistics } from "../schema/statistics.ts";
 
 /** No more pending deliveries than that are counted, for each of two indexes. */
 const maxCounted = 100_000;
-
-/** What a database tells of itself at one moment, for a look at whether it is well. */
-export interface DatabaseFacts {
-  readonly users: number;
-  /** In the index of the search. */
-  readonly indexedUsers: number;
-  /** In PEM: a secret. null before the first start. */
-  readonly signingKey: string | null;
-  /** When the newest event was published, in milliseconds. */
-  readonly newestEventAt: number | null;
-  readonly failingEndpoints: number;
-  readonly disabledEndpoints: number;
-  /** Some applications whose endpoint is disabled. */
-  readonly disabledApplications: readonly string[];
-  readonly pending: number;
-  /** There may be more of them, and older ones. */
-  readonly isPendingPartial: boolean;
-  readonly oldestPendingAt: number | null;
-  /** Since when nothing is sent, in ISO 8601; "" or null: it is. */
-  readonly heldSince: string | null;
-}
 
 export interface FileFacts extends DatabaseFacts {
   /** The id of the data; null before it was needed. */

@@ -26,13 +26,9 @@ const mostAtOnce = 300_000;
 
 /** What a search may still cost. */
 export class SearchWork {
-  #left: number;
+  #left = mostWork;
   #kept = 0;
   #isCutOff = false;
-
-  constructor(most = mostWork) {
-    this.#left = most;
-  }
 
   /** False where nothing is left to spend. */
   spend(on: keyof typeof costOf): boolean {

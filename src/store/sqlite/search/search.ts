@@ -120,8 +120,7 @@ function summary({ id, username, display_name, profile_picture, is_verified }: F
   return { id, username, display_name, profile_picture, is_verified: is_verified === 1 };
 }
 
-/** @param mostWork what one search may cost, if not as usual */
-export function userSearch(db: Database, mostWork?: number): UserSearch {
+export function userSearch(db: Database): UserSearch {
   const counts = new TrigramCounts(db);
   const insert = db.prepare(
     `INSERT INTO user_search (rowid, username, display_name, start) VALUES ((?1 << ${idBits}) | ?2, ?3, ?4, ?5)`,
@@ -221,7 +220,7 @@ export function userSearch(db: Database, mostWork?: number): UserSearch {
     const having = trigramsOf(text);
     // No name contains a zero, and FTS5 would take it for the end of the query.
     if (text.includes("\0") || having.length === 0) return { users: [], isComplete: true };
-    const work = new SearchWork(mostWork);
+    const work = new SearchWork();
     // One transaction, because SQLite would else take and give back its lock for each statement.
     begin.run();
     try {

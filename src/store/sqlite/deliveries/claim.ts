@@ -34,23 +34,25 @@ export function deliveryClaims(
 ): Pick<DeliveryStore, "releaseAll" | "pending" | "bringBack" | "claim" | "release"> {
   const claimed = new Set<number>();
   // A loose index scan: one step per application, however many deliveries are pending.
-  const pending = db.prepare<{ application_id: string; due_at: number }, []>(
-    `WITH RECURSIVE apps(id) AS (
+  const withApps = `WITH RECURSIVE apps(id) AS (
        SELECT min(application_id) FROM deliveries WHERE next_attempt_at IS NOT NULL
        UNION ALL
        SELECT (SELECT min(application_id) FROM deliveries
                WHERE next_attempt_at IS NOT NULL AND application_id > apps.id)
        FROM apps WHERE apps.id IS NOT NULL
-     )
+     )`;
+  const pending = db.prepare<{ application_id: string; due_at: number }, []>(
+    `${withApps}
      SELECT id AS application_id,
             (SELECT min(next_attempt_at) FROM deliveries
              WHERE application_id = apps.id AND next_attempt_at IS NOT NULL) AS due_at
      FROM apps WHERE id IS NOT NULL`,
   );
-  // The index alone is read, unless there are some.
   const bringBack = db.prepare<null, [number, number]>(
-    `UPDATE deliveries SET next_attempt_at = ?1, resume_at = min(resume_at, ?1)
-     WHERE seq IN (SELECT seq FROM deliveries INDEXED BY deliveries_due WHERE next_attempt_at > ?2)`,
+    `${withApps}
+     UPDATE deliveries SET next_attempt_at = ?1, resume_at = min(resume_at, ?1)
+     WHERE seq IN (SELECT d.seq FROM apps CROSS JOIN deliveries d INDEXED BY deliveries_due
+                   ON d.application_id = apps.id AND d.next_attempt_at > ?2)`,
   );
   const columns = `d.seq, d.id, d.subscription_id, d.sequence, d.attempts, d.extra_attempts, d.resume_at,
     d.expires_at, d.next_attempt_at, d.event_seq,

@@ -30,7 +30,7 @@ const statuses: Readonly<Record<number, string>> = {
   403: "does a firewall or a login in front of the receiver refuse the request?",
   404: "is the path of the webhook URL right?",
   405: "the receiver must take POST at this path.",
-  410: "which says that nothing may ever be sent again: it disables the endpoint.",
+  410: "that says that nothing may ever be sent again, and disables the endpoint.",
   413: "the receiver must take bodies of some kilobytes.",
   415: "the receiver must take Content-Type: application/json.",
   429: "the receiver has too much to do, and slows down what is sent to it.",

@@ -52,7 +52,7 @@ test("list shows what became of each, show the whole exchange, and no secret", a
   const { id } = await first();
   const listed = await onair("list", "--application", app.id, "--status", "pending");
   expect(listed.stdout).toMatch(
-    new RegExp(`^ID .*\\n${id}  .*  pending +kicks.gifted +1 +500 +${app.id}\\n$`),
+    new RegExp(`^ID .*\\n${id} +pending +500 +kicks.gifted +1 +\\S+Z +${app.id}\\n$`),
   );
   const none = await onair("list", "--status", "failed");
   expect([none.stdout, none.stderr]).toEqual(["", "There are no such deliveries.\n"]);

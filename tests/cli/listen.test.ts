@@ -88,6 +88,20 @@ test("--json: a line for each event with the answer of the local program, and it
   ]);
 });
 
+test("a notice about the endpoint is told in its own words", async () => {
+  const receiver = ownReceiver(() => new Response("", { status: 410 }));
+  const mine = await server.application({ delivery: "both", webhook_url: receiver.url });
+  await subscribe(server, mine, ["channel.followed"]);
+  const listener = listen([], mine.token);
+  await listener.shows("Listening to");
+  await publish(server, event("channel.followed"));
+  await listener.shows(
+    /verified endpoint\.disabled [0-9A-Z]{26} Disabled since \S+Z: it answered 410, .* Have the receiver answer 2xx/,
+  );
+  expect(listener.output).not.toContain("{");
+  expect(await listener.end()).toBe(0);
+});
+
 test("goes on where it was when the server was away for a while", async () => {
   const data = ownDirectory();
   const free = String(await unusedPort());

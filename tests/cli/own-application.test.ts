@@ -41,7 +41,7 @@ describe("onair subscriptions", () => {
       ["channel.followed", 1001],
       ["kicks.gifted", 1001],
     ]);
-    expect((await onair("subscriptions list")).stdout).toMatch(/^ID .*\n.* channel\.followed +1 +1001 /);
+    expect((await onair("subscriptions list")).stdout).toMatch(/^ID .*\n\S+ +1001 +channel\.followed +1 /);
     const id = data[0]?.id ?? "";
     expect((await onair(`subscriptions show ${id}`)).stdout).toMatch(/^status +enabled$/m);
     const again = await answered<{ data: { subscription_id: string }[] }>(
@@ -96,7 +96,7 @@ describe("onair deliveries with a profile", () => {
     await settled(server);
     const listed = await onair("deliveries list --since 1h --status pending");
     expect(listed.stdout).toMatch(
-      /^ID +PUBLISHED +STATUS +TYPE +ATTEMPTS +LAST\n\S+ .* kicks\.gifted +1 +500\n$/,
+      /^ID +STATUS +LAST +TYPE +ATTEMPTS +PUBLISHED\n\S+ +\S+ +500 +kicks\.gifted +1 +\S+Z\n$/,
     );
     const id = /^[0-9A-Z]{26}/m.exec(listed.stdout)?.[0] ?? "";
     expect((await onair(`deliveries show ${id}`)).stdout).toContain("The answer was 500.");

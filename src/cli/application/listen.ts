@@ -1,9 +1,11 @@
 import type { KeyObject } from "node:crypto";
 import { followStream, type Streamed } from "../../client/event-stream.ts";
+import type { NoticeEvent } from "../../client/events.ts";
 import type { Environment } from "../../config/read-config.ts";
 import { verdictReasons } from "../../dev/receiver.ts";
 import { summaryOf } from "../../dev/summary.ts";
 import { clockTime, printable, type Terminal, terminalOn } from "../../dev/terminal.ts";
+import { endpointNotices } from "../../domain/operations/notices.ts";
 import { jsonObject } from "../../domain/validation/json.ts";
 import { onTermination } from "../../signals.ts";
 import { isWebhookSecret, newWebhookSecret, readPublicKey, verify } from "../../webhooks/signature.ts";
@@ -168,7 +170,7 @@ function printReceived({ style, line }: Terminal, { type }: Streamed, received: 
   } else {
     const { headers, body } = received.delivery;
     const { broadcaster, text } = summaryOf(body);
-    const said = text ? `${broadcaster}: ${text}` : body;
+    const said = text ? `${broadcaster}: ${text}` : (noticeIn(body) ?? body);
     // A notice belongs to no subscription.
     const sequence = headers["onair-sequence"];
     const about = style("dim", `${sequence === undefined ? "" : `#${sequence} `}${headers["webhook-id"]}`);
@@ -176,6 +178,12 @@ function printReceived({ style, line }: Terminal, { type }: Streamed, received: 
       `${time} ${style("green", "verified")} ${style("cyan", printable(type))} ${about} ${printable(said)}`,
     );
   }
+}
+
+/** What a notice says; null for an event. */
+function noticeIn(body: string): string | null {
+  const { type, data } = (jsonObject(body) ?? {}) as Partial<NoticeEvent>;
+  return endpointNotices.some((one) => one === type) && data ? `${data.summary} ${data.advice ?? ""}` : null;
 }
 
 function printForwarded({ style, line }: Terminal, { status, durationMs, answer }: Forwarded): void {

@@ -90,12 +90,12 @@ async function list(api: Client, { json }: Values, env: Environment): Promise<vo
   if (data.length === 0) return note("There are no subscriptions.");
   const rows = data.map(({ id, event, version, broadcaster_user_id, created_at }) => [
     id,
+    String(broadcaster_user_id ?? "-"),
     event,
     String(version),
-    String(broadcaster_user_id ?? "-"),
     created_at,
   ]);
-  await print(table(["ID", "EVENT", "VERSION", "BROADCASTER", "CREATED"], rows, screen(env)));
+  await print(table(["ID", "BROADCASTER", "EVENT", "VERSION", "CREATED"], rows, screen(env)));
 }
 
 async function show(api: Client, id: string, { json }: Values, env: Environment): Promise<void> {

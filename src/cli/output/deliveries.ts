@@ -5,7 +5,8 @@ import { print, recordLines, type Screen, screen, table } from "./print.ts";
 
 type Attempt = Delivery["attempts"][number];
 
-const columns = ["ID", "PUBLISHED", "STATUS", "TYPE", "ATTEMPTS", "LAST"];
+/** What became of them comes first, because a narrow terminal cuts the rest. */
+const columns = ["ID", "STATUS", "LAST", "TYPE", "ATTEMPTS", "PUBLISHED"];
 
 /** The columns of a list of deliveries; operators see whose each is. */
 export function deliveryColumns({ forOperator }: { readonly forOperator: boolean }): string[] {
@@ -14,7 +15,7 @@ export function deliveryColumns({ forOperator }: { readonly forOperator: boolean
 
 export function deliveryCells({ id, created_at, status, type, attempts, app_id }: Delivery): string[] {
   const last = attempts.at(-1);
-  const cells = [id, created_at, status, type, String(attempts.length), last ? outcomeOf(last) : "-"];
+  const cells = [id, status, last ? outcomeOf(last) : "-", type, String(attempts.length), created_at];
   return app_id === undefined ? cells : [...cells, app_id];
 }
 

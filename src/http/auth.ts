@@ -149,6 +149,15 @@ export function needsScope(scope: Scope): Requirement {
   };
 }
 
+/** A token of an application that uses the event stream; throws `stream_disabled`, too. */
+export function needsStream(caller: Caller): Caller {
+  needsScope("events:subscribe")(caller);
+  if (caller.application.delivery !== "webhook") return caller;
+  const message =
+    "This application gets its events by webhook only; set its delivery to stream or both by PATCH /public/v1/application";
+  throw new DomainError("stream_disabled", message);
+}
+
 /** What a token of the application itself is for. */
 export type ApplicationPurpose = "reads" | "reads subscriptions" | "changes";
 

@@ -15,6 +15,7 @@ import {
   headerBearer,
   needsApplication,
   needsScope,
+  needsStream,
   type Requirement,
   tokenOf,
 } from "../auth.ts";
@@ -138,10 +139,11 @@ export function publicListener(
 export type PublicListener = ReturnType<typeof publicListener>;
 
 /**
- * Adds the access checks for routes with a token. `scope: "users:read"` requires a token with that scope.
- * `application: "reads"`, `"reads subscriptions"` or `"changes"` requires one of the application itself, as
- * `needsApplication` says. The handler gets the `caller`. The token is read only for routes registered after this call; a request
- * of the portal carries it in its `cookie`.
+ * Adds the access checks for routes with a token. `scope: "users:read"` requires a token with that scope, `stream: true`
+ * one with `events:subscribe` of an application that uses the event stream. `application: "reads"`,
+ * `"reads subscriptions"` or `"changes"` requires one of the application itself, as `needsApplication` says. The handler
+ * gets the `caller`. The token is read only for routes registered after this call; a request of the portal carries it in
+ * its `cookie`.
  */
 export function withTokens(app: PublicListener, access: Access, cookie: PageCookie | null = null) {
   const tokenIn = ({ bearer, headers: { authorization }, request }: GateContext) =>
@@ -168,6 +170,7 @@ export function withTokens(app: PublicListener, access: Access, cookie: PageCook
   return app
     .use(headerBearer())
     .macro("scope", (scope: Scope) => guarded(needsScope(scope), scope))
+    .macro("stream", (_: true) => guarded(needsStream, "events:subscribe"))
     .macro("application", (purpose: ApplicationPurpose) =>
       purpose === "reads subscriptions"
         ? guarded(needsApplication(purpose), "events:subscribe")

@@ -60,17 +60,12 @@ export class EventStreams {
   }
 
   /**
-   * Opens a stream. Throws `stream_disabled` when the application does not use the stream, `invalid_cursor` for an id
-   * of another stream, `rate_limited` when the application has too many streams open, `unavailable` while the server
-   * stops.
+   * Opens a stream of an application that uses the stream. Throws `invalid_cursor` for an id of another stream,
+   * `rate_limited` when the application has too many streams open, `unavailable` while the server stops.
    */
   async open(request: StreamRequest): Promise<ReadableStream<Uint8Array>> {
     const { caller, token, cut } = request;
     const { application, grant } = caller;
-    if (application.delivery === "webhook") {
-      const message = "This application gets its events by webhook only; set its delivery to stream or both";
-      throw new DomainError("stream_disabled", message);
-    }
     const { position, frames } = await this.#reader.start(grant, request);
     await this.#takePlace(grant);
     const streams = this.#open.get(application.id) ?? new Set();

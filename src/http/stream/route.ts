@@ -65,7 +65,7 @@ export function streamRoute(app: TokenListener, streams: Pick<EventStreams, "ope
       );
     },
     {
-      scope: "events:subscribe",
+      stream: true,
       query: StreamQuery,
       headers: StreamHeaders,
       response: { 200: eventStream("The stream.", example) },

@@ -18,24 +18,23 @@ describe("creating", () => {
   const create = (body: object) => server.admin("POST", path, body);
 
   test("answers with the application and its secrets", async () => {
-    const response = await create({
+    const given = {
       name: "Bot",
       webhook_url: "http://127.0.0.1:9/x",
       redirect_uris: ["https://bot.example/cb"],
-    });
+    };
+    const response = await create(given);
     expect(response.status).toBe(201);
     const body = await json<Record<string, unknown>>(response);
     expect(body).toEqual({
+      ...given,
       id: expect.any(String),
-      name: "Bot",
       client_type: "confidential",
       delivery: "webhook",
       client_id: body["id"],
       client_secret: expect.stringMatching(/^onair_cs_/),
-      webhook_url: "http://127.0.0.1:9/x",
       webhook_secret: expect.stringMatching(/^whsec_/),
       scopes: ["users:read", "events:subscribe"],
-      redirect_uris: ["https://bot.example/cb"],
       rate_limit: null,
       subscription_limit: null,
       webhook_concurrency: null,
@@ -58,11 +57,8 @@ describe("creating", () => {
   });
 
   test("a public client has no secret", async () => {
-    const response = await create({
-      name: "App",
-      client_type: "public",
-      redirect_uris: ["http://127.0.0.1/"],
-    });
+    const redirect_uris = ["http://127.0.0.1/"];
+    const response = await create({ name: "App", client_type: "public", redirect_uris });
     expect(response.status).toBe(201);
     expect(await json<object>(response)).toMatchObject({ client_type: "public", client_secret: null });
   });

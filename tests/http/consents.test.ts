@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { isoTime, minute } from "../../src/domain/time.ts";
 import { authorizationRequest, Browser, challengeFor, redirectUri, signInServer } from "../support/oauth.ts";
-import { settled } from "../support/publishing.ts";
+import { settled, subscriptionsPath } from "../support/publishing.ts";
 import { Clock, json, type TestApplication } from "../support/server.ts";
 
 const clock = new Clock();
@@ -9,7 +9,6 @@ const clock = new Clock();
 const { server, accept, codeFor, redeem, refresh, userTokens, works } = await signInServer({ clock });
 
 const newApp = () => server.application({ redirect_uris: [redirectUri], webhook_url: "http://127.0.0.1:9/" });
-const subscriptionsPath = "/public/v1/events/subscriptions";
 const listed = async (userId: number) =>
   (await json<{ data: object[] }>(await server.admin("GET", `/admin/v1/users/${userId}/consents`))).data;
 const revoke = (userId: number, { id }: TestApplication) =>

@@ -1,5 +1,5 @@
 import { pick } from "../../bench/support/random.ts";
-import { event } from "../publishing.ts";
+import { event, subscriptionsPath } from "../publishing.ts";
 import { users } from "../real-data.ts";
 import type { TestApplication, TestServer } from "../server.ts";
 import { broadcasters, eventNames, type Victim } from "./victims.ts";
@@ -18,7 +18,6 @@ type Action = readonly [
 const moods = ["ok", "gone", "failing", "busy", "slow", "hanging"] as const;
 /** Users whom only rivals are subscribed to, and who come and go. */
 const ownUsers: readonly number[] = users.slice(-2).map(({ id }) => id);
-const subscriptionsPath = "/public/v1/events/subscriptions";
 
 /** An application that does whatever the API lets it do, and that the operator does everything to. */
 class Rival {

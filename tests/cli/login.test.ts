@@ -90,6 +90,26 @@ describe("onair login with client id and secret", () => {
     expect(await works(read("default").session.accessToken)).toBe(true);
   });
 
+  test.each<[string, string, string, number]>([
+    ["Ctrl-C in place of the id", "\x03", "", 130],
+    ["Ctrl-D in place of the id", "\x04", "", 130],
+    ["no id", "\n", "", 2],
+    ["Ctrl-C in place of the secret", `${app.client_id}\n`, "\x03", 130],
+    ["no secret", `${app.client_id}\n`, "\r", 2],
+  ])("%s keeps nothing", async (_, id, secret, code) => {
+    const command = onTerminal([...program, "login", "--url", url].join(" "));
+    const asking = new RunningCommand([], { command, env: { TERM: "xterm", ...env } });
+    await asking.shows("Client id: ");
+    asking.write(id);
+    if (secret !== "") {
+      await asking.shows("Client secret (not shown): ");
+      asking.write(secret);
+    }
+    const ended = await asking.ended();
+    expect([ended.code, existsSync(file("default"))]).toEqual([code, false]);
+    if (code === 2) expect(ended.stdout).toContain("nothing was typed");
+  });
+
   test.each<[string, string[], number, RegExp]>([
     [
       "a wrong secret",

@@ -23,17 +23,31 @@ function contentOf(file: string): string {
   }
 }
 
-/** Asks for a line on the terminal. */
+/** Asks for a line on the terminal. Ctrl-C and Ctrl-D end the process. Throws `UsageError` for an empty one. */
 export async function askFor(what: string): Promise<string> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  // Ctrl-C closes it, too, where nothing else is said.
+  terminal.once("close", stop);
   try {
-    return (await terminal.question(`${what}: `)).trim();
+    return given(what, await terminal.question(`${what}: `));
   } finally {
+    terminal.off("close", stop);
     terminal.close();
   }
 }
 
-/** Asks for a secret on the terminal, which shows nothing of it. Ctrl-C ends the process. */
+function given(what: string, typed: string): string {
+  const text = typed.trim();
+  if (text === "") throw new UsageError(`${what}: nothing was typed`);
+  return text;
+}
+
+function stop(): never {
+  process.stderr.write("\n");
+  process.exit(stoppedExitCode);
+}
+
+/** The same for a secret, of which the terminal shows nothing. */
 export async function askForSecret(what: string): Promise<string> {
   const { stdin, stderr } = process;
   // Before the question: what is pasted as soon as it appears is not shown either.
@@ -42,20 +56,20 @@ export async function askForSecret(what: string): Promise<string> {
   stdin.resume();
   stdin.setEncoding("utf8");
   try {
-    return await new Promise((resolve) => {
+    const typed = await new Promise<string>((resolve) => {
       let secret = "";
       stdin.on("data", (typed: string) => {
         for (const key of typed) {
-          if (key === "\r" || key === "\n" || key === "\u0004") return resolve(secret.trim());
+          if (key === "\r" || key === "\n" || key === "\u0004") return resolve(secret);
           if (key === "\u0003") {
             stdin.setRawMode(false);
-            stderr.write("\n");
-            process.exit(stoppedExitCode);
+            stop();
           }
           secret = key === "\u007f" || key === "\b" ? secret.slice(0, -1) : secret + key;
         }
       });
     });
+    return given(what, typed);
   } finally {
     stdin.removeAllListeners("data");
     stdin.setRawMode(false);

@@ -1,12 +1,12 @@
 /*
- * Takes the pictures of the README, of `onair dev` with its sample data: bun scripts/pictures.ts. Needs Chromium; the
- * result is committed.
+ * Takes the pictures of the README, of `onair dev` with its sample data: bun scripts/pictures.ts. Needs Chromium and
+ * fonts, and says which are missing; the result is committed.
  */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "puppeteer-core";
-import { startChromium } from "../tests/support/chromium.ts";
+import { missingForPictures, startChromium } from "../tests/support/chromium.ts";
 
 const root = join(import.meta.dir, "..");
 const pictures = join(root, "docs/pictures");
@@ -46,6 +46,7 @@ async function addBroken({ public_url, admin_url, admin_key }: Dev): Promise<voi
 async function take(page: Page, url: string, name: string): Promise<void> {
   await page.goto(url);
   await page.waitForSelector("main h1");
+  await page.waitForFunction('!document.querySelector(".loading")');
   // The page has an event stream, and so is never idle.
   await Bun.sleep(settleMs);
   await page.screenshot({ path: join(pictures, `${name}.webp`), type: "webp", quality: 82 });
@@ -60,6 +61,11 @@ async function signIn(page: Page, url: string, values: Readonly<Record<string, s
   await page.waitForSelector(".shell");
 }
 
+const missing = missingForPictures();
+if (missing.length > 0) {
+  process.stderr.write(`Missing for the pictures: apt-get install ${missing.join(" ")}\n`);
+  process.exit(1);
+}
 mkdirSync(pictures, { recursive: true });
 const data = mkdtempSync(join(tmpdir(), "onair-pictures-"));
 const args = ["src/main.ts", "dev", "--json", "--port", "0", "--admin-port", "0", "--data", data];

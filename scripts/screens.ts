@@ -5,7 +5,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, Page } from "puppeteer-core";
-import { startChromium } from "../tests/support/chromium.ts";
+import { missingForPictures, startChromium } from "../tests/support/chromium.ts";
 import { consolePages } from "../tests/support/console-pages.ts";
 import { event, subscribe } from "../tests/support/publishing.ts";
 import { Receiver } from "../tests/support/receiver.ts";
@@ -15,6 +15,9 @@ const widths = [390, 1024, 1440];
 const [directory = "screens", ...wanted] = process.argv.slice(2);
 const settleMs = 1_200;
 mkdirSync(directory, { recursive: true });
+const missing = missingForPictures();
+if (missing.length > 0)
+  console.warn(`Missing for names in all scripts: apt-get install ${missing.join(" ")}`);
 
 interface Scene {
   readonly name: string;
@@ -142,7 +145,9 @@ for (const scene of scenes) {
   await using server = await startServer({ args: ["--portal"] });
   await using receiver = new Receiver();
   const app = await scene.prepare(server, receiver);
-  const { data } = (await (await server.admin("GET", "/admin/v1/deliveries?limit=1")).json()) as {
+  const { data } = (await (
+    await server.admin("GET", `/admin/v1/deliveries?limit=1&application_id=${app.id}`)
+  ).json()) as {
     data: { id: string }[];
   };
   const delivery = data[0]?.id ?? "01KATHZX5M9S3E6R8B2D4F7G1H";
@@ -187,6 +192,7 @@ for (const scene of scenes) {
         await page.setViewport({ width: 1440, height: 900 });
         await page.goto(base + place, { timeout: 60_000 });
         await page.waitForSelector("main h1", { timeout: 90_000 });
+        await page.waitForFunction('!document.querySelector(".loading")', { timeout: 90_000 });
         await Bun.sleep(settleMs);
         await sheet(browser, await take(page), join(directory, file));
         console.log(file);

@@ -1,7 +1,8 @@
 /*
  * The budgets of the pages: bun tests/bench/pages.ts. Each page of portal and console is loaded, with its data, with an
  * empty cache and with what the browser keeps; it fails where one is larger, or takes longer until it can be used. Then ten thousand
- * deliveries are scrolled through: how many elements the page has, and how long scrolling holds the browser up.
+ * deliveries are scrolled through: how many elements the page has, and how long scrolling holds the browser up. At last a
+ * thousand events a second are looked at live.
  */
 import { chromium } from "../support/chromium.ts";
 import { operator, signedIn } from "../support/pages.ts";
@@ -11,6 +12,11 @@ import { startServer } from "../support/server.ts";
 
 const budget = { bytes: 150_000, readyMs: 300 };
 const loads = 9;
+
+/** Keeps the longest task of the page in `longestMs`. */
+const watchingTasks = `new PerformanceObserver((list) => {
+      for (const { duration } of list.getEntries()) longestMs = Math.max(longestMs, Math.round(duration));
+    }).observe({ type: "longtask" });`;
 
 const places = {
   portal: ["", "/deliveries", "/subscriptions", "/test", "/webhook", "/event-types"],
@@ -78,6 +84,10 @@ const list = await longList();
 console.log(
   `${list.rows} rows: ${list.elements} elements; scrolling: ${list.frames} frames, the longest task ${list.longestMs} ms`,
 );
+const live = await liveList();
+console.log(
+  `${live.perSecond} events/s live: ${live.framesPerSecond} frames/s, the longest task ${live.longestMs} ms${live.isSample ? ", said to be a sample" : ""}`,
+);
 console.log(
   `budget: ${budget.bytes / 1_000} kB with an empty cache, ${budget.readyMs} ms to the heading (median of ${loads})`,
 );
@@ -110,9 +120,7 @@ async function longList() {
   }
   const scrolled = (await page.evaluate(`new Promise((resolve) => {
     let [frames, longestMs] = [0, 0];
-    new PerformanceObserver((list) => {
-      for (const { duration } of list.getEntries()) longestMs = Math.max(longestMs, Math.round(duration));
-    }).observe({ type: "longtask" });
+    ${watchingTasks}
     const step = () => {
       frames++;
       scrollBy(0, -2_000);
@@ -122,4 +130,39 @@ async function longList() {
     step();
   })`)) as { frames: number; longestMs: number; elements: number };
   return { rows, ...scrolled };
+}
+
+/** Publishes a thousand events a second for some seconds, while the live list of an operator shows them. */
+async function liveList() {
+  const [seconds, steps, perStep] = [5, 10, 100];
+  const app = await server.application({ name: "Chat", delivery: "stream" });
+  await subscribe(server, app, ["chat.message.sent"]);
+  const { page, base } = await signedIn(server, operator);
+  await page.goto(`${base}/deliveries?live=1`);
+  await page.waitForSelector("tbody tr");
+  await page.bringToFront();
+  const watched = page.evaluate(`new Promise((resolve) => {
+    let [frames, longestMs, isSample] = [0, 0, false];
+    ${watchingTasks}
+    const beganAt = performance.now();
+    const step = (now) => {
+      frames++;
+      isSample ||= document.querySelector(".sample") !== null;
+      if (now - beganAt < ${seconds * 1_000}) requestAnimationFrame(step);
+      else resolve({ framesPerSecond: Math.round(frames / (now - beganAt) * 1_000), longestMs, isSample });
+    };
+    requestAnimationFrame(step);
+  })`) as Promise<{ framesPerSecond: number; longestMs: number; isSample: boolean }>;
+  const beganAt = performance.now();
+  let published = 0;
+  for (let step = 0; step < seconds * steps; step++) {
+    await publishAll(
+      server,
+      Array.from({ length: perStep }, () => event("chat.message.sent")),
+    );
+    published += perStep;
+    await Bun.sleep(Math.max(0, beganAt + ((step + 1) * 1_000) / steps - performance.now()));
+  }
+  const perSecond = Math.round((published / (performance.now() - beganAt)) * 1_000);
+  return { perSecond, ...(await watched) };
 }

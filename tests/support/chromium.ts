@@ -11,6 +11,23 @@ if (chromium === null) {
   );
 }
 
+/** Debian packages of fonts, each with letters that names of the sample data have. */
+const fonts = {
+  "fonts-noto-core": ["0627", "0905", "0e01"],
+  "fonts-noto-cjk": ["4e00", "3042", "ac00"],
+  "fonts-noto-color-emoji": ["1f389"],
+};
+
+/** The Debian packages without which a picture would have boxes in place of letters, or none at all. */
+export function missingForPictures(): string[] {
+  if (chromium === null) return ["chromium"];
+  if (Bun.which("fc-list") === null) return ["fontconfig"];
+  const hasLetter = (letter: string) => Bun.spawnSync(["fc-list", `:charset=${letter}`]).stdout.length > 0;
+  return Object.entries(fonts)
+    .filter(([, letters]) => !letters.every(hasLetter))
+    .map(([name]) => name);
+}
+
 /**
  * A headless Chromium, which ends with this process at the latest, because it is led through a pipe. The sandbox is off,
  * because root, as in containers, cannot have it; it sees only our pages.

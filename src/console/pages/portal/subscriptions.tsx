@@ -87,9 +87,15 @@ export function Subscriptions() {
             columns={[
               {
                 name: "Channel",
-                show: (one) => <strong class="cell">{nameOf(one) || "all channels"}</strong>,
+                isFilling: true,
+                show: (one) => (
+                  <>
+                    <strong class="cell">{nameOf(one) || "all channels"}</strong>
+                    <small class="cell muted only-narrow">{one.event}</small>
+                  </>
+                ),
               },
-              { name: "Event", isFilling: true, show: ({ event }) => <span class="cell">{event}</span> },
+              { name: "Event", hide: "narrow", show: ({ event }) => <span class="cell">{event}</span> },
               { name: "Id", hide: "medium", show: ({ id }) => <code class="muted">{id}</code> },
               {
                 name: "Made",

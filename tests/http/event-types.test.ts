@@ -226,6 +226,21 @@ describe("what receivers rely on does not change", () => {
   });
 });
 
+test("a type whose pattern an earlier version took can still be changed, and no other has it", async () => {
+  const old = patterned("^(?!x)");
+  const stored = { ...old, name: "pattern.old", description: "", time_to_live_seconds: null };
+  const upgraded = await ownServer({
+    users,
+    prepare: async (store) => void (await store.eventTypes.put(stored, Date.now())),
+  });
+  const again = await put("pattern.old", { ...old, description: "Anew." }, upgraded);
+  expect([again.status, again.body.event_type?.["description"]]).toEqual([200, "Anew."]);
+  const wrong = await publish(upgraded, event("pattern.old", 1, { a: "x" }));
+  expect([wrong.status, wrong.body["code"]]).toEqual([400, "invalid_parameter"]);
+  expect((await publish(upgraded, event("pattern.old", 1, { a: "y" }))).status).toBe(202);
+  expect((await put("pattern.old", { ...old, version: 2 }, upgraded)).status).toBe(400);
+});
+
 describe("what is refused", () => {
   const endless = { type: "object", properties: { a: { allOf: [{ $ref: "#/properties/a" }] } } };
 

@@ -32,12 +32,7 @@ function place({
   to = "s3://backups/onair/one",
   aws = credentials,
   waits = patience,
-  endpoint = s3.endpoint,
-}: {
-  to?: string;
-  aws?: AwsVariables;
-  waits?: S3Patience;
-  endpoint?: string | null;
+  endpoint = s3.endpoint as string | null,
 } = {}) {
   const settings = readPlace(to, { endpoint, aws });
   if (settings.kind !== "s3") throw new Error(to);
@@ -112,12 +107,10 @@ describe("a backup", () => {
     await place({ aws: { ...aws, AWS_REGION: "eu-north-1" } }).list();
     const key = given.AWS_PROFILE ? "OTHER" : "AKEY";
     const { headers } = s3.calls[0] as S3Call;
-    expect(headers.authorization).toMatch(
-      new RegExp(`Credential=${key}/[0-9]{8}/eu-north-1/s3/aws4_request`),
-    );
-    expect(headers["x-amz-security-token"]).toBe(
-      given.AWS_SHARED_CREDENTIALS_FILE ? `token of ${key}` : undefined,
-    );
+    const scope = new RegExp(`Credential=${key}/[0-9]{8}/eu-north-1/s3/aws4_request`);
+    expect(headers.authorization).toMatch(scope);
+    const token = given.AWS_SHARED_CREDENTIALS_FILE ? `token of ${key}` : undefined;
+    expect(headers["x-amz-security-token"]).toBe(token);
   });
 
   test("goes to an address that only the variables of AWS name", async () => {
@@ -161,7 +154,14 @@ describe("what passes is repeated, and the backup is whole:", () => {
   });
 });
 
+const messageOf = (work: Promise<unknown>) =>
+  work.then(
+    () => "it passed",
+    ({ message }: Error) => message,
+  );
+
 describe("what does not pass is one sentence, and nothing is left of the backup:", () => {
+  const all = () => true;
   const host = "S3 at 127\\.0\\.0\\.1:[0-9]+";
   test.each<[string, S3Fault, (call: S3Call) => boolean, RegExp]>([
     [
@@ -173,20 +173,20 @@ describe("what does not pass is one sentence, and nothing is left of the backup:
     [
       "a wrong key",
       { status: 403, code: "SignatureDoesNotMatch" },
-      () => true,
+      all,
       /answers 403 SignatureDoesNotMatch: the credentials are not right; correct AWS_ACCESS_KEY_ID/,
     ],
     [
       "a clock that is off",
       { status: 403, code: "RequestTimeTooSkewed" },
-      () => true,
-      /the clock here is more than 15 minutes off; set it/,
+      all,
+      /more than 15 minutes off; set it/,
     ],
     [
       "another region",
       { status: 301, code: "PermanentRedirect" },
-      () => true,
-      /the bucket backups is not in the region us-east-1; set --backup-region\.$/,
+      all,
+      /is not in .* us-east-1; set --backup-region\.$/,
     ],
     ["503 for ever", { status: 503, code: "SlowDown" }, isPart, /answers 503 SlowDown: it is too busy/],
     ["a connection that is always cut off in a part", { cut: true }, isPart, /broke the connection off/],
@@ -194,12 +194,10 @@ describe("what does not pass is one sentence, and nothing is left of the backup:
   ])("%s", async (_, fault, isMeant, sentence) => {
     s3.fault = (call) => (isMeant(call) ? fault : null);
     const { file, name } = backupOf(2 * partBytes + 5);
-    const failure = (await place()
-      .keep(file, name)
-      .catch((error) => error)) as Error;
-    expect(failure.message).toMatch(sentence);
-    expect(failure.message).toMatch(new RegExp(`^(${host}|What S3)`));
-    expect(failure.message).not.toContain("secret");
+    const message = await messageOf(place().keep(file, name));
+    expect(message).toMatch(sentence);
+    expect(message).toMatch(new RegExp(`^(${host}|What S3)`));
+    expect(message).not.toContain("secret");
     expect([...s3.objects.keys()]).toEqual([]);
     expect(s3.uploads.size).toBe(0);
   });
@@ -208,18 +206,14 @@ describe("what does not pass is one sentence, and nothing is left of the backup:
     s3.fault = (call) => (isPart(call) ? { hang: true } : null);
     const { file, name } = backupOf(2 * partBytes + 5);
     const waits = { ...patience, attempts: 2, partTimeoutMs: 50 };
-    const failure = (await place({ waits })
-      .keep(file, name)
-      .catch((error) => error)) as Error;
-    expect(failure.message).toMatch(/says nothing for 0\.05 s: look whether it runs\.$/);
+    const message = await messageOf(place({ waits }).keep(file, name));
+    expect(message).toMatch(/says nothing for 0\.05 s: look whether it runs\.$/);
     expect(s3.uploads.size).toBe(0);
   });
 
   test("it cannot be reached", async () => {
-    const failure = await place({ endpoint: "http://127.0.0.1:1" })
-      .list()
-      .catch((error) => error);
-    expect(failure.message).toMatch(/^S3 at 127\.0\.0\.1:1 cannot be reached .*--backup-endpoint/);
+    const message = await messageOf(place({ endpoint: "http://127.0.0.1:1" }).list());
+    expect(message).toMatch(/^S3 at 127\.0\.0\.1:1 cannot be reached .*--backup-endpoint/);
   });
 
   test.each([
@@ -228,10 +222,8 @@ describe("what does not pass is one sentence, and nothing is left of the backup:
     [200, /sends more than a list can have\.$/],
   ])("an answer of %i has no end: a part of it is read", async (status, sentence) => {
     s3.fault = () => ({ endless: status });
-    const failure = await place({ waits: { ...patience, attempts: 1 } })
-      .list()
-      .catch((error) => error);
-    expect(failure.message).toMatch(sentence);
+    const message = await messageOf(place({ waits: { ...patience, attempts: 1 } }).list());
+    expect(message).toMatch(sentence);
     // What is under way in sockets aside.
     expect(s3.poured).toBeLessThan(status === 200 ? 24 << 20 : 8 << 20);
   });
@@ -240,47 +232,33 @@ describe("what does not pass is one sentence, and nothing is left of the backup:
     s3.pageSize = 1;
     for (let n = 0; n < 102; n++)
       s3.objects.set(`onair/one/${n}`, { bytes: Buffer.alloc(0), modified: new Date() });
-    const failure = await place()
-      .list()
-      .catch((error) => error);
-    expect(failure.message).toMatch(/^S3 lists more than 100 pages: name a prefix with --backup-to/);
+    const message = await messageOf(place().list());
+    expect(message).toMatch(/^S3 lists more than 100 pages: name a prefix with --backup-to/);
     expect(s3.calls).toHaveLength(100);
   });
 
   test("there is no such bucket", async () => {
-    const failure = await place({ to: "s3://others/onair" })
-      .list()
-      .catch((error) => error);
-    expect(failure.message).toMatch(
-      /NoSuchBucket: make the bucket others, or name another with --backup-to\.$/,
-    );
+    const message = await messageOf(place({ to: "s3://others/onair" }).list());
+    expect(message).toMatch(/NoSuchBucket: make the bucket others, or name another with --backup-to\.$/);
   });
 
   test("there are no credentials", async () => {
     const aws = { AWS_SHARED_CREDENTIALS_FILE: join(directory, "none") };
-    const failure = await place({ aws })
-      .list()
-      .catch((error) => error);
-    expect(failure.message).toMatch(
-      /^There are no credentials for S3: set AWS_ACCESS_KEY_ID .* \[default\]\.$/,
-    );
+    const message = await messageOf(place({ aws }).list());
+    expect(message).toMatch(/^There are no credentials for S3: set AWS_ACCESS_KEY_ID .* \[default\]\.$/);
     expect(s3.calls).toEqual([]);
   });
 });
 
 test("parts of uploads that a killed server left are removed by a backup of the next day, and no others", async () => {
   const { name } = backupOf(10);
-  const parts = new Map();
-  const initiated = new Date(Date.now() - day - minute);
-  s3.uploads.set("left", { key: `onair/one/${name}`, parts, initiated });
-  s3.uploads.set("foreign", { key: "onair/one/film.mp4", parts, initiated });
-  s3.uploads.set("elsewhere", { key: `onair/two/${name}`, parts, initiated });
+  const begun = (id: string, key: string, ago: number) =>
+    s3.uploads.set(id, { key, parts: new Map(), initiated: new Date(Date.now() - ago) });
+  begun("left", `onair/one/${name}`, day + minute);
+  begun("foreign", "onair/one/film.mp4", day + minute);
+  begun("elsewhere", `onair/two/${name}`, day + minute);
+  begun("of an hour ago", `onair/one/${name}`, hour);
   const kept = ["foreign", "elsewhere", "of an hour ago"];
-  s3.uploads.set("of an hour ago", {
-    key: `onair/one/${name}`,
-    parts,
-    initiated: new Date(Date.now() - hour),
-  });
   const next = backupOf(20);
   await place().keep(next.file, next.name);
   expect([...s3.uploads.keys()]).toEqual(kept);

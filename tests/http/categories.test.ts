@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { categories, channels, livestreams, users } from "../support/real-data.ts";
-import { Clock, json, testServer } from "../support/server.ts";
+import { category, channel, live, user } from "../support/rows.ts";
+import { Clock, json, refusal, testServer } from "../support/server.ts";
 
 const clock = new Clock();
 
@@ -21,8 +22,12 @@ interface List {
 }
 
 const list = async (query = "") => json<List>(await server.get(`/public/v1/categories${query}`));
+const detail = async (id: number) => {
+  const answer = await server.get(`/public/v1/categories/${id}`);
+  return (await json<{ category: Category & { top_channels: Record<string, unknown>[] } }>(answer)).category;
+};
 const viewersOf = (id: number) =>
-  livestreams.filter((live) => live.category_id === id).reduce((sum, { viewers }) => sum + viewers, 0);
+  livestreams.filter(({ category_id }) => category_id === id).reduce((sum, { viewers }) => sum + viewers, 0);
 
 /** Every page of a walk. */
 async function walk(query: string): Promise<Category[]> {
@@ -154,42 +159,29 @@ describe("GET /public/v1/categories/{id}", () => {
   });
 
   test("shows the ten live channels with the most viewers", async () => {
-    const crowd = Array.from({ length: 12 }, (_, i) => ({
-      id: 5000 + i,
-      username: `crowd${i}`,
-      profile_picture: `https://img.example/${i}.png`,
-    }));
+    const crowd = Array.from({ length: 12 }, (_, i) =>
+      user(5000 + i, `crowd${i}`, { profile_picture: `https://img.example/${i}.png` }),
+    );
     await server.load("users", crowd);
-    await server.load(
-      "channels",
-      crowd.map(({ id, username }) => ({ id: id + 1000, user_id: id, slug: username })),
-    );
-    await server.load("categories", [
-      { id: 9000, name: "Crowded", slug: "crowded", description: "Many.", tags: ["fps", "team"] },
-    ]);
-    await server.load(
-      "livestreams",
-      crowd.map(({ id }, i) => ({ channel_id: id + 1000, category_id: 9000, viewers: i < 2 ? 50 : i })),
-    );
+    const theirs = crowd.map(({ id, username }) => channel(id + 1000, username, id));
+    await server.load("channels", theirs);
+    const crowded = category(9000, "Crowded", { description: "Many.", tags: ["fps", "team"] });
+    await server.load("categories", [crowded]);
+    const lives = theirs.map(({ id }, i) => live(id, 9000, i < 2 ? 50 : i));
+    await server.load("livestreams", lives);
     clock.advance(1_000);
-    const { category } = await json<{ category: Category & { top_channels: Record<string, unknown>[] } }>(
-      await server.get("/public/v1/categories/9000"),
-    );
-    expect(category.top_channels.map(({ id }) => id)).toEqual([
-      6000, 6001, 6011, 6010, 6009, 6008, 6007, 6006, 6005, 6004,
-    ]);
-    expect(category.top_channels[0]).toEqual({
+    const shown = await detail(9000);
+    const order = [6000, 6001, 6011, 6010, 6009, 6008, 6007, 6006, 6005, 6004];
+    expect(shown.top_channels.map(({ id }) => id)).toEqual(order);
+    expect(shown.top_channels[0]).toEqual({
       id: 6000,
       name: "crowd0",
       slug: "crowd0",
       profile_image: "https://img.example/0.png",
       viewers: 50,
     });
-    expect(category).toMatchObject({
-      viewers: 100 + 65,
-      description: "Many.",
-      tags: [{ name: "fps" }, { name: "team" }],
-    });
+    const tags = [{ name: "fps" }, { name: "team" }];
+    expect(shown).toMatchObject({ viewers: 100 + 65, description: "Many.", tags });
   });
 
   test.each(["abc", "1e2", "0x10", "-1", "0", "+5", "%205", "5.0", "05", "9007199254740992", "1/2"])(
@@ -201,48 +193,47 @@ describe("GET /public/v1/categories/{id}", () => {
   );
 
   test("an unknown id is 404", async () => {
-    const response = await server.get("/public/v1/categories/9007199254740991");
-    expect(response.status).toBe(404);
-    expect((await json<{ code: string }>(response)).code).toBe("category_not_found");
+    const answer = server.get("/public/v1/categories/9007199254740991");
+    expect(await refusal(answer)).toEqual([404, "category_not_found"]);
   });
 });
 
 describe("freshness and caching", () => {
-  const viewers = async (id: number) =>
-    (await json<{ category: Category }>(await server.get(`/public/v1/categories/${id}`))).category.viewers;
+  const viewers = async (id: number) => (await detail(id)).viewers;
+  const later = async (...livestreams: object[]) => {
+    await server.load("livestreams", livestreams);
+    clock.advance(2_000);
+  };
 
   test("a report shows within two seconds, a new category at once", async () => {
     const before = await viewers(1);
-    await server.load("livestreams", [{ channel_id: 1001, category_id: 1, viewers: 100_000 }]);
-    clock.advance(2_000);
+    await later(live(1001, 1, 100_000));
     expect(await viewers(1)).toBe(before + 100_000);
     expect(await viewers(56)).toBe(0);
-    await server.load("categories", [{ id: 9001, name: "Brand new", slug: "brand-new" }]);
+    await server.load("categories", [category(9001, "Brand new")]);
     expect(await viewers(9001)).toBe(0);
     expect((await list("?name=brand new")).categories).toHaveLength(1);
   });
 
   test("a snapshot ends whatever it does not name", async () => {
-    const only = JSON.stringify({ channel_id: 1001, category_id: 56, viewers: 5 });
+    const only = JSON.stringify(live(1001, 56, 5));
     const response = await server.admin("PUT", "/admin/v1/livestreams?snapshot=true", only);
     expect(response.status).toBe(200);
     clock.advance(2_000);
-    expect((await walk("limit=100")).filter((category) => category.viewers > 0)).toMatchObject([
-      { id: 56, viewers: 5 },
-    ]);
+    const watched = (await walk("limit=100")).filter(({ viewers }) => viewers > 0);
+    expect(watched).toMatchObject([{ id: 56, viewers: 5 }]);
   });
 
   test("a snapshot of which nothing can be used ends nothing, an empty one ends all", async () => {
-    const live = async () => (await walk("limit=100")).filter((category) => category.viewers > 0).length;
-    await server.load("livestreams", [{ channel_id: 1001, category_id: 56, viewers: 5 }]);
+    const watched = async () => (await walk("limit=100")).filter(({ viewers }) => viewers > 0).length;
+    await later(live(1001, 56, 5));
     await server.admin("PUT", "/admin/v1/livestreams?snapshot=true", '{"channel_id": "x"}\nnonsense');
     clock.advance(2_000);
-    expect(await live()).toBe(1);
+    expect(await watched()).toBe(1);
     await server.admin("PUT", "/admin/v1/livestreams?snapshot=true", "");
     clock.advance(2_000);
-    expect(await live()).toBe(0);
-    await server.load("livestreams", [{ channel_id: 1001, category_id: 56, viewers: 5 }]);
-    clock.advance(2_000);
+    expect(await watched()).toBe(0);
+    await later(live(1001, 56, 5));
   });
 
   test("carries an ETag and answers 304 while nothing changed", async () => {
@@ -260,20 +251,15 @@ describe("freshness and caching", () => {
       expect(other.status).toBe(200);
     }
     const etag = (await server.get("/public/v1/categories/56")).headers.get("etag") ?? "";
-    await server.load("livestreams", [{ channel_id: 1001, category_id: 56, viewers: 6 }]);
-    clock.advance(2_000);
-    const changed = await server.get("/public/v1/categories/56", undefined, {
-      headers: { "if-none-match": etag },
-    });
+    await later(live(1001, 56, 6));
+    const headers = { "if-none-match": etag };
+    const changed = await server.get("/public/v1/categories/56", undefined, { headers });
     expect(changed.status).toBe(200);
   });
 
   test("a name changed beside the ranking shows too", async () => {
-    await server.load("channels", [{ id: 1001, user_id: 1001, slug: "xqcow", name: "Renamed" }]);
+    await server.load("channels", [channel(1001, "xqcow", 1001, { name: "Renamed" })]);
     clock.advance(2_000);
-    const { category } = await json<{ category: { top_channels: { name: string }[] } }>(
-      await server.get("/public/v1/categories/56"),
-    );
-    expect(category.top_channels[0]?.name).toBe("Renamed");
+    expect((await detail(56)).top_channels[0]).toMatchObject({ name: "Renamed" });
   });
 });

@@ -16,6 +16,7 @@ import {
   refresh,
   userTokens,
 } from "../support/oauth.ts";
+import { subscriptionsPath } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { Clock, type TestApplication, testServer } from "../support/server.ts";
 
@@ -28,12 +29,7 @@ const stepped = await testServer({ args, clock: new Clock(), users });
 const threaded = await testServer({ args, users, log: createLog("warn") });
 
 const newApp = (server = stepped) =>
-  server.application({
-    redirect_uris: [redirectUri],
-    webhook_url: "http://127.0.0.1:9/",
-    delivery: "both",
-  });
-const subscriptions = "/public/v1/events/subscriptions";
+  server.application({ redirect_uris: [redirectUri], webhook_url: "http://127.0.0.1:9/", delivery: "both" });
 const span = { from: "2026-01-01T00:00:00Z", to: "2026-01-02T00:00:00Z" };
 const wanted = { events: [{ name: "channel.followed", version: 1 }], broadcaster_user_id: 1001 };
 const removeApp = ({ id }: TestApplication, server = stepped) =>
@@ -81,22 +77,19 @@ const bearer = 'error="invalid_token"';
 const asPerson = { headers: { accept: "text/html" } };
 
 describe("an application that is deleted just before", () => {
-  test.each<[string, Verb, (app: TestApplication) => Promise<Ready>, number, string, string | null]>([
-    [
-      "a token is made",
-      "tokens.create",
-      async (app) => () => clientCredentials(stepped, app),
-      401,
-      "invalid_client",
-      basic,
-    ],
+  /** The status, what the text says, and the challenge. */
+  type Refusal = [number, string, string?];
+  const noClient: Refusal = [401, "invalid_client", basic];
+  const noToken: Refusal = [401, "invalid_token", bearer];
+  const noGrant: Refusal = [400, "invalid_grant"];
+  const notFound: Refusal = [404, "not_found"];
+  test.each<[string, Verb, (app: TestApplication) => Promise<Ready>, Refusal]>([
+    ["a token is made", "tokens.create", async (app) => () => clientCredentials(stepped, app), noClient],
     [
       "the operator makes a token",
       "tokens.create",
       async (app) => () => stepped.admin("POST", `/admin/v1/applications/${app.id}/tokens`, {}),
-      404,
-      "not_found",
-      null,
+      notFound,
     ],
     [
       "a code is exchanged",
@@ -105,9 +98,7 @@ describe("an application that is deleted just before", () => {
         const code = await codeFor(stepped, app);
         return () => redeem(stepped, app, code);
       },
-      400,
-      "invalid_grant",
-      null,
+      noGrant,
     ],
     [
       "a refresh token is exchanged",
@@ -116,17 +107,13 @@ describe("an application that is deleted just before", () => {
         const { refresh_token } = await userTokens(stepped, app);
         return () => refresh(stepped, app, refresh_token);
       },
-      400,
-      "invalid_grant",
-      null,
+      noGrant,
     ],
     [
       "a login begins, which gets the page for people",
       "loginRequests.create",
       async (app) => () => stepped.get(authorizationRequest(app.client_id), undefined, asPerson),
-      400,
-      "no application",
-      null,
+      [400, "no application"],
     ],
     [
       "the platform answers a login",
@@ -136,9 +123,7 @@ describe("an application that is deleted just before", () => {
         const path = `/admin/v1/login-requests/${challenge}/accept`;
         return () => stepped.admin("PUT", path, { user_id: 1001 });
       },
-      404,
-      "not_found",
-      null,
+      notFound,
     ],
     [
       "the browser comes back from a login",
@@ -149,27 +134,21 @@ describe("an application that is deleted just before", () => {
         const back = await accept(stepped, challenge, { user_id: 1001 });
         return async () => (await browser.open(back)).response;
       },
-      400,
-      "",
-      null,
+      [400, ""],
     ],
     [
       "it subscribes",
       "subscriptions.subscribe",
-      async (app) => () => stepped.post(subscriptions, wanted, app.token),
-      401,
-      "invalid_token",
-      bearer,
+      async (app) => () => stepped.post(subscriptionsPath, wanted, app.token),
+      noToken,
     ],
     [
       "it replays",
       "replays.create",
       async (app) => () => stepped.post("/public/v1/events/replays", span, app.token),
-      401,
-      "invalid_token",
-      bearer,
+      noToken,
     ],
-  ])("%s (%s) is as one that is gone", async (_, verb, prepare, status, says, challenge) => {
+  ])("%s (%s) is as one that is gone", async (_, verb, prepare, [status, says, challenge]) => {
     const app = await newApp();
     const answer = await justBefore(verb, () => removeApp(app), await prepare(app));
     const text = answer instanceof Response ? await answer.text() : JSON.stringify(answer.body);
@@ -191,12 +170,12 @@ describe("what a token allows is not done once the token has ended", () => {
     const answer = await justBefore(
       "subscriptions.subscribe",
       () => revokeConsent(app),
-      () => stepped.post(subscriptions, wanted, access_token),
+      () => stepped.post(subscriptionsPath, wanted, access_token),
     );
     expect(answer.status).toBe(401);
     expect(await subscribed(app)).toBe(0);
     // The application itself may do so as before.
-    expect((await stepped.post(subscriptions, wanted, app.token)).status).toBe(200);
+    expect((await stepped.post(subscriptionsPath, wanted, app.token)).status).toBe(200);
   });
 
   test("a new consent allows nothing to a token of the revoked one", async () => {
@@ -210,11 +189,11 @@ describe("what a token allows is not done once the token has ended", () => {
         renewed = (await userTokens(stepped, app)).access_token;
         return revoked;
       },
-      () => stepped.post(subscriptions, wanted, access_token),
+      () => stepped.post(subscriptionsPath, wanted, access_token),
     );
     expect(answer.status).toBe(401);
     expect(await subscribed(app)).toBe(0);
-    expect((await stepped.post(subscriptions, wanted, renewed)).status).toBe(200);
+    expect((await stepped.post(subscriptionsPath, wanted, renewed)).status).toBe(200);
   });
 
   test("in whatever order the two arrive: none is left", async () => {
@@ -222,7 +201,7 @@ describe("what a token allows is not done once the token has ended", () => {
     for (let round = 0; round < 20; round++) {
       const app = await newApp(server);
       const { access_token } = await userTokens(server, app);
-      const ask = () => server.post(subscriptions, wanted, access_token);
+      const ask = () => server.post(subscriptionsPath, wanted, access_token);
       const answers = await Promise.all([ask(), ask(), revokeConsent(app, server), ask(), ask()]);
       for (const { status } of answers) expect([200, 204, 401]).toContain(status);
       expect(await subscribed(app, server)).toBe(0);
@@ -244,10 +223,10 @@ test("deleting applications under load gives no 5xx", async () => {
       () => form(server, "/oauth/introspect", { ...credentials(app), token: access_token }),
       () => form(server, "/oauth/revoke", { ...credentials(app), token: access_token }),
       () => server.get(authorizationRequest(app.client_id)),
-      () => server.post(subscriptions, wanted, app.token),
-      () => server.post(subscriptions, wanted, access_token),
-      () => server.get(subscriptions, app.token),
-      () => server.get(`${subscriptions}?id=01KATJ1V2GQ5Z8N1F4T7Y0XW3C`, app.token, { method: "DELETE" }),
+      () => server.post(subscriptionsPath, wanted, app.token),
+      () => server.post(subscriptionsPath, wanted, access_token),
+      () => server.get(subscriptionsPath, app.token),
+      () => server.get(`${subscriptionsPath}?id=01KATJ1V2GQ5Z8N1F4T7Y0XW3C`, app.token, { method: "DELETE" }),
       () => server.get("/public/v1/events/deliveries", app.token),
       () => server.post("/public/v1/events/replays", span, app.token),
       () => server.post("/public/v1/events/test", {}, app.token),

@@ -47,7 +47,7 @@ interface CacheEntry {
   readonly validAt: number;
 }
 
-const keyOf = (hash: Uint8Array) => hash.toBase64();
+const keyOf = (token: string) => Bun.CryptoHasher.hash("sha256", token, "base64");
 
 /**
  * Authenticates callers by On Air's own tokens or, with `readJwt`, by those of the platform. Valid tokens are cached by
@@ -62,13 +62,14 @@ export function authenticator(
 ) {
   const cache = new LRUCache<string, CacheEntry>({ max: maxCachedCallers });
 
-  const known = (hash: Uint8Array): Caller | null => {
-    const found = cache.get(keyOf(hash));
+  const known = (key: string): Caller | null => {
+    const found = cache.get(key);
     return found && found.expiresAt > now() && found.validAt === changes.count ? found.caller : null;
   };
 
-  const load = async (token: string, hash: Uint8Array): Promise<Caller | null> => {
+  const load = async (token: string, key: string): Promise<Caller | null> => {
     const validAt = changes.count;
+    const hash = secretHash(token);
     const grant = await store.tokens.find(hash);
     const application = grant && (await store.applications.find(grant.applicationId));
     const own = grant && application && !application.disabled ? { grant, application } : null;
@@ -78,21 +79,21 @@ export function authenticator(
     const { expiresAt } = found.grant;
     const cachedUntil = own ? expiresAt : Math.min(expiresAt, now() + jwtCacheMs);
     // Not cached when a change came in during the look-up: the token may be revoked by now.
-    if (validAt === changes.count) cache.set(keyOf(hash), { caller, expiresAt: cachedUntil, validAt });
+    if (validAt === changes.count) cache.set(key, { caller, expiresAt: cachedUntil, validAt });
     return caller;
   };
 
   return {
     /** The cached caller of a token; null when `authenticate` has to look it up. */
-    known: (token: string): Caller | null => known(secretHash(token)),
+    known: (token: string): Caller | null => known(keyOf(token)),
     /** Whether the token was valid at its last look-up, whatever has changed since. */
-    wasValid: (token: string): boolean => cache.has(keyOf(secretHash(token))),
+    wasValid: (token: string): boolean => cache.has(keyOf(token)),
     /** The caller of a token; throws `invalid_token`. */
     async authenticate(token: string): Promise<Caller> {
-      const hash = secretHash(token);
-      const caller = known(hash) ?? (await load(token, hash));
+      const key = keyOf(token);
+      const caller = known(key) ?? (await load(token, key));
       if (caller) return caller;
-      cache.delete(keyOf(hash));
+      cache.delete(key);
       throw new DomainError("invalid_token", "The access token is unknown, revoked or expired");
     },
     /** Whether a caller of before may still call; for what lasts longer than a request. */

@@ -226,10 +226,9 @@ function split(
 
 /** Decodes a name or value of a query; null for invalid percent-encoding. */
 function decode(raw: string): string | null {
-  const spaced = raw.replaceAll("+", " ");
-  if (!raw.includes("%")) return spaced;
+  if (!/[%+]/.test(raw)) return raw;
   try {
-    return decodeURIComponent(spaced);
+    return decodeURIComponent(raw.replaceAll("+", " "));
   } catch {
     return null;
   }

@@ -53,8 +53,10 @@ interface LongBody {
 export interface ListenerContext {
   readonly log: Log;
   readonly traffic: Traffic;
-  /** Headers of every answer. Never changed. */
+  /** Headers of every answer. Each answer sets its request id here and takes a copy. */
   readonly headers: Headers;
+  /** The same for answers with a rate limit. */
+  readonly limitedHeaders: Headers;
   /** Proxies whose `X-Forwarded-For` is trusted; null for none. */
   readonly trustedProxies: TrustedProxies | null;
   /** null until the listener accepts connections. */
@@ -128,18 +130,18 @@ export function reply(
   extra?: ExtraHeaders,
 ): Response {
   const { listener, rateLimit } = requestContext;
-  const response = new Response(body, { status, headers: listener.headers });
-  const { headers } = response;
-  for (const name in extra) headers.set(name, extra[name] ?? "");
-  if (body === null) headers.delete("content-type");
+  const headers = rateLimit ? listener.limitedHeaders : listener.headers;
   headers.set("x-request-id", requestContext.requestId);
-  // Bun adds it to all answers but these.
-  if (requestContext.method === "HEAD") headers.set("date", new Date().toUTCString());
   if (rateLimit) {
     headers.set("ratelimit-limit", `${rateLimit.limit}`);
     headers.set("ratelimit-remaining", `${rateLimit.remaining}`);
     headers.set("ratelimit-reset", `${rateLimit.resetSeconds}`);
   }
+  const response = new Response(body, { status, headers });
+  for (const name in extra) response.headers.set(name, extra[name] ?? "");
+  if (body === null) response.headers.delete("content-type");
+  // Bun adds it to all answers but these.
+  if (requestContext.method === "HEAD") response.headers.set("date", new Date().toUTCString());
   recordAnswer(requestContext, status);
   return response;
 }

@@ -43,6 +43,7 @@ export function listener(options: {
     traffic,
     trustedProxies,
     headers: commonHeaders(headers),
+    limitedHeaders: commonHeaders(headers),
     server: null,
   };
   const app = new Elysia({ strictPath: true, normalize: false })

@@ -44,7 +44,8 @@ export class Traffic {
   count({ status, durationMs, operation, requestId, traceId }: Answered): void {
     this.#counter?.count("requests", this.#subjectOf(operation), "requests", durationMs, errorOf(status));
     this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1);
-    const labels = { request_id: requestId, ...(traceId !== null && { trace_id: traceId }) };
+    const labels =
+      traceId === null ? { request_id: requestId } : { request_id: requestId, trace_id: traceId };
     observe(this.seconds, durationMs / 1000, { labels, at: Date.now() });
   }
 

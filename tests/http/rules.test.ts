@@ -152,6 +152,23 @@ describe("methods", () => {
   });
 });
 
+test("an answer has no header of the answer before it", async () => {
+  const limited = await server.application({ rate_limit: 100 });
+  const answers = [
+    await server.get("/public/v1/categories"),
+    await server.get("/public/v1/users/nobody", limited.token),
+    await server.get("/public/v1/users/nobody"),
+    await server.get("/public/v1/categories"),
+  ];
+  const has = (name: string) => answers.map(({ headers }) => headers.has(name));
+  expect(answers.map(({ status }) => status)).toEqual([200, 404, 401, 200]);
+  expect(has("etag")).toEqual([true, false, false, true]);
+  expect(has("ratelimit-remaining")).toEqual([false, true, false, false]);
+  expect(has("www-authenticate")).toEqual([false, false, true, false]);
+  const caching = answers.map(({ headers }) => headers.get("cache-control"));
+  expect(caching).toEqual(["public, max-age=1", "no-store", "no-store", "public, max-age=1"]);
+});
+
 describe("X-Request-Id", () => {
   test("is made where the caller sent none", async () => {
     const response = await server.get("/public/v1/categories");

@@ -27,5 +27,5 @@ export function observe(histogram: Histogram, value: number, exemplar: Omit<Exem
   while (value > (bounds[bucket] ?? Number.POSITIVE_INFINITY)) bucket++;
   counts[bucket] = (counts[bucket] ?? 0) + 1;
   histogram.sum += value;
-  if (exemplar) exemplars[bucket] = { ...exemplar, value };
+  if (exemplar) exemplars[bucket] = { labels: exemplar.labels, value, at: exemplar.at };
 }

@@ -26,7 +26,8 @@ export function endpointSummary(application: Receiver, endpoint: Endpoint): Endp
   if (application.webhook_url === null) {
     return { summary: "There is no webhook URL, so nothing is sent.", advice: "Set the webhook URL." };
   }
-  const { disabled_at, disabled_reason, failing_since, failures, last_success_at } = endpoint;
+  const { disabled_at, disabled_reason, failing_since, failures, last_failure_at, last_success_at } =
+    endpoint;
   switch (endpointStatus(endpoint)) {
     case "disabled": {
       const since = `Disabled since ${isoTime(disabled_at ?? 0)}: `;
@@ -45,15 +46,15 @@ export function endpointSummary(application: Receiver, endpoint: Endpoint): Endp
       const advice = `${findingOf(application.webhook_url, endpoint)} Send a test; retries go on by themselves.`;
       return { summary, advice };
     }
-    case "enabled":
-      if (last_success_at !== null) {
-        const summary = `The endpoint takes what is sent to it, the last time at ${isoTime(last_success_at)}.`;
-        return { summary, advice: null };
-      }
-      return {
-        summary: "Nothing was sent to the endpoint yet.",
-        advice: "Send a test to see that it answers.",
-      };
+    case "enabled": {
+      const advice = "Send a test to see that it answers.";
+      // It was enabled by hand since, or has another URL.
+      if (last_failure_at !== null && last_failure_at > (last_success_at ?? 0))
+        return { summary: `Nothing was sent since the failure at ${isoTime(last_failure_at)}.`, advice };
+      if (last_success_at === null) return { summary: "Nothing was sent to the endpoint yet.", advice };
+      const summary = `The endpoint takes what is sent to it, the last time at ${isoTime(last_success_at)}.`;
+      return { summary, advice: null };
+    }
   }
 }
 

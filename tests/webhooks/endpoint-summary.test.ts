@@ -1,0 +1,32 @@
+import { expect, test } from "bun:test";
+import { type Endpoint, enabledAgain, newEndpoint } from "../../src/domain/endpoints.ts";
+import { endpointSummary } from "../../src/webhooks/endpoint-summary.ts";
+
+const application = {
+  delivery: "webhook",
+  webhook_url: "https://bot.example/hook",
+  disabled: false,
+} as const;
+const [earlier, later] = [Date.parse("2026-01-14T16:08:06Z"), Date.parse("2026-01-14T17:08:06Z")];
+const advice = "Send a test to see that it answers.";
+
+test.each<[string, Partial<Endpoint>, string, string | null]>([
+  ["that nothing was sent to", {}, "Nothing was sent to the endpoint yet.", advice],
+  [
+    "that answered",
+    { last_failure_at: earlier, last_success_at: later },
+    "The endpoint takes what is sent to it, the last time at 2026-01-14T17:08:06.000Z.",
+    null,
+  ],
+  [
+    "that was enabled after a failure",
+    enabledAgain(
+      { ...newEndpoint("a"), failing_since: later, last_success_at: earlier, last_failure_at: later },
+      1,
+    ),
+    "Nothing was sent since the failure at 2026-01-14T17:08:06.000Z.",
+    advice,
+  ],
+])("an enabled endpoint %s", (_, state, summary, advice) => {
+  expect(endpointSummary(application, { ...newEndpoint("a"), ...state })).toEqual({ summary, advice });
+});

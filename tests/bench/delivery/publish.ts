@@ -3,7 +3,7 @@ import { newEventId } from "../support/receiver.ts";
 import { milliseconds, whole } from "../support/report.ts";
 import { median, percentile } from "../support/rounds.ts";
 import { broadcasters, requireAllOnce } from "./platform.ts";
-import { inRounds, type Outcome, type Scene, type Section, withScene } from "./section.ts";
+import { bareScene, inRounds, type Outcome, type Scene, type Section, withScene } from "./section.ts";
 
 const applications = 100;
 const publisherCount = 64;
@@ -29,8 +29,16 @@ export const publish: Section = {
       const windowSeconds = Math.min(bench.seconds, 3);
       for (const subscribed of [false, true]) await publishFor(scene, settlesAfterSeconds, subscribed);
       const alone = await inRounds(bench, () => publishFor(scene, windowSeconds, false));
-      const delivered = await inRounds(bench, () => publishFor(scene, windowSeconds, true));
-      return outcome(alone, delivered);
+      const program = await bareScene(bench, scene);
+      await publishFor(program, settlesAfterSeconds, true);
+      const both = await inRounds(bench, async () => ({
+        onAir: await publishFor(scene, windowSeconds, true),
+        bare: await publishFor(program, windowSeconds, true),
+      }));
+      await program.onAir.stop("SIGKILL");
+      const delivered = both.map(({ onAir }) => onAir);
+      const bare = both.map(({ bare }) => bare);
+      return outcome(alone, delivered, bare);
     }),
 };
 
@@ -65,7 +73,7 @@ async function publishFor(
   };
 }
 
-function outcome(alone: readonly Pace[], delivered: readonly Pace[]): Outcome {
+function outcome(alone: readonly Pace[], delivered: readonly Pace[], bare: readonly Pace[]): Outcome {
   const of = (paces: readonly Pace[], figure: keyof Pace) => median(paces.map((pace) => pace[figure]));
   const row = (name: string, paces: readonly Pace[]) => [
     name,
@@ -81,8 +89,9 @@ function outcome(alone: readonly Pace[], delivered: readonly Pace[]): Outcome {
       ["", "events/s", "p50", "p99", "CPU each", "arrived by then"],
       row("no subscriber", alone),
       row("one subscriber, and delivered", delivered),
+      row("the bare program, delivered", bare),
     ],
-    figures: { alone, delivered },
+    figures: { alone, delivered, bare },
     goals: [
       {
         text: `with one subscriber ${whole(perSecond)}/s, goal ${whole(goalPerSecond)}/s`,

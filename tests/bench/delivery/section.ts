@@ -1,4 +1,6 @@
+import { join } from "node:path";
 import type { OnAir } from "../support/onair.ts";
+import { startPinnedServer } from "../support/processes.ts";
 import { type Certificate, Receiver } from "../support/receiver.ts";
 import type { Goal } from "../support/report.ts";
 import { dataDirectory, Publishers, serveDirectory } from "./platform.ts";
@@ -58,6 +60,15 @@ export async function withScene<T>(
     await onAir.stop("SIGKILL");
     await receiver.server.stop("SIGKILL");
   }
+}
+
+/** The same receiver behind the least program that keeps an event, signs it and sends it, which ends with this process. */
+export async function bareScene(bench: Bench, { receiver, data }: Scene): Promise<Scene> {
+  const program = join(import.meta.dir, "../support/bare-events.ts");
+  const command = [process.execPath, program, data, String(bench.receiverPort)];
+  const { server } = await startPinnedServer("the bare program", command, /^ready (\S+)\n/);
+  const onAir = { ...server, adminUrl: server.url };
+  return { onAir, receiver, publishers: new Publishers(onAir), data };
 }
 
 /** As many as rounds, one after the other. */

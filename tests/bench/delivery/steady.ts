@@ -6,12 +6,13 @@ import { milliseconds } from "../support/report.ts";
 import { median } from "../support/rounds.ts";
 import { latencyAt } from "./latency.ts";
 import { broadcasters, ownBroadcasters } from "./platform.ts";
-import { inRounds, type Section, withScene } from "./section.ts";
+import { bareScene, inRounds, type Scene, type Section, withScene } from "./section.ts";
 
 const applications = 100;
 const perSecond = 200;
 /** Until then the server still compiles its program, which takes longer the less it has to do. */
 const settlesAfterSeconds = 90;
+const bareSettlesAfterSeconds = 20;
 const goal = { cpuMs: 0.5, writtenBytes: 15_000, p99Ms: 10 };
 
 /** What a process has written so far. Sockets are written to by other calls, which do not count. */
@@ -43,14 +44,13 @@ export const steady: Section = {
   title: `${perSecond} events a second, one delivery each: what an event costs`,
   measure: (bench) =>
     withScene(bench, { name: "steady", applications }, async (scene) => {
-      const { pid } = scene.onAir;
       const broadcaster = (n: number) => broadcasters.ownOf(n % ownBroadcasters);
       const pace = { perSecond, each: 1, broadcaster };
-      await latencyAt(scene, { ...pace, seconds: settlesAfterSeconds });
-      const rounds = await inRounds(bench, async () => {
+      const round = async (of: Scene, seconds: number) => {
+        const { pid } = of.onAir;
         const [before, cpu] = [written(pid), cpuNanoseconds(pid)];
-        const latency = await latencyAt(scene, { ...pace, seconds: bench.seconds });
-        const [after, events] = [written(pid), perSecond * bench.seconds];
+        const latency = await latencyAt(of, { ...pace, seconds });
+        const [after, events] = [written(pid), perSecond * seconds];
         return {
           cpuMs: (cpuNanoseconds(pid) - cpu) / 1e6 / events,
           calls: (after.calls - before.calls) / events,
@@ -60,8 +60,19 @@ export const steady: Section = {
           p99Ms: latency.p99Ms,
           arrivedShare: latency.arrivedShare,
         };
-      });
-      const of = (figure: keyof (typeof rounds)[number]) => median(rounds.map((round) => round[figure]));
+      };
+      const bare = await bareScene(bench, scene);
+      await round(scene, settlesAfterSeconds);
+      await round(bare, bareSettlesAfterSeconds);
+      const both = await inRounds(bench, async () => ({
+        onAir: await round(scene, bench.seconds),
+        bare: await round(bare, bench.seconds),
+      }));
+      await bare.onAir.stop("SIGKILL");
+      const rounds = both.map(({ onAir }) => onAir);
+      const bareRounds = both.map(({ bare }) => bare);
+      const of = (figure: keyof (typeof rounds)[number], all = rounds) =>
+        median(all.map((one) => one[figure]));
       const [cpuMs, bytes, p99Ms] = [of("cpuMs"), of("bytes"), of("p99Ms")];
       const stored = kept(scene.data);
       const total = stored.reduce((sum, { bytes }) => sum + bytes, 0);
@@ -69,21 +80,23 @@ export const steady: Section = {
         stored.map(({ name, bytes }) => `${Math.round(bytes)} bytes of an event in ${name}`).join("\n"),
       );
       const kilobytes = (count: number) => `${(count / 1000).toFixed(1)} kB`;
+      const row = (name: string, all: typeof rounds, atRest: string) => [
+        name,
+        milliseconds(of("cpuMs", all)),
+        of("calls", all).toFixed(1),
+        kilobytes(of("bytes", all)),
+        kilobytes(of("toDisk", all)),
+        atRest,
+        milliseconds(of("p50Ms", all)),
+        milliseconds(of("p99Ms", all)),
+      ];
       return {
         rows: [
           ["an event", "CPU", "writes", "written", "to the disk", "kept", "p50", "p99"],
-          [
-            "On Air",
-            milliseconds(cpuMs),
-            of("calls").toFixed(1),
-            kilobytes(bytes),
-            kilobytes(of("toDisk")),
-            kilobytes(total),
-            milliseconds(of("p50Ms")),
-            milliseconds(p99Ms),
-          ],
+          row("On Air", rounds, kilobytes(total)),
+          row("the bare program", bareRounds, ""),
         ],
-        figures: { rounds, kept: stored },
+        figures: { rounds, bare: bareRounds, kept: stored },
         goals: [
           { text: `CPU ${milliseconds(cpuMs)}, goal ${goal.cpuMs} ms`, met: cpuMs <= goal.cpuMs },
           {

@@ -1,0 +1,134 @@
+import { beforeAll, describe, expect, test } from "bun:test";
+import { chromium } from "../support/chromium.ts";
+import { operator, signedIn } from "../support/pages.ts";
+import { event, publish, subscribe } from "../support/publishing.ts";
+import { testReceiver } from "../support/receiver.ts";
+import { type TestApplication, testServer } from "../support/server.ts";
+
+const server = await testServer({ args: ["--portal", "--rate-limit", "777"] });
+const receiver = testReceiver();
+let app: TestApplication;
+
+beforeAll(async () => {
+  await server.load("users", [{ id: 1001, username: "luna_bytes", display_name: "Luna" }]);
+  await server.load("categories", [{ id: 1, name: "Chess", slug: "chess" }]);
+  await server.load("channels", [{ id: 70, user_id: 1001, name: "Luna", slug: "luna" }]);
+  await server.load("livestreams", [{ channel_id: 70, category_id: 1, viewers: 12 }]);
+  app = await server.application({ name: "Night bot", webhook_url: receiver.url });
+  await subscribe(server, app, ["channel.followed"]);
+  await publish(server, event("channel.followed"));
+  await receiver.arrived(1);
+  await server.admin("POST", "/admin/v1/backups");
+});
+
+describe.skipIf(chromium === null)("in the portal", () => {
+  test("a time is relative and ticks, and has its date and UTC on hover", async () => {
+    await using tab = await signedIn(server, app);
+    await tab.go("/deliveries");
+    const time = await tab.page.waitForSelector("main tbody td:last-child time");
+    const shown = () => time?.evaluate(({ textContent, title }) => ({ textContent, title }));
+    const first = await shown();
+    expect(first?.title).toMatch(/^\d+ \w+ \d{4}, [\d:]+ \(\d{4}-\d\d-\d\d [\d:.]+ UTC\)$/);
+    await tab.page.waitForFunction(
+      `document.querySelector("main tbody td:last-child time").textContent !== ${JSON.stringify(first?.textContent)}`,
+    );
+    expect((await shown())?.title).toBe(first?.title ?? "");
+  });
+
+  test("a value is copied by its button", async () => {
+    await using tab = await signedIn(server, app);
+    await tab.page
+      .browserContext()
+      .overridePermissions(new URL(tab.base).origin, ["clipboard-read", "clipboard-sanitized-write"]);
+    await tab.click(`Copy ${app.client_id}`);
+    await tab.page.waitForSelector('[aria-label="Copied"]');
+    expect(await tab.page.evaluate("navigator.clipboard.readText()")).toBe(app.client_id);
+  });
+
+  test("the page of the webhook has the secrets with their ages, and a receiver in five languages", async () => {
+    await using tab = await signedIn(server, app);
+    await tab.click("Webhook", "link");
+    await tab.see("in force");
+    const rows = await tab.page.$$eval("main tbody tr", (found) =>
+      found.map(({ cells }) => [cells[0]?.textContent, cells[2]?.querySelector("time") !== null]),
+    );
+    expect(rows).toEqual([
+      ["Client secret", true],
+      ["Signing secret", true],
+    ]);
+    expect(await tab.text()).not.toContain(app.webhook_secret);
+    for (const [language, said] of [
+      ["TypeScript", "standardwebhooks"],
+      ["Python", "import "],
+      ["Go", "package main"],
+      ["PHP", "<?php"],
+      ["Rust", "fn main"],
+    ] as const) {
+      await tab.click(language);
+      await tab.see(said);
+    }
+  });
+
+  test("the theme is the system's until it is chosen, and the choice is kept", async () => {
+    await using tab = await signedIn(server, app);
+    await tab.click("Use dark colours");
+    expect(await tab.page.evaluate("localStorage['onair-theme']")).toBe("dark");
+    const themeIn = async (preferred: "light" | "dark") => {
+      await tab.page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: preferred }]);
+      await tab.page.evaluateOnNewDocument("localStorage.removeItem('onair-theme')");
+      await tab.go("");
+      return tab.page.evaluate("document.documentElement.dataset.theme");
+    };
+    expect([await themeIn("dark"), await themeIn("light")]).toEqual(["dark", "light"]);
+  });
+
+  test("on a phone the menu opens over the page, has the focus, and closes by Escape", async () => {
+    await using tab = await signedIn(server, app, { width: 390 });
+    await tab.click("Menu");
+    await tab.page.waitForFunction('document.activeElement.closest(".side.open .nav")');
+    await tab.press("Escape");
+    await tab.page.waitForFunction('!document.querySelector(".side.open")');
+    await tab.click("Menu");
+    await tab.click("Webhook", "link");
+    await tab.see("Verify what you receive");
+    expect(await tab.page.$(".side.open")).toBeNull();
+  });
+});
+
+describe.skipIf(chromium === null)("in the console", () => {
+  test("a category shows who is live in it", async () => {
+    await using tab = await signedIn(server, operator);
+    await tab.click("Categories", "link");
+    await tab.click("Chess");
+    await tab.page.waitForFunction(
+      'document.querySelector("[aria-label=\\"Live channels\\"] tbody").innerText.includes("Luna")',
+    );
+  });
+
+  test("the settings in force are those of this server, and no secret is among them", async () => {
+    await using tab = await signedIn(server, operator);
+    await tab.go("/settings?changed=1");
+    await tab.see("777");
+    expect(await tab.text()).not.toContain("key" in operator ? operator.key : "");
+  });
+
+  test("the audit is filtered by what was done, in the address", async () => {
+    await using tab = await signedIn(server, operator);
+    await tab.go("/audit");
+    await tab.see("createBackup");
+    await tab.fill("Action", "createApplication");
+    await tab.page.waitForFunction('location.search === "?action=createApplication"');
+    await tab.gone("createBackup");
+    await tab.see("Night bot");
+  });
+
+  test("a backup is downloaded", async () => {
+    await using tab = await signedIn(server, operator);
+    await tab.go("/backups");
+    await tab.see("done");
+    const made = await tab.page.$eval("main table time", (time) => time.getAttribute("title"));
+    const answer = tab.page.waitForResponse((response) => response.url().endsWith("/content"));
+    await tab.click(`Download ${made}`);
+    expect((await answer).status()).toBe(200);
+  });
+});

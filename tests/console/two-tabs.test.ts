@@ -5,6 +5,7 @@ import { consolePages } from "../support/console-pages.ts";
 import { openPage, operator, signedIn, signIn, type Tab } from "../support/pages.ts";
 import { event, subscribe } from "../support/publishing.ts";
 import { testReceiver } from "../support/receiver.ts";
+import { user } from "../support/rows.ts";
 import { isOnPostgres, json, ownServer, type TestApplication, type TestServer } from "../support/server.ts";
 import { tcpProxy } from "../support/tcp-proxy.ts";
 import { until } from "../support/until.ts";
@@ -17,10 +18,7 @@ let delivery = "";
 // What a test changes stays in its server: tried once more, it begins with a new one.
 beforeEach(async () => {
   server = await ownServer({ engineThread: true, args: ["--portal"] });
-  await server.load("users", [
-    { id: 1001, username: "luna_bytes" },
-    { id: 1002, username: "ninja_fox" },
-  ]);
+  await server.load("users", [user(1001, "luna_bytes"), user(1002, "ninja_fox")]);
   await server.load("categories", [{ id: 1, name: "Chess", slug: "chess" }]);
   app = await server.application({ name: "Night bot", webhook_url: receiver.url });
   await subscribe(server, app, ["channel.followed", "chat.message.sent"]);

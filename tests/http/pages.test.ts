@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { category } from "../support/rows.ts";
 import { adminKey, Clock, json, ownDirectory, startServer, testServer } from "../support/server.ts";
 
 const server = await testServer({ args: ["--portal"] });
@@ -260,10 +261,7 @@ describe("a session of the portal", () => {
 describe("what the pages look up", () => {
   test("users by name, the ranking, and who is live in a category", async () => {
     await server.load("users", [{ id: 7, username: "luna_bytes" }]);
-    await server.load("categories", [
-      { id: 1, name: "Chess", slug: "chess" },
-      { id: 2, name: "Cooking", slug: "cooking" },
-    ]);
+    await server.load("categories", [category(1, "Chess"), category(2, "Cooking")]);
     await server.load("channels", [{ id: 70, user_id: 7, name: "Luna", slug: "luna" }]);
     await server.load("livestreams", [{ channel_id: 70, category_id: 2, viewers: 12 }]);
     const get = async (path: string) => (await server.admin("GET", path)).json();

@@ -192,18 +192,21 @@ function missingScopes(needed: readonly Scope[]): DomainError {
  * the limit of the address before it is looked up or verified. When it proves valid, that is given back, and the
  * request takes from the limit of its application.
  */
-export async function admit(
+export function admit(
   access: Access,
   requestContext: RequestContext,
   token: string | null,
-): Promise<Caller> {
+): Caller | Promise<Caller> {
   if (token === null) {
     admitAnyone(access, requestContext);
     throw new DomainError("missing_token", "This needs an access token: Authorization: Bearer <token>");
   }
-  const caller = access.authenticator.known(token) ?? (await lookUp(access, requestContext, token));
-  admitCaller(access, requestContext, caller);
-  return caller;
+  const admitted = (caller: Caller) => {
+    admitCaller(access, requestContext, caller);
+    return caller;
+  };
+  const known = access.authenticator.known(token);
+  return known ? admitted(known) : lookUp(access, requestContext, token).then(admitted);
 }
 
 /**

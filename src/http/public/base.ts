@@ -158,8 +158,10 @@ export function withTokens(app: PublicListener, access: Access, cookie: PageCook
         input.begin(requestContext);
         const token = tokenIn(context);
         const { changeCount } = authenticator;
-        requestContext.caller = requirement(await admit(access, requestContext, token));
-        await input.read(context);
+        const admitted = admit(access, requestContext, token);
+        requestContext.caller = requirement(admitted instanceof Promise ? await admitted : admitted);
+        const reading = input.read(context);
+        if (reading) await reading;
         // Its client decides how long a body takes: what was revoked or locked meanwhile counts.
         if (token !== null && authenticator.changeCount !== changeCount)
           requestContext.caller = requirement(await admitChanged(access, requestContext, token));

@@ -1,0 +1,58 @@
+import { expect, test } from "bun:test";
+import { event as eventOf, publish } from "../support/publishing.ts";
+import { users } from "../support/real-data.ts";
+import { json, ownServer, testServer } from "../support/server.ts";
+
+// Patterns in the schemas of registered event types.
+
+const server = await testServer({ users });
+
+interface Answer {
+  readonly code?: string;
+  readonly message: string;
+  readonly errors?: readonly { in: string; field: string; message: string }[];
+  readonly event_type?: Record<string, unknown>;
+}
+
+async function put(name: string, body: unknown, of = server) {
+  const answer = await of.admin("PUT", `/admin/v1/event-types/${name}`, body);
+  return { status: answer.status, body: await json<Answer>(answer) };
+}
+
+const event = (name: string, version: number, data: unknown) => eventOf(name, { version, data });
+
+/** A type with a field of this pattern. */
+const patterned = (pattern: string) => ({
+  version: 1,
+  schema: { type: "object", properties: { a: { type: "string", pattern } } },
+  example: {},
+});
+
+test("a text on which a pattern could be tried for ever, at once", async () => {
+  const type = patterned("^(a+)+$");
+  expect((await put("pattern.hard", type)).status).toBe(200);
+  // The language's own expressions would not come to an end before the test.
+  const { status, body } = await publish(server, event("pattern.hard", 1, { a: `${"a".repeat(5_000)}!` }));
+  expect([status, body["code"]]).toEqual([400, "invalid_parameter"]);
+  expect((await publish(server, event("pattern.hard", 1, { a: "a".repeat(5_000) }))).status).toBe(202);
+});
+
+test("a pattern that is refused is named, with what to do", async () => {
+  const { body } = await put("raffle.refused", patterned("^.{501}$"));
+  expect(body.errors?.[0]?.message).toMatch(/^has the pattern "\^\.\{501\}\$", .* maxLength bounds a text$/);
+});
+
+test("a type whose pattern an earlier version took can still be changed, and no other has it", async () => {
+  const old = patterned("^(?!x)");
+  const stored = { ...old, name: "pattern.old", description: "", time_to_live_seconds: null };
+  const upgraded = await ownServer({
+    users,
+    prepare: async (store) => void (await store.eventTypes.put(stored, Date.now())),
+  });
+  const again = await put("pattern.old", { ...old, description: "Anew." }, upgraded);
+  expect([again.status, again.body.event_type?.["description"]]).toEqual([200, "Anew."]);
+  const wrong = await publish(upgraded, event("pattern.old", 1, { a: "x" }));
+  expect([wrong.status, wrong.body["code"]]).toEqual([400, "invalid_parameter"]);
+  expect((await publish(upgraded, event("pattern.old", 1, { a: "y" }))).status).toBe(202);
+  expect((await put("pattern.old", { ...old, version: 2 }, upgraded)).status).toBe(400);
+});

@@ -83,8 +83,15 @@ export class Tab implements AsyncDisposable {
       `the ${kind} "${name}"`,
     );
     if (!this.byKeyboard) return element.asLocator().setTimeout(patienceMs).click();
-    await this.#tabTo(element, name);
-    await this.press("Enter");
+    // A page that has just come may take the focus in between: then the key was not for the element.
+    for (let isPressed = false; !isPressed; ) {
+      await this.#tabTo(element, name);
+      await element.evaluate((one) =>
+        one.addEventListener("keydown", () => one.setAttribute("data-pressed", "")),
+      );
+      await this.press("Enter");
+      isPressed = await element.evaluate((one) => one.hasAttribute("data-pressed")).catch(() => true);
+    }
   }
 
   /** Goes by Tab to what can be used, which is then seen to have the focus. */
@@ -139,11 +146,14 @@ export class Tab implements AsyncDisposable {
       `the field "${label}"`,
     );
     if (!this.byKeyboard) return field.asLocator().setTimeout(patienceMs).fill(value);
-    await this.#tabTo(field, label);
-    await this.page.keyboard.down("Control");
-    await this.press("a");
-    await this.page.keyboard.up("Control");
-    await this.page.keyboard.type(value);
+    const shown = () => field.evaluate((one) => (one as unknown as { value: string }).value);
+    while ((await shown()) !== value) {
+      await this.#tabTo(field, label);
+      await this.page.keyboard.down("Control");
+      await this.press("a");
+      await this.page.keyboard.up("Control");
+      await this.page.keyboard.type(value);
+    }
   }
 
   async #find(script: string, what: string): Promise<ElementHandle> {

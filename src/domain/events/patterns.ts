@@ -41,12 +41,31 @@ storedPattern.code = "storedPattern";
 
 function compiled(pattern: string): RE2JS {
   try {
-    return RE2JS.compile(RE2JS.translateRegExp(pattern));
+    return RE2JS.compile(RE2JS.translateRegExp(asInRe2(pattern)));
   } catch {
     throw new PatternError(
-      `has the pattern ${shown(pattern)}, which RE2 does not have: no look-around and no references to groups`,
+      `has the pattern ${shown(pattern)}, which RE2 does not have: no look-around, no references to groups, no long names of properties (\\p{L}, \\p{Greek}), and no more than 1000 repetitions`,
     );
   }
+}
+
+/** What `\s` and `\S` stand for in the language; in RE2 they are ASCII. */
+const spaces =
+  "\\t-\\r \\u{a0}\\u{1680}\\u{2000}-\\u{200a}\\u{2028}\\u{2029}\\u{202f}\\u{205f}\\u{3000}\\u{feff}";
+const others =
+  "\\u{0}-\\u{8}\\u{e}-\\u{1f}!-\\u{9f}\\u{a1}-\\u{167f}\\u{1681}-\\u{1fff}\\u{200b}-\\u{2027}\\u{202a}-\\u{202e}\\u{2030}-\\u{205e}\\u{2060}-\\u{2fff}\\u{3001}-\\u{fefe}\\u{ff00}-\\u{10ffff}";
+
+/** A pattern with what RE2 would read otherwise written out: spaces, and characters in two halves. */
+function asInRe2(pattern: string): string {
+  let isInClass = false;
+  return pattern.replace(/(?:\\u[dD][89a-fA-F][0-9a-fA-F]{2}){2}|\\.|[[\]]/gsu, (part) => {
+    if (part === "[") isInClass = true;
+    else if (part === "]") isInClass = false;
+    else if (part.length === 12) return JSON.parse(`"${part}"`);
+    const written = part === "\\s" ? spaces : part === "\\S" ? others : null;
+    if (written === null) return part;
+    return isInClass ? written : `[${written}]`;
+  });
 }
 
 const shown = (pattern: string) => JSON.stringify(pattern.slice(0, 100));

@@ -63,27 +63,32 @@ FROM deliveries d LEFT JOIN events e ON e.seq = d.event_seq
 WHERE d.seq = ANY($1::bigint[]) AND d.status = 'pending'
 ORDER BY d.attempts > 0, d.seq`;
 
-/** A loose index scan: one step for each application, however many deliveries are pending. */
-const pendingByApplication = `
+/** The earliest or the latest of each application. A loose index scan: one step for each, however many are pending. */
+const ofApplications = (order: "ASC" | "DESC") => `
 WITH RECURSIVE apps AS (
   (SELECT application_id, next_attempt_at FROM deliveries WHERE status = 'pending'
-   ORDER BY application_id, next_attempt_at LIMIT 1)
+   ORDER BY application_id ${order}, next_attempt_at ${order} LIMIT 1)
   UNION ALL
   SELECT d.* FROM apps CROSS JOIN LATERAL (
     SELECT application_id, next_attempt_at FROM deliveries
-    WHERE status = 'pending' AND application_id > apps.application_id
-    ORDER BY application_id, next_attempt_at LIMIT 1
+    WHERE status = 'pending' AND application_id ${order === "ASC" ? ">" : "<"} apps.application_id
+    ORDER BY application_id ${order}, next_attempt_at ${order} LIMIT 1
   ) AS d
-)
+)`;
+
+const pendingByApplication = `${ofApplications("ASC")}
 SELECT application_id, next_attempt_at::float8 AS due_at FROM apps`;
 
+const dueBehind = `${ofApplications("DESC")}
+SELECT application_id FROM apps WHERE next_attempt_at > $1`;
+
 /**
- * Retries that are due behind a time ($2) are due now ($1). A replica whose own clock is behind hurries nothing: that of the
- * database counts, too.
+ * Retries of some applications ($3) that are due behind a time ($2) are due now ($1). A replica whose own clock is behind
+ * hurries nothing: that of the database counts, too.
  */
 const bringBack = `
-UPDATE deliveries SET next_attempt_at = $1, resume_at = least(resume_at, $1)
-WHERE status = 'pending'
+UPDATE deliveries SET next_attempt_at = $1, resume_at = CASE WHEN resume_at > $1 THEN $1 ELSE resume_at END
+WHERE application_id = ANY($3::text[]) AND status = 'pending'
   AND next_attempt_at > greatest($2::bigint, (extract(epoch FROM clock_timestamp()) * 1000)::bigint + $2::bigint - $1::bigint)`;
 
 /**
@@ -156,7 +161,9 @@ export function deliveryClaims(
     },
     pending: () => pool.run(pendingByApplication),
     async bringBack(now, latest) {
-      await pool.run(bringBack, [now, latest]);
+      const found = await pool.run<{ application_id: string }>(dueBehind, [latest]);
+      const ids = found.map(({ application_id }) => application_id);
+      if (ids.length > 0) await pool.run(bringBack, [now, latest, ids]);
     },
     claim: (applicationId, now, limit) =>
       new Promise((resolve, reject) => claimSoon({ applicationId, now, limit, resolve, reject })),

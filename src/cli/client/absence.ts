@@ -25,5 +25,6 @@ export function askingAgain() {
 function isPassing(error: unknown): error is Error {
   if (error instanceof Unreachable) return true;
   if (!(error instanceof OnairError || error instanceof Refused)) return false;
-  return error.status === 429 || error.status >= 500;
+  // A fault of the server itself, as damaged data, is 500: it stays however often it is asked.
+  return error.status === 429 || error.status >= 502;
 }

@@ -7,6 +7,7 @@ import {
   schemaSteps,
 } from "../../../src/store/postgres/database/migrations.ts";
 import { openPool, type Postgres } from "../../../src/store/postgres/database/pool.ts";
+import { firstOfPart, keepOfPart } from "../../../src/store/postgres/deliveries/parts.ts";
 import { emptyDatabase, hasPostgres } from "../../support/postgres.ts";
 import { expectFailure, run } from "../../support/process.ts";
 import { event, publish, subscribe } from "../../support/publishing.ts";
@@ -114,17 +115,21 @@ describe.skipIf(!hasPostgres)("a newer version", () => {
     (
       await other.run<{ name: string }>(
         `SELECT indrelid::regclass::text AS name FROM pg_index
-         WHERE indexrelid::regclass::text LIKE '%gated' AND indisvalid ORDER BY 1 DESC`,
+         WHERE pg_get_indexdef(indexrelid) LIKE '%gated(%' AND indisvalid ORDER BY 1 DESC`,
       )
     )
       .map(({ name }) => name)
       .sort((a, b) => b.length - a.length || a.localeCompare(b));
 
-  test("makes an index anew that was cut off", async () => {
-    await other.run(
+  const keep = (seq: number) =>
+    other.run(
       `INSERT INTO deliveries (seq, id, event_seq, event_id, type, version, broadcaster_user_id, published_at,
-         application_id, subscription_id, sequence, status) VALUES (1, '1', 1, '1', 'a', 1, 1, 0, 'a', 's', 1, 'delivered')`,
+         application_id, subscription_id, sequence, status) VALUES ($1, '1', 1, '1', 'a', 1, 1, 0, 'a', 's', 1, 'delivered')`,
+      [seq],
     );
+
+  test("makes an index anew that was cut off", async () => {
+    await keep(1);
     await other.run(gatedKey);
     await other.run(`SELECT pg_advisory_lock(${gate})`);
     const cutOff = migrateDatabase(newer, [...schemaSteps, index]).catch((error: unknown) => error);
@@ -136,6 +141,22 @@ describe.skipIf(!hasPostgres)("a newer version", () => {
     await other.run(`SELECT pg_advisory_unlock(${gate})`);
     await migrateDatabase(newer, [...schemaSteps, index]);
     expect(await validIndexes()).toEqual(["deliveries_0", "deliveries_1", "deliveries"]);
+  });
+
+  test.each([
+    ["dropped", "false", ["deliveries_0", "deliveries"]],
+    ["replaced", "true", ["deliveries_0", "deliveries_1", "deliveries"]],
+  ])("makes an index while another part is %s by an older version", async (_, kept, indexed) => {
+    await keep(1);
+    await keep(firstOfPart(1));
+    await other.run(gatedKey);
+    await other.run(`SELECT pg_advisory_lock(${gate})`);
+    const migrated = migrateDatabase(newer, [...schemaSteps, index]);
+    await until(() => isWaiting("CREATE INDEX CONCURRENTLY"));
+    expect(await keepOfPart(other, "deliveries", 1, kept)).toBe(true);
+    await other.run(`SELECT pg_advisory_unlock(${gate})`);
+    await migrated;
+    expect(await validIndexes()).toEqual(indexed);
   });
 
   test("waits for a long transaction in moments, so that others need not wait behind it", async () => {

@@ -62,16 +62,19 @@ export async function runConcurrently(connection: Postgres, statement: string): 
   await withLockTimeout(connection, name, ({ run }) =>
     run(`CREATE ${unique}INDEX IF NOT EXISTS "${name}" ON ONLY "${table}" ${columns}`),
   );
-  const parts = await connection.run<{ name: string }>(
-    `SELECT c.relname AS name FROM pg_inherits p JOIN pg_class c ON c.oid = p.inhrelid
-     WHERE p.inhparent = to_regclass($1) AND NOT EXISTS (
-       SELECT FROM pg_inherits i JOIN pg_index x ON x.indexrelid = i.inhrelid
-       WHERE i.inhparent = to_regclass($2) AND x.indrelid = c.oid)`,
-    [table, name],
-  );
-  for (const { name: part } of parts) {
-    const index = `${part}_${name}`;
-    await makeIndex(connection, unique, index, part, columns);
+  for (;;) {
+    // One by one: an earlier version may drop or replace a part meanwhile.
+    const [part] = await connection.run<{ name: string }>(
+      `SELECT c.relname AS name FROM pg_inherits p JOIN pg_class c ON c.oid = p.inhrelid
+       WHERE p.inhparent = to_regclass($1) AND NOT EXISTS (
+         SELECT FROM pg_inherits i JOIN pg_index x ON x.indexrelid = i.inhrelid
+         WHERE i.inhparent = to_regclass($2) AND x.indrelid = c.oid)
+       ORDER BY c.oid LIMIT 1`,
+      [table, name],
+    );
+    if (!part) return;
+    const index = `${part.name}_${name}`;
+    await makeIndex(connection, unique, index, part.name, columns);
     await withLockTimeout(connection, name, ({ run }) =>
       run(`ALTER INDEX "${name}" ATTACH PARTITION "${index}"`),
     );

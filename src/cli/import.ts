@@ -32,11 +32,16 @@ ${targetHelp}
   --json         print the report as one line of JSON: accepted, rejected, ignored_fields,
                  errors (the first ${maxErrors}), interrupted
 
+The least that a line of each kind has; the docs of the admin API have all fields:
+  users        {"id": 1, "username": "maya"}
+  categories   {"id": 1, "slug": "chess", "name": "Chess"}
+  channels     {"id": 1, "user_id": 1, "slug": "maya"}
+  livestreams  {"channel_id": 1, "category_id": 1, "viewers": 12}
+
 Refused lines are told with number and reason, and the rest is kept. Fields that are not known are
 ignored and counted. Ctrl-C stops after the lines that are under way and tells what was taken.
 Exit code: 0 when every line was taken, 1 when some were refused or the import failed, 2 for wrong
-usage,
-${stoppedExitCode} when it was stopped.
+usage, ${stoppedExitCode} when it was stopped.
 `;
 
 const options = { ...targetOptions, ...switches("snapshot", "json") } as const;

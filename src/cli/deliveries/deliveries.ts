@@ -35,7 +35,7 @@ Was it sent? What became of events.
   --follow           for list: the oldest first, then what is new or changes, until Ctrl-C; with
                      --json a line for each
   --subscription ID  of this subscription
-  --event ID         for list: of this event, to all who subscribe to it
+  --event ID         for list: of the event with this id, to all who subscribe to it
   --status STATUS    pending, delivered, failed, expired or canceled
   --type TYPE        of this event type, like channel.followed
   --after TIME, --before TIME

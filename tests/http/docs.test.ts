@@ -90,7 +90,12 @@ async function misfits(page: Page) {
   );
   const broken = await page.$$eval(".markdown :not(pre) > code", (names) =>
     names
-      .filter((name) => name.getClientRects().length > 1 && !/[\s-]/.test(name.textContent ?? ""))
+      .filter((name) => {
+        const text = name.ownerDocument.createRange();
+        text.selectNodeContents(name);
+        const lines = new Set(Array.from(text.getClientRects(), ({ top }) => Math.round(top)));
+        return lines.size > 1 && !/[\s-]/.test(name.textContent ?? "");
+      })
       .map((name) => name.textContent),
   );
   const beyond = await page.$eval("html", ({ scrollWidth, clientWidth }) => scrollWidth - clientWidth);

@@ -1,4 +1,5 @@
 import { signal } from "@preact/signals";
+import { useEffect, useState } from "preact/hooks";
 
 interface Toast {
   readonly id: number;
@@ -8,12 +9,13 @@ interface Toast {
 const toasts = signal<readonly Toast[]>([]);
 let lastToast = 0;
 const toastMs = 7_000;
+/** Long enough to be reached by keyboard. */
+const undoMs = 20_000;
 
 /** Says that something was done, and offers to undo it where that is possible. */
 export function toast(text: string, undo?: () => unknown): void {
   const id = ++lastToast;
   toasts.value = [...toasts.value.slice(-2), { id, text, undo }];
-  setTimeout(() => dismiss(id), toastMs);
 }
 
 function dismiss(id: number): void {
@@ -23,22 +25,41 @@ function dismiss(id: number): void {
 export function Toasts() {
   return (
     <div class="toasts" role="status">
-      {toasts.value.map(({ id, text, undo }) => (
-        <div class="toast" key={id}>
-          <span class="grow">{text}</span>
-          {undo && (
-            <button
-              type="button"
-              onClick={() => {
-                dismiss(id);
-                undo();
-              }}
-            >
-              Undo
-            </button>
-          )}
-        </div>
+      {toasts.value.map((one) => (
+        <Shown key={one.id} {...one} />
       ))}
+    </div>
+  );
+}
+
+/** Stays while the pointer or the focus is on its button. */
+function Shown({ id, text, undo }: Toast) {
+  const [isHeld, setIsHeld] = useState(false);
+  const hold = () => setIsHeld(true);
+  const release = () => setIsHeld(false);
+  useEffect(() => {
+    if (isHeld) return;
+    const timer = setTimeout(() => dismiss(id), undo ? undoMs : toastMs);
+    return () => clearTimeout(timer);
+  }, [id, isHeld]);
+  return (
+    <div class="toast">
+      <span class="grow">{text}</span>
+      {undo && (
+        <button
+          type="button"
+          onFocus={hold}
+          onBlur={release}
+          onMouseEnter={hold}
+          onMouseLeave={release}
+          onClick={() => {
+            dismiss(id);
+            undo();
+          }}
+        >
+          Undo
+        </button>
+      )}
     </div>
   );
 }

@@ -37,6 +37,7 @@ const style = `
   .scalar-app pre code.hljs:has(.line) { display: block; padding-left: var(--number); }
   .scalar-app pre code.hljs .line::before { margin-left: calc(-1 * var(--number)); }
   .scalar-app .markdown :is(td, th, code) { word-break: normal; overflow-wrap: break-word; }
+  .scalar-app .markdown :is(p, li, td) code { display: inline-block; max-width: 100%; }
   .scalar-app .markdown :is(td, th):first-child code { white-space: nowrap; }
   @media (max-width: 600px) { .scalar-app .markdown table { display: block; overflow-x: auto; } }
 `;

@@ -122,10 +122,11 @@ describe.skipIf(chromium === null).each(["portal", "console"] as const)("who hea
     for (const path of consolePages[kind]) {
       await tab.go(path.replace(":delivery", delivery).replace(":application", app.id));
       await tab.page.waitForFunction('!document.body.innerText.includes("Loading…")');
-      const heading = await tab.page.$eval("main h1", ({ textContent }) => textContent);
-      const title = await tab.page.title();
-      expect(title).toStartWith(`${heading} · `);
-      titles.add(title);
+      // The name of what is shown comes with its data.
+      await tab.page.waitForFunction(
+        'document.title.startsWith(document.querySelector("main h1")?.textContent + " · ")',
+      );
+      titles.add(await tab.page.title());
       expect([path, await mistakes(tab)]).toEqual([path, []]);
     }
     expect(titles.size).toBe(consolePages[kind].length);

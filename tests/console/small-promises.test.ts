@@ -105,6 +105,20 @@ describe.skipIf(chromium === null)("in the console", () => {
     );
   });
 
+  test("the subscriptions of a channel are found by its slug, and only those", async () => {
+    const other = await server.application({ name: "Day bot", webhook_url: receiver.url });
+    await subscribe(server, other, ["chat.message.sent"]);
+    await using tab = await signedIn(server, operator);
+    await tab.click("Subscriptions", "link");
+    await tab.fill("Channel", "luna");
+    await tab.see("Night bot");
+    await tab.see("Day bot");
+    await tab.fill("Event type", "chat.message.sent");
+    await tab.gone("Night bot");
+    await tab.see("Day bot");
+    expect(new URL(tab.page.url()).search).toContain("luna");
+  });
+
   test("the settings in force are those of this server, and no secret is among them", async () => {
     await using tab = await signedIn(server, operator);
     await tab.go("/settings?changed=1");

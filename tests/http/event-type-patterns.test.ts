@@ -1,23 +1,14 @@
 import { expect, test } from "bun:test";
+import { register } from "../support/event-types.ts";
 import { event as eventOf, publish } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
-import { json, ownServer, testServer } from "../support/server.ts";
+import { ownServer, testServer } from "../support/server.ts";
 
 // Patterns in the schemas of registered event types.
 
 const server = await testServer({ users });
 
-interface Answer {
-  readonly code?: string;
-  readonly message: string;
-  readonly errors?: readonly { in: string; field: string; message: string }[];
-  readonly event_type?: Record<string, unknown>;
-}
-
-async function put(name: string, body: unknown, of = server) {
-  const answer = await of.admin("PUT", `/admin/v1/event-types/${name}`, body);
-  return { status: answer.status, body: await json<Answer>(answer) };
-}
+const put = (name: string, body: unknown, of = server) => register(of, name, body);
 
 const event = (name: string, version: number, data: unknown) => eventOf(name, { version, data });
 

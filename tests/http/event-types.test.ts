@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { register } from "../support/event-types.ts";
 import { event as eventOf, publish, settled, subscriptionsPath } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { ownReceiver } from "../support/receiver.ts";
@@ -26,21 +27,11 @@ interface ListedType {
   readonly example: object;
 }
 
-interface Answer {
-  readonly code?: string;
-  readonly message: string;
-  readonly errors?: readonly { in: string; field: string; message: string }[];
-  readonly event_type?: Record<string, unknown>;
-}
-
-async function put(name: string, body: unknown, of = server) {
-  const answer = await of.admin("PUT", `/admin/v1/event-types/${name}`, body);
-  return { status: answer.status, body: await json<Answer>(answer) };
-}
+const put = (name: string, body: unknown, of = server) => register(of, name, body);
 
 async function remove(name: string, version: number): Promise<[number, string]> {
   const answer = await server.admin("DELETE", `/admin/v1/event-types/${name}?version=${version}`);
-  return [answer.status, answer.status === 204 ? "" : (await json<Answer>(answer)).message];
+  return [answer.status, answer.status === 204 ? "" : (await json<{ message: string }>(answer)).message];
 }
 
 async function listed(of = server): Promise<ListedType[]> {

@@ -4,6 +4,7 @@ import { event, publish, sendDue, settled, subscribe, subscriptionsPath } from "
 import { users } from "../support/real-data.ts";
 import { testReceiver } from "../support/receiver.ts";
 import { Clock, json, testServer } from "../support/server.ts";
+import { until } from "../support/until.ts";
 
 /*
  * A developer's evening: nothing arrives, and the public API alone is enough to find out why, to mend it, and to get
@@ -77,7 +78,7 @@ test("a receiver is down for a while; its developer finds out why, mends it, and
   expect(counted.status).toBe(202);
   const made = await server.post("/public/v1/events/replays", asked, app.token);
   const replay = (await json<{ data: { id: string } }>(made)).data;
-  while ((await api<{ state: string }>(`/replays/${replay.id}`)).state === "running") await Bun.sleep(10);
+  await until(async () => (await api<{ state: string }>(`/replays/${replay.id}`)).state !== "running");
   await settled(server);
 
   // Everything that was missed has arrived, and the subscription is well.

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 /** A minimal Debian with systemd as its first process and a network of its own, in a container of systemd-nspawn. */
-export interface DebianMachine {
+interface DebianMachine {
   /** Runs a command there, with nothing to read, and gives its exit code and what it wrote. */
   run(...command: readonly string[]): Promise<{ code: number; output: string }>;
   /** Where a file of it is on this machine. */

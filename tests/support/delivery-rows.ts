@@ -1,7 +1,7 @@
 import type { Database } from "bun:sqlite";
 import { ulidSource } from "../../src/domain/ids.ts";
 
-export interface LogShape {
+interface LogShape {
   readonly deliveries: number;
   /** Deliveries of one event, to as many applications. */
   readonly perEvent: number;

@@ -23,7 +23,7 @@ const longestDrainMs = 60_000;
 /** A publisher publishes again after that. */
 const longestWaitMs = 2_000;
 
-export interface KillRunOptions {
+interface KillRunOptions {
   readonly kills: number;
   /** From 0 to below 1, for every choice that is made. */
   readonly random: () => number;
@@ -39,7 +39,7 @@ export interface KillRunOptions {
   readonly progress?: (kills: number, acknowledged: number, arrived: number) => void;
 }
 
-export interface KillReport {
+interface KillReport {
   readonly kills: number;
   readonly acknowledged: number;
   readonly deliveries: number;

@@ -14,7 +14,7 @@ if (!hasBouncer) {
 }
 
 /** A pooler in transaction mode in front of a server. */
-export interface Bouncer {
+interface Bouncer {
   /** The URL of one of the server's databases, by way of it. */
   url(database: string): string;
   /** Kills it, and starts it again on the same port. */

@@ -22,7 +22,7 @@ export interface PostgresServer {
 }
 
 /** A server that follows another one until it takes its place. */
-export interface StandbyServer extends PostgresServer {
+interface StandbyServer extends PostgresServer {
   /** Makes it a primary. */
   promote(): Promise<void>;
 }

@@ -39,7 +39,7 @@ export async function fill({ users: kept }: Store, place: string, count: number)
 }
 
 /** A store with what the benchmark asks of its database. */
-export interface Opened {
+interface Opened {
   readonly store: Store;
   databaseBytes(): Promise<number>;
   close(): Promise<void>;

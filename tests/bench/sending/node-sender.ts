@@ -13,7 +13,7 @@ const maxBodyBytes = 16_384;
 const keepBytes = 1_024;
 const connections = 1_024;
 
-export interface NodeSenderOptions {
+interface NodeSenderOptions {
   readonly userAgent: string;
   readonly resolve: Resolve;
   readonly ca: string;

@@ -130,7 +130,7 @@ async function cpuMs(database: Database, work: () => Promise<void>): Promise<num
 }
 
 /** The line through points, by least squares of the relative error: small groups count as much as large ones. */
-export function lineThrough(points: readonly Point[]): Cost {
+function lineThrough(points: readonly Point[]): Cost {
   let [w, wx, wy, wxx, wxy] = [0, 0, 0, 0, 0];
   for (const { size, ms } of points) {
     const weight = 1 / Math.max(ms, 1e-6) ** 2;

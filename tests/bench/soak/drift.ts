@@ -26,7 +26,7 @@ const metrics: readonly Metric[] = [
   { name: "publishing to a stream", unit: "ms", share: 0.5, noise: 5 },
 ];
 
-export interface Drift {
+interface Drift {
   readonly name: string;
   readonly unit: string;
   /** Medians of the first and the last fifth. */

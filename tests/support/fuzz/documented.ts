@@ -40,7 +40,7 @@ export interface DocumentedBody {
   readonly isValid: (value: unknown) => boolean;
 }
 
-export interface DocumentedAnswer {
+interface DocumentedAnswer {
   readonly headers: readonly string[];
   /** What is wrong with a body of a media type; null when nothing is. */
   readonly bodies: ReadonlyMap<string, (value: unknown) => string | null>;

@@ -26,13 +26,7 @@ export function sharedStore(reader: Store, engine: Remote<EngineThread["offers"]
     loginRequests: () => shared(reader.loginRequests, engine.loginRequests, ["find"]),
     consents: () => shared(reader.consents, engine.consents, ["ofUser"]),
     subscriptions: () =>
-      shared(reader.subscriptions, engine.subscriptions, [
-        "ofApplication",
-        "list",
-        "find",
-        "count",
-        "page",
-      ]),
+      shared(reader.subscriptions, engine.subscriptions, ["ofApplication", "list", "find", "count", "page"]),
     events: () => unsharedEvents,
     eventTypes: () => shared(reader.eventTypes, engine.eventTypes, ["all"]),
     deliveries: () =>

@@ -20,8 +20,8 @@ const samples: Readonly<Record<PublicErrorCode, ErrorSample>> = {
   },
   invalid_json: { message: "The body is not valid JSON" },
   invalid_cursor: {
-    message: "cursor belongs to another name filter",
-    errors: [{ in: "query", field: "cursor", message: "belongs to another name filter" }],
+    message: "cursor belongs to another list or filter",
+    errors: [{ in: "query", field: "cursor", message: "belongs to another list or filter" }],
   },
   subscription_failed: {
     message: missingBroadcaster,

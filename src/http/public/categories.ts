@@ -6,7 +6,7 @@ import { about, Count, Id } from "../../domain/validation/fields.ts";
 import { fold } from "../../domain/validation/text.ts";
 import type { Page, RankedCategory, Ranking, Snapshot } from "../../ranking/ranking.ts";
 import { answer, linksTo, NotModified, nextPage } from "../answers.ts";
-import { cached, replyCached } from "../cached.ts";
+import { contentOf, keptFor, replyContent } from "../content.ts";
 import { type Cursors, listCursors, Pagination } from "../cursors.ts";
 import { named, WebUrl } from "../fields.ts";
 import { exampleUrl } from "../openapi/declared.ts";
@@ -122,7 +122,7 @@ const OneCategory = answer(
 );
 
 // A snapshot may be one second old, so a cached answer is at most 2 seconds old.
-const fresh = { "cache-control": "public, max-age=1" };
+const fresh = keptFor(1);
 
 /**
  * Get Categories and Get Category, answered from the ranking in memory. Pages are cached with the snapshot that they
@@ -189,10 +189,10 @@ export function categoryRoutes(
       const snapshot = ranking.current();
       const key = `${limit} ${cursor} ${name ?? q}`;
       const kept = snapshot.pages.get(key);
-      if (kept) return replyCached(requestContext, kept, fresh);
+      if (kept) return replyContent(requestContext, kept, fresh);
       const { order, page } = await list(query);
       // Pages of an older order are not cached: each request has to renew the order's time.
-      return replyCached(requestContext, order === snapshot.order ? snapshot.keep(key, page) : page, fresh);
+      return replyContent(requestContext, order === snapshot.order ? snapshot.keep(key, page) : page, fresh);
     },
     {
       anyone: true,
@@ -218,7 +218,7 @@ export function categoryRoutes(
       const snapshot = ranking.current();
       const key = `/${id}`;
       const kept = snapshot.pages.get(key) ?? snapshot.keep(key, await detail(snapshot, id));
-      return replyCached(requestContext, kept, fresh);
+      return replyContent(requestContext, kept, fresh);
     },
     {
       anyone: true,
@@ -235,5 +235,5 @@ export function categoryRoutes(
 }
 
 function pageOf(value: unknown): Page {
-  return cached(new TextEncoder().encode(JSON.stringify(value)));
+  return contentOf(JSON.stringify(value));
 }

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { join } from "node:path";
 import { type OpenApiDocument, operations, type ResponseObject } from "../support/openapi.ts";
-import { temporaryDirectory, testServer } from "../support/server.ts";
+import { testServer } from "../support/server.ts";
 
 /** A part of a document, as far as these tests look at it. */
 interface Part {
@@ -110,29 +109,6 @@ describe.each(["public", "admin"])("the %s document", (name) => {
       }
     }
     expect(links).toBeGreaterThan(5);
-  });
-
-  test("gives types by openapi-typescript that compile, with the names of the document", async () => {
-    const directory = temporaryDirectory();
-    try {
-      const file = join(directory.path, "openapi.json");
-      await Bun.write(file, JSON.stringify(documentOf(name)));
-      const script = join(import.meta.dir, "../../scripts/openapi-types.ts");
-      const made = Bun.spawn([process.execPath, script, file], { stderr: "inherit" });
-      const types = await made.stdout.text();
-      expect(types).toContain("export interface paths");
-      await Bun.write(join(directory.path, "types.ts"), types);
-      const first = Object.keys(documentOf(name).components.schemas)[0];
-      const use = `import type { components, paths } from "./types.ts";\nexport type One = components["schemas"]["${first}"];\nexport type Path = keyof paths;\n`;
-      await Bun.write(join(directory.path, "use.ts"), use);
-      const tsc = join(import.meta.dir, "../../node_modules/.bin/tsc");
-      const flags = ["--strict", "--noEmit", "--allowImportingTsExtensions", "--skipLibCheck", "--types", ""];
-      const run = Bun.spawn([tsc, ...flags, "use.ts"], { cwd: directory.path, stderr: "inherit" });
-      const [output, exitCode] = await Promise.all([run.stdout.text(), run.exited]);
-      expect([output, exitCode]).toEqual(["", 0]);
-    } finally {
-      directory.remove();
-    }
   });
 });
 

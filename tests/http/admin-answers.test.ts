@@ -13,7 +13,7 @@ import {
 import { publish, event as sample, settled, subscribe } from "../support/publishing.ts";
 import { adminKey, isOnPostgres, testServer } from "../support/server.ts";
 
-const server = await testServer({ args: ["--login-url", loginUrl] });
+const server = await testServer({ engineThread: true, args: ["--login-url", loginUrl] });
 const document = (await (await fetch(`${server.app.adminUrl}/openapi.json`)).json()) as OpenApiDocument;
 
 /** Of an application to which something was sent. */

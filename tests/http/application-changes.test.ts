@@ -14,7 +14,7 @@ import { until } from "../support/until.ts";
 
 const followed = "channel.followed";
 
-const { server, userTokens } = await signInServer();
+const { server, userTokens } = await signInServer({ engineThread: true });
 
 /** An application with everything that is made of one, all of it in use. */
 async function inUse() {

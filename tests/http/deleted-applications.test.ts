@@ -26,7 +26,7 @@ const args = ["--login-url", loginUrl];
 /** With a clock of its own, so that everything is in one thread, and the tests can step in between. */
 const stepped = await testServer({ args, clock: new Clock(), users });
 /** As it is in use: its engine writes in another thread. Its log tells the cause of a 5xx. */
-const threaded = await testServer({ args, users, log: createLog("warn") });
+const threaded = await testServer({ engineThread: true, args, users, log: createLog("warn") });
 
 const newApp = (server = stepped) =>
   server.application({ redirect_uris: [redirectUri], webhook_url: "http://127.0.0.1:9/", delivery: "both" });

@@ -8,7 +8,7 @@ import { adminKey, json, refusal, type TestServer, testServer } from "../support
 import { until } from "../support/until.ts";
 
 async function platform() {
-  const server = await testServer();
+  const server = await testServer({ engineThread: true });
   await server.load("users", users);
   const receiver = testReceiver((_, number) => new Response("no", { status: number === 1 ? 500 : 204 }));
   const app = await server.application({ webhook_url: receiver.url });

@@ -10,7 +10,11 @@ import { until } from "../support/until.ts";
 const followed = "channel.followed";
 const chat = "chat.message.sent";
 
-const server = await testServer({ args: ["--stream-limit", "3", "--login-url", loginUrl], users });
+const server = await testServer({
+  engineThread: true,
+  args: ["--stream-limit", "3", "--login-url", loginUrl],
+  users,
+});
 /** An application on the event stream, subscribed to events of broadcaster 1001. */
 async function streaming(names: string[], fields: object = {}) {
   const app = await server.application({ delivery: "stream", ...fields });

@@ -8,6 +8,7 @@ import type { WelcomeSource } from "../../src/console/session.ts";
 import { createLog, type Log } from "../../src/log/log.ts";
 import type { Store } from "../../src/store/store.ts";
 import { afterTests, afterThisTest } from "./after-tests.ts";
+import { giveTables } from "./migrated.ts";
 import { ndjson } from "./rows.ts";
 
 export const adminKey = "test-operator-key";
@@ -67,8 +68,8 @@ export interface TestServerOptions {
   /** Wrong operator keys a minute from one address; no limit where left out. */
   readonly wrongKeyLimit?: number;
   /**
-   * Whether the engine has a thread of its own, as in `onair serve`. By default only the server that the tests of a file
-   * share has one: a start then takes three times as long. With a `clock` there is none.
+   * Whether the engine has a thread of its own, as in `onair serve`: a start then takes four times as long. With a `clock`
+   * there is none.
    */
   readonly engineThread?: boolean;
   /** Called with the data before it listens. */
@@ -95,7 +96,7 @@ export function ownDirectory(): string {
 
 /** At the top of a file: a server that is stopped after its tests. */
 export async function testServer(options: TestServerOptions = {}): Promise<TestServer> {
-  const server = await startServer({ engineThread: true, ...options });
+  const server = await startServer(options);
   afterTests(() => server.stop());
   return server;
 }
@@ -120,6 +121,7 @@ export async function startServer({
   users,
 }: TestServerOptions = {}): Promise<TestServer> {
   const directory = data === undefined ? temporaryDirectory() : { path: data, remove() {} };
+  if (isOnSqlite) giveTables(directory.path);
   try {
     const { config, secretFiles } = sound(
       checkConfig(

@@ -10,6 +10,7 @@ import { openPostgresStore } from "../../src/store/postgres/store.ts";
 import { openReader, openStore } from "../../src/store/sqlite/store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { newWebhookSecret } from "../../src/webhooks/signature.ts";
+import { giveTables } from "./migrated.ts";
 import { emptyDatabase } from "./postgres.ts";
 import { isOnPostgres, temporaryDirectory } from "./server.ts";
 
@@ -32,6 +33,7 @@ const sqlite: StoreKind = {
   name: "SQLite",
   empty(after = onTestFinished) {
     const { path, remove } = temporaryDirectory();
+    giveTables(path);
     return opened({ open: async () => openStore(path), read: async () => openReader(path), remove, after });
   },
 };
@@ -105,6 +107,7 @@ export async function loggedDeliveries(
 /** In `beforeEach` or a test: an empty store in a directory of its own, closed and removed after the test. */
 export function emptyStore(): { readonly store: Store; readonly path: string } {
   const directory = temporaryDirectory();
+  giveTables(directory.path);
   const store = openStore(directory.path);
   onTestFinished(async () => {
     await store.close();

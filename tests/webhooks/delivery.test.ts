@@ -8,7 +8,7 @@ import { categories, channels, livestreams, users } from "../support/real-data.t
 import { ownReceiver, type Received, type Receiver, testReceiver } from "../support/receiver.ts";
 import { json, testServer } from "../support/server.ts";
 
-const server = await testServer({ users });
+const server = await testServer({ engineThread: true, users });
 await server.load("categories", categories);
 await server.load("channels", channels);
 await server.load("livestreams", livestreams);

@@ -1,0 +1,23 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openStore } from "../../src/store/sqlite/store.ts";
+
+/** The file of a database that has its tables and nothing in them. To make one takes a fifth of a server's start. */
+let database: Uint8Array | null = null;
+
+function made(): Uint8Array {
+  const directory = mkdtempSync(join(tmpdir(), "onair-test-"));
+  const store = openStore(directory);
+  // A new database is whole on disk when it gets its place.
+  const bytes = readFileSync(join(directory, "onair.db"));
+  void store.close().then(() => rmSync(directory, { recursive: true }));
+  return bytes;
+}
+
+/** Puts it into a data directory in which there is nothing yet. */
+export function giveTables(directory: string): void {
+  if (!existsSync(directory) || readdirSync(directory).length > 0) return;
+  database ??= made();
+  writeFileSync(join(directory, "onair.db"), database, { mode: 0o600 });
+}

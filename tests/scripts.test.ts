@@ -44,6 +44,13 @@ test("no file of `test` starts a PostgreSQL of its own, unless the servers of al
   expect(wrong).toEqual([]);
 });
 
+test("no file of `test` starts a browser", async () => {
+  const wrong: string[] = [];
+  for (const file of usual ?? [])
+    if (/support\/(?:chromium|pages)\.ts/.test(await Bun.file(join(root, file)).text())) wrong.push(file);
+  expect(wrong).toEqual([]);
+});
+
 test("CI runs all of them", async () => {
   const ci = await Bun.file(join(root, ".ci/run")).text();
   const names = Object.keys(scripts).filter((name) => /^test\b/.test(name));

@@ -26,7 +26,7 @@ export const dev: Command = {
   get options() {
     return settingOptions(ownOptions);
   },
-  values: { "log-level": logLevels },
+  words: { values: { "log-level": logLevels } },
   get help() {
     return `Usage: onair dev [options]
 

@@ -1,6 +1,9 @@
-import { command, switches } from "./arguments.ts";
+import { dataKinds } from "../batch/platform-data.ts";
+import type { Environment } from "../config/read-config.ts";
+import { noMore, readArguments, readWord, switches } from "./arguments.ts";
 import { withAdminApi } from "./client/admin-api.ts";
 import { readTarget, targetHelp, targetOptions } from "./client/target.ts";
+import { type Command, UsageError } from "./command.ts";
 import { countOf, stopwatch } from "./output/format.ts";
 import { checkOutputFile, replaceFile } from "./output/output-file.ts";
 import { print, write } from "./output/print.ts";
@@ -20,18 +23,22 @@ together. A file is there as a whole or not at all. Exit code: 0 when all is wri
 failed, 2 for wrong usage.
 `;
 
-const most = 1;
+const options = { ...targetOptions, ...switches("force", "json") } as const;
 
-export const exportCommand = command({
+export const exportCommand: Command = {
   summary: "write the platform's data to a file",
   help,
-  options: { ...targetOptions, ...switches("force", "json") },
-  called: "kind",
-  actions: { users: { most }, categories: { most }, channels: { most }, livestreams: { most } },
-  async run({ action: kind, words: [file = "-"], values, env, mistakes, check }) {
+  options,
+  words: { first: dataKinds },
+  async run(args: readonly string[], env: Environment) {
+    const { values, positionals } = readArguments(args, options);
+    const [word, file = "-", ...more] = positionals;
+    const mistakes: string[] = [];
     const target = readTarget(values, env, mistakes);
+    const kind = readWord("kind", word, dataKinds, mistakes);
+    noMore(more, mistakes);
     if (file !== "-") checkOutputFile(file, { force: values.force ?? false }, mistakes);
-    check();
+    if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
     const path = kind === "livestreams" ? "/admin/v1/livestreams" : `/admin/v1/${kind}/batch`;
     const took = stopwatch();
     const rows = await withAdminApi(target, async (api) => {
@@ -40,8 +47,9 @@ export const exportCommand = command({
     });
     if (file !== "-")
       await print(values.json ? JSON.stringify({ rows }) : `${countOf(rows, "row")} ${took()}`);
+    return 0;
   },
-});
+};
 
 const newline = 0x0a;
 

@@ -15,7 +15,7 @@ import type { Command } from "./command.ts";
 
 export const serve: Command = {
   summary: "run the server",
-  values: { "log-level": logLevels, "log-format": logFormats },
+  words: { values: { "log-level": logLevels, "log-format": logFormats } },
   // Built on demand to keep them out of the start.
   get options() {
     return settingOptions();

@@ -1,11 +1,12 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import type { Environment } from "../../config/read-config.ts";
 import { compactDatabase } from "../../store/sqlite/database/compact.ts";
 import { databaseFile } from "../../store/sqlite/database/directory.ts";
 import { lockDirectory } from "../../store/sqlite/database/lock.ts";
-import { command, switches, valued } from "../arguments.ts";
+import { noMore, readArguments, switches, valued } from "../arguments.ts";
 import { placeOfCommand } from "../client/target.ts";
-import { UsageError } from "../command.ts";
+import { type Command, UsageError } from "../command.ts";
 import { megabytes, stopwatch } from "../output/format.ts";
 import { print } from "../output/print.ts";
 
@@ -24,11 +25,16 @@ this is cut off, the one or the other is there. It needs as much free disk as th
 code: 0 when it is done, 1 when it failed, 2 for wrong usage.
 `;
 
-export const compact = command({
+const options = { ...valued("data", "config"), ...switches("json") } as const;
+
+export const compact: Command = {
   summary: "give the free space of the database back to the disk",
   help,
-  options: { ...valued("data", "config"), ...switches("json") },
-  async run({ values, env, mistakes, check }) {
+  options,
+  async run(args: readonly string[], env: Environment) {
+    const { values, positionals } = readArguments(args, options);
+    const mistakes: string[] = [];
+    noMore(positionals, mistakes);
     const place = placeOfCommand(values, env);
     if ("database" in place) {
       throw new UsageError(
@@ -38,7 +44,7 @@ export const compact = command({
     const { directory } = place;
     if (!existsSync(join(directory, databaseFile)))
       mistakes.push(`There is no data in ${directory}; name its directory with --data`);
-    check();
+    if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
     const took = stopwatch();
     const lock = lockDirectory(directory);
     try {
@@ -49,8 +55,9 @@ export const compact = command({
           ? JSON.stringify({ data: directory, before_bytes: beforeBytes, after_bytes: afterBytes })
           : `The database of ${directory} has ${after} MB now, ${before} MB before, ${took()}. A running server gives free space back from now on.`,
       );
+      return 0;
     } finally {
       lock.close();
     }
   },
-});
+};

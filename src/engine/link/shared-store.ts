@@ -1,6 +1,8 @@
 import { lazily } from "../../lazily.ts";
+import type { DeliveryStore } from "../../store/deliveries.ts";
 import type { EventStore } from "../../store/events.ts";
 import type { Store } from "../../store/store.ts";
+import type { SubscriptionStore } from "../../store/subscriptions.ts";
 import type { Remote } from "../../threads/contract.ts";
 import type { EngineThread } from "../worker.ts";
 
@@ -9,6 +11,7 @@ import type { EngineThread } from "../worker.ts";
  * all others are called in the engine's thread. A read that follows a write sees it: the answer comes after the commit.
  */
 export function sharedStore(reader: Store, engine: Remote<EngineThread["offers"]["store"]>): Store {
+  const settle = () => engine.deliveries.settle();
   return lazily<Store>({
     users: () => shared(reader.users, engine.users, ["find", "search", "exists", "count", "page"]),
     categories: () => shared(reader.categories, engine.categories, ["all", "byIds", "page"]),
@@ -26,11 +29,17 @@ export function sharedStore(reader: Store, engine: Remote<EngineThread["offers"]
     loginRequests: () => shared(reader.loginRequests, engine.loginRequests, ["find"]),
     consents: () => shared(reader.consents, engine.consents, ["ofUser"]),
     subscriptions: () =>
-      shared(reader.subscriptions, engine.subscriptions, ["ofApplication", "list", "find", "count", "page"]),
+      shared(settledSubscriptions(reader.subscriptions, settle), engine.subscriptions, [
+        "ofApplication",
+        "list",
+        "find",
+        "count",
+        "page",
+      ]),
     events: () => unsharedEvents,
     eventTypes: () => shared(reader.eventTypes, engine.eventTypes, ["all"]),
     deliveries: () =>
-      shared(reader.deliveries, engine.deliveries, [
+      shared(settledDeliveries(reader.deliveries, settle), engine.deliveries, [
         "page",
         "find",
         "backlog",
@@ -61,6 +70,40 @@ function shared<Noun extends object>(reader: Noun, engine: Noun, here: readonly 
   const methods = verbs.map((verb) => [verb, (here.includes(verb) ? reader : engine)[verb]]);
   // A boundary: it has exactly the verbs of the reader.
   return Object.fromEntries(methods) as Noun;
+}
+
+/** The log of deliveries as it is read here, once the engine has put everything that was published in its place. */
+function settledDeliveries(reader: DeliveryStore, settle: () => Promise<void>): DeliveryStore {
+  return {
+    ...reader,
+    async page(filter, below, limit) {
+      await settle();
+      return reader.page(filter, below, limit);
+    },
+    async find(scope, id) {
+      await settle();
+      return reader.find(scope, id);
+    },
+    async backlog(applicationId, subscriptionId) {
+      await settle();
+      return reader.backlog(applicationId, subscriptionId);
+    },
+    async backlogOfAll() {
+      await settle();
+      return reader.backlogOfAll();
+    },
+  };
+}
+
+/** The same of the sequence of a subscription. */
+function settledSubscriptions(reader: SubscriptionStore, settle: () => Promise<void>): SubscriptionStore {
+  return {
+    ...reader,
+    async find(applicationId, id) {
+      await settle();
+      return reader.find(applicationId, id);
+    },
+  };
 }
 
 const unshared = async (): Promise<never> => {

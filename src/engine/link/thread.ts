@@ -58,11 +58,10 @@ export async function startEngineThread(options: EngineThreadOptions): Promise<E
       return false;
     },
   );
-  const { remote } = thread;
-  const settle = () => remote.store.deliveries.settle();
-  const early = await openReadingIfReady(place, onFault, settle);
+  const early = await openReadingIfReady(place, onFault);
   if (!early) await thread.begin();
-  const reader = early ?? (await openReading(place, onFault, settle));
+  const reader = early ?? (await openReading(place, onFault));
+  const { remote } = thread;
   return {
     start: thread.begin,
     store: sharedStore(reader, remote.store),

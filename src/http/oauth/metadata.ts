@@ -1,7 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { scopes } from "../../domain/tokens.ts";
-import { answerOf, NotModified } from "../answers.ts";
-import { replyPublicJson } from "../content.ts";
+import { answerOf } from "../answers.ts";
 import { named } from "../fields.ts";
 import type { PublicDeps, PublicListener } from "../public/base.ts";
 
@@ -67,10 +66,13 @@ export function metadataRoute(
 ): void {
   app.get(
     metadataPath,
-    ({ requestContext }) => replyPublicJson(requestContext, metadata(publicUrl(), loginUrl !== null), 300),
+    ({ set }) => {
+      set.headers["cache-control"] = "public, max-age=300";
+      return metadata(publicUrl(), loginUrl !== null);
+    },
     {
       anyone: true,
-      response: { 200: Metadata, 304: NotModified },
+      response: { 200: Metadata },
       detail: {
         operationId: "getAuthorizationServerMetadata",
         tags: ["Tokens"],

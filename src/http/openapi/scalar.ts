@@ -1,6 +1,7 @@
 import type { AnyElysia } from "elysia";
 import { dependencies } from "../../../package.json";
-import { contentOf, kept, replyCompressed } from "../content.ts";
+import { onceUnlessFailed } from "../cached.ts";
+import { replyEncoded } from "../compression.ts";
 import { openGate } from "../input.ts";
 import type { ExtraHeaders } from "../request-context.ts";
 import { handlerContext } from "../server.ts";
@@ -65,14 +66,14 @@ export function scalarConfig(documentPath: string, scheme: string) {
 
 /** Serves Scalar's script at this path. It has 4 MB: it is read when it is first asked for, and compressed by another thread. */
 export function scriptRoute(app: AnyElysia, path: string): void {
-  const script = kept(async () => contentOf(await scalarScript()));
+  const script = onceUnlessFailed(scalarScript);
   const headers = {
     "content-type": "text/javascript; charset=utf-8",
     "cache-control": "public, max-age=31536000, immutable",
   };
   app.get(
     path,
-    async (context) => replyCompressed(handlerContext(context).requestContext, await script(), headers),
+    async (context) => replyEncoded(handlerContext(context).requestContext, await script(), headers),
     { transform: openGate, parse: "none", detail: { hide: true } },
   );
 }

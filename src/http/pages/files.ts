@@ -1,7 +1,8 @@
 import type { AnyElysia } from "elysia";
 import type { PageFiles, PageName } from "../../console/make.ts";
 import { DomainError } from "../../domain/errors.ts";
-import { contentOf, kept, keptFor, replyCompressed, replyContent } from "../content.ts";
+import { onceUnlessFailed } from "../cached.ts";
+import { replyEncoded } from "../compression.ts";
 import { asGate, openGate } from "../input.ts";
 import { type ExtraHeaders, type RequestContext, reply } from "../request-context.ts";
 import { handlerContext } from "../server.ts";
@@ -63,22 +64,17 @@ export const unlimitedGate = asGate(async (context: unknown) => {
   handlerContext(context).requestContext.isAdmitted = true;
 });
 
-/** Files as they are sent. */
-export const contentsOf = (files: PageFiles["files"]) =>
-  Object.fromEntries(Object.entries(files).map(([name, bytes]) => [name, contentOf(bytes)]));
-
 /** The files of the pages, loaded when first asked for. */
-export const pageFiles = kept(async () => {
-  const { files, entries } = await (await import("../../console/bundle.ts")).pages();
-  return { files: contentsOf(files), entries };
-});
+export const pageFiles = onceUnlessFailed(
+  async (): Promise<PageFiles> => (await import("../../console/bundle.ts")).pages(),
+);
 
-export const fontHeaders = { "content-type": "font/woff2", ...keptFor(86_400) };
+export const fontHeaders = { "content-type": "font/woff2", "cache-control": "public, max-age=86400" };
 
 /** The font of the pages, for those without files of their own. */
-export async function font() {
+export async function fontBytes(): Promise<Uint8Array<ArrayBuffer>> {
   const { files, entries } = await pageFiles();
-  return found(files, entries.font);
+  return files[entries.font] ?? new Uint8Array();
 }
 
 /**
@@ -134,7 +130,7 @@ export function found<T>(from: Readonly<Record<string, T>>, name: string): T {
 export async function replyFile(
   requestContext: RequestContext,
   name: string,
-  content: ReturnType<typeof contentOf>,
+  bytes: Uint8Array<ArrayBuffer>,
 ): Promise<Response> {
   const extension = name.slice(name.lastIndexOf(".") + 1);
   const headers = {
@@ -143,8 +139,8 @@ export async function replyFile(
     "x-content-type-options": "nosniff",
   };
   // It is compressed already.
-  if (extension === "woff2") return replyContent(requestContext, content, headers);
-  return replyCompressed(requestContext, content, headers);
+  if (extension === "woff2") return reply(requestContext, 200, bytes, headers);
+  return replyEncoded(requestContext, bytes, headers);
 }
 
 /** The accent colour as a style sheet, because the policy allows no style in the page. */

@@ -8,7 +8,7 @@ import { answer, linksTo, listOf } from "../answers.ts";
 import { IsoTimestamp, Message, named, WebUrl } from "../fields.ts";
 import { header } from "../openapi/components.ts";
 import { exampleUrl } from "../openapi/declared.ts";
-import { LimitParameter, TextParameter } from "../parameters.ts";
+import { IntegerParameter, TextParameter } from "../parameters.ts";
 import { defaultPictures } from "./assets.ts";
 import type { PublicDeps, TokenListener } from "./base.ts";
 
@@ -53,7 +53,14 @@ export const SearchQuery = Type.Object({
     examples: ["luna"],
     refine: longEnough,
   }),
-  limit: LimitParameter("users", searchLimits),
+  limit: Type.Optional(
+    IntegerParameter({
+      minimum: 1,
+      maximum: searchLimits.maxResults,
+      default: searchLimits.defaultResults,
+      description: "How many users to return.",
+    }),
+  ),
 });
 
 const exampleProfile = withPicture(exampleUser, { publicUrl: () => exampleUrl });

@@ -67,12 +67,11 @@ export function auditRoutes(app: AdminListener, { store, cursors }: AdminDeps): 
   const list = pagedList("audit", cursors);
   app.get(
     "/admin/v1/audit",
-    ({ query }) => {
-      const { key = null, action = null, object = null, object_id = null } = query;
-      const times = { after: timeGiven(query.after), before: timeGiven(query.before) };
+    ({ query: { key = null, action = null, object = null, object_id = null, after, before, ...paging } }) => {
+      const times = { after: timeGiven(after), before: timeGiven(before) };
       const filter: AuditFilter = { actor_id: key, action, object, object_id, ...times };
       const read = (below: number | null, limit: number) => store.audit.page(filter, below, limit);
-      return list.page(query, { read, positionOf: ({ seq }) => seq, shown });
+      return list.page(paging, { read, positionOf: ({ seq }) => seq, shown, filter: JSON.stringify(filter) });
     },
     {
       roles: readers,

@@ -1,7 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { exampleChannel, exampleUser } from "../../../domain/examples.ts";
 import type { SubscriptionFilter } from "../../../domain/subscriptions.ts";
-import type { Grant } from "../../../domain/tokens.ts";
 import { nullable } from "../../../domain/validation/fields.ts";
 import type { Store } from "../../../store/store.ts";
 import { pageOf } from "../../answers.ts";
@@ -50,12 +49,12 @@ export function namedSubscriptionList(store: Pick<Store, "subscriptions">, curso
   const list = pagedList("subscriptions", cursors);
   return {
     query: list.query.properties,
-    page: (filter: SubscriptionFilter, query: Static<typeof list.query>, grant: Grant | null) =>
+    page: (filter: SubscriptionFilter, query: Static<typeof list.query>) =>
       list.page(query, {
         read: (after: string | null, limit) => store.subscriptions.page(filter, after ?? "", limit),
         positionOf: ({ id }) => id,
         shown: (one) => one,
-        grant,
+        filter: JSON.stringify(filter),
       }),
   };
 }

@@ -16,9 +16,14 @@ export function noticeRoutes(app: TokenListener, { store }: PublicDeps, cursors:
   const list = pagedList("notices", cursors);
   app.get(
     "/public/v1/application/notices",
-    ({ query, caller: { application, grant } }) => {
+    ({ query, caller: { application } }) => {
       const read = (below: number | null, limit: number) => store.notices.page(application.id, below, limit);
-      return list.page(query, { read, positionOf: ({ seq }) => seq, shown: shownNotice, grant });
+      return list.page(query, {
+        read,
+        positionOf: ({ seq }) => seq,
+        shown: shownNotice,
+        filter: application.id,
+      });
     },
     {
       application: "reads",

@@ -4,6 +4,7 @@ import type { Contents } from "./contents.ts";
 
 const scripts = resolve(import.meta.dir, "../../ops/debian");
 const settings = "etc/onair/onair.toml";
+const maintainer = "the On Air authors <maintainers@onair.example>";
 
 /** The package for Debian and Ubuntu of one target. */
 export async function debianPackage(
@@ -16,13 +17,17 @@ export async function debianPackage(
     { path: "usr/bin/onair", content: executable, mode: 0o755 },
     { path: settings, content: await Bun.file(join(scripts, "onair.toml")).text() },
     { path: "usr/share/doc/onair/copyright", content: copyright(files) },
+    {
+      path: "usr/share/doc/onair/changelog.gz",
+      content: Bun.gzipSync(changelog(version, time), { level: 9 }),
+    },
     ...files.flatMap(placed),
   ];
   const size = data.reduce((total, { content }) => total + Math.ceil(content.length / 1024), 0);
   const control = `Package: onair
 Version: ${version}
 Architecture: ${architecture}
-Maintainer: the On Air authors <maintainers@onair.example>
+Maintainer: ${maintainer}
 Installed-Size: ${size}
 Depends: adduser, init-system-helpers (>= 1.54), libc6 (>= 2.17)
 Section: net
@@ -66,6 +71,14 @@ function placed({ path, content }: Entry): Entry[] {
   const place = places[path];
   return place === undefined ? [] : [{ path: place, content }];
 }
+
+/** What Debian asks of a package: an entry for its version. What has changed is told with the release. */
+const changelog = (version: string, time: number): string => `onair (${version}) unstable; urgency=medium
+
+  * Release of On Air ${version}.
+
+ -- ${maintainer}  ${new Date(time * 1000).toUTCString().replace("GMT", "+0000")}
+`;
 
 const copyright = (files: readonly Entry[]): string =>
   files

@@ -5,6 +5,7 @@ import { checkArguments } from "../arguments.ts";
 import type { Config } from "../config/config.ts";
 import { type Environment, readConfig } from "../config/read-config.ts";
 import { settingOptions, settingsHelp, unknownVariables } from "../config/setting-names.ts";
+import { abandonedByNpm } from "../dev/abandoned.ts";
 import { banner } from "../dev/banner.ts";
 import { openCredentials } from "../dev/credentials.ts";
 import { faultPlan } from "../dev/faults/plan.ts";
@@ -57,7 +58,10 @@ ${settingsHelp({ ...defaults })}
       throw new UsageError("onair dev writes its log for people; --log-format is for onair serve");
     const seed = readSeed(args, config);
     // SIGHUP: the terminal was closed.
-    const terminated = onTermination(["SIGTERM", "SIGINT", "SIGHUP"]);
+    const terminated = Promise.race([
+      onTermination(["SIGTERM", "SIGINT", "SIGHUP"]),
+      abandonedByNpm(processEnv),
+    ]);
     onSignals(["SIGUSR1", "SIGUSR2"], () => {});
     // The platform keeps running when the reader of standard output has closed it.
     process.stdout.on("error", () => {});

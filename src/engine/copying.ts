@@ -13,6 +13,13 @@ import { namedPlace, readDatabaseUrl } from "../store/postgres/database/connecti
 import type { Store } from "../store/store.ts";
 import { type DataPlace, shownDataPlace } from "./data-place.ts";
 
+/** What was copied. */
+interface Copied {
+  readonly counts: CopyCounts;
+  /** The ids of events without their bodies, which the source could not read. */
+  readonly damagedBodies: readonly string[];
+}
+
 /** What a copy tells while it runs. */
 interface CopyProgress {
   /** What the source has of each noun, and `there` of it the target, where a copy goes on that was cut off. */
@@ -24,7 +31,7 @@ interface CopyProgress {
  * Copies everything from a place that no server uses to an empty one, and marks the source as moved. A copy that was cut
  * off goes on where it was. The target cannot be used before it is complete. Throws `StoreError`.
  */
-export async function copyData(from: DataPlace, to: DataPlace, progress: CopyProgress): Promise<CopyCounts> {
+export async function copyData(from: DataPlace, to: DataPlace, progress: CopyProgress): Promise<Copied> {
   let isBegun = false;
   try {
     return await copyingFrom(from, shownDataPlace(to), (source) =>
@@ -42,7 +49,7 @@ export async function copyData(from: DataPlace, to: DataPlace, progress: CopyPro
   }
 }
 
-async function copyAll(source: CopySource, target: CopyTarget, progress: CopyProgress): Promise<CopyCounts> {
+async function copyAll(source: CopySource, target: CopyTarget, progress: CopyProgress): Promise<Copied> {
   source.keepMark();
   const [counts, there] = [await source.counts(), await target.counts()];
   progress.counted(counts, there);
@@ -58,7 +65,7 @@ async function copyAll(source: CopySource, target: CopyTarget, progress: CopyPro
     if (copied[noun] === counts[noun]) continue;
     throw new StoreError(`Of ${counts[noun]} ${noun} of the source the target has ${copied[noun]}`);
   }
-  return counts;
+  return { counts, damagedBodies: source.damagedBodies };
 }
 
 async function copyingFrom<T>(

@@ -1,3 +1,4 @@
+import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +13,9 @@ import {
   postgresTables,
 } from "../../src/store/postgres/copy/tables.ts";
 import { sqliteNotCopied, sqliteTables } from "../../src/store/sqlite/copy/tables.ts";
+import { filledDirectory, rowsIn } from "../support/filled-directory.ts";
 import { run } from "../support/process.ts";
+import { ownDirectory } from "../support/server.ts";
 
 /** All tables of a schema, by what its files export. */
 async function tablesOf(side: "sqlite" | "postgres"): Promise<string[]> {
@@ -45,6 +48,23 @@ describe("what is copied", () => {
     ).toEqual(here);
     for (const name of Object.keys(ownColumns)) expect(here).not.toContain(name.replace(`${noun}.`, ""));
   });
+});
+
+test("the damaged body of an event stops nothing: the event is named, and goes over without it", async () => {
+  const [from, to] = [filledDirectory(), join(ownDirectory(), "copy")];
+  const before = rowsIn(from);
+  const db = new Database(join(from, "onair.db"));
+  const [one] = db.query<{ id: string }, []>("SELECT id FROM events WHERE body IS NOT NULL").all();
+  expect(db.run("UPDATE events SET body = x'0102030405' WHERE id = ?", [one?.id ?? ""]).changes).toBe(1);
+  db.close(true);
+  const { code, stderr } = await run(["copy", "--from", from, "--to", to]);
+  expect([code, stderr]).toEqual([0, expect.stringContaining(`is damaged in ${from}: ${one?.id}.`)]);
+  const after = rowsIn(to);
+  expect(after["deliveries"]).toEqual(before["deliveries"]);
+  const events = (before["events"] ?? []) as Readonly<Record<string, unknown>>[];
+  expect(after["events"]).toEqual(
+    events.map((row) => (row["id"] === one?.id ? { ...row, body: null } : row)),
+  );
 });
 
 describe("wrong usage changes nothing", () => {

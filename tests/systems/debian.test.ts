@@ -55,6 +55,7 @@ describe.skipIf(typeof started === "string")("the package, on a clean Debian wit
       expect(await must("stat", "--format", "%U %G %a", "/var/lib/onair")).toBe("onair onair 700\n");
       expect(await must("getent", "passwd", "onair")).toMatch(/:\/var\/lib\/onair:\/usr\/sbin\/nologin$/m);
       expect(await must("onair", "version")).toMatch(/^onair /);
+      expect(await must("zcat", "/usr/share/doc/onair/changelog.gz")).toStartWith("onair (0.1.0) unstable;");
       expect(await must("onair", "config", "check", "--config", "/etc/onair/onair.toml")).not.toBe("");
       expect(await must("dpkg", "--verify", "onair")).toBe("");
     },

@@ -184,6 +184,51 @@ export const wrong: number = createClient;
   );
 });
 
+test.skipIf(!Bun.which("npm"))(
+  "npm alone gets SIGTERM, and what `bun run dev` has started in the checkout ends with it",
+  async () => {
+    const words = [
+      process.execPath,
+      "run",
+      "dev",
+      "--json",
+      "--no-events",
+      "--port",
+      "0",
+      "--admin-port",
+      "0",
+    ];
+    const call = [...words, "--data", join(directory, "checkout")].join(" ");
+    const child = Bun.spawn(["npm", "exec", "--offline", "--call", call], {
+      cwd: root,
+      stdin: "ignore",
+      stdout: "pipe",
+      stderr: "ignore",
+      detached: true,
+    });
+    afterThisTest(() => {
+      try {
+        process.kill(-child.pid, "SIGKILL");
+      } catch {
+        // None of them is left.
+      }
+    });
+    const reader = child.stdout.getReader();
+    let text = "";
+    while (!/^\{.*\n/m.test(text)) {
+      const { done, value } = await reader.read();
+      if (done) throw new Error(`it ended before it was ready: ${text}`);
+      text += new TextDecoder().decode(value);
+    }
+    const { public_url } = JSON.parse(/^\{.*$/m.exec(text)?.[0] ?? "");
+    const ask = () => fetch(`${public_url}/openapi.json`);
+    expect((await ask()).status).toBe(200);
+    child.kill("SIGTERM");
+    await gone(ask);
+  },
+  patienceMs,
+);
+
 /** Resolves when nothing answers any more; rejects after a minute. */
 async function gone(ask: () => Promise<unknown>): Promise<void> {
   for (const endsAt = Date.now() + 60_000; Date.now() < endsAt; await Bun.sleep(20)) {

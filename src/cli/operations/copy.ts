@@ -9,6 +9,7 @@ import { databaseFile } from "../../store/sqlite/database/directory.ts";
 import { noMore, readArguments, switches, valued } from "../arguments.ts";
 import { type Command, UsageError } from "../command.ts";
 import { counted, stopwatch } from "../output/format.ts";
+import { note } from "../output/list.ts";
 import { print, table } from "../output/print.ts";
 import { type Progress, showProgress } from "../output/progress.ts";
 
@@ -31,8 +32,8 @@ ONAIR_DATABASE_FILE names, has the whole URL of the same database with it.
 The source is marked as moved from the beginning, so that no server uses or changes it; it keeps its
 data. A copy that was cut off goes on with the same command, and no server uses the target before it
 is complete: both sides are counted at the end. A copy that is complete says since when, and copies
-nothing. Exit code: 0 when everything is copied, 1 when it failed, 2 for wrong usage, and for places
-that cannot be used.
+nothing. The damaged body of an event does not come over: the event is named. Exit code: 0 when
+everything is copied, 1 when it failed, 2 for wrong usage, and for places that cannot be used.
 `;
 
 const options = { ...valued("from", "to"), ...switches("reopen", "json") } as const;
@@ -120,7 +121,7 @@ async function copyAll(from: DataPlace, to: DataPlace, isJson: boolean): Promise
   const took = stopwatch();
   let display: { end(): void } | null = null;
   const progress: Progress & { rows: number } = { bytes: 0, totalBytes: null, rows: 0 };
-  const counts = await copyData(from, to, {
+  const { counts, damagedBodies } = await copyData(from, to, {
     counted(counts, there) {
       const [totalRows, rows] = [rowsOf(counts), rowsOf(there)];
       display = showProgress(Object.assign(progress, { totalRows, rows }));
@@ -130,7 +131,8 @@ async function copyAll(from: DataPlace, to: DataPlace, isJson: boolean): Promise
     },
   }).finally(() => display?.end());
   const [source, target] = [shownDataPlace(from), shownDataPlace(to)];
-  if (isJson) return print(JSON.stringify({ from: source, to: target, copied: counts }));
+  if (isJson)
+    return print(JSON.stringify({ from: source, to: target, copied: counts, damaged_bodies: damagedBodies }));
   const rows = Object.entries(counts).map(([noun, count]) => [noun, counted(count)]);
   await print(
     [
@@ -141,4 +143,8 @@ async function copyAll(from: DataPlace, to: DataPlace, isJson: boolean): Promise
       `${source} is as it was, and no server uses it any more.`,
     ].join("\n"),
   );
+  if (damagedBodies.length > 0)
+    note(
+      `These events have no body any more, because it is damaged in ${source}: ${damagedBodies.join(", ")}. What is pending of them fails; the platform can publish them again, under another id.`,
+    );
 }

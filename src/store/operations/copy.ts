@@ -44,6 +44,8 @@ export interface CopySource {
   /** Names the copy: the same one after it was cut off, another one after the source was reopened. */
   readonly copyId: string;
   counts(): Promise<CopyCounts>;
+  /** The ids of the events, of those read so far, whose bodies cannot be read: `rows` has them without. */
+  readonly damagedBodies: readonly string[];
   /** The rows of a noun behind the first `skipped`, some at a time, always in the same order. */
   rows(noun: CopiedNoun, skipped: number): AsyncIterable<readonly CopiedRow[]>;
   /** From here on the source stays marked whatever happens, because the target has a part of it. */

@@ -78,6 +78,7 @@ export async function copyingFromDatabase<T>(
         };
         return work({
           copyId,
+          damagedBodies: [],
           counts: () => countsOf(moment),
           rows: (noun, skipped) => rowsOf(moment, noun, skipped),
           keepMark,

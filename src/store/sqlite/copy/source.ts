@@ -17,7 +17,7 @@ import {
 import { lockDirectory } from "../database/lock.ts";
 import { look, schemaState } from "../database/look.ts";
 import { openDatabase } from "../database/open.ts";
-import { bodyText, type KeptBody } from "../deliveries/bodies.ts";
+import { type KeptBody, readableBody } from "../deliveries/bodies.ts";
 import { columnsOf, sqliteTables } from "./tables.ts";
 
 /** Rows that are read at once. */
@@ -46,10 +46,12 @@ export async function copyingFromDirectory<T>(
       const keepMark = () => {
         isKept = true;
       };
+      const damagedBodies: string[] = [];
       return await work({
         copyId,
+        damagedBodies,
         counts: async () => countsIn(db),
-        rows: (noun, skipped) => rowsOf(db, noun, skipped),
+        rows: (noun, skipped) => rowsOf(db, noun, skipped, damagedBodies),
         keepMark,
       });
     } catch (error) {
@@ -99,6 +101,7 @@ async function* rowsOf(
   db: Database,
   noun: CopiedNoun,
   skipped: number,
+  damagedBodies: string[],
 ): AsyncGenerator<readonly CopiedRow[]> {
   const attemptsOf = db.prepare<LoggedAttempt, [number]>(
     "SELECT * FROM attempts WHERE delivery_seq = ? ORDER BY number",
@@ -108,7 +111,11 @@ async function* rowsOf(
   const all = db.query<Record<string, unknown>, [number]>(`${statementOf(noun)} LIMIT -1 OFFSET ?`);
   for (const row of all.iterate(skipped)) {
     for (const [name, column] of columns) row[name] = asJson(column, row[name]);
-    if (noun === "events") row["body"] = bodyText(row["body"] as KeptBody | null);
+    if (noun === "events") {
+      const kept = row["body"] as KeptBody | null;
+      row["body"] = readableBody(kept)?.toString() ?? null;
+      if (kept !== null && row["body"] === null) damagedBodies.push(String(row["id"]));
+    }
     if (noun === "deliveries") {
       row["attempt_log"] = attemptsOf.all(Number(row["seq"])).map(attemptOf);
       // Handed out when its server ended: `releaseAll` says the same at the next start.

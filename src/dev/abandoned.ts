@@ -1,0 +1,34 @@
+import { readFileSync } from "node:fs";
+import type { Environment } from "../config/read-config.ts";
+
+const lookEveryMs = 500;
+
+/**
+ * Resolves when what npm has started, or npm itself, has ended: npm and its shell end by a signal and pass none on. Never
+ * resolves without npm.
+ */
+export function abandonedByNpm({ npm_command }: Environment): Promise<"abandoned"> {
+  const { promise, resolve } = Promise.withResolvers<"abandoned">();
+  if (npm_command === undefined) return promise;
+  const before = ancestors();
+  const timer = setInterval(() => {
+    if (ancestors() === before) return;
+    clearInterval(timer);
+    resolve("abandoned");
+  }, lookEveryMs);
+  timer.unref();
+  return promise;
+}
+
+/** The parent, which may be `bun run`, and where the system tells it the parent of that. */
+function ancestors(): string {
+  const parent = process.ppid;
+  try {
+    // What is behind the name, which may have spaces: the state, then the parent.
+    const [, grandparent] =
+      readFileSync(`/proc/${parent}/stat`, "latin1").split(") ").at(-1)?.split(" ") ?? [];
+    return `${parent} ${grandparent}`;
+  } catch {
+    return String(parent);
+  }
+}

@@ -16,7 +16,8 @@ import { watchedStore } from "./watched-store.ts";
 export async function idleEngine(place: DataPlace): Promise<Engine> {
   const { store } = await openStorage(place);
   const dispatcher = {
-    reserve: () => ({ takes: () => false, unanswered() {}, end() {} }),
+    reserve: () => ({ takes: () => false, end() {} }),
+    unanswered() {},
     applicationChanged() {},
     subscriptionsRemoved() {},
     hurry() {},

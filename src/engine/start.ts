@@ -5,10 +5,8 @@ import { idTime } from "../domain/ids.ts";
 import type { ServerNotice } from "../domain/operations/notices.ts";
 import { type DeliveryOutcome, OutcomeCollector } from "../domain/operations/outcomes.ts";
 import { allSubjects, StatisticCounter } from "../domain/operations/statistics.ts";
-import { replacing } from "../lazily.ts";
 import type { Log } from "../log/log.ts";
 import { storingStatistics } from "../statistics.ts";
-import type { ApplicationStore } from "../store/applications.ts";
 import type { OnFault } from "../store/faults.ts";
 import type { DirectoryLock } from "../store/sqlite/database/lock.ts";
 import type { Store } from "../store/store.ts";
@@ -104,9 +102,8 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       streamed(applications);
       replicas.broadcast({ kind: "streamed", applications });
     };
-    const receiving = replacing(store, { applications: () => receivingOnly(store) });
     const dispatcher = createDispatcher({
-      store: receiving,
+      store,
       ownership,
       sender,
       signingKey,
@@ -179,11 +176,9 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
         note("applications", [id]);
       },
       async test(id, sample, watch) {
-        const application = await receiving.applications.find(id);
-        if (!application?.webhook_url) {
-          const found = await store.applications.find(id);
-          throw found ? noReceiver(found) : ownerGone();
-        }
+        const application = await store.applications.find(id);
+        if (!application) throw ownerGone();
+        if (!receives(application) || application.webhook_url === null) throw noReceiver(application);
         // A sender of its own makes a new connection, whose every stage is then timed.
         const fresh = createSender({ ...sending, ...sampleLimits });
         const by = { sender: fresh, signingKey, now: now(), isProxied: proxy !== undefined, watch };
@@ -225,17 +220,6 @@ async function signingKeyOf(store: Store): Promise<string> {
   const known = await store.settings.get(signingKeySetting);
   if (known !== null) return known;
   return store.settings.settle(signingKeySetting, newSigningKey());
-}
-
-/** The applications for the dispatcher, to which one that receives nothing does not exist. */
-function receivingOnly({ applications }: Store): ApplicationStore {
-  return {
-    ...applications,
-    async find(id) {
-      const application = await applications.find(id);
-      return application && receives(application) ? application : null;
-    },
-  };
 }
 
 /** How often watched outcomes are handed over. */

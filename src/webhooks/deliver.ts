@@ -1,13 +1,15 @@
 import type { KeyObject } from "node:crypto";
 import { type Recipient, usesOnlyStream } from "../domain/applications.ts";
 import type { AttemptResult, DueDelivery } from "../domain/deliveries.ts";
-import { errorFields, type Log } from "../log/log.ts";
+import { errorFields } from "../log/log.ts";
 import type { AttemptTraces } from "../tracing/attempts.ts";
 import type { ActiveSpan } from "../tracing/tracer.ts";
 import { signedRequest } from "./attempt.ts";
 import type { Sender, SendResult } from "./client/sender.ts";
 import type { DeliveryCounter } from "./counts.ts";
+import type { DispatcherContext } from "./dispatcher-context.ts";
 import { updateEndpoint } from "./health.ts";
+import type { DeliveryIntake } from "./intake.ts";
 import {
   type EndedAttempt,
   type Ending,
@@ -18,28 +20,19 @@ import {
 } from "./judge.ts";
 import type { Notices } from "./notices/notice.ts";
 import type { EndpointQueue, UnderWay } from "./queues/endpoint-queue.ts";
-import type { MemoryCapacity } from "./queues/memory-capacity.ts";
 import type { Pace } from "./queues/pace.ts";
-import type { Scheduler } from "./queues/scheduler.ts";
-import type { Unload } from "./queues/unload.ts";
-import type { Recorder } from "./recorder.ts";
 import { isOverloaded } from "./retry.ts";
 
 interface DeliveryOptions {
   readonly sender: Pick<Sender, "send">;
   readonly signingKey: KeyObject;
-  readonly capacity: MemoryCapacity<EndpointQueue>;
-  readonly scheduler: Scheduler<EndpointQueue>;
-  readonly recorder: Recorder;
-  readonly unload: Unload;
+  readonly intake: Pick<DeliveryIntake, "unload">;
   readonly counter: DeliveryCounter;
   /** null: nothing is traced. */
   readonly traces: AttemptTraces | null;
   /** Called with what became of each delivery or attempt. */
   readonly ended: (outcome: EndedDelivery) => void;
   readonly notices: Notices;
-  readonly log: Log;
-  readonly now: () => number;
   readonly random: () => number;
   /** Whether the endpoint of a queue is this process's own at this moment. */
   readonly maySend: (queue: EndpointQueue) => boolean;
@@ -80,10 +73,9 @@ interface StartedAttempt extends UnderWay {
 /** The stages that can fail on this side; the log names the one that did. Recording is tried again by the recorder. */
 type FallibleStage = "sign" | "send";
 
-export function createDeliveryWorker(options: DeliveryOptions): DeliveryWorker {
-  const { sender, signingKey, capacity, scheduler, recorder, unload, counter, traces, notices, log } =
-    options;
-  const { now, random, maySend, checkClock } = options;
+export function createDeliveryWorker(context: DispatcherContext, options: DeliveryOptions): DeliveryWorker {
+  const { capacity, scheduler, recorder, log, now } = context;
+  const { sender, signingKey, intake, counter, traces, notices, random, maySend, checkClock } = options;
   let inFlight = 0;
   let whenIdle: (() => void) | null = null;
 
@@ -133,7 +125,7 @@ export function createDeliveryWorker(options: DeliveryOptions): DeliveryWorker {
     if (scheduler.isRunning) {
       capacity.claimed(1);
       queue.deliveries.push(delivery);
-      unload(queue);
+      intake.unload(queue);
     }
     scheduler.add(queue);
   };
@@ -217,7 +209,7 @@ export function createDeliveryWorker(options: DeliveryOptions): DeliveryWorker {
     });
     const notice = updateEndpoint(queue, sent, endedAt, { recorder, notices, log });
     if (notice) counter.notice(notice);
-    if (queue.isHeldUp(endedAt)) unload(queue);
+    if (queue.isHeldUp(endedAt)) intake.unload(queue);
   };
 
   return {

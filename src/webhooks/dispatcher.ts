@@ -1,25 +1,22 @@
 import type { KeyObject } from "node:crypto";
-import { type Application, recipientOf } from "../domain/applications.ts";
-import { second } from "../domain/time.ts";
+import { type Application, receives, recipientOf } from "../domain/applications.ts";
+import { minute, second } from "../domain/time.ts";
 import { errorFields, type Log } from "../log/log.ts";
 import { type Ownership, soleOwnership } from "../store/replicas/ownership.ts";
 import type { Store } from "../store/store.ts";
 import type { RemovedSubscriptions } from "../store/subscriptions.ts";
 import type { AttemptTraces } from "../tracing/attempts.ts";
 import type { Sender } from "./client/sender.ts";
-import { ClockWatch } from "./clock-watch.ts";
 import { type Counts, DeliveryCounter } from "./counts.ts";
 import { createDeliveryWorker, type EndedDelivery } from "./deliver.ts";
 import { createDeliveryIntake, type Reservation } from "./intake.ts";
 import { type Notices, noticesOf } from "./notices/notice.ts";
-import { createOwnEndpoints, type OwnEndpoints } from "./own-endpoints.ts";
+import { createOwnEndpoints } from "./own-endpoints.ts";
 import type { EndpointQueue } from "./queues/endpoint-queue.ts";
 import { EndpointQueues } from "./queues/endpoint-queues.ts";
 import { MemoryCapacity } from "./queues/memory-capacity.ts";
 import { Scheduler } from "./queues/scheduler.ts";
-import { createUnload } from "./queues/unload.ts";
 import { createRecorder } from "./recorder.ts";
-import { createUnanswered } from "./unanswered.ts";
 
 interface DispatcherOptions {
   readonly store: Pick<Store, "applications" | "deliveries" | "endpoints">;
@@ -55,6 +52,8 @@ export interface Dispatcher {
   /** Sends what is pending in the store, and works until the signal; then no attempt is under way any more. */
   run(signal: AbortSignal): Promise<void>;
   reserve(): Reservation;
+  /** The storage has not answered to publishing: its events may have been kept, or may be kept yet. */
+  unanswered(): void;
   /** What was held may be sent now. */
   resume(): void;
   /** Deliveries of this application may be due now. */
@@ -88,6 +87,8 @@ export interface DispatcherStats {
 /** Backpressure: with so many results that are not on disk nothing new is started; the disk is full or slow. */
 const maxUnrecorded = 4_096;
 const lookUpAgainAfterMs = second;
+/** A smaller difference is a clock that is being adjusted, or a busy machine. */
+const leastClockJumpMs = minute;
 
 /**
  * Sends what is due: what was just published comes from memory, everything else is claimed from the store. It holds no
@@ -99,47 +100,23 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { ownership = soleOwnership(() => store.deliveries.releaseAll()) } = options;
   const { notices = noticesOf(false), ended = () => {}, isHeld = () => false } = options;
   const counter = new DeliveryCounter();
-  const clock = new ClockWatch(now, monotonic);
   const queues = new EndpointQueues(concurrency);
   const scheduler = new Scheduler<EndpointQueue>((queue) => queue.hasNew);
   const capacity = new MemoryCapacity<EndpointQueue>((queue) => scheduler.add(queue));
   const { noticed, gatherMs } = options;
   const recorder = createRecorder({ store, log, progressed: () => scheduler.resume(), noticed, gatherMs });
-  const unload = createUnload({ capacity, recorder, scheduler, now });
-  const unanswered = createUnanswered(
-    () => endpoints.look(),
-    () => scheduler.hasEnded,
-    log,
-  );
-  const intake = createDeliveryIntake({
-    store,
-    log,
-    now,
-    queues,
-    capacity,
-    scheduler,
-    unload,
-    unanswered,
-    ownership,
-    isGaining: () => endpoints.isGaining,
-  });
-  const endpoints: OwnEndpoints = createOwnEndpoints({
-    store,
-    ownership,
-    queues,
-    capacity,
-    scheduler,
-    intake,
-    log,
-    now,
-  });
+  const context = { store, ownership, queues, capacity, scheduler, recorder, log, now };
+  const intake = createDeliveryIntake(context);
+  const endpoints = createOwnEndpoints(context, intake);
   const maySend = (queue: EndpointQueue) =>
     !queue.isLost && ownership.hasLease() && ownership.holds(queue.applicationId);
 
+  let clockOffset = now() - monotonic();
   /** The state of endpoints is measured in elapsed time, which setting the clock must not change. */
   const checkClock = (): void => {
-    const ms = clock.jump();
-    if (ms === 0) return;
+    const ms = now() - monotonic() - clockOffset;
+    clockOffset += ms;
+    if (Math.abs(ms) < leastClockJumpMs) return;
     log.warn("clock_jumped", { by_ms: Math.round(ms) });
     for (const queue of queues.all()) {
       queue.shiftClock(ms);
@@ -149,12 +126,9 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     if (ms < 0) endpoints.clockSetBack();
   };
 
-  const worker = createDeliveryWorker({
+  const worker = createDeliveryWorker(context, {
     ...options,
-    capacity,
-    scheduler,
-    recorder,
-    unload,
+    intake,
     counter,
     traces: options.traces ?? null,
     notices,
@@ -169,8 +143,9 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     try {
       const application = await store.applications.find(applicationId);
       const endpoint = await store.endpoints.find(applicationId);
+      const recipient = application && receives(application) ? recipientOf(application) : null;
       // After a change meanwhile, the next step looks it up once more.
-      if (queue.changes === changes) queue.lookedUp(application && recipientOf(application), endpoint, now());
+      if (queue.changes === changes) queue.lookedUp(recipient, endpoint, now());
       scheduler.add(queue);
     } catch (error) {
       log.error("look_up_failed", { application_id: applicationId, ...errorFields(error) });
@@ -234,6 +209,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       queues.clear();
     },
     reserve: intake.reserve,
+    unanswered: endpoints.unanswered,
     resume: () => scheduler.resume(),
     wake: endpoints.wake,
     hurry: endpoints.hurry,

@@ -12,7 +12,7 @@ import type { Dispatcher } from "./dispatcher.ts";
  */
 export function eventSink(
   store: Pick<Store, "events">,
-  dispatcher: Pick<Dispatcher, "reserve">,
+  dispatcher: Pick<Dispatcher, "reserve" | "unanswered">,
   streamed: (applicationIds: readonly string[]) => void = () => {},
 ): EventSink {
   const keep = async <T extends Pick<StoredEvent, "taken" | "streamed">>(
@@ -26,7 +26,7 @@ export function eventSink(
       if (stored.streamed.length > 0) streamed(stored.streamed);
       return stored;
     } catch (error) {
-      if (!isRefusal(error)) reservation.unanswered();
+      if (!isRefusal(error)) dispatcher.unanswered();
       throw error;
     } finally {
       reservation.end(taken);

@@ -1,48 +1,29 @@
 import type { DueDelivery } from "../domain/deliveries.ts";
 import { second } from "../domain/time.ts";
-import { errorFields, type Log } from "../log/log.ts";
+import { errorFields } from "../log/log.ts";
 import type { Takes } from "../store/events.ts";
-import type { Ownership } from "../store/replicas/ownership.ts";
-import type { Store } from "../store/store.ts";
 import type { RemovedSubscriptions } from "../store/subscriptions.ts";
+import type { DispatcherContext } from "./dispatcher-context.ts";
+import { returned } from "./judge.ts";
 import type { EndpointQueue } from "./queues/endpoint-queue.ts";
-import type { EndpointQueues } from "./queues/endpoint-queues.ts";
-import type { MemoryCapacity } from "./queues/memory-capacity.ts";
-import type { Scheduler } from "./queues/scheduler.ts";
-import type { Unload } from "./queues/unload.ts";
-import type { Unanswered } from "./unanswered.ts";
 
 /** Capacity for the deliveries of events that are being published. */
 export interface Reservation {
   /** Whether the dispatcher takes a delivery for this application at once; else it is left in the store. */
   readonly takes: Takes;
-  /** The storage gave no answer: what was to be kept may be there. To be called before the reservation ends. */
-  unanswered(): void;
   /** Ends the reservation: these were taken and are on disk. To be called in any case. */
   end(taken: readonly DueDelivery[]): void;
 }
 
-interface DeliveryIntakeOptions {
-  readonly store: { readonly deliveries: Pick<Store["deliveries"], "claim" | "release"> };
-  readonly log: Log;
-  readonly now: () => number;
-  readonly queues: EndpointQueues;
-  readonly capacity: MemoryCapacity<EndpointQueue>;
-  readonly scheduler: Scheduler<EndpointQueue>;
-  readonly unload: Unload;
-  readonly unanswered: Unanswered;
-  readonly ownership: Pick<Ownership, "holds" | "notify">;
-  /** Whether what is pending of some endpoints is still being looked up in the store. */
-  readonly isGaining: () => boolean;
-}
-
-/** Brings deliveries into memory: those that are being published, and those that are due in the store. */
+/** Brings deliveries into memory: those that are being published, and those that are due in the store; and back. */
 export interface DeliveryIntake {
   reserve(): Reservation;
   claim(queue: EndpointQueue): Promise<void>;
   /** Nothing more is sent for these subscriptions, and nothing less for others. */
   subscriptionsRemoved(removed: RemovedSubscriptions): void;
-  /** Returns the deliveries of a queue to the store, which holds the state that they have now. */
+  /** Writes the deliveries that a queue has in memory back into the store, which frees their capacity. */
+  unload(queue: EndpointQueue): void;
+  /** The same, also of those that are on their way into memory: the store holds the state that they have now. */
   recall(queue: EndpointQueue): void;
 }
 
@@ -56,15 +37,35 @@ interface IncomingBatch {
 const maxQueuedPerEndpoint = 256;
 const claimAgainAfterMs = second;
 
-export function createDeliveryIntake(options: DeliveryIntakeOptions): DeliveryIntake {
-  const { store, log, now, queues, capacity, scheduler, unload, unanswered } = options;
-  const { ownership, isGaining } = options;
+export function createDeliveryIntake(context: DispatcherContext): DeliveryIntake {
+  const { store, ownership, queues, capacity, scheduler, recorder, log, now } = context;
   const incoming = new Set<IncomingBatch>();
 
   const beginBatch = (): IncomingBatch => {
     const batch = { removedSubscriptions: new Set<string>(), recalled: new Set<EndpointQueue>() };
     incoming.add(batch);
     return batch;
+  };
+
+  const writeBack = async (queue: EndpointQueue, delivery: DueDelivery, at: number): Promise<void> => {
+    const isFirst = delivery.attempts === 0;
+    queue.unrecorded++;
+    if (isFirst) queue.returning++;
+    // Recorded, because a delivery that came from publishing was never claimed and has no time in the store.
+    await recorder.add(returned(delivery, at, queue.generation ?? 0));
+    queue.unrecorded--;
+    if (isFirst) {
+      queue.returning--;
+      queue.hasBacklog = true;
+    } else queue.retryBy(at);
+    scheduler.add(queue);
+  };
+
+  const unload = (queue: EndpointQueue): void => {
+    const deliveries = queue.deliveries.clear();
+    capacity.free(deliveries.length);
+    const at = now();
+    for (const delivery of deliveries) void writeBack(queue, delivery, at);
   };
 
   /** Puts deliveries into their queues, as if they had been there since their batch began. */
@@ -111,8 +112,7 @@ export function createDeliveryIntake(options: DeliveryIntakeOptions): DeliveryIn
           const isTaken =
             scheduler.isRunning &&
             !isBehind &&
-            !unanswered.isOpen &&
-            !isGaining() &&
+            queues.isComplete &&
             queue.canTake(now()) &&
             queue.deliveries.length + queue.reserved < maxQueuedPerEndpoint &&
             capacity.reserve();
@@ -125,7 +125,6 @@ export function createDeliveryIntake(options: DeliveryIntakeOptions): DeliveryIn
           }
           return isTaken;
         },
-        unanswered: unanswered.note,
         end(taken) {
           capacity.use(reserved.length, taken.length);
           for (const queue of reserved) queue.reserved--;
@@ -177,6 +176,7 @@ export function createDeliveryIntake(options: DeliveryIntakeOptions): DeliveryIn
         one.isOutdated = true;
       }
     },
+    unload,
     recall(queue) {
       for (const { recalled } of incoming) recalled.add(queue);
       unload(queue);

@@ -1,19 +1,10 @@
 import type { Attempt, AttemptResult, DueDelivery } from "../domain/deliveries.ts";
 import { maxAttempts } from "../domain/delivery-log.ts";
-import type { SendResult } from "./client/sender.ts";
+import { type SendResult, unsent } from "./client/sender.ts";
 import { type Decision, nextStep } from "./retry.ts";
 
 /** The outcome of an attempt that failed on this side, before or while it was sent; the schedule goes on. */
-export const notSent: SendResult = {
-  class: "internal",
-  status: null,
-  retryAfterMs: null,
-  durationMs: 0,
-  responseBody: "",
-  error: "The request could not be made.",
-  timings: { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null },
-  repeated: false,
-};
+export const notSent = unsent({ class: "internal", error: "The request could not be made." });
 
 /** The circumstances of an attempt that has ended. */
 export interface EndedAttempt {

@@ -1,30 +1,21 @@
 import { type Application, receives, usesOnlyStream } from "../domain/applications.ts";
-import { errorFields, type Log } from "../log/log.ts";
-import type { Deliverer, EndpointNews, Ownership } from "../store/replicas/ownership.ts";
-import type { Store } from "../store/store.ts";
+import { second } from "../domain/time.ts";
+import { errorFields } from "../log/log.ts";
+import type { Deliverer, EndpointNews } from "../store/replicas/ownership.ts";
 import type { RemovedSubscriptions } from "../store/subscriptions.ts";
+import type { DispatcherContext } from "./dispatcher-context.ts";
 import type { DeliveryIntake } from "./intake.ts";
 import type { EndpointQueue } from "./queues/endpoint-queue.ts";
-import type { EndpointQueues } from "./queues/endpoint-queues.ts";
-import type { MemoryCapacity } from "./queues/memory-capacity.ts";
-import type { Scheduler } from "./queues/scheduler.ts";
 import { longestWaitMs } from "./retry.ts";
 
-interface OwnEndpointsOptions {
-  readonly store: Pick<Store, "applications" | "deliveries" | "endpoints">;
-  readonly ownership: Ownership;
-  readonly queues: EndpointQueues;
-  readonly capacity: MemoryCapacity<EndpointQueue>;
-  readonly scheduler: Scheduler<EndpointQueue>;
-  readonly intake: DeliveryIntake;
-  readonly log: Log;
-  readonly now: () => number;
-}
+/** The store is looked through so often after publishing without an answer: for longer than its statement may take. */
+const looksForUnanswered = 15;
+const lookEveryMs = second;
 
 /** The queues of the endpoints that this process delivers to, as ownership and news change them. */
-export interface OwnEndpoints extends Deliverer {
-  /** Whether what is pending of some endpoints is still being looked up. */
-  readonly isGaining: boolean;
+interface OwnEndpoints extends Deliverer {
+  /** The storage has not answered to publishing: its events may have been kept, or may be kept yet. */
+  unanswered(): void;
   wake(applicationId: string): void;
   hurry(applicationId: string): void;
   applicationChanged(applicationId: string, application: Application | null): void;
@@ -36,9 +27,9 @@ export interface OwnEndpoints extends Deliverer {
 }
 
 /** What concerns the endpoint of another process is told to that one. */
-export function createOwnEndpoints(options: OwnEndpointsOptions): OwnEndpoints {
-  const { store, ownership, queues, capacity, scheduler, intake, log, now } = options;
-  let gaining = 0;
+export function createOwnEndpoints(context: DispatcherContext, intake: DeliveryIntake): OwnEndpoints {
+  const { store, ownership, queues, capacity, scheduler, log, now } = context;
+  let looksLeft = 0;
 
   const look = async (isIts: (applicationId: string) => boolean): Promise<void> => {
     for (const { application_id, due_at } of await store.deliveries.pending()) {
@@ -48,6 +39,18 @@ export function createOwnEndpoints(options: OwnEndpointsOptions): OwnEndpoints {
       queue.retryBy(due_at);
       scheduler.add(queue);
     }
+  };
+
+  const lookAtAll = () => look(() => true);
+  const logFailure = (error: unknown) => log.error("look_up_failed", errorFields(error));
+  const lookAgain = () => lookAtAll().catch(logFailure);
+
+  const lookForUnanswered = async (): Promise<void> => {
+    for (; looksLeft > 0 && !scheduler.hasEnded; looksLeft--) {
+      await Bun.sleep(lookEveryMs);
+      if (!scheduler.hasEnded) await lookAgain();
+    }
+    looksLeft = 0;
   };
 
   const bringBack = async (): Promise<void> => {
@@ -104,8 +107,10 @@ export function createOwnEndpoints(options: OwnEndpointsOptions): OwnEndpoints {
   };
 
   return {
-    get isGaining() {
-      return gaining > 0;
+    unanswered() {
+      const isLooking = looksLeft > 0;
+      looksLeft = looksForUnanswered;
+      if (!isLooking) void queues.lookingUp(lookForUnanswered);
     },
     wake,
     hurry: (application) => atOwner(application, () => hurry(application), { kind: "asked", application }),
@@ -131,9 +136,8 @@ export function createOwnEndpoints(options: OwnEndpointsOptions): OwnEndpoints {
       };
       atOwner(application, enable, { kind: "changed", application });
     },
-    async gained(isGained) {
-      gaining++;
-      try {
+    gained: (isGained) =>
+      queues.lookingUp(async () => {
         for (const endpoint of await store.endpoints.failing()) {
           if (!isGained(endpoint.application_id) || !ownership.holds(endpoint.application_id)) continue;
           const queue = queues.of(endpoint.application_id);
@@ -142,10 +146,7 @@ export function createOwnEndpoints(options: OwnEndpointsOptions): OwnEndpoints {
         }
         await bringBack();
         await look(isGained);
-      } finally {
-        gaining--;
-      }
-    },
+      }),
     lost(isLost) {
       for (const queue of queues.all()) if (isLost(queue.applicationId)) forget(queue);
     },
@@ -176,11 +177,9 @@ export function createOwnEndpoints(options: OwnEndpointsOptions): OwnEndpoints {
         scheduler.add(queue);
       }
     },
-    look: () => look(() => true),
+    look: lookAtAll,
     clockSetBack() {
-      bringBack()
-        .then(() => look(() => true))
-        .catch((error) => log.error("look_up_failed", errorFields(error)));
+      void bringBack().then(lookAgain, logFailure);
     },
   };
 }

@@ -3,7 +3,6 @@
 import type { LookupFunction, Socket } from "node:net";
 import type { ConnectionOptions } from "node:tls";
 import type { EgressProxy } from "../egress-proxy.ts";
-import { writeInBatch } from "./batched-writes.ts";
 import { failureOf, type SendFailure, type SendStage } from "./failures.ts";
 import type { Destination } from "./request-head.ts";
 import type { Timings } from "./result.ts";
@@ -89,12 +88,7 @@ export class Connection {
     if (body.length > maxCopiedBytes) {
       socket?.write(head, "latin1");
       socket?.write(body);
-      return;
-    }
-    const bytes = Buffer.allocUnsafe(head.length + body.length);
-    bytes.write(head, 0, "latin1");
-    bytes.set(body, head.length);
-    if (socket !== undefined) writeInBatch(socket, bytes);
+    } else socket?.write(Buffer.concat([Buffer.from(head, "latin1"), body]));
   }
 
   /** Closes it without an event. */

@@ -16,7 +16,7 @@ export interface SenderContext {
   readonly timeoutMs: number;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Requests that have begun and not ended, in the order of their beginning. */
+  /** Requests that have begun and not ended. */
   readonly underWay: Set<OutgoingRequest>;
 }
 
@@ -37,9 +37,8 @@ const tenths = (ms: number): number => Math.round(ms * 10) / 10;
 
 /** Calls `done` exactly once. */
 export class OutgoingRequest implements ConnectionOwner {
-  /** On the clock of `performance.now`. */
-  readonly startedAt = performance.now();
-
+  readonly #startedAt = performance.now();
+  readonly #timer: Timer;
   readonly #options: OutgoingRequestOptions;
   readonly #context: SenderContext;
   readonly #response: ResponseParser;
@@ -48,20 +47,22 @@ export class OutgoingRequest implements ConnectionOwner {
   #isRepeated = false;
   #isSilent = true;
   #isSettled = false;
-  #sentAt = this.startedAt;
+  #sentAt = this.#startedAt;
   #firstByteMs: number | null = null;
 
   constructor(options: OutgoingRequestOptions, context: SenderContext) {
     this.#options = options;
     this.#context = context;
     this.#response = new ResponseParser(context.limits);
+    // It does not keep the process alive; the socket does.
+    this.#timer = setTimeout(() => this.#timeOut(), context.timeoutMs).unref();
   }
 
   begin(): void {
     const { destination, signal } = this.#options;
     this.#context.underWay.add(this);
     signal?.addEventListener("abort", this.cancel, { once: true });
-    const kept = this.#context.pool.take(destination.origin, this.startedAt);
+    const kept = this.#context.pool.take(destination.origin, this.#startedAt);
     if (kept === null) this.#connect();
     else this.#use(kept);
   }
@@ -77,7 +78,7 @@ export class OutgoingRequest implements ConnectionOwner {
   }
 
   passed(stage: PassedStage): void {
-    this.#options.watch?.(stage, tenths(performance.now() - this.startedAt));
+    this.#options.watch?.(stage, tenths(performance.now() - this.#startedAt));
   }
 
   received(bytes: Buffer): void {
@@ -103,7 +104,7 @@ export class OutgoingRequest implements ConnectionOwner {
     }
   }
 
-  timeOut(): void {
+  #timeOut(): void {
     this.#fail(timedOut(this.#context.timeoutMs, this.#connection?.stage ?? "connecting"));
   }
 
@@ -135,6 +136,7 @@ export class OutgoingRequest implements ConnectionOwner {
   #settle(now: number, failure: SendFailure | null = null): void {
     if (this.#isSettled) return;
     this.#isSettled = true;
+    clearTimeout(this.#timer);
     this.#context.underWay.delete(this);
     this.#options.signal?.removeEventListener("abort", this.cancel);
     this.#release(now);
@@ -142,7 +144,7 @@ export class OutgoingRequest implements ConnectionOwner {
     const timings = (hasConnected ? this.#connection?.timings : null) ?? noTimings;
     this.#options.done({
       ...(failure === null ? this.#outcome() : unanswered(failure)),
-      durationMs: Math.round(now - this.startedAt),
+      durationMs: Math.round(now - this.#startedAt),
       responseBody: this.#response.text(),
       ...(this.#context.limits.keepHeaders && { headers: this.#response.headers }),
       timings: { ...timings, firstByteMs: this.#firstByteMs },

@@ -14,13 +14,17 @@ import {
   mayBeginStatusLine,
   ResponseHead,
 } from "./response-grammar.ts";
-import { HeaderCollector, type ResponseHeaders } from "./response-headers.ts";
+import type { ResponseHeaders } from "./result.ts";
 
 /**
  * Bytes of blank lines, interim responses and head together; beyond, the response is too large. As much again is read
  * of what frames chunks, trailers included.
  */
 const maxHeadBytes = 16_384;
+
+/** Bounds of the headers that are kept. */
+const maxHeaders = 40;
+const maxHeaderName = 100;
 
 const newline = 0x0a;
 
@@ -56,7 +60,7 @@ export class ResponseParser {
 
   readonly #limits: ResponseLimits;
   readonly #isTunnel: boolean;
-  readonly #headers: HeaderCollector | null;
+  #headers: [name: string, value: string][] = [];
   #part: Part = "status line";
   #line = "";
   #lineBytes = 0;
@@ -69,7 +73,6 @@ export class ResponseParser {
   /** @param tunnel whether this is the response to CONNECT, of which a 2xx has no body */
   constructor(limits: ResponseLimits, { tunnel = false } = {}) {
     this.#limits = limits;
-    this.#headers = limits.keepHeaders ? new HeaderCollector() : null;
     this.#isTunnel = tunnel;
   }
 
@@ -103,7 +106,7 @@ export class ResponseParser {
 
   /** The headers of the final response, where they are kept. */
   get headers(): ResponseHeaders {
-    return this.#headers?.all ?? [];
+    return this.#headers;
   }
 
   /** The beginning of the body, read as UTF-8, NUL replaced. */
@@ -150,7 +153,7 @@ export class ResponseParser {
       case "head":
         if (line === "") this.#endHead();
         else if (this.#head?.add(line) !== true) this.#refuse(invalidResponse);
-        else if (isField(line)) this.#headers?.add(line);
+        else if (this.#limits.keepHeaders) this.#keepHeader(line);
         break;
       case "chunk size":
         this.#readChunkSize(line);
@@ -173,12 +176,19 @@ export class ResponseParser {
     else if (this.#head.status === 101) this.#refuse(switchedProtocols);
   }
 
+  #keepHeader(line: string): void {
+    const end = line.indexOf(":");
+    // A folded line continues the last value and has no name.
+    if (/^[ \t]/.test(line) || end > maxHeaderName || this.#headers.length >= maxHeaders) return;
+    this.#headers.push([line.slice(0, end).toLowerCase(), line.slice(end + 1).trim()]);
+  }
+
   #endHead(): void {
     const head = this.#head;
     if (head === null || head.status < 200) {
       // An interim response; the final one follows.
       this.#head = null;
-      this.#headers?.clear();
+      this.#headers = [];
       this.#part = "status line";
       return;
     }
@@ -251,9 +261,6 @@ export class ResponseParser {
     else this.#stop();
   }
 }
-
-/** A folded line continues the last value and has no name. */
-const isField = (line: string): boolean => line[0] !== " " && line[0] !== "\t";
 
 const noHttp = (start: string): SendFailure => (isTlsAlert(start) ? speaksTls : invalidResponse);
 

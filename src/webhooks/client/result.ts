@@ -2,7 +2,9 @@
 
 import type { Outcome } from "../retry.ts";
 import type { SendFailure } from "./failures.ts";
-import type { ResponseHeaders } from "./response-headers.ts";
+
+/** Header names and values in the order of the response, names in lower case. */
+export type ResponseHeaders = readonly (readonly [name: string, value: string])[];
 
 /** How long each stage took, in milliseconds; null for one that was not needed or not completed. */
 export interface Timings {
@@ -40,4 +42,9 @@ export type SendOutcome = Pick<SendResult, keyof Outcome | "error">;
 
 export function unanswered(failure: SendFailure): SendOutcome {
   return { ...failure, status: null, retryAfterMs: null };
+}
+
+/** The result of an attempt of which no request was made. */
+export function unsent(failure: SendFailure): SendResult {
+  return { ...unanswered(failure), durationMs: 0, responseBody: "", timings: noTimings, repeated: false };
 }

@@ -13,14 +13,14 @@
 
 import { checkWebhookUrl, guardedLookup, type Resolve } from "../address.ts";
 import { proxyOf } from "../egress-proxy.ts";
-import { canceled, invalidHeaders, type SendFailure } from "./failures.ts";
+import { canceled, invalidHeaders } from "./failures.ts";
 import { OutgoingRequest, type SenderContext } from "./outgoing-request.ts";
 import { Pool } from "./pool.ts";
 import { commonLines, type Destination, destinationOf, requestHead } from "./request-head.ts";
-import { noTimings, type PassedStage, type SendResult, unanswered } from "./result.ts";
+import { type PassedStage, type SendResult, unsent } from "./result.ts";
 
-export type { ResponseHeaders } from "./response-headers.ts";
-export type { PassedStage, SendResult } from "./result.ts";
+export type { PassedStage, ResponseHeaders, SendResult } from "./result.ts";
+export { unsent } from "./result.ts";
 
 /** The time allowed for an attempt in total. */
 export const attemptTimeoutMs = 15_000;
@@ -77,9 +77,7 @@ export interface SendRequest {
 }
 
 export interface Sender {
-  /** Makes one attempt and calls `done` with its result: once, and not before this has returned. */
-  begin(request: SendRequest, done: (result: SendResult) => void): void;
-  /** The same as a promise, which never rejects; `signal` ends the attempt as `canceled`. */
+  /** Makes one attempt. Never rejects; `signal` ends the attempt as `canceled`. */
   send(request: SendRequest, signal?: AbortSignal): Promise<SendResult>;
   /** Ends what is under way as `canceled` and closes all connections. Later attempts end at once. */
   close(): void;
@@ -109,7 +107,6 @@ export function createSender(options: SenderOptions): Sender {
     underWay,
   };
   const common = commonLines(options.userAgent);
-  let timer: Timer | null = null;
   let closed = false;
 
   // Checking and parsing a URL is a part of what sending costs, and most URLs come again.
@@ -127,61 +124,21 @@ export function createSender(options: SenderOptions): Sender {
     return destination;
   }
 
-  /**
-   * Ends the attempts whose time is over. All have the same time, so those under way are in the order of their ends and
-   * share one timer. It does not keep the process alive; their sockets do.
-   */
-  function endOverdue(): void {
-    timer = null;
-    const now = performance.now();
-    for (const request of context.underWay) {
-      // A timer may be early by a part of a millisecond.
-      const left = request.startedAt + timeoutMs - now;
-      if (left >= 1) {
-        timer = setTimeout(endOverdue, left).unref();
-        return;
-      }
-      request.timeOut();
-    }
-  }
-
-  function begin(
-    { url, headers, body, mayBeSent, watch }: SendRequest,
-    done: Done,
-    signal?: AbortSignal,
-  ): void {
-    const destination = destinationFor(url);
-    if (typeof destination === "string")
-      return void withoutRequest({ class: "blocked", error: destination }, done);
-    if (closed || signal?.aborted === true || mayBeSent?.() === false)
-      return void withoutRequest(canceled, done);
-    const head = requestHead(destination, headers, body.length);
-    if (head === null) return void withoutRequest(invalidHeaders, done);
-    timer ??= setTimeout(endOverdue, timeoutMs).unref();
-    new OutgoingRequest({ destination, head, body, mayBeSent, watch, signal, done }, context).begin();
-  }
-
   return {
-    begin: (request, done) => begin(request, done),
-    send: (request, signal) => new Promise((resolve) => begin(request, resolve, signal)),
+    async send({ url, headers, body, mayBeSent, watch }, signal) {
+      const destination = destinationFor(url);
+      if (typeof destination === "string") return unsent({ class: "blocked", error: destination });
+      if (closed || signal?.aborted === true || mayBeSent?.() === false) return unsent(canceled);
+      const head = requestHead(destination, headers, body.length);
+      if (head === null) return unsent(invalidHeaders);
+      const { promise, resolve: done } = Promise.withResolvers<SendResult>();
+      new OutgoingRequest({ destination, head, body, mayBeSent, watch, signal, done }, context).begin();
+      return promise;
+    },
     close() {
       closed = true;
-      for (const request of [...context.underWay]) request.cancel();
+      for (const request of [...underWay]) request.cancel();
       context.pool.close();
-      if (timer !== null) clearTimeout(timer);
     },
   };
-}
-
-type Done = (result: SendResult) => void;
-
-function withoutRequest(failure: SendFailure, done: Done): void {
-  const result: SendResult = {
-    ...unanswered(failure),
-    durationMs: 0,
-    responseBody: "",
-    timings: noTimings,
-    repeated: false,
-  };
-  queueMicrotask(() => done(result));
 }

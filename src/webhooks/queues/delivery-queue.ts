@@ -1,5 +1,4 @@
 import type { DueDelivery } from "../../domain/deliveries.ts";
-import { Fifo } from "./fifo.ts";
 
 /** Where both wait, one retry starts after this many first attempts. */
 const firstsPerRetry = 3;
@@ -9,8 +8,8 @@ const firstsPerRetry = 3;
  * for the retries that are due, of which there may be thousands after an outage; every fourth place is for a retry.
  */
 export class DeliveryQueue {
-  readonly #firsts = new Fifo<DueDelivery>();
-  readonly #retries = new Fifo<DueDelivery>();
+  #firsts: DueDelivery[] = [];
+  #retries: DueDelivery[] = [];
   #firstsInARow = 0;
 
   get length(): number {
@@ -41,19 +40,20 @@ export class DeliveryQueue {
 
   /** All of them, first attempts first. */
   items(): DueDelivery[] {
-    return [...this.#firsts.items(), ...this.#retries.items()];
+    return [...this.#firsts, ...this.#retries];
   }
 
   /** Takes all of them out. */
   clear(): DueDelivery[] {
     const all = this.items();
-    this.#firsts.replace([]);
-    this.#retries.replace([]);
+    this.#firsts = [];
+    this.#retries = [];
     return all;
   }
 
   /** Replaces each delivery in its place; the number of its attempts must stay. */
   change(change: (delivery: DueDelivery) => DueDelivery): void {
-    for (const fifo of [this.#firsts, this.#retries]) fifo.replace(fifo.items().map(change));
+    this.#firsts = this.#firsts.map(change);
+    this.#retries = this.#retries.map(change);
   }
 }

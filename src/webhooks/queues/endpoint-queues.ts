@@ -6,9 +6,28 @@ const maxQueues = 20_000;
 /** The queues of all endpoints, by application. */
 export class EndpointQueues {
   readonly #queues = new Map<string, EndpointQueue>();
+  #lookingUp = 0;
 
   /** @param concurrency of an endpoint whose application sets none */
   constructor(readonly concurrency: number) {}
+
+  /**
+   * Whether it is known of which endpoints deliveries wait in the store. Until then all are claimed from there, so that
+   * nothing newer overtakes them.
+   */
+  get isComplete(): boolean {
+    return this.#lookingUp === 0;
+  }
+
+  /** Is not complete before this has ended. */
+  async lookingUp(work: () => Promise<void>): Promise<void> {
+    this.#lookingUp++;
+    try {
+      await work();
+    } finally {
+      this.#lookingUp--;
+    }
+  }
 
   find(applicationId: string): EndpointQueue | undefined {
     return this.#queues.get(applicationId);

@@ -1,5 +1,3 @@
-import { Fifo } from "./fifo.ts";
-
 /** The most deliveries in memory that have not started. */
 const maxQueued = 16_384;
 /** Claims stop at this number, so that capacity is left for what is published. */
@@ -10,8 +8,7 @@ export class MemoryCapacity<T> {
   #queued = 0;
   #reserved = 0;
   /** In the order in which they asked. */
-  readonly #waiting = new Fifo<T>();
-  readonly #isWaiting = new Set<T>();
+  readonly #waiting = new Set<T>();
 
   /** @param freed called with the queue that may ask again */
   constructor(readonly freed: (queue: T) => void) {}
@@ -36,8 +33,7 @@ export class MemoryCapacity<T> {
   /** Whether deliveries may be claimed from the store; if not, `freed` is called with the queue when they may. */
   canClaim(queue: T): boolean {
     if (this.#queued < maxClaimed) return true;
-    if (!this.#isWaiting.has(queue)) this.#waiting.push(queue);
-    this.#isWaiting.add(queue);
+    this.#waiting.add(queue);
     return false;
   }
 
@@ -50,10 +46,8 @@ export class MemoryCapacity<T> {
     this.#queued -= count;
     if (this.#queued >= maxClaimed) return;
     // As many as places, because one that waited may have nothing to claim any more, and then frees none.
-    for (let left = count; left > 0; left--) {
-      const queue = this.#waiting.shift();
-      if (queue === undefined) return;
-      this.#isWaiting.delete(queue);
+    for (const queue of [...this.#waiting.values().take(count)]) {
+      this.#waiting.delete(queue);
       this.freed(queue);
     }
   }

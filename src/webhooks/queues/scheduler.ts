@@ -1,5 +1,3 @@
-import { Fifo } from "./fifo.ts";
-
 /** The longest time in a row that the event loop is held. */
 const sliceMs = 1;
 
@@ -21,8 +19,8 @@ interface ScheduledWork<T> {
 export class Scheduler<T> {
   /** The queues that are pending, and whether each one is pending among those with new work. */
   readonly #pending = new Map<T, boolean>();
-  readonly #new = new Fifo<T>();
-  readonly #others = new Fifo<T>();
+  readonly #new: T[] = [];
+  readonly #others: T[] = [];
   #work: ScheduledWork<T> | null = null;
   #isNewNext = true;
   #isScheduled = false;
@@ -91,9 +89,9 @@ export class Scheduler<T> {
   }
 
   #first(work: ScheduledWork<T>, isNew: boolean): T | undefined {
-    const fifo = isNew ? this.#new : this.#others;
-    if (fifo.length === 0 || !work.mayRun(isNew)) return undefined;
-    for (let queue = fifo.shift(); queue !== undefined; queue = fifo.shift()) {
+    const queues = isNew ? this.#new : this.#others;
+    if (queues.length === 0 || !work.mayRun(isNew)) return undefined;
+    for (let queue = queues.shift(); queue !== undefined; queue = queues.shift()) {
       if (this.#pending.get(queue) !== isNew) continue;
       this.#pending.delete(queue);
       return queue;

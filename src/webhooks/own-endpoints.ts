@@ -142,7 +142,7 @@ export function createOwnEndpoints(context: DispatcherContext, intake: DeliveryI
           if (!isGained(endpoint.application_id) || !ownership.holds(endpoint.application_id)) continue;
           const queue = queues.of(endpoint.application_id);
           queue.beginGeneration(endpoint.generation, now());
-          queue.endpoint ??= endpoint;
+          queue.takeUp(endpoint);
         }
         await bringBack();
         await look(isGained);

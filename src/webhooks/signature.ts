@@ -176,20 +176,9 @@ function ed25519Key(read: () => KeyObject, complaint: string): KeyObject {
   return key;
 }
 
-/** What is signed with Ed25519 has to be in one piece, which for most bodies is always the same memory. */
-let scratch: Buffer | null = null;
-const scratchBytes = 16_384;
-
-/** Good until the next call. */
+/** In one piece, as Ed25519 needs it. */
 function joined(head: string, body: Uint8Array | string): Uint8Array {
-  // A character takes up to three bytes.
-  if (typeof body === "string" || head.length * 3 + body.length > scratchBytes) {
-    return Buffer.concat([Buffer.from(head), typeof body === "string" ? Buffer.from(body) : body]);
-  }
-  scratch ??= Buffer.allocUnsafeSlow(scratchBytes);
-  const headBytes = scratch.write(head);
-  scratch.set(body, headBytes);
-  return scratch.subarray(0, headBytes + body.length);
+  return Buffer.concat([Buffer.from(head), typeof body === "string" ? Buffer.from(body) : body]);
 }
 
 // Bun's own hasher, which is faster than `createHmac` of node:crypto. The secret is decoded each time: a cache of secrets

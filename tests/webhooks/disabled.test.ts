@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from "bun:test";
+import { hour } from "../../src/domain/time.ts";
 import type { Store } from "../../src/store/store.ts";
 import { dispatching, gone, ok } from "../support/dispatching.ts";
 import { stores, subscriber } from "../support/store.ts";
@@ -36,6 +37,29 @@ describe.each(stores)("$name", ({ empty }) => {
     next.receiver.answersAll = true;
     await next.dispatcher.enable(application);
     await until(() => next.sent.length === 1);
+    await next.stop();
+  });
+
+  test("an endpoint that asked to be left alone is probed by the next process, not sent all that waits for it", async () => {
+    await subscriber(store);
+    const asked = { ...gone, status: 429, retryAfterMs: hour };
+    const one = dispatching(store);
+    await one.publish("refused");
+    await until(() => one.sent.length === 1);
+    one.sent[0]?.answer(asked);
+    await until(() => one.dispatcher.stats.heldUp === 1);
+    for (let i = 1; i <= 6; i++) await one.publish(`kept ${i}`);
+    await one.settled();
+    await one.stop();
+
+    const next = dispatching(store);
+    await until(() => next.sent.length === 1);
+    // Time enough for the others to be started.
+    for (let i = 0; i < 20; i++) await new Promise(setImmediate);
+    next.sent[0]?.answer(asked);
+    await until(() => next.dispatcher.stats.heldUp === 1);
+    await next.settled();
+    expect(next.sent).toHaveLength(1);
     await next.stop();
   });
 });

@@ -118,6 +118,7 @@ async function compiled(schema: JsonObject, isStored: boolean): Promise<Validate
   // Loaded on demand, because it takes longer than the rest of a start.
   const { Ajv2020 } = await import("ajv/dist/2020");
   const { boundedPattern, PatternError, storedPattern } = await import("./patterns.ts");
+  const { boundedUniqueItems } = await import("./unique-items.ts");
   // One instance for each schema, so that their ids do not collide. `format` is an annotation, as in the draft.
   const ajv = new Ajv2020({
     allErrors: true,
@@ -127,6 +128,7 @@ async function compiled(schema: JsonObject, isStored: boolean): Promise<Validate
     logger: false,
     code: { regExp: isStored ? storedPattern : boundedPattern },
   });
+  ajv.removeKeyword("uniqueItems").addKeyword(boundedUniqueItems);
   try {
     return ajv.compile(schema);
   } catch (error) {

@@ -25,7 +25,10 @@ export { unsent } from "./result.ts";
 /** The time allowed for an attempt in total. */
 export const attemptTimeoutMs = 15_000;
 
-/** What is kept of an answer's body. */
+/** What is read of an answer's body. */
+const maxReadBytes = 16_384;
+
+/** What is kept of it. */
 export const keptBytes = 1_024;
 
 /** URLs that are remembered as checked. */
@@ -38,9 +41,7 @@ export interface SenderOptions {
   readonly userAgent: string;
   /** The time allowed for an attempt in total: `attemptTimeoutMs` unless given. */
   readonly timeoutMs?: number | undefined;
-  /** How much of an answer's body is read at most: 16 KiB unless given. */
-  readonly maxResponseBytes?: number;
-  /** How much of that is handed back at most: 1 KiB unless given. */
+  /** How much of an answer's body is handed back at most: 1 KiB unless given. */
   readonly keepBytes?: number;
   /** Whether the headers of answers are handed back: not unless given. */
   readonly keepHeaders?: boolean;
@@ -89,19 +90,13 @@ export interface Sender {
  * @throws TypeError if the proxy or the user agent cannot be used
  */
 export function createSender(options: SenderOptions): Sender {
-  const {
-    allowPrivate,
-    timeoutMs = attemptTimeoutMs,
-    maxResponseBytes = 16_384,
-    keepBytes = keptBytes,
-    keepHeaders = false,
-  } = options;
+  const { allowPrivate, timeoutMs = attemptTimeoutMs, keepBytes = keptBytes, keepHeaders = false } = options;
   const proxy = options.proxy === undefined ? null : proxyOf(options.proxy);
   const underWay = new Set<OutgoingRequest>();
   const context: SenderContext = {
     pool: new Pool({ capacity: options.connections ?? 1_024, inUse: () => underWay.size }),
     connect: { lookup: guardedLookup({ allowPrivate }, options.resolve), ca: options.ca, proxy },
-    limits: { maxBodyBytes: maxResponseBytes, keepBytes, keepHeaders },
+    limits: { maxBodyBytes: maxReadBytes, keepBytes, keepHeaders },
     timeoutMs,
     now: options.now ?? Date.now,
     underWay,

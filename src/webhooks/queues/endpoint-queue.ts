@@ -89,9 +89,19 @@ export class EndpointQueue {
   /** Applies what was looked up; `recipient` is null when the application does not exist. */
   lookedUp(recipient: Recipient | null, endpoint: Endpoint | null, now: number): void {
     if (recipient) this.beginGeneration(recipient.endpoint_generation, now);
-    this.endpoint ??= endpoint ?? this.endpointState;
+    this.takeUp(endpoint ?? this.endpointState);
     this.recipient = recipient;
     this.pace.max = recipient?.webhook_concurrency ?? this.concurrency;
+  }
+
+  /**
+   * Takes up the state that the store has, where none is known yet. An endpoint that was failing is sent one delivery to
+   * begin with: it may have asked to be left alone, which is not stored.
+   */
+  takeUp(endpoint: Endpoint): void {
+    if (this.endpoint) return;
+    this.endpoint = endpoint;
+    if (endpoint.failing_since !== null) this.pace = new Pace({ max: this.pace.max, first: 1 });
   }
 
   /** The state of the endpoint; the initial one where none is known. */

@@ -3,7 +3,6 @@ import { noReceiver } from "../domain/delivery-log.ts";
 import { ownerGone } from "../domain/errors.ts";
 import { idTime } from "../domain/ids.ts";
 import type { ServerNotice } from "../domain/operations/notices.ts";
-import { type DeliveryOutcome, OutcomeCollector } from "../domain/operations/outcomes.ts";
 import { allSubjects, StatisticCounter } from "../domain/operations/statistics.ts";
 import type { Log } from "../log/log.ts";
 import { storingStatistics } from "../statistics.ts";
@@ -16,7 +15,7 @@ import { watchEventLoop } from "../threads/event-loop-delay.ts";
 import { noSpans } from "../tracing/span-counts.ts";
 import { version } from "../version.ts";
 import { createSender } from "../webhooks/client/sender.ts";
-import type { EndedDelivery } from "../webhooks/deliver.ts";
+import type { EndedDelivery } from "../webhooks/counts.ts";
 import { createDispatcher } from "../webhooks/dispatcher.ts";
 import { eventSink } from "../webhooks/event-sink.ts";
 import { noticesOf, type ServerNoticeData } from "../webhooks/notices/notice.ts";
@@ -26,11 +25,12 @@ import { replaying } from "../webhooks/replays.ts";
 import { sampleLimits, sendSample } from "../webhooks/sample.ts";
 import { newSigningKey, readSigningKey } from "../webhooks/signature.ts";
 import { openHold } from "./delivery-hold.ts";
-import type { Engine, EngineSettings, OutcomeListener, StreamedListener } from "./engine.ts";
+import type { Engine, EngineSettings, StreamedListener } from "./engine.ts";
 import { maintenance } from "./maintenance.ts";
+import { OutcomeWatch } from "./outcome-watch.ts";
 import { openStorage } from "./storage.ts";
 import { tracedSink, tracingOf } from "./tracing.ts";
-import { type NoteChange, watchedStore } from "./watched-store.ts";
+import { watchedStore } from "./watched-store.ts";
 
 interface EngineOptions {
   readonly settings: EngineSettings;
@@ -84,16 +84,8 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
     const eventLoop = watchEventLoop();
     const tracing = await tracingOf(settings.tracing, log);
     const counter = new StatisticCounter(now);
-    const watched = new OutcomeCollector();
-    let outcomes: OutcomeListener = () => {};
-    let handing: Timer | null = null;
-    const hand = (): void => {
-      handing = null;
-      outcomes(watched.take(), watched.takeChanged());
-    };
-    const note: NoteChange = (topic, applications) => {
-      if (watched.note(topic, applications)) handing ??= setTimeout(hand, handEveryMs);
-    };
+    const watched = new OutcomeWatch(now);
+    const { note } = watched;
     const notify = (type: ServerNotice, data: ServerNoticeData) =>
       notifier.announce(notices.ofServer(type, data, now())).then(() => note("notices", []));
     const stopping = new AbortController();
@@ -118,9 +110,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       isHeld: () => hold.isHeld,
       ended(outcome) {
         countDelivery(counter, outcome, now());
-        if (!watched.isWanted(outcome.delivery.application_id)) return;
-        watched.add(shownOutcome(outcome, now()));
-        handing ??= setTimeout(hand, handEveryMs);
+        watched.ended(outcome);
       },
       noticed(ids) {
         note("notices", ids);
@@ -168,9 +158,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       onNews: replicas.onNews.bind(replicas),
       broadcast: replicas.broadcast.bind(replicas),
       watchOutcomes: async (wanted) => watched.watch(wanted),
-      onOutcomes(listener) {
-        outcomes = listener;
-      },
+      onOutcomes: (listener) => watched.onOutcomes(listener),
       async enable(id) {
         await dispatcher.enable(id);
         note("applications", [id]);
@@ -200,7 +188,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       async stop(graceMs) {
         stopping.abort();
         eventLoop.stop();
-        if (handing) clearTimeout(handing);
+        watched.stop();
         noticeSender.close();
         const cutOff = setTimeout(() => sender.close(), graceMs);
         await services.stop();
@@ -220,25 +208,6 @@ async function signingKeyOf(store: Store): Promise<string> {
   const known = await store.settings.get(signingKeySetting);
   if (known !== null) return known;
   return store.settings.settle(signingKeySetting, newSigningKey());
-}
-
-/** How often watched outcomes are handed over. */
-const handEveryMs = 200;
-
-function shownOutcome({ delivery, result, sent }: EndedDelivery, at: number): DeliveryOutcome {
-  return {
-    delivery_id: delivery.id,
-    subscription_id: delivery.subscription_id,
-    application_id: delivery.application_id,
-    type: delivery.event.name,
-    at,
-    status: result.status,
-    attempt: sent ? result.attempts : 0,
-    outcome: sent?.class ?? null,
-    http_status: sent?.status ?? null,
-    duration_ms: sent?.durationMs ?? null,
-    error: sent?.error ?? null,
-  };
 }
 
 /** Counts what became of a delivery, and how long the first attempt took from publishing to arrival. */

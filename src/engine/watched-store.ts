@@ -1,12 +1,9 @@
 import type { Application } from "../domain/applications.ts";
-import type { OutcomeCollector } from "../domain/operations/outcomes.ts";
 import { replacing } from "../lazily.ts";
 import type { Store } from "../store/store.ts";
 import type { Dispatcher } from "../webhooks/dispatcher.ts";
 import type { ReplayService } from "../webhooks/replays.ts";
-
-/** Takes a change that may be watched; see `OutcomeCollector`. */
-export type NoteChange = (...change: Parameters<OutcomeCollector["note"]>) => void;
+import type { OutcomeWatch } from "./outcome-watch.ts";
 
 /**
  * The store, which reports to the dispatcher and the replays what concerns them, and to `note` what may be watched, before
@@ -15,7 +12,7 @@ export type NoteChange = (...change: Parameters<OutcomeCollector["note"]>) => vo
 export function watchedStore(
   store: Store,
   dispatcher: Pick<Dispatcher, "applicationChanged" | "subscriptionsRemoved" | "hurry">,
-  note: NoteChange = () => {},
+  note: OutcomeWatch["note"] = () => {},
   replays: Pick<ReplayService, "wake"> = { wake() {} },
 ): Store {
   const changed = (id: string, application: Application | null): void => {

@@ -1,12 +1,17 @@
 import type { KeyObject } from "node:crypto";
 import { type Recipient, webhookSecrets } from "../domain/applications.ts";
-import type { DueDelivery, StreamedDelivery } from "../domain/deliveries.ts";
+import type { DueDelivery, SentEvent } from "../domain/deliveries.ts";
 import type { SendRequest } from "./client/sender.ts";
 import { sign } from "./signature.ts";
 
+/** A delivery as far as it is signed; its body as bytes, or as text. */
+type SignedDelivery<Body> = Pick<DueDelivery, "id" | "subscription_id" | "sequence" | "attempts"> & {
+  readonly event: Omit<SentEvent, "body"> & { readonly body: Body };
+};
+
 /** The request of an attempt that begins at `now`, signed with the application's secrets and the platform's key. */
 export function signedRequest(
-  delivery: DueDelivery,
+  delivery: SignedDelivery<Uint8Array>,
   recipient: Recipient,
   signingKey: KeyObject,
   now: number,
@@ -17,7 +22,7 @@ export function signedRequest(
 
 /** The headers of an attempt that begins at `now`, signed with the application's secrets and the platform's key. */
 export function signedHeaders(
-  delivery: DueDelivery | StreamedDelivery,
+  delivery: SignedDelivery<Uint8Array | string>,
   recipient: Recipient,
   signingKey: KeyObject,
   now: number,

@@ -22,12 +22,13 @@ export interface Counts {
   readonly arrivalSeconds: Readonly<Record<"first" | "later", Histogram>>;
 }
 
-/** A delivery or attempt that has ended. */
-interface CountedDelivery {
-  readonly delivery: Pick<DueDelivery, "id" | "application_id">;
-  readonly result: Pick<AttemptResult, "status" | "attempts">;
+/** What became of a delivery: of one that is to be tried again, of its attempt. */
+export interface EndedDelivery {
+  readonly delivery: DueDelivery;
+  readonly result: AttemptResult;
   /** null where it ended without an attempt. */
-  readonly sent: Pick<SendResult, "class" | "durationMs"> | null;
+  readonly sent: SendResult | null;
+  /** null where the attempt is not traced. */
   readonly traceId: string | null;
 }
 
@@ -45,7 +46,7 @@ export class DeliveryCounter {
   readonly #attemptSeconds = newHistogram(attemptBounds);
   readonly #arrivalSeconds = { first: newHistogram(arrivalBounds), later: newHistogram(arrivalBounds) };
 
-  ended({ delivery, result, sent, traceId }: CountedDelivery, now: number): void {
+  ended({ delivery, result, sent, traceId }: EndedDelivery, now: number): void {
     const { status, attempts } = result;
     if (status !== "pending") add(this.#finished, status);
     if (!sent) return;

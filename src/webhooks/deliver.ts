@@ -1,12 +1,12 @@
 import type { KeyObject } from "node:crypto";
 import { type Recipient, usesOnlyStream } from "../domain/applications.ts";
-import type { AttemptResult, DueDelivery } from "../domain/deliveries.ts";
+import type { DueDelivery } from "../domain/deliveries.ts";
 import { errorFields } from "../log/log.ts";
 import type { AttemptTraces } from "../tracing/attempts.ts";
 import type { ActiveSpan } from "../tracing/tracer.ts";
 import { signedRequest } from "./attempt.ts";
 import type { Sender, SendResult } from "./client/sender.ts";
-import type { DeliveryCounter } from "./counts.ts";
+import type { DeliveryCounter, EndedDelivery } from "./counts.ts";
 import type { DispatcherContext } from "./dispatcher-context.ts";
 import { updateEndpoint } from "./health.ts";
 import type { DeliveryIntake } from "./intake.ts";
@@ -38,16 +38,6 @@ interface DeliveryOptions {
   readonly maySend: (queue: EndpointQueue) => boolean;
   /** Corrects all queues when the clock was set. */
   readonly checkClock: () => void;
-}
-
-/** What became of a delivery: of one that is to be tried again, of its attempt. */
-export interface EndedDelivery {
-  readonly delivery: DueDelivery;
-  readonly result: AttemptResult;
-  /** null where it ended without an attempt. */
-  readonly sent: SendResult | null;
-  /** null where the attempt is not traced. */
-  readonly traceId: string | null;
 }
 
 /** Makes attempts. */

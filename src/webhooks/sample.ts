@@ -75,24 +75,8 @@ export async function sendSample(
 ): Promise<SampleExchange> {
   const body = JSON.stringify({ type: name, version, timestamp: isoTime(now), data });
   const event = { id: newId(), name, version, body: Buffer.from(body) };
-  const { url, ...request } = signedRequest(
-    {
-      seq: 0,
-      id: newId(),
-      application_id: application.id,
-      subscription_id: newId(),
-      isWanted: true,
-      sequence: 0,
-      attempts: 0,
-      extra_attempts: 0,
-      resume_at: null,
-      expires_at: null,
-      event,
-    },
-    application,
-    signingKey,
-    now,
-  );
+  const delivery = { id: newId(), subscription_id: newId(), sequence: 0, attempts: 0, event };
+  const { url, ...request } = signedRequest(delivery, application, signingKey, now);
   const headers: Record<string, string> = { ...request.headers, "onair-test": "true" };
   const { "webhook-signature": signature = "", ...unsigned } = headers;
   const sent = { url, headers: { "content-type": "application/json", ...unsigned }, body };

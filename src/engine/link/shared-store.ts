@@ -1,8 +1,6 @@
 import { lazily } from "../../lazily.ts";
-import type { DeliveryStore } from "../../store/deliveries.ts";
 import type { EventStore } from "../../store/events.ts";
 import type { Store } from "../../store/store.ts";
-import type { SubscriptionStore } from "../../store/subscriptions.ts";
 import type { Remote } from "../../threads/contract.ts";
 import type { EngineThread } from "../worker.ts";
 
@@ -29,7 +27,7 @@ export function sharedStore(reader: Store, engine: Remote<EngineThread["offers"]
     loginRequests: () => shared(reader.loginRequests, engine.loginRequests, ["find"]),
     consents: () => shared(reader.consents, engine.consents, ["ofUser"]),
     subscriptions: () =>
-      shared(settledSubscriptions(reader.subscriptions, settle), engine.subscriptions, [
+      shared(settled(reader.subscriptions, settle, ["find"]), engine.subscriptions, [
         "ofApplication",
         "list",
         "find",
@@ -39,16 +37,11 @@ export function sharedStore(reader: Store, engine: Remote<EngineThread["offers"]
     events: () => unsharedEvents,
     eventTypes: () => shared(reader.eventTypes, engine.eventTypes, ["all"]),
     deliveries: () =>
-      shared(settledDeliveries(reader.deliveries, settle), engine.deliveries, [
-        "page",
-        "find",
-        "backlog",
-        "backlogOfAll",
-        "last",
-        "lastBefore",
-        "lastRemoved",
-        "streamed",
-      ]),
+      shared(
+        settled(reader.deliveries, settle, ["page", "find", "backlog", "backlogOfAll"]),
+        engine.deliveries,
+        ["page", "find", "backlog", "backlogOfAll", "last", "lastBefore", "lastRemoved", "streamed"],
+      ),
     replays: () => shared(reader.replays, engine.replays, ["find", "page"]),
     endpoints: () => shared(reader.endpoints, engine.endpoints, ["find", "failing"]),
     notices: () => shared(reader.notices, engine.notices, ["behind", "page", "lastBefore"]),
@@ -72,38 +65,18 @@ function shared<Noun extends object>(reader: Noun, engine: Noun, here: readonly 
   return Object.fromEntries(methods) as Noun;
 }
 
-/** The log of deliveries as it is read here, once the engine has put everything that was published in its place. */
-function settledDeliveries(reader: DeliveryStore, settle: () => Promise<void>): DeliveryStore {
-  return {
-    ...reader,
-    async page(filter, below, limit) {
-      await settle();
-      return reader.page(filter, below, limit);
-    },
-    async find(scope, id) {
-      await settle();
-      return reader.find(scope, id);
-    },
-    async backlog(applicationId, subscriptionId) {
-      await settle();
-      return reader.backlog(applicationId, subscriptionId);
-    },
-    async backlogOfAll() {
-      await settle();
-      return reader.backlogOfAll();
-    },
-  };
-}
-
-/** The same of the sequence of a subscription. */
-function settledSubscriptions(reader: SubscriptionStore, settle: () => Promise<void>): SubscriptionStore {
-  return {
-    ...reader,
-    async find(applicationId, id) {
-      await settle();
-      return reader.find(applicationId, id);
-    },
-  };
+/** A noun of which these verbs read once the engine has put everything that was published in its place. */
+function settled<Noun extends object>(
+  reader: Noun,
+  settle: () => Promise<void>,
+  verbs: readonly (keyof Noun)[],
+): Noun {
+  const methods = verbs.map((verb) => {
+    // A boundary: every verb of a noun is asynchronous.
+    const read = reader[verb] as (...of: unknown[]) => Promise<unknown>;
+    return [verb, (...of: unknown[]) => settle().then(() => read(...of))];
+  });
+  return { ...reader, ...Object.fromEntries(methods) };
 }
 
 const unshared = async (): Promise<never> => {

@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import type { FieldProblem } from "../../../src/domain/errors.ts";
 import { eventTypeOf } from "../../../src/domain/events/registered.ts";
 import { second } from "../../../src/domain/time.ts";
 
@@ -15,7 +16,7 @@ async function problemsOf(items: readonly unknown[], keywords: object = { unique
   return type.check?.({ list: items });
 }
 
-const repeated = (first: number, second: number) => [
+const repeated = (first: number, second: number): FieldProblem[] => [
   {
     in: "body",
     field: "data.list",
@@ -23,7 +24,7 @@ const repeated = (first: number, second: number) => [
   },
 ];
 
-test.each<[string, unknown[], object[]]>([
+test.each<[string, unknown[], FieldProblem[]]>([
   ["none", [], []],
   ["one", [1], []],
   ["numbers that differ", [1, 2, 3], []],

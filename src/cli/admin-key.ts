@@ -4,12 +4,10 @@ import { newOperatorKey, roles } from "../domain/operator-keys.ts";
 import { isoTime } from "../domain/time.ts";
 import { openStorage } from "../engine/storage.ts";
 import type { Keys } from "../http/admin/keys.ts";
-import { noMore, readArguments, readWord, switches, valued } from "./arguments.ts";
+import { command, readSeconds, switches, valued } from "./arguments.ts";
 import { type AdminApi, withAdminApi } from "./client/admin-api.ts";
 import { requireData } from "./client/require-data.ts";
 import { readTarget, type Target, targetHelp, targetOptions } from "./client/target.ts";
-import { type Command, UsageError } from "./command.ts";
-import { readSeconds } from "./duration.ts";
 import { note } from "./output/list.ts";
 import { print, recordLines, type Screen, screen, table } from "./output/print.ts";
 
@@ -40,26 +38,20 @@ key in ONAIR_ADMIN_KEY ends that one for good.
 Exit code: 0 when it is done, 1 when it failed, 2 for wrong usage.
 `;
 
-const options = { ...targetOptions, ...switches("json"), ...valued("name", "role", "expires-in") } as const;
-
-const choices = { role: roles };
-
-const actions = ["list", "create", "revoke", "reset"] as const;
-type Action = (typeof actions)[number];
-
 const path = "/admin/v1/keys";
 
-export const adminKey: Command = {
+export const adminKey = command({
   summary: "list, make and revoke keys of the admin API",
   help,
-  options,
-  words: { first: actions, values: choices },
-  async run(args: readonly string[], env: Environment) {
-    const { values, positionals } = readArguments(args, options, choices);
-    const [word, id, ...more] = positionals;
-    const mistakes: string[] = [];
-    const action = readWord("action", word, actions, mistakes);
-    if (action === undefined) throw new UsageError(mistakes.join("\n"));
+  options: { ...targetOptions, ...switches("json"), ...valued("name", "role", "expires-in") },
+  choices: { role: roles },
+  actions: {
+    list: {},
+    create: { options: ["name", "role", "expires-in"] },
+    revoke: { needs: "the id of the key" },
+    reset: {},
+  },
+  async run({ action, words: [id = ""], values, env, mistakes, check }) {
     const { name, role, "expires-in": expiresIn, json = false } = values;
     if (action === "reset" && values.url !== undefined)
       mistakes.push("reset works on a data directory that no server uses: name it with --data");
@@ -67,26 +59,19 @@ export const adminKey: Command = {
       action === "reset"
         ? readTarget({ ...values, url: undefined }, { ...env, ONAIR_URL: undefined }, mistakes)
         : readTarget(values, env, mistakes);
-    if (action === "revoke" && id === undefined) mistakes.push("the id of the key is missing");
-    noMore(action === "revoke" ? more : [id, ...more], mistakes);
-    if (action !== "create" && (name ?? role ?? expiresIn) !== undefined)
-      mistakes.push("--name, --role and --expires-in are for create");
     if (action === "create" && name === undefined) mistakes.push("--name is missing");
     if (action === "create" && role === undefined)
       mistakes.push("--role is missing: operator, publisher or reader");
     const expires_in = readSeconds("expires-in", expiresIn, mistakes);
-    if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
-    if (action === "reset") await reset(target, json);
-    else {
-      const body = { name, role, expires_in };
-      await withAdminApi(target, (api) => perform(api, { action, id: id ?? "", body, json, env }));
-    }
-    return 0;
+    check();
+    if (action === "reset") return reset(target, json);
+    const body = { name, role, expires_in };
+    await withAdminApi(target, (api) => perform(api, { action, id, body, json, env }));
   },
-};
+});
 
 interface Asked {
-  readonly action: Exclude<Action, "reset">;
+  readonly action: "list" | "create" | "revoke";
   readonly id: string;
   readonly body: unknown;
   readonly json: boolean;

@@ -1,19 +1,8 @@
-import type { Environment } from "../config/read-config.ts";
 import { deliveryModes, lockableFields } from "../domain/applications.ts";
 import { scopes } from "../domain/tokens.ts";
-import {
-  noMore,
-  readArguments,
-  readNumber,
-  readWord,
-  refuseMisplaced,
-  switches,
-  valued,
-} from "./arguments.ts";
+import { command, type Given, readNumber, readSeconds, repeatable, switches, valued } from "./arguments.ts";
 import { type AdminApi, withAdminApi } from "./client/admin-api.ts";
 import { readTarget, type Target, targetHelp, targetOptions } from "./client/target.ts";
-import { type Command, UsageError } from "./command.ts";
-import { readSeconds } from "./duration.ts";
 import {
   type ApplicationAnswer,
   type EndpointAnswer,
@@ -21,7 +10,7 @@ import {
   listApplications,
   reasons,
 } from "./output/applications.ts";
-import { note, pagingHelp, pagingOptions, readPaging } from "./output/list.ts";
+import { note, pagingHelp, pagingNames, pagingOptions, readPaging } from "./output/list.ts";
 import { print, recordLines, screen } from "./output/print.ts";
 
 const help = `Usage: onair apps <action> [options]
@@ -60,10 +49,7 @@ ${targetHelp}
 Exit code: 0 when it is done, 1 when it failed, 2 for wrong usage.
 `;
 
-const options = {
-  ...targetOptions,
-  ...pagingOptions,
-  ...switches("json", "public", "disable", "enable"),
+const fields = {
   ...valued(
     "name",
     "delivery",
@@ -72,83 +58,61 @@ const options = {
     "subscription-limit",
     "webhook-concurrency",
     "owner",
-    "overlap",
   ),
-  scope: { type: "string", multiple: true },
-  "redirect-uri": { type: "string", multiple: true },
-  lock: { type: "string", multiple: true },
-} as const;
-type Values = ReturnType<typeof readArguments<typeof options>>["values"];
+  ...repeatable("scope", "redirect-uri", "lock"),
+};
+const fieldNames = Object.keys(fields) as (keyof typeof fields)[];
+const options = {
+  ...targetOptions,
+  ...pagingOptions,
+  ...fields,
+  ...switches("json", "public", "disable", "enable"),
+  ...valued("overlap"),
+};
+type Values = Given<typeof options>;
 
-const choices = { delivery: deliveryModes, lock: lockableFields };
-
-const fieldOptions = [
-  "name",
-  "delivery",
-  "webhook-url",
-  "scope",
-  "redirect-uri",
-  "rate-limit",
-  "subscription-limit",
-  "webhook-concurrency",
-  "lock",
-  "owner",
-] as const;
-
-/** The options of each action, besides the target's. */
+const needs = "the id of the application";
 const actions = {
-  list: ["limit", "all", "cursor"],
-  show: [],
-  create: [...fieldOptions, "public"],
-  change: [...fieldOptions, "disable", "enable"],
-  delete: [],
-  "enable-endpoint": [],
-  "rotate-client-secret": ["overlap"],
-  "rotate-webhook-secret": ["overlap"],
-} as const satisfies Record<string, readonly (keyof Values)[]>;
+  list: { options: pagingNames },
+  show: { needs },
+  create: { options: [...fieldNames, "public"] },
+  change: { needs, options: [...fieldNames, "disable", "enable"] },
+  delete: { needs },
+  "enable-endpoint": { needs },
+  "rotate-client-secret": { needs, options: ["overlap"] },
+  "rotate-webhook-secret": { needs, options: ["overlap"] },
+} as const;
 type Action = keyof typeof actions;
 
-export const apps: Command = {
+export const apps = command({
   summary: "list, make, change and delete applications, rotate their secrets",
   help,
   options,
-  words: {
-    first: Object.keys(actions),
-    values: { ...choices, scope: scopes },
-  },
-  async run(args: readonly string[], env: Environment) {
-    const { values, positionals } = readArguments(args, options, choices);
-    const [word, id, ...more] = positionals;
-    const mistakes: string[] = [];
+  choices: { delivery: deliveryModes, lock: lockableFields },
+  actions,
+  // A former name.
+  synonyms: { get: "show" },
+  values: { scope: scopes },
+  async run({ action, words: [id = ""], values, env, mistakes, check }) {
     const target = readTarget(values, env, mistakes);
-    // "get" is a former name of "show".
-    const action = readWord("action", word === "get" ? "show" : word, actionNames, mistakes);
-    if (action === undefined) throw new UsageError(mistakes.join("\n"));
-    const takesId = action !== "list" && action !== "create";
-    if (takesId && id === undefined) mistakes.push("the id of the application is missing");
-    noMore(takesId ? more : [id, ...more], mistakes);
-    refuseMisplaced(action, values, actions[action], mistakes);
     const paging = readPaging(values, mistakes);
     const body = action.startsWith("rotate") ? rotationOf(values, mistakes) : fieldsOf(values, mistakes);
     if (action === "create" && values.name === undefined) mistakes.push("--name is missing");
     if (action === "change" && Object.keys(body).length === 0) mistakes.push("there is nothing to change");
-    if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
+    check();
     const { json = false } = values;
     await withAdminApi(target, async (api) => {
       if (action === "list") return listApplications(api, paging, { json, env });
-      const answer = await perform(api, action, id ?? "", body);
+      const answer = await perform(api, action, id, body);
       if (json) await print(JSON.stringify(answer));
       else if (action === "delete") await print(`${id} is deleted`);
       else await print(recordLines(forPeople(answer), screen(env)));
-      if (action === "change" && values.enable) await noteEndpointState(api, id ?? "", target);
+      if (action === "change" && values.enable) await noteEndpointState(api, id, target);
       const hasSecret = "client_secret" in answer || "webhook_secret" in answer;
       if (hasSecret && !json) note("Secrets are shown only now.");
     });
-    return 0;
   },
-};
-
-const actionNames = Object.keys(actions) as Action[];
+});
 
 function fieldsOf(values: Values, mistakes: string[]): Record<string, unknown> {
   const { disable = false, enable = false, name, scope } = values;

@@ -1,10 +1,17 @@
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
 import { checkArguments, didYouMean } from "../arguments.ts";
-import { UsageError } from "./command.ts";
+import type { Environment } from "../config/read-config.ts";
+import { durationMs, second } from "../domain/time.ts";
+import { type Candidates, type Command, UsageError, type Words } from "./command.ts";
 
 /** Options of these names that take a value. */
 export function valued<const Name extends string>(...names: readonly Name[]) {
   return ofType(names, { type: "string" });
+}
+
+/** Options of these names that take a value and may be repeated. */
+export function repeatable<const Name extends string>(...names: readonly Name[]) {
+  return ofType(names, { type: "string", multiple: true });
 }
 
 /** Options of these names that take none. */
@@ -16,18 +23,105 @@ function ofType<Name extends string, const Option>(names: readonly Name[], optio
   return Object.fromEntries(names.map((name) => [name, option])) as Readonly<Record<Name, Option>>;
 }
 
-/** Parses the arguments of a command, of which `choices` are options with a fixed list of values; throws `UsageError`. */
-export function readArguments<const Options extends ParseArgsOptionsConfig>(
+/** The values of options that are given. */
+export type Given<Options extends ParseArgsOptionsConfig> = ReturnType<
+  typeof parseArgs<{ args: string[]; allowPositionals: true; options: Options }>
+>["values"];
+
+/** A command by its words and options. */
+interface Definition<Options extends ParseArgsOptionsConfig, Action extends string>
+  extends Omit<Words, "options">,
+    Pick<Command, "values"> {
+  readonly summary: string;
+  readonly help: string;
+  readonly options: Options;
+  /** Options with a fixed list of values. */
+  readonly choices?: Partial<Record<keyof Options & string, readonly string[]>>;
+  /** What the first word is; an option that one of them names is for those alone that name it. */
+  readonly actions?: Readonly<Record<Action, Words<keyof Options & string>>>;
+  /** Former names of actions. */
+  readonly synonyms?: Readonly<Record<string, NoInfer<Action>>>;
+  /** What an action is called in a sentence, when it is not "action". */
+  readonly called?: string;
+  /** Returns the exit code, or nothing for 0; throws as `run` of a `Command`. */
+  run(asked: Asked<Options, Action>): Promise<number | undefined> | Promise<void>;
+}
+
+/** A checked command line. */
+interface Asked<Options extends ParseArgsOptionsConfig, Action extends string> {
+  readonly action: Action;
+  /** The words after the action. */
+  readonly words: readonly string[];
+  readonly values: Given<Options>;
+  readonly env: Environment;
+  /** Sentences; `run` adds those about what it reads itself. */
+  readonly mistakes: string[];
+  /** Throws a `UsageError` with all mistakes where there are some. */
+  check(): void;
+}
+
+/** Makes a command, which checks its words and options by their definition before it runs. */
+export function command<const Options extends ParseArgsOptionsConfig, const Action extends string = never>(
+  definition: Definition<Options, Action>,
+): Command {
+  const { run, options, actions, synonyms = {}, choices = {}, called = "action", ...rest } = definition;
+  const known = Object.keys(actions ?? {}) as Action[];
+  return {
+    ...rest,
+    options,
+    ...(actions && { actions }),
+    values: { ...(choices as Record<string, Candidates>), ...rest.values },
+    async run(args, env) {
+      const { values, positionals } = readArguments(args, options, choices);
+      const mistakes: string[] = [];
+      const check = () => {
+        if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
+      };
+      const [word = "", ...others] = positionals;
+      const first = Object.hasOwn(synonyms, word) ? synonyms[word] : positionals[0];
+      const action = actions && readWord(called, first, known, mistakes);
+      if (actions && action === undefined) check();
+      const words = actions ? others : positionals;
+      checkWords((action && actions?.[action]) ?? rest, words, mistakes);
+      if (action && actions) refuseMisplaced(action, values, actions, mistakes);
+      // Without actions there is none that `run` could look at.
+      const asked = { action: action as Action, words, values, env, mistakes, check };
+      return (await run(asked)) ?? 0;
+    },
+  };
+}
+
+function checkWords({ needs, most }: Words, words: readonly string[], mistakes: string[]): void {
+  if (needs !== undefined && words.length === 0) mistakes.push(`${needs} is missing`);
+  const extra = words[most ?? (needs === undefined ? 0 : 1)];
+  if (extra !== undefined) mistakes.push(`"${extra}" is not expected here`);
+}
+
+function refuseMisplaced(
+  action: string,
+  values: object,
+  actions: Readonly<Record<string, Words>>,
+  mistakes: string[],
+): void {
+  for (const name of Object.keys(values)) {
+    const takers = Object.keys(actions).filter((one) => actions[one]?.options?.includes(name));
+    if (takers.length > 0 && !takers.includes(action))
+      mistakes.push(`--${name} is not for ${action}, but for ${takers.join(", ")}`);
+  }
+}
+
+/** Parses options; throws a `UsageError`. */
+function readArguments<const Options extends ParseArgsOptionsConfig>(
   args: readonly string[],
   options: Options,
-  choices: Readonly<Record<string, readonly string[]>> = {},
+  choices: Readonly<Record<string, readonly string[] | undefined>>,
 ) {
   const { mistakes, repeated } = checkArguments(args, options);
   const all = [...mistakes, ...repeated.map((name) => `--${name} is given more than once`)];
   if (all.length > 0) throw new UsageError(all.join("\n"));
   const parsed = parseArgs({ args: [...args], allowPositionals: true, options });
   const values: Readonly<Record<string, unknown>> = parsed.values;
-  const unknown = Object.entries(choices).flatMap(([name, known]) =>
+  const unknown = Object.entries(choices).flatMap(([name, known = []]) =>
     [values[name] ?? []]
       .flat()
       .map(String)
@@ -60,37 +154,16 @@ export function readWord<Word extends string>(
   return undefined;
 }
 
-/** Adds a mistake for each superfluous word. */
-export function noMore(words: readonly (string | undefined)[], mistakes: string[]): void {
-  const [word] = words;
-  if (word !== undefined) mistakes.push(`"${word}" is not expected here`);
-}
-
-/** Adds a mistake for each option that the action does not take. */
-export function refuseMisplaced(
-  action: string,
-  values: object,
-  taken: readonly string[],
-  mistakes: string[],
-): void {
-  const known = ["url", "data", "database", "config", "client-cert", "client-key", "json", ...taken];
-  for (const name of Object.keys(values)) {
-    if (!known.includes(name)) mistakes.push(`--${name} is not for ${action}`);
-  }
-}
-
 /** The number of an option; undefined when it is absent or, with a mistake added, invalid. */
 export function readNumber(
   option: string,
   text: string | undefined,
   mistakes: string[],
-  { minimum = 0, of = "" }: { readonly minimum?: number; readonly of?: string } = {},
+  minimum = 0,
 ): number | undefined {
   if (text === undefined) return undefined;
   if (/^[0-9]{1,15}$/.test(text) && Number(text) >= minimum) return Number(text);
-  mistakes.push(
-    `--${option} must be a number${of === "" ? "" : ` of ${of}`}${minimum > 0 ? ` from ${minimum} on` : ""}, not "${text}"`,
-  );
+  mistakes.push(`--${option} must be a number${minimum > 0 ? ` from ${minimum} on` : ""}, not "${text}"`);
   return undefined;
 }
 
@@ -99,4 +172,29 @@ export function readHttpUrl(text: string, source: string, mistakes: string[]): s
   if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text;
   mistakes.push(`${source} must be an http URL, not "${text}"`);
   return "";
+}
+
+/** Milliseconds of a duration like `90s`, `30m`, `1h` or `2d`; undefined, with a mistake added, when it is none. */
+export function readDuration(
+  option: string,
+  text: string | undefined,
+  mistakes: string[],
+): number | undefined {
+  if (text === undefined) return undefined;
+  const ms = durationMs(text);
+  if (ms !== null) return ms;
+  mistakes.push(`--${option} must be a duration like 90s, 30m, 1h or 2d, not "${text}"`);
+  return undefined;
+}
+
+/** Seconds of a duration, or of a number of seconds; undefined, with a mistake added, when it is neither. */
+export function readSeconds(
+  option: string,
+  text: string | undefined,
+  mistakes: string[],
+): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^[0-9]{1,15}$/.test(text)) return Number(text);
+  const ms = readDuration(option, text, mistakes);
+  return ms === undefined ? undefined : ms / second;
 }

@@ -12,14 +12,16 @@ const outputClosed = 141;
 /** Words that the shell can complete; a function reads them from this machine. */
 export type Candidates = readonly string[] | ((env: Environment) => readonly string[]);
 
-/** What the words of a command can be, besides its options. */
-interface Words {
-  /** The first word: the action, or what the command is about. */
-  readonly first?: Candidates;
-  /** The words after this action. */
-  readonly next?: Readonly<Record<string, Candidates>>;
-  /** The values of options. */
-  readonly values?: Readonly<Record<string, Candidates>>;
+/** What may follow a command, or one of its actions. */
+export interface Words<Option extends string = string> {
+  /** The options that are for this action, and not for those that do not name them. */
+  readonly options?: readonly Option[];
+  /** A word that must follow, as a sentence names it, such as "the id of the key". */
+  readonly needs?: string;
+  /** How many words may follow, when it is neither none nor the one that is needed. */
+  readonly most?: number;
+  /** What such a word can be. */
+  readonly candidates?: Candidates;
 }
 
 /** A subcommand of the executable. */
@@ -29,7 +31,12 @@ export interface Command {
   /** The output of `--help`. */
   readonly help: string;
   readonly options: ParseArgsOptionsConfig;
-  readonly words?: Words;
+  /** What the first word can be. */
+  readonly actions?: Readonly<Record<string, Words>>;
+  /** What the first word can be of a command without actions. */
+  readonly candidates?: Candidates;
+  /** What the values of options can be. */
+  readonly values?: Readonly<Record<string, Candidates>>;
   /** Returns the exit code; throws `UsageError` or `ConfigError` for wrong usage, anything else for a failure. */
   run(args: readonly string[], env: Environment): Promise<number>;
 }

@@ -27,7 +27,7 @@ export const dev: Command = {
   get options() {
     return settingOptions(ownOptions);
   },
-  words: { values: { "log-level": logLevels } },
+  values: { "log-level": logLevels },
   get help() {
     return `Usage: onair dev [options]
 

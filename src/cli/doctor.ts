@@ -24,7 +24,7 @@ export const doctor: Command = {
   get options() {
     return settingOptions(ownOptions);
   },
-  words: { values: { "log-level": logLevels } },
+  values: { "log-level": logLevels },
   get help() {
     return `Usage: onair doctor [options]
 

@@ -3,7 +3,7 @@ import type { BatchReport } from "../batch/apply.ts";
 import type { Environment } from "../config/read-config.ts";
 import { builtInEventTypes } from "../domain/events/catalogue.ts";
 import type { RegisteredEventType } from "../domain/events/registered.ts";
-import { noMore, readArguments, readWord, switches, valued } from "./arguments.ts";
+import { command, switches, valued } from "./arguments.ts";
 import { withAdminApi } from "./client/admin-api.ts";
 import { namesData, readTarget, targetHelp, targetOptions } from "./client/target.ts";
 import { type Command, UsageError } from "./command.ts";
@@ -34,37 +34,30 @@ Refused lines are told with number and reason, and the rest is published. Exit c
 line was taken, 1 when some were refused or it failed, 2 for wrong usage.
 `;
 
-const options = { ...targetOptions, ...switches("json"), ...valued("idempotency-key") } as const;
+const options = { ...targetOptions, ...switches("json"), ...valued("idempotency-key") };
 
-const actions = ["publish", "types", "trigger"] as const;
-
-export const events: Command = {
+const publishing = command({
   summary: "publish events, list their types",
   help,
   options,
-  words: { first: actions, next: { types: eventNames, trigger: eventNames } },
-  async run(args: readonly string[], env: Environment) {
-    // The same as "onair trigger".
-    const [first] = checkArguments(args, { ...trigger.options, ...options }).positionals;
-    if (first === "trigger") return trigger.run(args.toSpliced(args.indexOf("trigger"), 1), env);
-    const { values, positionals } = readArguments(args, options);
-    const [actionWord, word, ...more] = positionals;
-    const mistakes: string[] = [];
-    const action = readWord("action", actionWord, actions, mistakes);
-    noMore(more, mistakes);
+  actions: {
+    publish: { needs: "the file", options: ["idempotency-key"] },
+    types: { most: 1, candidates: eventNames },
+    trigger: { candidates: eventNames },
+  },
+  async run({ action, words: [word = ""], values, env, mistakes, check }) {
     // The built-in types need no server: the one of the environment is used only when a key is set, too.
     const { ONAIR_URL, ONAIR_ADMIN_KEY, ONAIR_ADMIN_KEY_FILE } = env;
     const isNamed = values.url !== undefined || namesData(values);
     const isAsked = isNamed || Boolean(ONAIR_URL && (ONAIR_ADMIN_KEY ?? ONAIR_ADMIN_KEY_FILE));
     const targetEnv = action === "types" && !isAsked ? { ...env, ONAIR_URL: undefined } : env;
     const target = readTarget(values, targetEnv, mistakes);
+    check();
+    const { json = false } = values;
     if (action === "types") {
-      if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
       const more = isAsked ? await withAdminApi(target, registeredTypes) : [];
-      return types([...builtIn, ...more], word, { json: values.json ?? false, env });
+      return types([...builtIn, ...more], word, { json, env });
     }
-    if (action === "publish" && word === undefined) mistakes.push("the file is missing");
-    if (mistakes.length > 0 || word === undefined) throw new UsageError(mistakes.join("\n"));
     sizeOf(word); // throws when it is unreadable
     const key = values["idempotency-key"];
     const headers = key === undefined ? {} : { "idempotency-key": key };
@@ -74,9 +67,19 @@ export const events: Command = {
       const answer = await api.send({ method: "POST", path: "/admin/v1/events", lines, headers });
       const report = (await answer.json()) as BatchReport;
       const alreadySent = answer.headers.get("idempotent-replayed") === "true";
-      await printReport(report, { json: values.json ?? false, alreadySent, took: took() });
+      await printReport(report, { json, alreadySent, took: took() });
       return report.rejected === 0 ? 0 : 1;
     });
+  },
+});
+
+export const events: Command = {
+  ...publishing,
+  async run(args: readonly string[], env: Environment) {
+    // The same as "onair trigger".
+    const [first] = checkArguments(args, { ...trigger.options, ...options }).positionals;
+    if (first === "trigger") return trigger.run(args.toSpliced(args.indexOf("trigger"), 1), env);
+    return publishing.run(args, env);
   },
 };
 
@@ -91,11 +94,11 @@ const builtIn: readonly ShownType[] = builtInEventTypes.map((type) => {
 
 async function types(
   all: readonly ShownType[],
-  name: string | undefined,
+  name: string,
   { json, env }: { readonly json: boolean; readonly env: Environment },
 ): Promise<number> {
-  const found = all.filter((type) => name === undefined || type.name === name);
-  if (name !== undefined && found.length === 0) {
+  const found = all.filter((type) => name === "" || type.name === name);
+  if (name !== "" && found.length === 0) {
     const names = all.map((type) => type.name);
     const meant = didYouMean(name, names);
     throw new UsageError(`There is no event ${name}.${meant} "onair events types" lists all.`);
@@ -105,7 +108,7 @@ async function types(
       return { name, version, description, schema, example };
     });
     await print(JSON.stringify(shown));
-  } else if (name === undefined) {
+  } else if (name === "") {
     const rows = found.map(({ name, version, description }) => [name, String(version), description]);
     // Full descriptions, not cut to the terminal.
     const on = { ...screen(env), columns: null };

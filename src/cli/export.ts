@@ -1,9 +1,6 @@
-import { dataKinds } from "../batch/platform-data.ts";
-import type { Environment } from "../config/read-config.ts";
-import { noMore, readArguments, readWord, switches } from "./arguments.ts";
+import { command, switches } from "./arguments.ts";
 import { withAdminApi } from "./client/admin-api.ts";
 import { readTarget, targetHelp, targetOptions } from "./client/target.ts";
-import { type Command, UsageError } from "./command.ts";
 import { countOf, stopwatch } from "./output/format.ts";
 import { checkOutputFile, replaceFile } from "./output/output-file.ts";
 import { print, write } from "./output/print.ts";
@@ -23,22 +20,18 @@ together. A file is there as a whole or not at all. Exit code: 0 when all is wri
 failed, 2 for wrong usage.
 `;
 
-const options = { ...targetOptions, ...switches("force", "json") } as const;
+const most = 1;
 
-export const exportCommand: Command = {
+export const exportCommand = command({
   summary: "write the platform's data to a file",
   help,
-  options,
-  words: { first: dataKinds },
-  async run(args: readonly string[], env: Environment) {
-    const { values, positionals } = readArguments(args, options);
-    const [word, file = "-", ...more] = positionals;
-    const mistakes: string[] = [];
+  options: { ...targetOptions, ...switches("force", "json") },
+  called: "kind",
+  actions: { users: { most }, categories: { most }, channels: { most }, livestreams: { most } },
+  async run({ action: kind, words: [file = "-"], values, env, mistakes, check }) {
     const target = readTarget(values, env, mistakes);
-    const kind = readWord("kind", word, dataKinds, mistakes);
-    noMore(more, mistakes);
     if (file !== "-") checkOutputFile(file, { force: values.force ?? false }, mistakes);
-    if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
+    check();
     const path = kind === "livestreams" ? "/admin/v1/livestreams" : `/admin/v1/${kind}/batch`;
     const took = stopwatch();
     const rows = await withAdminApi(target, async (api) => {
@@ -47,9 +40,8 @@ export const exportCommand: Command = {
     });
     if (file !== "-")
       await print(values.json ? JSON.stringify({ rows }) : `${countOf(rows, "row")} ${took()}`);
-    return 0;
   },
-};
+});
 
 const newline = 0x0a;
 

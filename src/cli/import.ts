@@ -1,15 +1,13 @@
 import { applyBatch, type BatchReport, maxErrors, maxLineBytes } from "../batch/apply.ts";
 import { untilSignal } from "../batch/lines.ts";
 import { type DataKind, dataKinds, type Intake, platformData } from "../batch/platform-data.ts";
-import type { Environment } from "../config/read-config.ts";
 import { openStorage } from "../engine/storage.ts";
 import { Ranking } from "../ranking/ranking.ts";
 import { onTermination } from "../signals.ts";
-import { noMore, readArguments, readWord, switches } from "./arguments.ts";
+import { command, switches } from "./arguments.ts";
 import { withAdminApi } from "./client/admin-api.ts";
 import { Unreachable } from "./client/http.ts";
 import { readTarget, type Target, targetHelp, targetOptions } from "./client/target.ts";
-import { type Command, UsageError } from "./command.ts";
 import { isTyped, sizeOf, streamOf } from "./input.ts";
 import { megabytes, stopwatch } from "./output/format.ts";
 import { type Progress, showProgress } from "./output/progress.ts";
@@ -44,24 +42,30 @@ Exit code: 0 when every line was taken, 1 when some were refused or the import f
 usage, ${stoppedExitCode} when it was stopped.
 `;
 
-const options = { ...targetOptions, ...switches("snapshot", "json") } as const;
-
-interface Options {
+interface Import {
   readonly kind: DataKind;
-  readonly file: string;
   readonly target: Target;
   readonly snapshot: boolean;
-  readonly json: boolean;
 }
 
-export const importCommand: Command = {
+const needs = "the file";
+
+export const importCommand = command({
   summary: "take the platform's data from a file",
   help,
-  options,
-  words: { first: dataKinds },
-  async run(args: readonly string[], env: Environment) {
-    const given = readOptions(args, env);
-    const progress = { bytes: 0, totalBytes: sizeOf(given.file), rows: 0 };
+  options: { ...targetOptions, ...switches("snapshot", "json") },
+  called: "kind",
+  actions: {
+    users: { needs },
+    categories: { needs },
+    channels: { needs },
+    livestreams: { needs, options: ["snapshot"] },
+  },
+  async run({ action: kind, words: [file = ""], values, env, mistakes, check }) {
+    const { snapshot = false, json = false } = values;
+    const target = readTarget(values, env, mistakes);
+    check();
+    const progress = { bytes: 0, totalBytes: sizeOf(file), rows: 0 };
     const stopped = new AbortController();
     onTermination().then(() => {
       const newLine = process.stderr.isTTY ? "\n" : "";
@@ -70,16 +74,15 @@ export const importCommand: Command = {
       );
       stopped.abort();
     });
-    const lines = counted(untilSignal(streamOf(given.file), stopped.signal, maxLineBytes), progress);
-    const input = given.snapshot ? whole(lines, stopped.signal) : lines;
+    const lines = counted(untilSignal(streamOf(file), stopped.signal, maxLineBytes), progress);
+    const input = snapshot ? whole(lines, stopped.signal) : lines;
     const took = stopwatch();
-    const display = isTyped(given.file) ? { end() {} } : showProgress(progress);
+    const display = isTyped(file) ? { end() {} } : showProgress(progress);
+    const asked = { kind, target, snapshot };
     try {
-      const report = await (given.target.server
-        ? importThrough(given, progress, input)
-        : importInto(given, input));
+      const report = await (target.server ? importThrough(asked, progress, input) : importInto(asked, input));
       display.end();
-      await printReport(report, { json: given.json, interrupted: stopped.signal.aborted, took: took() });
+      await printReport(report, { json, interrupted: stopped.signal.aborted, took: took() });
       if (stopped.signal.aborted) return stoppedExitCode;
       return report.rejected === 0 ? 0 : 1;
     } catch (error) {
@@ -89,22 +92,7 @@ export const importCommand: Command = {
       return stoppedExitCode;
     }
   },
-};
-
-function readOptions(args: readonly string[], env: Environment): Options {
-  const { values, positionals } = readArguments(args, options);
-  const [word, file, ...more] = positionals;
-  const { snapshot = false, json = false } = values;
-  const mistakes: string[] = [];
-  const kind = readWord("kind", word, dataKinds, mistakes);
-  if (file === undefined) mistakes.push("the file is missing");
-  noMore(more, mistakes);
-  const target = readTarget(values, env, mistakes);
-  if (snapshot && kind !== "livestreams") mistakes.push("--snapshot is for livestreams only");
-  if (mistakes.length > 0 || kind === undefined || file === undefined)
-    throw new UsageError(mistakes.join("\n"));
-  return { kind, file, target, snapshot, json };
-}
+});
 
 const newline = 0x0a;
 
@@ -133,16 +121,17 @@ async function* whole(input: AsyncIterable<Uint8Array>, stopped: AbortSignal): A
 }
 
 /** Imports into data that no server answers from. */
-async function importInto(options: Options, input: AsyncIterable<Uint8Array>): Promise<BatchReport> {
-  const { store } = await openStorage(options.target.place);
+async function importInto(
+  { kind, target, snapshot }: Import,
+  input: AsyncIterable<Uint8Array>,
+): Promise<BatchReport> {
+  const { store } = await openStorage(target.place);
   try {
     const ranking = new Ranking(Date.now);
     ranking.putLive(await store.livestreams.all());
     const data = platformData({ store, ranking, now: Date.now });
-    if (options.kind === "livestreams") {
-      return await data.applyLivestreams(input, options.snapshot, { groupSize });
-    }
-    const { read, keep, ignored } = data[options.kind] as Intake<unknown>;
+    if (kind === "livestreams") return await data.applyLivestreams(input, snapshot, { groupSize });
+    const { read, keep, ignored } = data[kind] as Intake<unknown>;
     return await applyBatch(input, read, keep, { groupSize, ignored });
   } finally {
     await store.close();
@@ -151,7 +140,7 @@ async function importInto(options: Options, input: AsyncIterable<Uint8Array>): P
 
 /** Imports through the admin API of a running server; the body is read at the server's pace. */
 async function importThrough(
-  { kind, snapshot, target }: Options,
+  { kind, snapshot, target }: Import,
   progress: Readonly<Progress>,
   input: AsyncIterable<Uint8Array>,
 ): Promise<BatchReport> {

@@ -2,15 +2,13 @@ import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { backupBeforeUpgrade } from "../backups/before-upgrade.ts";
 import { backupsOfPostgres } from "../backups/elsewhere.ts";
-import type { Environment } from "../config/read-config.ts";
 import { databaseFile } from "../store/sqlite/database/directory.ts";
 import { type DirectoryLock, lockDirectory } from "../store/sqlite/database/lock.ts";
 import { look, type SchemaState, schemaState } from "../store/sqlite/database/look.ts";
 import { upgradeDatabase } from "../store/sqlite/database/open.ts";
 import { version } from "../version.ts";
-import { noMore, readArguments, switches, valued } from "./arguments.ts";
+import { command, switches, valued } from "./arguments.ts";
 import { placeOfCommand } from "./client/target.ts";
-import { type Command, UsageError } from "./command.ts";
 import { migratePostgres } from "./operations/migrate-postgres.ts";
 import { counted, stopwatch } from "./output/format.ts";
 import { checkOutputFile } from "./output/output-file.ts";
@@ -41,27 +39,21 @@ the database has the form of this version (with --dry-run: when it can be told),
 2 for wrong usage.
 `;
 
-const options = {
-  ...valued("data", "database", "config", "backup"),
-  ...switches("dry-run", "rebuild-search", "json"),
-} as const;
-
-export const migrate: Command = {
+export const migrate = command({
   summary: "bring the database to the form of this version",
   help,
-  options,
-  async run(args: readonly string[], env: Environment) {
-    const { values, positionals } = readArguments(args, options);
+  options: {
+    ...valued("data", "database", "config", "backup"),
+    ...switches("dry-run", "rebuild-search", "json"),
+  },
+  async run({ values, env, mistakes, check }) {
     const { "dry-run": dryRun = false, "rebuild-search": rebuildSearch = false, backup = null } = values;
     const place = placeOfCommand(values, env);
-    const mistakes: string[] = [];
-    noMore(positionals, mistakes);
     if ("database" in place) {
       if (backup !== null) mistakes.push(`--backup is for a data directory. ${backupsOfPostgres}`);
       if (rebuildSearch) mistakes.push("--rebuild-search is for a data directory");
-      if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
-      await migratePostgres(place.database, { dryRun, json: values.json === true });
-      return 0;
+      check();
+      return migratePostgres(place.database, { dryRun, json: values.json === true });
     }
     const { directory: data } = place;
     if (dryRun && (backup !== null || rebuildSearch))
@@ -70,16 +62,15 @@ export const migrate: Command = {
     else if (backup !== null) checkOutputFile(backup, { force: false }, mistakes);
     if (!existsSync(join(data, databaseFile)))
       mistakes.push(`There is no data in ${data}; name its directory with --data`);
-    if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
+    check();
     const took = stopwatch();
     const planned = { data, backup, rebuildSearch };
     const before = dryRun ? look(data, schemaState) : await upgrade(planned);
     await print(
       values.json ? JSON.stringify(asJson(before, planned, dryRun)) : told(before, planned, dryRun, took()),
     );
-    return 0;
   },
-};
+});
 
 interface Planned {
   readonly data: string;

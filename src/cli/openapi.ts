@@ -6,8 +6,7 @@ import { publicApp } from "../http/public/app.ts";
 import { rateLimiter } from "../http/rate-limit.ts";
 import { urlOf } from "../http/server.ts";
 import { createLog } from "../log/log.ts";
-import { noMore, readArguments, switches, valued } from "./arguments.ts";
-import { type Command, UsageError } from "./command.ts";
+import { command, switches, valued } from "./arguments.ts";
 import { checkOutputFile, replaceFile } from "./output/output-file.ts";
 import { print, write } from "./output/print.ts";
 
@@ -29,34 +28,29 @@ document always has the address of the admin listener.
 Exit code: 0 when it is written, 1 when it failed, 2 for wrong usage.
 `;
 
-const addressOptions = { ...valued("host", "port", "admin-host", "admin-port", "public-url") } as const;
-const options = { ...addressOptions, ...switches("admin"), ...valued("out") } as const;
+const addressOptions = valued("host", "port", "admin-host", "admin-port", "public-url");
 
-export const openapi: Command = {
+export const openapi = command({
   summary: "print the OpenAPI document",
   help,
-  options,
-  async run(args: readonly string[], env: Environment) {
-    const { values, positionals } = readArguments(args, options);
+  options: { ...addressOptions, ...switches("admin"), ...valued("out") },
+  async run({ values, env, mistakes, check }) {
     const { admin = false, out = "-" } = values;
-    const mistakes: string[] = [];
-    noMore(positionals, mistakes);
     if (admin && values["public-url"] !== undefined)
       mistakes.push(
         "--public-url is for the public document; the admin one has the admin listener's address",
       );
     if (out !== "-") checkOutputFile(out, { force: true }, mistakes);
     const address = addressOf(admin, readAddresses(values, env), mistakes);
-    if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
+    check();
     const document = await documentOf(admin ? adminRoutes(address) : publicRoutes(address));
     if (out === "-") await write(document);
     else {
       await replaceFile(out, (partial) => Bun.write(partial, document));
       await print(`${out} has the OpenAPI document of ${address}`);
     }
-    return 0;
   },
-};
+});
 
 /** Reads the addresses in the way of "onair serve" and ignores other settings. */
 function readAddresses(values: Readonly<Record<string, string | boolean | undefined>>, env: Environment) {

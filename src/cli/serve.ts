@@ -15,7 +15,7 @@ import type { Command } from "./command.ts";
 
 export const serve: Command = {
   summary: "run the server",
-  words: { values: { "log-level": logLevels, "log-format": logFormats } },
+  values: { "log-level": logLevels, "log-format": logFormats },
   // Built on demand to keep them out of the start.
   get options() {
     return settingOptions();

@@ -2,11 +2,9 @@ import type { Static } from "@sinclair/typebox";
 import type { Environment } from "../config/read-config.ts";
 import { scopes } from "../domain/tokens.ts";
 import type { Tokens } from "../http/admin/tokens.ts";
-import { noMore, readArguments, readWord, switches, valued } from "./arguments.ts";
+import { command, readSeconds, repeatable, switches, valued } from "./arguments.ts";
 import { withAdminApi } from "./client/admin-api.ts";
 import { readTarget, targetHelp, targetOptions } from "./client/target.ts";
-import { type Command, UsageError } from "./command.ts";
-import { readSeconds } from "./duration.ts";
 import { countOf } from "./output/format.ts";
 import { note } from "./output/list.ts";
 import { print, recordLines, screen, table } from "./output/print.ts";
@@ -28,54 +26,37 @@ ${targetHelp}
 Exit code: 0 when it is done, 1 when it failed, 2 for wrong usage.
 `;
 
-const options = {
-  ...targetOptions,
-  ...switches("json"),
-  scope: { type: "string", multiple: true },
-  ...valued("expires-in"),
-} as const;
+const methods = { create: "POST", list: "GET", revoke: "DELETE" } as const;
+const needs = "the id of the application";
 
-const actions = { create: "POST", list: "GET", revoke: "DELETE" } as const;
-type Action = keyof typeof actions;
-
-export const tokens: Command = {
+export const tokens = command({
   summary: "make, list and revoke access tokens of an application",
   help,
-  options,
-  words: { first: Object.keys(actions), values: { scope: scopes } },
-  async run(args: readonly string[], env: Environment) {
-    const { values, positionals } = readArguments(args, options);
-    const [word, id, ...more] = positionals;
-    const mistakes: string[] = [];
-    const action = readWord("action", word, actionNames, mistakes);
+  options: { ...targetOptions, ...switches("json"), ...repeatable("scope"), ...valued("expires-in") },
+  actions: { create: { needs, options: ["scope", "expires-in"] }, list: { needs }, revoke: { needs } },
+  values: { scope: scopes },
+  async run({ action, words: [id = ""], values, env, mistakes, check }) {
     const target = readTarget(values, env, mistakes);
     const { scope, "expires-in": expiresIn, json = false } = values;
-    if (id === undefined) mistakes.push("the id of the application is missing");
-    noMore(more, mistakes);
-    if (action !== "create" && (scope || expiresIn !== undefined))
-      mistakes.push("--scope and --expires-in are for create");
     const expires_in = readSeconds("expires-in", expiresIn, mistakes);
-    if (mistakes.length > 0 || action === undefined || id === undefined)
-      throw new UsageError(mistakes.join("\n"));
+    check();
     const body = { ...(scope && { scopes: scope }), expires_in };
     const path = `/admin/v1/applications/${encodeURIComponent(id)}/tokens`;
     await withAdminApi(target, async (api) => {
-      const answer = await api.send({
-        method: actions[action],
-        path,
-        ...(action === "create" && { json: body }),
-      });
-      const text = await answer.text();
+      const text = await (
+        await api.send({ method: methods[action], path, ...(action === "create" && { json: body }) })
+      ).text();
       if (json) return print(text);
       await tell(action, JSON.parse(text), env);
     });
-    return 0;
   },
-};
+});
 
-const actionNames = Object.keys(actions) as Action[];
-
-async function tell(action: Action, answer: Record<string, unknown>, env: Environment): Promise<void> {
+async function tell(
+  action: keyof typeof methods,
+  answer: Record<string, unknown>,
+  env: Environment,
+): Promise<void> {
   if (action === "create") {
     await print(recordLines(answer, screen(env)));
     return note("The token is shown only now.");

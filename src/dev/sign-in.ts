@@ -1,4 +1,4 @@
-import { fontBytes, fontHeaders } from "../http/pages/files.ts";
+import { font, fontHeaders } from "../http/pages/files.ts";
 import { fontPath } from "../http/pages/standalone.ts";
 import { loginPage, loginPath } from "./login-page.ts";
 import { firstFree, withAlternatives } from "./ports.ts";
@@ -48,7 +48,7 @@ export function startSignIn(options: SignInOptions): SignIn {
     maxRequestBodySize: maxBodyBytes,
     async fetch(request) {
       const url = new URL(request.url);
-      if (url.pathname === fontPath) return new Response(await fontBytes(), { headers: fontHeaders });
+      if (url.pathname === fontPath) return new Response((await font()).body, { headers: fontHeaders });
       if (url.pathname === loginPath) return platform(request);
       const isKnown = url.pathname === startPath || url.pathname === callbackPath;
       return isKnown && request.method === "GET" ? application(url) : new Response(null, { status: 404 });

@@ -84,9 +84,17 @@ async function openDatabaseStorage(database: DatabaseSettings, onFault?: OnFault
   };
 }
 
-/** The same a second time in the process that has it open to write, for another thread; it refuses writes. */
-export async function openReading(place: DataPlace, onFault: OnFault): Promise<Store> {
-  if ("directory" in place) return openReader(place.directory, onFault);
+/**
+ * The same a second time in the process that has it open to write, for another thread; it refuses writes.
+ *
+ * @param settle `deliveries.settle` of the one that writes
+ */
+export async function openReading(
+  place: DataPlace,
+  onFault: OnFault,
+  settle: () => Promise<void>,
+): Promise<Store> {
+  if ("directory" in place) return openReader(place.directory, onFault, settle);
   const { openPostgresReader } = await import("../store/postgres/store.ts");
   const { url, direct, connections } = place.database;
   const options = { connections: Math.floor(connections / 2), isPooled: direct !== null };
@@ -94,10 +102,14 @@ export async function openReading(place: DataPlace, onFault: OnFault): Promise<S
 }
 
 /** The same before it is open to write; null where it cannot be read until then, or the signing key is not made yet. */
-export async function openReadingIfReady(place: DataPlace, onFault: OnFault): Promise<Store | null> {
+export async function openReadingIfReady(
+  place: DataPlace,
+  onFault: OnFault,
+  settle: () => Promise<void>,
+): Promise<Store | null> {
   // Where a database is concerned, that takes as long as opening it.
   if ("database" in place) return null;
-  const reader = openReaderIfReady(place.directory, onFault);
+  const reader = openReaderIfReady(place.directory, onFault, settle);
   const key = await reader?.settings.get(signingKeySetting).catch(() => null);
   if (reader === null || key !== null) return reader;
   await reader.close();

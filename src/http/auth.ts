@@ -78,8 +78,8 @@ export function authenticator(
     const caller = withinApplication(found, found.grant.isJwt ? null : hash);
     const { expiresAt } = found.grant;
     const cachedUntil = own ? expiresAt : Math.min(expiresAt, now() + jwtCacheMs);
-    // Not cached when a change came in during the look-up: the token may be revoked by now.
-    if (validAt === changes.count) cache.set(key, { caller, expiresAt: cachedUntil, validAt });
+    // After a change during the look-up it is looked up again, as one that was valid.
+    cache.set(key, { caller, expiresAt: cachedUntil, validAt });
     return caller;
   };
 

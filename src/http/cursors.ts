@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { DomainError } from "../domain/errors.ts";
+import type { Grant } from "../domain/tokens.ts";
 import { named } from "./fields.ts";
 import { TextParameter } from "./parameters.ts";
 
@@ -75,16 +75,38 @@ function hmac(key: string | Uint8Array, content: string | Uint8Array): Buffer {
 
 const notOurs = "is not one that this server made; take it from the previous answer";
 
-/** The parameter `cursor` of a list; accepts only cursors that `cursors` made. */
-export function cursorParameter(cursors: Cursors) {
-  return Type.Optional(
-    TextParameter({
-      allowEmptyValue: true,
-      maxLength,
-      description: "`pagination.cursor` of the previous page; empty for the first page.",
-      refine: (text) => (cursors.read(text) ? null : notOurs),
-    }),
-  );
+type Query = Readonly<Record<string, unknown>>;
+
+/** By default a list is limited by all other parameters, and to what its caller may see. */
+function wholeFilter({ limit, cursor, ...filter }: Query, grant: Grant | null): string {
+  return JSON.stringify([filter, grant && [grant.applicationId, grant.userId]]);
+}
+
+/**
+ * The cursors of one list. Each belongs to the filter of the request that it was made for.
+ * @param filterOf what the list is limited to, by the query of a request and its caller
+ */
+export function listCursors<P extends Position>(cursors: Cursors, list: string, filterOf = wholeFilter) {
+  const filter = (query: Query, grant: Grant | null) => `${list} ${filterOf(query, grant)}`;
+  return {
+    /** The parameter `cursor`; accepts only cursors of the same list and filter. */
+    parameter: Type.Optional(
+      TextParameter({
+        allowEmptyValue: true,
+        maxLength,
+        description: "`pagination.cursor` of the previous page; empty for the first page.",
+        refine: (text) => (cursors.read(text) ? null : notOurs),
+        refineWithin: (text, query, grant) =>
+          cursors.read(text)?.isFor(filter(query, grant)) ? null : "belongs to another list or filter",
+      }),
+    ),
+    /** The position in the accepted cursor of a query; null without one. */
+    positionIn: ({ cursor }: { readonly cursor?: string }): P | null =>
+      cursor === undefined ? null : ((cursors.read(cursor)?.position as P) ?? null),
+    /** The cursor of a position, in the list of this query. */
+    make: (position: P, query: Query, grant: Grant | null): string =>
+      cursors.make(position, filter(query, grant)),
+  };
 }
 
 /** The pagination part of an answer. */
@@ -95,22 +117,3 @@ export const Pagination = named("Pagination", "Where a page ends.", {
   }),
   has_more: Type.Boolean({ description: "Whether there is a next page." }),
 });
-
-/**
- * The position in a cursor of `cursorParameter` that was made with this filter; null without a cursor. Throws
- * `invalid_cursor` for a cursor of another filter, which `of` names in the message.
- */
-export function positionOf<P extends Position>(
-  cursors: Cursors,
-  cursor: string | undefined,
-  filter: string,
-  of: string,
-): P | null {
-  const found = cursor === undefined ? null : cursors.read(cursor);
-  if (!found) return null;
-  if (found.isFor(filter)) return found.position as P;
-  const message = `belongs to ${of}`;
-  throw new DomainError("invalid_cursor", `cursor ${message}`, {
-    errors: [{ in: "query", field: "cursor", message }],
-  });
-}

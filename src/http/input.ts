@@ -21,18 +21,14 @@ export interface InputSchemas {
   body?: TSchema;
 }
 
-/** The part of Elysia's context that the reader fills. */
-interface InputContext {
+/** The part of Elysia's context that the reader fills, and that an access check needs. */
+export interface OpenContext {
+  readonly requestContext: RequestContext;
   readonly request: Request;
   params: Record<string, unknown>;
   query: Record<string, unknown>;
   headers: Record<string, string | undefined>;
   body: unknown;
-}
-
-/** The part of Elysia's context that an access check needs. */
-export interface OpenContext extends InputContext {
-  readonly requestContext: RequestContext;
 }
 
 /** The same for an access check with a token. */
@@ -41,7 +37,7 @@ export interface GateContext extends OpenContext {
 }
 
 /** Fills the context; throws one error with all problems of the parameters, or of the body. */
-type InputReader = (context: InputContext) => Promise<void> | void;
+type InputReader = (context: OpenContext) => Promise<void> | void;
 
 /**
  * A parser that leaves the body unread: the route's `InputReader` reads it after the token is checked. It returns null,
@@ -58,7 +54,7 @@ function inputReader(
   return (context) => {
     const problems: FieldProblem[] = [];
     if (params) context.params = readPath(context.params, params, problems);
-    if (query) context.query = readQuery(context.request.url, query, problems);
+    if (query) context.query = readQuery(context, query, problems);
     if (headers) Object.assign(context.headers, readHeaders(context.request.headers, headers, problems));
     if (problems.length > 0) throw refused(problems);
     return body && readBody(context, body, maxBodyBytes);
@@ -131,11 +127,11 @@ export function routeInput(access: (route: DescribedRoute) => Json, maxBodyBytes
     begin(requestContext: RequestContext): void {
       requestContext.operation = operation;
     },
-    read: (context: InputContext): Promise<void> | void => reader?.(context),
+    read: (context: OpenContext): Promise<void> | void => reader?.(context),
   };
 }
 
-async function readBody(context: InputContext, schema: TSchema, maxBytes: number): Promise<void> {
+async function readBody(context: OpenContext, schema: TSchema, maxBytes: number): Promise<void> {
   const read = OptionalKind in schema ? readOptionalJson : readJson;
   context.body = await read(context.request, schema, maxBytes);
 }
@@ -168,8 +164,12 @@ function readHeaders(given: Headers, schema: TObject, problems: FieldProblem[]) 
   return result;
 }
 
-/** Reads the query of `url`. Unknown parameters are ignored. */
-function readQuery(url: string, schema: TObject, problems: FieldProblem[] = []): Record<string, unknown> {
+/** Reads the query of a request. Unknown parameters are ignored. */
+function readQuery(
+  { request: { url }, requestContext }: OpenContext,
+  schema: TObject,
+  problems: FieldProblem[],
+) {
   const at = url.indexOf("?");
   const fault = (field: string, message: string) => problems.push({ in: "query", field, message });
   const given = at === -1 ? null : split(url.slice(at + 1), schema, fault);
@@ -186,6 +186,12 @@ function readQuery(url: string, schema: TObject, problems: FieldProblem[] = []):
     const { value, message } = readValue(property, texts);
     if (message) fault(field, message);
     else result[field] = value;
+  }
+  if (problems.some(({ field }) => field !== "limit")) return result;
+  for (const field in result) {
+    const { refineWithin } = schema.properties[field] as TextOptions;
+    const message = refineWithin?.(result[field] as string, result, requestContext.grant);
+    if (message) fault(field, message);
   }
   return result;
 }

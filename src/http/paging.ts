@@ -1,10 +1,9 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { type Cursors, cursorParameter, positionOf as positionIn } from "./cursors.ts";
-import { IntegerParameter } from "./parameters.ts";
+import type { Grant } from "../domain/tokens.ts";
+import { type Cursors, listCursors } from "./cursors.ts";
+import { LimitParameter } from "./parameters.ts";
 
-const defaultResults = 25;
-
-const maxResults = 100;
+const pages = { defaultResults: 25, maxResults: 100 };
 
 interface Listed<Position extends string | number, Item, Shown> {
   /** Up to a number of items behind a position; null begins. */
@@ -12,31 +11,31 @@ interface Listed<Position extends string | number, Item, Shown> {
   positionOf(item: Item): Position;
   /** What the answer has of an item. */
   shown(item: Item): Shown;
-  /** What the list is limited to: a cursor belongs to it. */
-  readonly filter?: string;
+  /** Of the caller whose list it is; null for operators. */
+  readonly grant?: Grant | null;
 }
 
 /** A list in pages. @param what the name of its items */
 export function pagedList(what: string, cursors: Cursors) {
-  const description = `How many ${what} to return.`;
-  const limit = IntegerParameter({ minimum: 1, maximum: maxResults, default: defaultResults, description });
-  const query = Type.Object({ limit: Type.Optional(limit), cursor: cursorParameter(cursors) });
+  const places = listCursors<[string | number]>(cursors, what);
+  const query = Type.Object({ limit: LimitParameter(what, pages), cursor: places.parameter });
   return {
     /** The parameters of its query. */
     query,
     /** The requested page. */
     async page<Position extends string | number, Item, Shown>(
-      { limit = defaultResults, cursor: from }: Static<typeof query>,
-      { read, positionOf, shown, filter = "" }: Listed<Position, Item, Shown>,
+      asked: Static<typeof query>,
+      { read, positionOf, shown, grant = null }: Listed<Position, Item, Shown>,
     ) {
-      const mark = filter === "" ? what : `${what} ${filter}`;
-      const [behind = null] = positionIn<[Position]>(cursors, from, mark, "another list or filter") ?? [];
+      const { limit = pages.defaultResults } = asked;
+      // Positions of one list have one type.
+      const [behind = null] = (places.positionIn(asked) ?? []) as [Position?];
       // One more than is asked for tells whether there is a next page.
       const found = await read(behind, limit + 1);
       const items = found.slice(0, limit);
       const last = items.at(-1);
       const has_more = found.length > limit;
-      const cursor = has_more && last !== undefined ? cursors.make([positionOf(last)], mark) : "";
+      const cursor = has_more && last !== undefined ? places.make([positionOf(last)], asked, grant) : "";
       return { data: items.map(shown), pagination: { cursor, has_more }, message: "OK" };
     },
   };

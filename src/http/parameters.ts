@@ -1,6 +1,7 @@
 import { Kind, type SchemaOptions, type TUnsafe, Type, TypeRegistry } from "@sinclair/typebox";
 import { maxId } from "../domain/ids.ts";
 import { hasRealDate, noRealDate } from "../domain/time.ts";
+import type { Grant } from "../domain/tokens.ts";
 import { Timestamp } from "../domain/validation/fields.ts";
 import { codePoints } from "../domain/validation/text.ts";
 
@@ -25,6 +26,12 @@ export interface TextOptions extends SchemaOptions {
   readonly allowEmptyValue?: boolean;
   /** A further check of the value: returns the problem, or null. */
   readonly refine?: (text: string) => string | null;
+  /** The same with the whole query, where no other parameter but `limit` is wrong, and with the caller's grant. */
+  readonly refineWithin?: (
+    text: string,
+    query: Readonly<Record<string, unknown>>,
+    grant: Grant | null,
+  ) => string | null;
 }
 
 interface IntegerOptions extends SchemaOptions {
@@ -73,6 +80,15 @@ export function timeGiven(text: string | undefined): number | null {
 /** A decimal integer, without sign, exponent or leading zeros. */
 export function IntegerParameter(options: IntegerOptions): TUnsafe<number> {
   return Type.Unsafe<number>({ ...options, [Kind]: "IntegerParameter", type: "integer" });
+}
+
+/** How many items a list returns. @param what the name of its items */
+export function LimitParameter(
+  what: string,
+  { defaultResults, maxResults }: { readonly defaultResults: number; readonly maxResults: number },
+) {
+  const range = { minimum: 1, maximum: maxResults, default: defaultResults };
+  return Type.Optional(IntegerParameter({ ...range, description: `How many ${what} to return.` }));
 }
 
 /** The id of a user, channel or category. @param of which of them */

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { promptRequest } from "../../src/cli/client/http.ts";
+import { request } from "../../src/cli/client/http.ts";
 import { afterThisTest } from "../support/after-tests.ts";
 import { run } from "../support/process.ts";
 import { event, publish, subscribe } from "../support/publishing.ts";
@@ -99,11 +99,28 @@ test("replay --wait names the replay, and goes on when the server is back", asyn
 test("a server that takes a request and never answers is not waited for without end", async () => {
   const silent = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Promise<Response>(() => {}) });
   afterThisTest(() => silent.stop(true));
-  await expect(promptRequest(silent.url, {}, 50)).rejects.toThrow(
-    `${silent.url.origin} cannot be reached: nothing answered in time`,
+  await expect(request(silent.url, {}, 50)).rejects.toThrow(
+    `${silent.url.origin} cannot be reached: nothing answered in time (0.05 s)`,
   );
   const stop = new AbortController();
-  const stopped = promptRequest(silent.url, { signal: stop.signal }, 60_000);
+  const stopped = request(silent.url, { signal: stop.signal }, 60_000);
   stop.abort(new Error("stopped"));
   await expect(stopped).rejects.toThrow("stopped");
+});
+
+test("what uploads a stream may take longer than that", async () => {
+  const reader = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: async (one) => new Response(await one.text()),
+  });
+  afterThisTest(() => reader.stop(true));
+  async function* slowly() {
+    for (const part of ["one ", "after ", "another"]) {
+      await Bun.sleep(30);
+      yield new TextEncoder().encode(part);
+    }
+  }
+  const answer = await request(reader.url, { method: "POST", body: slowly() }, 20);
+  expect(await answer.text()).toBe("one after another");
 });

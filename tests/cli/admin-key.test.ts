@@ -249,7 +249,7 @@ test.each<[string[], string]>([
   [["create", "--name", "x"], "--role is missing: operator, publisher or reader"],
   [["create", "--name", "x", "--role", "reader", "--expires-in", "soon"], "--expires-in must be a duration"],
   [["revoke"], "the id of the key is missing"],
-  [["list", "--role", "reader"], "are for create"],
+  [["list", "--role", "reader"], "--role is not for list, but for create"],
   [["list", "more"], '"more" is not expected here'],
   [["reset", "--url", "http://127.0.0.1:9"], "name it with --data"],
   [["reset", "--data", "/none"], "There is no data in /none"],

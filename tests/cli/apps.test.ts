@@ -182,7 +182,7 @@ describe("wrong usage", () => {
     [["apps", "list", "--url", "http://127.0.0.1:9"], "ONAIR_ADMIN_KEY"],
     [["apps", "list", "--data", "nowhere"], "There is no data in nowhere"],
     [["tokens", "make", "x"], "the action must be one of create, list, revoke"],
-    [["tokens", "list", "x", "--scope", "y"], "are for create"],
+    [["tokens", "list", "x", "--scope", "y"], "--scope is not for list"],
     [["tokens", "create", "x", "--expires-in", "1w"], "--expires-in must be a duration"],
     [["events"], "the action must be one of publish, types"],
     [["events", "publish"], "the file is missing"],

@@ -55,6 +55,41 @@ describe("what is offered", () => {
     expect(await words("listen", "")).toContain("--forward");
   });
 
+  test.each<[string[], string[], string[]]>([
+    [
+      ["apps", "list"],
+      ["--limit", "--url", "--json", "--help"],
+      ["--name", "--overlap", "--disable"],
+    ],
+    [
+      ["apps", "change"],
+      ["--name", "--disable", "--url"],
+      ["--limit", "--public", "--overlap"],
+    ],
+    [
+      ["apps", "rotate-webhook-secret"],
+      ["--overlap", "--json"],
+      ["--name", "--cursor"],
+    ],
+    [
+      ["deliveries", "show"],
+      ["--json", "--profile"],
+      ["--status", "--follow", "--dry-run"],
+    ],
+    [
+      ["deliveries", "replay"],
+      ["--from", "--status"],
+      ["--after", "--follow", "--event"],
+    ],
+    [["subscriptions", "list"], ["--profile"], ["--broadcaster", "--version"]],
+    [["events", "types"], ["--url"], ["--idempotency-key"]],
+    [["apps"], ["--name", "--limit", "--overlap", "--url"], []],
+  ])("no options of other actions: %j", async (typed, offered, others) => {
+    const found = await words(...typed, "--");
+    expect(found).toEqual(expect.arrayContaining(offered));
+    expect(found.filter((word) => others.includes(word))).toEqual([]);
+  });
+
   test.each([
     [["import", "users", ""]],
     [["restore", ""]],

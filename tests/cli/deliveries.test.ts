@@ -67,6 +67,9 @@ test("list --event shows what became of one event", async () => {
   const { event_id } = await first();
   expect((await answered<{ data: Delivery[] }>("list", "--event", event_id)).data).toEqual([await first()]);
   expect((await onair("list", "--event", "lost")).stderr).toBe("There are no such deliveries.\n");
+  expect((await onair("list", "--event", "channel.followed")).stderr).toContain(
+    "--type channel.followed lists those of a type",
+  );
 });
 
 test("retry and replay send again", async () => {

@@ -165,7 +165,12 @@ describe("onair import, wrong usage", () => {
     ["both ways", () => ["users", file(), "--url", "http://x", "--data", "y"], {}, "exclude each other"],
     ["no key", () => ["users", file(), "--url", "http://127.0.0.1:9"], {}, "ONAIR_ADMIN_KEY"],
     ["a URL that is none", () => ["users", file(), "--url", "x"], {}, "--url must be an http URL"],
-    ["--snapshot of users", () => ["users", file(), "--snapshot"], {}, "for livestreams only"],
+    [
+      "--snapshot of users",
+      () => ["users", file(), "--snapshot"],
+      {},
+      "--snapshot is not for users, but for livestreams",
+    ],
   ])("%s ends with 2", async (_, args, env, message) => {
     expectFailure(await run(["import", ...args()], { env }), 2, message);
   });

@@ -70,7 +70,7 @@ describe("onair subscriptions", () => {
       "subscriptions create channel.followed --broadcaster 1001",
     );
     const id = made.data[0]?.subscription_id ?? "";
-    const { code, stdout, stderr } = await onair(`subscriptions delete mistyped ${id}`);
+    const { code, stdout, stderr } = await onair(`subscriptions delete mistyped ${id} mistyped ${id}`);
     expect([code, stdout]).toEqual([1, "1 subscription deleted\n"]);
     expect(stderr).toBe("There is no subscription mistyped\n");
     expect((await onair("subscriptions list")).stderr).toBe("There are no subscriptions.\n");

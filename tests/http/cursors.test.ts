@@ -77,6 +77,7 @@ describe("the lists", () => {
 
   interface Page {
     readonly code?: string;
+    readonly errors?: readonly { readonly field: string }[];
     readonly pagination: { readonly cursor: string; readonly has_more: boolean };
   }
   const get = async (path: string, token: string | null) => {
@@ -84,7 +85,7 @@ describe("the lists", () => {
     return { status: answer.status, ...(await json<Page>(answer)) };
   };
 
-  test("take their own cursors, also after a restart, and refuse those of every other list", async () => {
+  test("take their own cursors, also after a restart, and refuse those of every other list, beside a bad limit, too", async () => {
     const data = ownDirectory();
     server = await ownServer({ data, users });
     await server.load("categories", categories);
@@ -120,6 +121,10 @@ describe("the lists", () => {
         const { status, code } = await get(`${path}&cursor=${cursor}`, token);
         const expected = i === j ? [200, undefined] : [400, "invalid_cursor"];
         expect([path, j, status, code]).toEqual([path, j, ...expected]);
+        const beside = await get(`${path.replace("limit=1", "limit=x")}&cursor=${cursor}`, token);
+        const named = beside.errors?.map(({ field }) => field).sort();
+        const wrong = i === j ? ["limit"] : ["cursor", "limit"];
+        expect([path, j, beside.code, named]).toEqual([path, j, "invalid_parameter", wrong]);
       }
     }
   });

@@ -15,10 +15,14 @@ const app = await server.application({ rate_limit: 100 });
 let lookUps = 0;
 const { tokens } = server.app.store;
 const { find } = tokens;
+/** What happens while a token is looked up. */
+let meanwhile = async () => {};
 Object.assign(tokens, {
-  find(hash: Uint8Array) {
+  async find(hash: Uint8Array) {
     lookUps++;
-    return find(hash);
+    const found = await find(hash);
+    await meanwhile();
+    return found;
   },
 });
 
@@ -27,6 +31,7 @@ beforeEach(() => {
   // The bucket of the address is full again, and the keys are fetched again.
   clock.advance(20 * 60_000);
   lookUps = 0;
+  meanwhile = async () => {};
   platform.fetches = 0;
 });
 
@@ -110,6 +115,29 @@ describe("a token that was good", () => {
     expect((await server.get(path, app.token)).status).toBe(200);
     // A new one has to wait.
     expect((await server.get(path, unknown(1))).status).toBe(429);
+  });
+
+  test("also where something was changed while it was looked up for the first time", async () => {
+    const { token } = await server.application({ rate_limit: 100 });
+    meanwhile = async () => {
+      await server.admin("PATCH", `/admin/v1/applications/${app.id}`, { name: "Changed" });
+    };
+    clock.advance(60_000);
+    expect(limitsOf(await server.get(path, token))).toEqual([200, 100, 99]);
+    meanwhile = async () => {};
+    await useUp();
+    expect((await server.get(path, token)).status).toBe(200);
+  });
+
+  test("and is revoked while it is looked up, is refused from then on", async () => {
+    const { id, token } = await server.application({ rate_limit: 100 });
+    meanwhile = async () => {
+      meanwhile = async () => {};
+      await server.admin("DELETE", `/admin/v1/applications/${id}/tokens`);
+    };
+    clock.advance(60_000);
+    expect((await server.get(path, token)).status).toBe(401);
+    expect((await server.get(path, token)).status).toBe(401);
   });
 
   test("and is revoked takes from the address, and is then unknown", async () => {

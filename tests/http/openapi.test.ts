@@ -146,9 +146,9 @@ describe("the operations", () => {
     ["DELETE /public/v1/events/subscriptions", "events:subscribe", [204, 400, 401, 403, 429, 500, 503]],
     ["GET /public/v1/categories", null, [200, 304, 400, 429, 500, 503]],
     ["GET /public/v1/categories/{id}", null, [200, 304, 400, 404, 429, 500, 503]],
-    ["GET /public/v1/events/types", null, [200, 429, 500, 503]],
-    ["GET /public/v1/public-key", null, [200, 429, 500, 503]],
-    ["GET /.well-known/oauth-authorization-server", null, [200, 429, 500, 503]],
+    ["GET /public/v1/events/types", null, [200, 304, 429, 500, 503]],
+    ["GET /public/v1/public-key", null, [200, 304, 429, 500, 503]],
+    ["GET /.well-known/oauth-authorization-server", null, [200, 304, 429, 500, 503]],
   ])("%s says who may call it and what it answers", (name, scope, statuses) => {
     const operation = find(document, name);
     expect(operation.security).toEqual(scope === null ? [] : [{ bearerToken: [] }, { accessToken: [scope] }]);

@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { DomainError } from "../../src/domain/errors.ts";
 import { ulidPattern } from "../../src/domain/ids.ts";
 import { errorOf } from "../support/errors.ts";
+import { register } from "../support/event-types.ts";
 import { users } from "../support/real-data.ts";
 import { ownServer, testServer } from "../support/server.ts";
 
@@ -210,4 +211,25 @@ test("the OpenAPI document does not depend on which routes were asked before it"
   const [after, before] = await Promise.all(answers.map((answer) => answer.text()));
   const unplaced = (text = "") => text.replaceAll(/http:\/\/127\.0\.0\.1:\d+/g, "");
   expect(unplaced(after)).toBe(unplaced(before));
+});
+
+test.each([
+  ["/public/v1/categories", 1],
+  ["/public/v1/events/types", 1],
+  ["/public/v1/public-key", 300],
+  ["/public/v1/public-key/standard-webhooks", 300],
+  ["/.well-known/oauth-authorization-server", 300],
+])("%s may be kept for %d s by everybody, and asked for again", async (path, seconds) => {
+  const own = await ownServer();
+  const first = await own.get(path);
+  const etag = first.headers.get("etag") ?? "";
+  expect([first.status, first.headers.get("cache-control")]).toEqual([200, `public, max-age=${seconds}`]);
+  const again = () => own.get(path, undefined, { headers: { "if-none-match": etag } });
+  const unchanged = await again();
+  expect([unchanged.status, await unchanged.text(), unchanged.headers.get("etag")]).toEqual([304, "", etag]);
+  if (path !== "/public/v1/events/types") return;
+  await register(own, "raffle.won", { version: 1, schema: { type: "object" }, example: {} });
+  const changed = await again();
+  expect([changed.status, changed.headers.get("etag") === etag]).toEqual([200, false]);
+  expect(await changed.text()).toContain("raffle.won");
 });

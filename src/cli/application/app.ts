@@ -1,11 +1,9 @@
 import type { AnswerOf, Client } from "../../client/create-client.ts";
 import type { Environment } from "../../config/read-config.ts";
 import { deliveryModes } from "../../domain/applications.ts";
-import { noMore, readArguments, readWord, refuseMisplaced, switches, valued } from "../arguments.ts";
+import { command, type Given, readSeconds, repeatable, switches, valued } from "../arguments.ts";
 import { publicHelp, publicOptions, readPublicTarget, withPublicApi } from "../client/public-api.ts";
-import { type Command, UsageError } from "../command.ts";
 import { profileNames } from "../completion/words.ts";
-import { readSeconds } from "../duration.ts";
 import { counted } from "../output/format.ts";
 import { note } from "../output/list.ts";
 import { print, recordLines, screen, table } from "../output/print.ts";
@@ -36,50 +34,39 @@ const options = {
   ...publicOptions,
   ...switches("json"),
   ...valued("webhook-url", "delivery", "overlap"),
-  "redirect-uri": { type: "string", multiple: true },
-} as const;
-type Values = ReturnType<typeof readArguments<typeof options>>["values"];
-
-const choices = { delivery: deliveryModes };
-
-/** The options of each action, besides those that say who one is. */
-const actions = {
-  show: [],
-  change: ["webhook-url", "delivery", "redirect-uri"],
-  "rotate-webhook-secret": ["overlap"],
-  "enable-endpoint": [],
-} as const;
-type Action = keyof typeof actions;
+  ...repeatable("redirect-uri"),
+};
+type Values = Given<typeof options>;
 
 const path = "/public/v1/application";
 type OwnApplication = AnswerOf<typeof path, "get">["data"];
 
-export const app: Command = {
+export const app = command({
   summary: "show and change your application, rotate its secret, enable its endpoint",
   help,
   options,
-  words: { first: Object.keys(actions), values: { ...choices, profile: profileNames } },
-  async run(args: readonly string[], env: Environment) {
-    const { values, positionals } = readArguments(args, options, choices);
-    const [word, ...more] = positionals;
-    const mistakes: string[] = [];
-    const action = readWord("action", word, Object.keys(actions) as Action[], mistakes);
-    if (action) refuseMisplaced(action, values, ["profile", "token", ...actions[action]], mistakes);
-    noMore(more, mistakes);
+  choices: { delivery: deliveryModes },
+  actions: {
+    show: {},
+    change: { options: ["webhook-url", "delivery", "redirect-uri"] },
+    "rotate-webhook-secret": { options: ["overlap"] },
+    "enable-endpoint": {},
+  },
+  values: { profile: profileNames },
+  async run({ action, values, env, mistakes, check }) {
     const overlap = readSeconds("overlap", values.overlap, mistakes);
     const changes = changesOf(values);
     if (action === "change" && Object.keys(changes).length === 0) mistakes.push("there is nothing to change");
     const target = readPublicTarget(values, env, mistakes);
-    if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
+    check();
     await withPublicApi(target, async (api) => {
       if (action === "rotate-webhook-secret") return rotate(api, overlap, values, env);
-      const { data } = await requested(api, action ?? "show", changes);
+      const { data } = await requested(api, action, changes);
       if (values.json) await print(JSON.stringify(data));
       else await show(data, env);
     });
-    return 0;
   },
-};
+});
 
 function changesOf({ delivery, "webhook-url": url, "redirect-uri": uris }: Values): Record<string, unknown> {
   return {
@@ -91,7 +78,7 @@ function changesOf({ delivery, "webhook-url": url, "redirect-uri": uris }: Value
 
 function requested(
   api: Client,
-  action: Exclude<Action, "rotate-webhook-secret">,
+  action: "show" | "change" | "enable-endpoint",
   body: Record<string, unknown>,
 ): Promise<{ readonly data: OwnApplication }> {
   if (action === "show") return api.get(path);

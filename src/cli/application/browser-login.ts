@@ -5,7 +5,7 @@ import { html } from "../../dev/login-page.ts";
 import { printable } from "../../dev/terminal.ts";
 import { codeChallenge } from "../../domain/authorizations.ts";
 import { minute } from "../../domain/time.ts";
-import { promptRequest } from "../client/http.ts";
+import { request } from "../client/http.ts";
 import { throughRequest } from "../client/public-api.ts";
 import { note } from "../output/list.ts";
 
@@ -96,7 +96,7 @@ interface Metadata {
 
 /** What the platform says of its authorization server (RFC 8414). */
 async function metadataOf(url: string): Promise<Metadata> {
-  const response = await promptRequest(`${url}/.well-known/oauth-authorization-server`);
+  const response = await request(`${url}/.well-known/oauth-authorization-server`);
   const { issuer, authorization_endpoint: endpoint } = ((await response.json().catch(() => null)) ??
     {}) as Readonly<Record<string, unknown>>;
   if (!response.ok || typeof issuer !== "string")

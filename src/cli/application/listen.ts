@@ -9,7 +9,7 @@ import { endpointNotices } from "../../domain/operations/notices.ts";
 import { jsonObject } from "../../domain/validation/json.ts";
 import { onTermination } from "../../signals.ts";
 import { isWebhookSecret, newWebhookSecret, readPublicKey, verify } from "../../webhooks/signature.ts";
-import { noMore, readArguments, readHttpUrl, switches, valued } from "../arguments.ts";
+import { command, type Given, readHttpUrl, switches, valued } from "../arguments.ts";
 import { describeError } from "../client/faults.ts";
 import { type Forwarded, forward, type ReceivedDelivery } from "../client/forward.ts";
 import {
@@ -20,7 +20,6 @@ import {
   readPublicTarget,
   withPublicApi,
 } from "../client/public-api.ts";
-import { type Command, UsageError } from "../command.ts";
 import { profileNames } from "../completion/words.ts";
 import { print } from "../output/print.ts";
 
@@ -43,7 +42,7 @@ ${publicHelp}
 Ends with Ctrl-C. Exit code: 0 when it was ended, 1 when the server refused it, 2 for wrong usage.
 `;
 
-const options = { ...publicOptions, ...valued("forward", "secret", "from"), ...switches("json") } as const;
+const options = { ...publicOptions, ...valued("forward", "secret", "from"), ...switches("json") };
 
 interface Settings {
   readonly target: PublicTarget;
@@ -54,13 +53,14 @@ interface Settings {
   readonly json: boolean;
 }
 
-export const listen: Command = {
+export const listen = command({
   summary: "receive events over the stream, print them, forward them to a local program",
   help,
   options,
-  words: { values: { profile: profileNames } },
-  async run(args: readonly string[], env: Environment) {
-    const settings = readSettings(args, env);
+  values: { profile: profileNames },
+  async run({ values, env, mistakes, check }) {
+    const settings = readSettings(values, env, mistakes);
+    check();
     const { target, forwardUrl, secret, from, json } = settings;
     const { url } = target;
     const stop = new AbortController();
@@ -100,14 +100,10 @@ export const listen: Command = {
     await listening.catch((error) => {
       if (!signal.aborted) throw error;
     });
-    return 0;
   },
-};
+});
 
-function readSettings(args: readonly string[], env: Environment): Settings {
-  const { values, positionals } = readArguments(args, options);
-  const mistakes: string[] = [];
-  noMore(positionals, mistakes);
+function readSettings(values: Given<typeof options>, env: Environment, mistakes: string[]): Settings {
   const target = readPublicTarget(values, env, mistakes);
   const forwardUrl = values.forward === undefined ? null : readHttpUrl(values.forward, "--forward", mistakes);
   const given = values.secret ?? env["ONAIR_WEBHOOK_SECRET"];
@@ -117,7 +113,6 @@ function readSettings(args: readonly string[], env: Environment): Settings {
   if (values.from !== undefined && !/^[\x21-\x7e]{1,200}$/.test(values.from)) {
     mistakes.push("--from must be an id of the stream");
   }
-  if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
   return {
     target,
     forwardUrl,

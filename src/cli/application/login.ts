@@ -1,12 +1,10 @@
 import type { Session } from "../../client/tokens.ts";
 import { requestToken } from "../../client/tokens.ts";
-import type { Environment } from "../../config/read-config.ts";
 import { isLoopback } from "../../doctor/ask.ts";
 import { scopes } from "../../domain/tokens.ts";
-import { noMore, readArguments, readHttpUrl, readNumber, switches, valued } from "../arguments.ts";
+import { command, readHttpUrl, readNumber, repeatable, switches, valued } from "../arguments.ts";
 import { defaultProfile, isProfileName, type Profile, Profiles } from "../client/profiles.ts";
 import { explained, throughRequest } from "../client/public-api.ts";
-import { type Command, UsageError } from "../command.ts";
 import { profileNames } from "../completion/words.ts";
 import { note } from "../output/list.ts";
 import { print } from "../output/print.ts";
@@ -37,22 +35,17 @@ Profiles are files in ~/.config/onair/profiles (XDG_CONFIG_HOME) that only you m
 logout" removes one. Exit code: 0 when it is kept, 1 when the platform refused, 2 for wrong usage.
 `;
 
-const options = {
-  ...valued("url", "client-id", "secret-file", "port", "profile"),
-  ...switches("browser", "json"),
-  scope: { type: "string", multiple: true },
-} as const;
-
-export const login: Command = {
+export const login = command({
   summary: "keep who you are at a platform, as a profile",
   help,
-  options,
-  words: { values: { profile: profileNames, scope: scopes } },
-  async run(args: readonly string[], env: Environment) {
-    const { values, positionals } = readArguments(args, options);
+  options: {
+    ...valued("url", "client-id", "secret-file", "port", "profile"),
+    ...switches("browser", "json"),
+    ...repeatable("scope"),
+  },
+  values: { profile: profileNames, scope: scopes },
+  async run({ values, env, mistakes, check }) {
     const { browser = false, scope: scopes, "secret-file": file } = values;
-    const mistakes: string[] = [];
-    noMore(positionals, mistakes);
     if (values.url === undefined) mistakes.push("--url is missing: the public listener of the platform");
     const url = readHttpUrl(values.url ?? "http://missing", "--url", mistakes).replace(/\/+$/, "");
     const name = values.profile ?? (env["ONAIR_PROFILE"] || defaultProfile);
@@ -63,7 +56,7 @@ export const login: Command = {
     if (values["client-id"] === undefined && !canAsk) mistakes.push(`--client-id is missing, ${unasked}`);
     if (file === undefined && !browser && !canAsk)
       mistakes.push(`--secret-file is missing ("-" reads standard input), ${unasked}`);
-    if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
+    check();
     const { protocol, hostname } = new URL(url);
     if (protocol === "http:" && !isLoopback(hostname))
       note(`${url} is not encrypted: others on the way can read the secret. Is it https?`);
@@ -85,9 +78,8 @@ export const login: Command = {
     const kept = new Profiles(env).save(name, profile);
     if (values.json) await print(JSON.stringify({ profile: name, url, client_id: clientId, file: kept }));
     else await print(`${url} takes ${clientId}. It is kept as the profile "${name}" in ${kept}`);
-    return 0;
   },
-};
+});
 
 const unasked = "and without a terminal nothing can be asked for";
 

@@ -1,10 +1,8 @@
 import { didYouMean } from "../../arguments.ts";
-import type { Environment } from "../../config/read-config.ts";
-import { noMore, readArguments, switches, valued } from "../arguments.ts";
+import { command, switches, valued } from "../arguments.ts";
 import { describeError } from "../client/faults.ts";
-import { promptRequest } from "../client/http.ts";
+import { request } from "../client/http.ts";
 import { defaultProfile, type Profile, Profiles } from "../client/profiles.ts";
-import { type Command, UsageError } from "../command.ts";
 import { profileNames } from "../completion/words.ts";
 import { note } from "../output/list.ts";
 import { print } from "../output/print.ts";
@@ -19,17 +17,12 @@ Removes what "onair login" keeps, and ends its tokens at the platform.
 Exit code: 0 when it is removed, 2 for wrong usage.
 `;
 
-const options = { ...valued("profile"), ...switches("all") } as const;
-
-export const logout: Command = {
+export const logout = command({
   summary: "remove a profile and end its tokens",
   help,
-  options,
-  words: { values: { profile: profileNames } },
-  async run(args: readonly string[], env: Environment) {
-    const { values, positionals } = readArguments(args, options);
-    const mistakes: string[] = [];
-    noMore(positionals, mistakes);
+  options: { ...valued("profile"), ...switches("all") },
+  values: { profile: profileNames },
+  async run({ values, env, mistakes, check }) {
     const { profile, all = false } = values;
     if (all && profile !== undefined) mistakes.push("--all and --profile exclude each other");
     const profiles = new Profiles(env);
@@ -37,7 +30,7 @@ export const logout: Command = {
     const name = profile ?? (env["ONAIR_PROFILE"] || defaultProfile);
     if (!all && !known.includes(name))
       mistakes.push(`there is no profile "${name}".${didYouMean(name, known)}`);
-    if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
+    check();
     for (const one of all ? known : [name]) {
       const problem = await endTokens(profiles, one);
       profiles.remove(one);
@@ -46,9 +39,8 @@ export const logout: Command = {
         note(`Its tokens could not be ended, and stay good until they expire: ${problem}`);
     }
     if (all && known.length === 0) note("There are no profiles.");
-    return 0;
   },
-};
+});
 
 /** Ends the tokens of a profile at the platform. Returns why that could not be done, or null. */
 async function endTokens(profiles: Profiles, name: string): Promise<string | null> {
@@ -66,6 +58,6 @@ async function revoke({ url, clientId, clientSecret, session }: Profile): Promis
     client_id: clientId,
     ...(clientSecret !== undefined && { client_secret: clientSecret }),
   });
-  const { ok, status } = await promptRequest(`${url}/oauth/revoke`, { method: "POST", body });
+  const { ok, status } = await request(`${url}/oauth/revoke`, { method: "POST", body });
   return ok ? null : `${url} answered ${status}`;
 }

@@ -1,17 +1,9 @@
 import type { AnswerOf, Client } from "../../client/create-client.ts";
 import { OnairError } from "../../client/errors.ts";
 import type { Environment } from "../../config/read-config.ts";
-import {
-  noMore,
-  readArguments,
-  readNumber,
-  readWord,
-  refuseMisplaced,
-  switches,
-  valued,
-} from "../arguments.ts";
+import { command, type Given, readNumber, switches, valued } from "../arguments.ts";
 import { publicHelp, publicOptions, readPublicTarget, withPublicApi } from "../client/public-api.ts";
-import { type Command, failed, ok, UsageError } from "../command.ts";
+import { failed, ok } from "../command.ts";
 import { eventNames, profileNames } from "../completion/words.ts";
 import { countOf } from "../output/format.ts";
 import { note } from "../output/list.ts";
@@ -39,40 +31,35 @@ ${publicHelp}
 Exit code: 0 when it is done, 1 when it failed, 2 for wrong usage.
 `;
 
-const options = { ...publicOptions, ...switches("json"), ...valued("broadcaster", "version") } as const;
-type Values = ReturnType<typeof readArguments<typeof options>>["values"];
-
-/** The options of each action, besides those that say who one is. */
-const actions = { list: [], show: [], create: ["broadcaster", "version"], delete: [] } as const;
-type Action = keyof typeof actions;
+const options = { ...publicOptions, ...switches("json"), ...valued("broadcaster", "version") };
+type Values = Given<typeof options>;
 
 const path = "/public/v1/events/subscriptions";
 /** Ids of one request, at most. */
 const mostDeleted = 50;
 
-export const subscriptions: Command = {
+const needs = "the id of the subscription";
+
+export const subscriptions = command({
   summary: "list, make and delete the event subscriptions of your application",
   help,
   options,
-  words: {
-    first: Object.keys(actions),
-    next: { create: eventNames },
-    values: { profile: profileNames },
+  actions: {
+    list: {},
+    show: { needs },
+    create: {
+      needs: "the event type",
+      most: Number.POSITIVE_INFINITY,
+      candidates: eventNames,
+      options: ["broadcaster", "version"],
+    },
+    delete: { needs, most: Number.POSITIVE_INFINITY },
   },
-  async run(args: readonly string[], env: Environment) {
-    const { values, positionals } = readArguments(args, options);
-    const [word, ...words] = positionals;
-    const mistakes: string[] = [];
-    const action = readWord("action", word, Object.keys(actions) as Action[], mistakes);
-    if (action) refuseMisplaced(action, values, ["profile", "token", ...actions[action]], mistakes);
-    if (action === "list") noMore(words, mistakes);
-    if (action === "show") noMore(words.slice(1), mistakes);
-    if (words.length === 0 && action === "create") mistakes.push("the event type is missing");
-    if (words.length === 0 && (action === "show" || action === "delete"))
-      mistakes.push("the id of the subscription is missing");
-    const version = readNumber("version", values.version, mistakes, { minimum: 1 });
+  values: { profile: profileNames },
+  async run({ action, words, values, env, mistakes, check }) {
+    const version = readNumber("version", values.version, mistakes, 1);
     const target = readPublicTarget(values, env, mistakes);
-    if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
+    check();
     return withPublicApi(target, async (api) => {
       if (action === "list") await list(api, values, env);
       else if (action === "show") await show(api, words[0] ?? "", values, env);
@@ -82,7 +69,7 @@ export const subscriptions: Command = {
       return ok;
     });
   },
-};
+});
 
 async function list(api: Client, { json }: Values, env: Environment): Promise<void> {
   const { data } = await api.get(path);
@@ -151,7 +138,8 @@ async function subscribed(
  * Deletes those that are there. The API says of no id whether it was there, so that a mistyped one is found by the list.
  * Returns whether all of them were.
  */
-async function remove(api: Client, named: readonly string[], { json }: Values): Promise<boolean> {
+async function remove(api: Client, words: readonly string[], { json }: Values): Promise<boolean> {
+  const named = [...new Set(words)];
   const known = new Set((await api.get(path)).data.map(({ id }) => id));
   const ids = named.filter((id) => known.has(id));
   for (const id of named) if (!known.has(id)) note(`There is no subscription ${id}`);

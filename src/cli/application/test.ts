@@ -1,9 +1,8 @@
 import type { AnswerOf } from "../../client/create-client.ts";
 import { chunksOf, serverSentEvents } from "../../client/server-sent-events.ts";
-import type { Environment } from "../../config/read-config.ts";
-import { noMore, readArguments, readNumber, switches, valued } from "../arguments.ts";
+import { command, readNumber, switches, valued } from "../arguments.ts";
 import { publicHelp, publicOptions, readPublicTarget, withPublicApi } from "../client/public-api.ts";
-import { type Command, failed, ok, UsageError } from "../command.ts";
+import { failed, ok } from "../command.ts";
 import { eventNames, profileNames } from "../completion/words.ts";
 import { note } from "../output/list.ts";
 import { print, recordLines, type Screen, screen, write } from "../output/print.ts";
@@ -22,22 +21,18 @@ ${publicHelp}
 Exit code: 0 when the receiver took it, 1 when it did not or it failed, 2 for wrong usage.
 `;
 
-const options = { ...publicOptions, ...valued("version"), ...switches("json") } as const;
-
-export const testCommand: Command = {
+export const testCommand = command({
   summary: "have a signed sample sent to your webhook URL, and see the exchange",
   help,
-  options,
-  words: { first: eventNames, values: { profile: profileNames } },
-  async run(args: readonly string[], env: Environment) {
-    const { values, positionals } = readArguments(args, options);
-    const [event, ...more] = positionals;
-    const mistakes: string[] = [];
-    noMore(more, mistakes);
-    const version = readNumber("version", values.version, mistakes, { minimum: 1 });
+  options: { ...publicOptions, ...valued("version"), ...switches("json") },
+  most: 1,
+  candidates: eventNames,
+  values: { profile: profileNames },
+  async run({ words: [event], values, env, mistakes, check }) {
+    const version = readNumber("version", values.version, mistakes, 1);
     if (event === undefined && version !== undefined) mistakes.push("--version needs an event type");
     const target = readPublicTarget(values, env, mistakes);
-    if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
+    check();
     return withPublicApi(target, async (api) => {
       const [type] = event === undefined ? [] : await knownTypes(api, [event], version);
       const body = type ? { event: type.name, version: type.version } : {};
@@ -53,7 +48,7 @@ export const testCommand: Command = {
       return data.delivered ? ok : failed;
     });
   },
-};
+});
 
 type Exchange = AnswerOf<"/public/v1/events/test", "post">["data"];
 

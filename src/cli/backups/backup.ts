@@ -4,11 +4,11 @@ import type { PlaceSettings } from "../../backups/place.ts";
 import { type Content, syncDirectory, writePrivately } from "../../backups/private-file.ts";
 import type { Environment } from "../../config/read-config.ts";
 import type { BackupSchema } from "../../http/admin/backups.ts";
-import { noMore, readArguments, switches } from "../arguments.ts";
+import { command, type Given, switches } from "../arguments.ts";
 import { type AdminApi, withAdminApi } from "../client/admin-api.ts";
 import { poll } from "../client/poll.ts";
 import { readTarget, targetHelp, targetOptions } from "../client/target.ts";
-import { type Command, UsageError } from "../command.ts";
+import { UsageError } from "../command.ts";
 import { counted, megabytes, stopwatch } from "../output/format.ts";
 import { pagesOf } from "../output/list.ts";
 import { checkOutputFile, replaceFile } from "../output/output-file.ts";
@@ -40,31 +40,34 @@ A file is there as a whole or not at all. Exit code: 0 when it is done, 1 when i
 wrong usage.
 `;
 
-const options = { ...targetOptions, ...placeOptions, ...switches("force", "json") } as const;
+const options = { ...targetOptions, ...placeOptions, ...switches("force", "json") };
+type Values = Given<typeof options>;
 
 const path = "/admin/v1/backups";
 
 /** A backup in the admin API's form. */
 type Backup = Static<typeof BackupSchema>;
 
-export const backup: Command = {
+export const backup = command({
   summary: "make a backup of the whole database, or list them",
   help,
   options,
-  words: { first: ["list", "key"] },
-  async run(args: readonly string[], env: Environment) {
-    const { values, positionals } = readArguments(args, options);
-    const [file = null, ...more] = positionals;
+  most: 1,
+  candidates: ["list", "key"],
+  async run({ words: [file = null], values, env, mistakes, check }) {
     const { force = false, json = false } = values;
-    const mistakes: string[] = [];
-    if (file === "key") return makeKey(more, values);
+    if (file === "key") {
+      for (const name of Object.keys(values)) mistakes.push(`--${name} is not for key`);
+      check();
+      const { newKeyFile } = await import("../../backups/encryption.ts");
+      return write(await newKeyFile());
+    }
     const place = readNamedPlace(values, env, mistakes);
-    if (file === "list") return list(values, place, { env, more, mistakes });
+    if (file === "list") return list(values, place, env, mistakes);
     if (place) mistakes.push("--from is for list");
     const target = readTarget(values, env, mistakes);
-    noMore(more, mistakes);
     mistakes.push(...misuse(file, force, json));
-    if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
+    check();
     const took = stopwatch();
     await withAdminApi(target, async (api) => {
       const made = await makeBackup(api);
@@ -75,35 +78,17 @@ export const backup: Command = {
       await print(recordLines({ ...told, size_bytes: counted(made.size_bytes) }, screen(env)));
       await print(`It is done ${took()}.`);
     });
-    return 0;
   },
-};
-
-type Values = ReturnType<typeof readArguments<typeof options>>["values"];
-
-/** Prints a new pair of keys. */
-async function makeKey(more: readonly string[], values: Values): Promise<number> {
-  const mistakes: string[] = [];
-  noMore(more, mistakes);
-  for (const name of Object.keys(values)) mistakes.push(`--${name} is not for key`);
-  if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
-  const { newKeyFile } = await import("../../backups/encryption.ts");
-  await write(await newKeyFile());
-  return 0;
-}
+});
 
 /** Prints the backups of a place, or those that a server or its data directory has. */
 async function list(
   values: Values,
   place: PlaceSettings | null,
-  {
-    env,
-    more,
-    mistakes,
-  }: { readonly env: Environment; readonly more: readonly string[]; readonly mistakes: string[] },
-): Promise<number> {
+  env: Environment,
+  mistakes: string[],
+): Promise<void> {
   const { json = false, force, url, data, database } = values;
-  noMore(more, mistakes);
   if (force) mistakes.push("--force is for a file");
   if (place && (url ?? data ?? database) !== undefined)
     mistakes.push("--from and --url, --data or --database exclude each other");
@@ -117,7 +102,6 @@ async function list(
       );
       return printBackups(pages, json, env);
     });
-  return 0;
 }
 
 function misuse(file: string | null, force: boolean, json: boolean): string[] {

@@ -2,10 +2,10 @@ import { statSync } from "node:fs";
 import { backupsOfPostgres } from "../../backups/elsewhere.ts";
 import { awsVariables, readPlace } from "../../backups/place.ts";
 import { type BackupSource, fileSource, restoreBackup } from "../../backups/restore.ts";
-import { type Environment, readConfig } from "../../config/read-config.ts";
+import { readConfig } from "../../config/read-config.ts";
 import type { DatabaseCounts } from "../../store/sqlite/database/backup.ts";
-import { noMore, readArguments, switches, valued } from "../arguments.ts";
-import { type Command, UsageError } from "../command.ts";
+import { command, type Given, switches, valued } from "../arguments.ts";
+import { UsageError } from "../command.ts";
 import { sizeOf } from "../input.ts";
 import { countOf, stopwatch } from "../output/format.ts";
 import { print } from "../output/print.ts";
@@ -34,16 +34,14 @@ It is restored as a whole or not at all. Exit code: 0 when it is done, 1 when it
 wrong usage.
 `;
 
-const options = { ...placeOptions, ...valued("data", "config", "identity"), ...switches("json") } as const;
+const options = { ...placeOptions, ...valued("data", "config", "identity"), ...switches("json") };
 
-export const restore: Command = {
+export const restore = command({
   summary: "make a backup the database of a data directory",
   help,
   options,
-  async run(args: readonly string[], env: Environment) {
-    const { values, positionals } = readArguments(args, options);
-    const [named, ...more] = positionals;
-    const mistakes: string[] = [];
+  most: 1,
+  async run({ words: [named], values, env, mistakes, check }) {
     const { ONAIR_DATA } = env;
     const ONAIR_CONFIG = values.config ?? env["ONAIR_CONFIG"];
     const settings = readConfig(values.data === undefined ? [] : [`--data=${values.data}`], {
@@ -60,13 +58,12 @@ export const restore: Command = {
       mistakes.push("the file is missing, or --from");
     if (values.from !== undefined && statSync(values.from, { throwIfNoEntry: false })?.isFile())
       mistakes.push(`--from names a place with backups, and ${values.from} is a file: leave out --from`);
-    noMore(more, mistakes);
     const isInPostgres =
       settings.database !== null || (env["ONAIR_DATABASE"] ?? env["ONAIR_DATABASE_FILE"]) !== undefined;
     if (values.data === undefined && isInPostgres)
       mistakes.push(`onair restore makes a data directory: name it with --data. ${backupsOfPostgres}`);
     const identities = values.identity === undefined ? [] : await readIdentities(values.identity, mistakes);
-    if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
+    check();
     const took = stopwatch();
     const { source, size } = place ? await keptSource(place, named) : sourceOf(named ?? "");
     const progress: Progress = { bytes: 0, totalBytes: size, rows: null };
@@ -88,9 +85,8 @@ export const restore: Command = {
       await print(
         `${data} has the database of ${source.shown} ${took()}: ${shownCounts(counts)}.\n${next(data, values)}`,
       );
-    return 0;
   },
-};
+});
 
 function sourceOf(file: string): { source: BackupSource; size: number | null } {
   const size = sizeOf(file);
@@ -120,7 +116,7 @@ async function readIdentities(file: string, mistakes: string[]): Promise<string[
 
 const longestKeyFile = 100_000;
 
-function next(place: string, { config, data }: ReturnType<typeof readArguments<typeof options>>["values"]) {
+function next(place: string, { config, data }: Given<typeof options>) {
   const settings = config === undefined ? "" : ` --config ${config}`;
   const directory = config === undefined || data !== undefined ? ` --data ${place}` : "";
   return `Start it with: onair serve${settings}${directory}\nIt sends nothing until no other server of this data runs and you say so: onair deliveries release\nIt deletes no older backups before that, because that server may have its own at the same place.`;

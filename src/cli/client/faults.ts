@@ -58,6 +58,6 @@ const faults: Readonly<Record<string, string>> = {
 export function connectionFault(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { code, name, message } = error as NodeJS.ErrnoException;
-  if (name === "TimeoutError") return "nothing answered in time";
+  if (name === "TimeoutError") return `nothing answered in time (${message})`;
   return (code !== undefined && Object.hasOwn(faults, code) ? faults[code] : code) ?? message;
 }

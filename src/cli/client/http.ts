@@ -1,5 +1,5 @@
 import { isLoopback } from "../../doctor/ask.ts";
-import { minute } from "../../domain/time.ts";
+import { minute, second } from "../../domain/time.ts";
 import { connectionFault } from "./faults.ts";
 
 /** A server gave no answer. */
@@ -30,42 +30,33 @@ export class Refused extends Error {
 }
 
 /**
- * Sends a request to an On Air server; all commands use it. It follows no redirect and has no time limit. Requests to
- * this machine bypass the proxy of the environment, which would see the key or token. Throws `Unreachable`, or the
- * error of the body.
+ * Sends a request to an On Air server; all commands use it. It follows no redirect. The answer must begin within
+ * `withinMs`, by default a minute, unless a stream is sent. Requests to this machine bypass the proxy of the environment,
+ * which would see the key or token. Throws `Unreachable`, or the error of the body.
  */
-export async function request(url: URL | string, init: BunFetchRequestInit = {}): Promise<Response> {
+export async function request(
+  url: URL | string,
+  init: BunFetchRequestInit = {},
+  withinMs = minute,
+): Promise<Response> {
   const { origin, hostname } = new URL(url);
-  const source = { failure: undefined as unknown };
   const { body } = init;
+  const source = { failure: undefined as unknown };
+  const late = new AbortController();
+  const timer = isStream(body) ? undefined : setTimeout(() => late.abort(), withinMs);
   try {
     return await fetch(url, {
       redirect: "manual",
       timeout: false,
       ...(isLoopback(hostname) && { proxy: false }),
       ...init,
+      signal: init.signal ? AbortSignal.any([init.signal, late.signal]) : late.signal,
       ...(isStream(body) && { body: recordingErrors(body, source) }),
     });
   } catch (error) {
     if (init.signal?.aborted) throw init.signal.reason;
-    throw source.failure ?? new Unreachable(origin, error);
-  }
-}
-
-/** The same for calls of the public API, whose answers begin within `withinMs`, by default a minute. Throws `Unreachable` otherwise. */
-export async function promptRequest(
-  url: URL | string,
-  init: BunFetchRequestInit = {},
-  withinMs = minute,
-): Promise<Response> {
-  const late = new AbortController();
-  const timer = setTimeout(() => late.abort(), withinMs);
-  const signal = init.signal ? AbortSignal.any([init.signal, late.signal]) : late.signal;
-  try {
-    return await request(url, { ...init, signal });
-  } catch (error) {
-    if (!late.signal.aborted || init.signal?.aborted) throw error;
-    throw new Unreachable(new URL(url).origin, new DOMException("", "TimeoutError"));
+    const cause = late.signal.aborted ? new DOMException(`${withinMs / second} s`, "TimeoutError") : error;
+    throw source.failure ?? new Unreachable(origin, cause);
   } finally {
     clearTimeout(timer);
   }

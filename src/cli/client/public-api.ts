@@ -5,7 +5,7 @@ import type { Credentials } from "../../client/tokens.ts";
 import type { Environment } from "../../config/read-config.ts";
 import { readHttpUrl } from "../arguments.ts";
 import { note } from "../output/list.ts";
-import { promptRequest } from "./http.ts";
+import { request } from "./http.ts";
 import { defaultProfile, isProfileName, type Profile, Profiles } from "./profiles.ts";
 import { publicRefusal } from "./refusal.ts";
 import { type NamedData, namesData } from "./target.ts";
@@ -137,10 +137,10 @@ export function publicClient({ url, credentials }: Pick<PublicTarget, "url" | "c
   });
 }
 
-/** Sends a request of the client, as `promptRequest` does. */
+/** Sends a request of the client. */
 export async function throughRequest({ url, method, headers, body, signal }: Request): Promise<Response> {
   const sent = body === null ? null : await new Response(body).arrayBuffer();
-  return promptRequest(url, { method, headers, signal, ...(sent && { body: sent }) });
+  return request(url, { method, headers, signal, ...(sent && { body: sent }) });
 }
 
 /** Opens the public API for `work`. Throws errors of the API as sentences for people. */

@@ -1,5 +1,5 @@
 import type { Environment } from "../../config/read-config.ts";
-import type { Candidates, Command } from "../command.ts";
+import type { Candidates, Command, Words } from "../command.ts";
 import { commands } from "../commands.ts";
 
 /** A word that the shell offers. */
@@ -51,27 +51,30 @@ function ofCommand(
   prefix: string,
   env: Environment,
 ): Candidate[] {
-  const { first, next = {}, values = {} } = command.words ?? {};
-  const shown = (candidates: Candidates | undefined) =>
-    read(candidates, env).map((word) => ({ word, meaning: meaningOf(word, command) }));
+  const { actions, values = {} } = command;
+  const shown = (candidates: Candidates = []) =>
+    (typeof candidates === "function" ? candidates(env) : candidates).map((word) => ({
+      word,
+      meaning: meaningOf(word, command),
+    }));
   const option = optionNamed(before.at(-1), command);
   if (option?.takesValue) return shown(values[option.name]);
-  if (prefix.startsWith("-")) return optionsOf(command);
-  const [action] = positionalsOf(before, command);
-  const candidates = action === undefined ? first : next[action];
+  const [first] = positionalsOf(before, command);
+  const options = () => shown(optionsOf(command, first));
+  if (prefix.startsWith("-")) return options();
+  const ofFirst = actions ? Object.keys(actions) : command.candidates;
+  const candidates = first === undefined ? ofFirst : ofAction(actions, first)?.candidates;
   if (candidates !== undefined) return shown(candidates);
   const takesFile = /[<[]file[>\]]/.test(command.help);
-  return takesFile ? [] : optionsOf(command);
+  return takesFile ? [] : options();
 }
 
-const read = (candidates: Candidates = [], env: Environment): readonly string[] =>
-  typeof candidates === "function" ? candidates(env) : candidates;
-
-function optionsOf(command: Command): Candidate[] {
-  return [...Object.keys(command.options), "help"].map((name) => {
-    const word = `--${name}`;
-    return { word, meaning: meaningOf(word, command) };
-  });
+/** The options of an action, or of all where none is named. */
+function optionsOf({ options, actions = {} }: Command, action = ""): string[] {
+  const ofSome = new Set(Object.values(actions).flatMap((one) => one.options ?? []));
+  const own = ofAction(actions, action)?.options ?? (Object.hasOwn(actions, action) ? [] : [...ofSome]);
+  const names = Object.keys(options).filter((name) => !ofSome.has(name) || own.includes(name));
+  return [...names, "help"].map((name) => `--${name}`);
 }
 
 function optionNamed(word: string | undefined, { options }: Command) {
@@ -91,4 +94,8 @@ function positionalsOf(words: readonly string[], command: Command): string[] {
 function meaningOf(word: string, { help }: Command): string {
   const line = help.split("\n").find((one) => new RegExp(`^ {2}${word}(?![\\w-])`).test(one)) ?? "";
   return /\S {2,}(\S.*)$/.exec(line)?.[1] ?? "";
+}
+
+function ofAction(actions: Command["actions"] = {}, action: string): Words | undefined {
+  return Object.hasOwn(actions, action) ? actions[action] : undefined;
 }

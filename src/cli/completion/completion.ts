@@ -1,6 +1,6 @@
 import type { Environment } from "../../config/read-config.ts";
-import { noMore, readArguments, readWord } from "../arguments.ts";
-import { type Command, UsageError } from "../command.ts";
+import { command } from "../arguments.ts";
+import type { Command } from "../command.ts";
 import { print, write } from "../output/print.ts";
 import { candidatesFor } from "./candidates.ts";
 import bash from "./onair.bash" with { type: "text" };
@@ -21,30 +21,27 @@ made anew for another version.
 Exit code: 0 when it is printed, 2 for wrong usage.
 `;
 
-const scripts = { bash, zsh, fish } as const;
-const shells = Object.keys(scripts) as (keyof typeof scripts)[];
 /** How the scripts ask. */
 const question = "words";
 
-export const completion: Command = {
+const printing = command({
   summary: "print a script for bash, zsh or fish that completes commands and options",
   help,
   options: {},
-  words: { first: shells },
+  called: "shell",
+  actions: { bash: {}, zsh: {}, fish: {} },
+  async run({ action, check }) {
+    check();
+    await write({ bash, zsh, fish }[action]);
+  },
+});
+
+export const completion: Command = {
+  ...printing,
   async run(args: readonly string[], env: Environment) {
-    if (args[0] === question && args[1] === "--") {
-      for (const { word, meaning } of await candidatesFor(args.slice(2), env)) {
-        await print(meaning === "" ? word : `${word}\t${meaning}`);
-      }
-      return 0;
-    }
-    const { positionals } = readArguments(args, {});
-    const [name, ...more] = positionals;
-    const mistakes: string[] = [];
-    const shell = readWord("shell", name, shells, mistakes);
-    noMore(more, mistakes);
-    if (mistakes.length > 0 || shell === undefined) throw new UsageError(mistakes.join("\n"));
-    await write(scripts[shell]);
+    if (args[0] !== question || args[1] !== "--") return printing.run(args, env);
+    for (const { word, meaning } of await candidatesFor(args.slice(2), env))
+      await print(meaning === "" ? word : `${word}\t${meaning}`);
     return 0;
   },
 };

@@ -1,17 +1,24 @@
 import type { Environment } from "../../config/read-config.ts";
 import { isoTime } from "../../domain/time.ts";
 import { deliveryStatuses } from "../../http/public/delivery-fields.ts";
-import { noMore, readArguments, readWord, refuseMisplaced, switches, valued } from "../arguments.ts";
+import { command, type Given, readDuration, switches, valued } from "../arguments.ts";
 import { withAdminApi } from "../client/admin-api.ts";
 import { allDeliveries, type DeliveriesApi, ownDeliveries } from "../client/deliveries-api.ts";
 import { Profiles } from "../client/profiles.ts";
 import { publicOptions, readPublicTarget, usesPublicApi, withPublicApi } from "../client/public-api.ts";
 import { namesData, readTarget, type Target, targetOptions } from "../client/target.ts";
-import { type Command, failed, ok, UsageError } from "../command.ts";
+import { failed, ok, UsageError } from "../command.ts";
 import { eventNames, profileNames } from "../completion/words.ts";
-import { readDuration } from "../duration.ts";
 import { deliveryCells, deliveryColumns, printDelivery } from "../output/deliveries.ts";
-import { type Paging, pagesOf, pagingHelp, pagingOptions, printList, readPaging } from "../output/list.ts";
+import {
+  type Paging,
+  pagesOf,
+  pagingHelp,
+  pagingNames,
+  pagingOptions,
+  printList,
+  readPaging,
+} from "../output/list.ts";
 import { print } from "../output/print.ts";
 import { followDeliveries } from "./follow-deliveries.ts";
 import { replay, retry } from "./redelivery.ts";
@@ -69,60 +76,40 @@ Exit code: 0 when it is done, 1 when it failed (with --wait: when the retry is n
 the replay was canceled), 2 for wrong usage.
 `;
 
+const filters = valued("application", "subscription", "status", "type", "since");
 const options = {
   ...targetOptions,
   ...publicOptions,
   ...pagingOptions,
+  ...filters,
   ...switches("json", "follow", "dry-run", "wait", "cancel"),
-  ...valued(
-    "application",
-    "subscription",
-    "event",
-    "status",
-    "type",
-    "after",
-    "before",
-    "from",
-    "to",
-    "since",
-  ),
-} as const;
-
-type Values = ReturnType<typeof readArguments<typeof options>>["values"];
-
-const choices = { status: deliveryStatuses };
-
-const actions = ["list", "show", "retry", "replay", "release"] as const;
-type Action = (typeof actions)[number];
-
-const filters = ["application", "subscription", "status", "type", "since"];
-/** The options of each action, besides the common ones. */
-const taken: Readonly<Record<Action, readonly string[]>> = {
-  list: [...filters, "event", "after", "before", "follow", "limit", "all", "cursor"],
-  show: [],
-  release: [],
-  retry: ["wait"],
-  replay: [...filters, "from", "to", "dry-run", "wait", "cancel"],
+  ...valued("event", "after", "before", "from", "to"),
 };
+type Values = Given<typeof options>;
 
-export const deliveries: Command = {
+const filterNames = Object.keys(filters) as (keyof typeof filters)[];
+const needs = "the id of the delivery";
+const actions = {
+  list: { options: [...filterNames, ...pagingNames, "event", "after", "before", "follow"] },
+  show: { needs },
+  retry: { needs, options: ["wait"] },
+  replay: { most: 1, options: [...filterNames, "from", "to", "dry-run", "wait", "cancel"] },
+  release: {},
+} as const;
+type Action = keyof typeof actions;
+
+export const deliveries = command({
   summary: "show what was sent, and send it again",
   help,
   options,
-  words: {
-    first: actions,
-    values: { ...choices, type: eventNames, profile: profileNames },
-  },
-  async run(args: readonly string[], env: Environment) {
-    const { values, positionals } = readArguments(args, options, choices);
-    const [word, id, ...more] = positionals;
-    const mistakes: string[] = [];
+  choices: { status: deliveryStatuses },
+  actions,
+  values: { type: eventNames, profile: profileNames },
+  async run({ action, words: [id], values, env, mistakes, check }) {
     const isOwn = usesPublicApi(values, env);
-    const action = readWord("action", word, actions, mistakes);
     const sinceMs = readDuration("since", values.since, mistakes);
     const after = sinceMs === undefined ? undefined : isoTime(Date.now() - sinceMs);
-    if (action) mistakes.push(...misuse(action, id, values, isOwn));
-    noMore(more, mistakes);
+    mistakes.push(...misuse(action, id, values, isOwn));
     const paging = readPaging(values, mistakes);
     const perform = async (api: DeliveriesApi, option: string): Promise<number> => {
       const { wait = false, json = false } = values;
@@ -136,7 +123,7 @@ export const deliveries: Command = {
     if (isOwn && action === "release") mistakes.push("release is for operators: it needs ONAIR_ADMIN_KEY");
     if (isOwn) {
       const target = readPublicTarget(values, env, mistakes);
-      if (mistakes.length > 0 || !action) throw new UsageError(mistakes.join("\n"));
+      check();
       return withPublicApi(target, (api) => perform(ownDeliveries(api), target.option));
     }
     const target = readTarget(values, env, mistakes);
@@ -145,7 +132,7 @@ export const deliveries: Command = {
       mistakes.push(
         `--${values.wait ? "wait" : "follow"} needs a running server, which sends: name it with --url`,
       );
-    if (mistakes.length > 0 || !action) throw new UsageError(mistakes.join("\n"));
+    check();
     if (action === "release") return release(target, values);
     return withAdminApi(target, (api) => perform(allDeliveries(api), target.option)).catch((error) => {
       const isNameless = !namesData(values);
@@ -154,7 +141,7 @@ export const deliveries: Command = {
         : error;
     });
   },
-};
+});
 
 /** How one comes to the deliveries of one's own application. */
 function withoutKey(env: Environment): string {
@@ -166,16 +153,12 @@ function withoutKey(env: Environment): string {
 
 function misuse(action: Action, id: string | undefined, values: Values, isOwn: boolean): string[] {
   const mistakes: string[] = [];
-  refuseMisplaced(action, values, ["profile", "token", ...taken[action]], mistakes);
   const { application, after, before, from, to, since, cancel, wait, follow, cursor, all } = values;
   if (isOwn && application) mistakes.push("--application is for operators: this is the application itself");
-  if (action === "list" || action === "release") noMore([id], mistakes);
   if (since && (after || before || from || to))
     mistakes.push("--since and the times of a range exclude each other");
   if (follow && (before || cursor || all))
     mistakes.push("--follow excludes --before, --cursor and --all: it goes on with what happens");
-  if ((action === "show" || action === "retry") && id === undefined)
-    mistakes.push("the id of the delivery is missing");
   if (action === "replay" && id === undefined) {
     if (cancel) mistakes.push("--cancel needs the id of a replay");
     const hasRange = since || (from && to);
@@ -223,9 +206,16 @@ async function list(
       env,
       columns: deliveryColumns({ forOperator }),
       cells: deliveryCells,
-      empty: isFiltered ? "There are no such deliveries." : "There are no deliveries.",
+      empty: `${isFiltered ? "There are no such deliveries." : "There are no deliveries."}${hintAt(values)}`,
     },
   );
+}
+
+/** An id may look like an event type, too. */
+function hintAt({ event = "" }: Values): string {
+  return /^[a-z0-9_]+(\.[a-z0-9_]+)+$/.test(event)
+    ? ` --event is the id of an event; --type ${event} lists those of a type.`
+    : "";
 }
 
 async function show(api: DeliveriesApi, id: string, { json }: Values, env: Environment): Promise<void> {

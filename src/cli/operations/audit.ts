@@ -1,11 +1,8 @@
-import type { Environment } from "../../config/read-config.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { Audit } from "../../http/admin/operations/audit.ts";
-import { noMore, readArguments, switches, valued } from "../arguments.ts";
+import { command, readDuration, switches, valued } from "../arguments.ts";
 import { withAdminApi } from "../client/admin-api.ts";
 import { readTarget, targetHelp, targetOptions } from "../client/target.ts";
-import { type Command, UsageError } from "../command.ts";
-import { readDuration } from "../duration.ts";
 import { type ListPage, pagesOf, pagingHelp, pagingOptions, printList, readPaging } from "../output/list.ts";
 
 const help = `Usage: onair audit [filters] [options]
@@ -28,27 +25,22 @@ ${targetHelp}
 Exit code: 0 when it is done, 1 when it failed, 2 for wrong usage.
 `;
 
-const options = {
-  ...targetOptions,
-  ...pagingOptions,
-  ...switches("json"),
-  ...valued("key", "action", "object", "object-id", "after", "before", "since"),
-} as const;
-
-export const audit: Command = {
+export const audit = command({
   summary: "show who changed what",
   help,
-  options,
-  async run(args: readonly string[], env: Environment) {
-    const { values, positionals } = readArguments(args, options);
-    const mistakes: string[] = [];
+  options: {
+    ...targetOptions,
+    ...pagingOptions,
+    ...switches("json"),
+    ...valued("key", "action", "object", "object-id", "after", "before", "since"),
+  },
+  async run({ values, env, mistakes, check }) {
     const target = readTarget(values, env, mistakes);
     const paging = readPaging(values, mistakes);
     const sinceMs = readDuration("since", values.since, mistakes);
-    noMore(positionals, mistakes);
     const { key, action, object, "object-id": object_id, after, before, since, json = false } = values;
     if (since && (after || before)) mistakes.push("--since and the times of a range exclude each other");
-    if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
+    check();
     const from = sinceMs === undefined ? after : isoTime(Date.now() - sinceMs);
     const asked = Object.entries({ key, action, object, object_id, after: from, before });
     const filters = asked.flatMap(([name, value]) =>
@@ -67,9 +59,8 @@ export const audit: Command = {
         empty: filters.length > 0 ? "There are no such changes." : "There are no changes.",
       });
     });
-    return 0;
   },
-};
+});
 
 function cells({ at, last_at, count, actor, action, object, object_id, fields, address }: Audit): string[] {
   const times = count > 1 ? `${action} (${count} times until ${last_at})` : action;

@@ -1,12 +1,11 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { Environment } from "../../config/read-config.ts";
 import { compactDatabase } from "../../store/sqlite/database/compact.ts";
 import { databaseFile } from "../../store/sqlite/database/directory.ts";
 import { lockDirectory } from "../../store/sqlite/database/lock.ts";
-import { noMore, readArguments, switches, valued } from "../arguments.ts";
+import { command, switches, valued } from "../arguments.ts";
 import { placeOfCommand } from "../client/target.ts";
-import { type Command, UsageError } from "../command.ts";
+import { UsageError } from "../command.ts";
 import { megabytes, stopwatch } from "../output/format.ts";
 import { print } from "../output/print.ts";
 
@@ -25,16 +24,11 @@ this is cut off, the one or the other is there. It needs as much free disk as th
 code: 0 when it is done, 1 when it failed, 2 for wrong usage.
 `;
 
-const options = { ...valued("data", "config"), ...switches("json") } as const;
-
-export const compact: Command = {
+export const compact = command({
   summary: "give the free space of the database back to the disk",
   help,
-  options,
-  async run(args: readonly string[], env: Environment) {
-    const { values, positionals } = readArguments(args, options);
-    const mistakes: string[] = [];
-    noMore(positionals, mistakes);
+  options: { ...valued("data", "config"), ...switches("json") },
+  async run({ values, env, mistakes, check }) {
     const place = placeOfCommand(values, env);
     if ("database" in place) {
       throw new UsageError(
@@ -44,7 +38,7 @@ export const compact: Command = {
     const { directory } = place;
     if (!existsSync(join(directory, databaseFile)))
       mistakes.push(`There is no data in ${directory}; name its directory with --data`);
-    if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
+    check();
     const took = stopwatch();
     const lock = lockDirectory(directory);
     try {
@@ -55,9 +49,8 @@ export const compact: Command = {
           ? JSON.stringify({ data: directory, before_bytes: beforeBytes, after_bytes: afterBytes })
           : `The database of ${directory} has ${after} MB now, ${before} MB before, ${took()}. A running server gives free space back from now on.`,
       );
-      return 0;
     } finally {
       lock.close();
     }
   },
-};
+});

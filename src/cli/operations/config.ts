@@ -6,11 +6,12 @@ import { readWord, switches } from "../arguments.ts";
 import { type Command, failed, ok, UsageError, wrongUsage } from "../command.ts";
 import { print } from "../output/print.ts";
 
-const actions = ["check", "show"] as const;
+const actions = { check: {}, show: { options: ["json"] } } as const;
+const actionNames = ["check", "show"] as const;
 
 export const configCommand: Command = {
   summary: "check the settings, and show where each comes from",
-  words: { first: actions },
+  actions,
   get options() {
     return settingOptions(switches("json"));
   },
@@ -38,7 +39,7 @@ Exit code: 0 when all is well, 1 when check warns of variables that are no setti
   async run(args: readonly string[], env: Environment) {
     const [word, ...rest] = args;
     const mistakes = [...checkArguments(args, this.options).mistakes];
-    const action = readWord("action", word, actions, mistakes);
+    const action = readWord("action", word, actionNames, mistakes);
     if (action === undefined) throw new UsageError(mistakes.join("\n"));
     const json = rest.includes("--json");
     const options = rest.filter((one) => one !== "--json");

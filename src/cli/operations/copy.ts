@@ -6,8 +6,8 @@ import { type DataPlace, shownDataPlace } from "../../engine/data-place.ts";
 import { AlreadyCopied, type CopyCounts, copiedNouns } from "../../store/operations/copy.ts";
 import { readDatabaseUrl, shownPlace } from "../../store/postgres/database/connection-url.ts";
 import { databaseFile } from "../../store/sqlite/database/directory.ts";
-import { noMore, readArguments, switches, valued } from "../arguments.ts";
-import { type Command, UsageError } from "../command.ts";
+import { command, switches, valued } from "../arguments.ts";
+import { UsageError } from "../command.ts";
 import { counted, stopwatch } from "../output/format.ts";
 import { note } from "../output/list.ts";
 import { print, table } from "../output/print.ts";
@@ -36,16 +36,11 @@ nothing. The damaged body of an event does not come over: the event is named. Ex
 everything is copied, 1 when it failed, 2 for wrong usage, and for places that cannot be used.
 `;
 
-const options = { ...valued("from", "to"), ...switches("reopen", "json") } as const;
-
-export const copy: Command = {
+export const copy = command({
   summary: "move everything from a data directory to PostgreSQL, or back",
   help,
-  options,
-  async run(args: readonly string[], env: Environment) {
-    const { values, positionals } = readArguments(args, options);
-    const mistakes: string[] = [];
-    noMore(positionals, mistakes);
+  options: { ...valued("from", "to"), ...switches("reopen", "json") },
+  async run({ values, env, mistakes }) {
     const from = readPlace("--from", values.from, env, mistakes);
     if (from !== null && "directory" in from && !existsSync(join(from.directory, databaseFile)))
       mistakes.push(`There is no data in ${from.directory}; name its directory with --from`);
@@ -58,9 +53,8 @@ export const copy: Command = {
         if (error instanceof AlreadyCopied) return showCompleted(from, to, error.at, values.json === true);
         throw error;
       });
-    return 0;
   },
-};
+});
 
 function readPlace(
   option: string,

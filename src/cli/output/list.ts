@@ -2,7 +2,8 @@ import type { Environment } from "../../config/read-config.ts";
 import { readNumber, switches, valued } from "../arguments.ts";
 import { print, screen, tableWriter, write } from "./print.ts";
 
-export const pagingOptions = { ...valued("limit", "cursor"), ...switches("all") } as const;
+export const pagingOptions = { ...valued("limit", "cursor"), ...switches("all") };
+export const pagingNames = ["limit", "cursor", "all"] as const;
 
 export const pagingHelp = `  --limit N      for list: how many at most (default: 25)
   --all          for list: all of them
@@ -30,7 +31,7 @@ export function readPaging(
 ): Paging {
   const { limit, all = false, cursor = "" } = values;
   if (all && limit !== undefined) mistakes.push("--limit and --all exclude each other");
-  const number = readNumber("limit", limit, mistakes, { minimum: 1 });
+  const number = readNumber("limit", limit, mistakes, 1);
   return { limit: all ? Number.POSITIVE_INFINITY : (number ?? defaultLimit), cursor };
 }
 

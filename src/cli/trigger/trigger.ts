@@ -1,9 +1,9 @@
 import type { Environment } from "../../config/read-config.ts";
 import { builtInEventTypes } from "../../domain/events/catalogue.ts";
 import { isWebhookSecret } from "../../webhooks/signature.ts";
-import { noMore, readArguments, readHttpUrl, readNumber, switches, valued } from "../arguments.ts";
+import { command, type Given, readHttpUrl, readNumber, repeatable, switches, valued } from "../arguments.ts";
 import { readTarget, targetHelp, targetOptions } from "../client/target.ts";
-import { type Command, UsageError } from "../command.ts";
+import { UsageError } from "../command.ts";
 import { eventNames } from "../completion/words.ts";
 import { checkReceiver, sendSample } from "./check-receiver.ts";
 import { newestOf, publishSample, type SampleRequest } from "./publish-sample.ts";
@@ -42,32 +42,27 @@ const options = {
   ...targetOptions,
   ...switches("json", "once"),
   ...valued("forward", "secret", "broadcaster", "version"),
-  set: { type: "string", multiple: true },
-} as const;
+  ...repeatable("set"),
+};
+type Values = Given<typeof options>;
 
-type Values = ReturnType<typeof readArguments<typeof options>>["values"];
-
-export const trigger: Command = {
+export const trigger = command({
   summary: "make a sample event: check a local receiver with it, or publish it",
   help,
   options,
-  words: { first: eventNames },
-  async run(args: readonly string[], env: Environment) {
-    const { values, positionals } = readArguments(args, options);
-    const [name, ...more] = positionals;
-    const mistakes: string[] = [];
-    noMore(more, mistakes);
+  needs: "the type of the event",
+  candidates: eventNames,
+  async run({ words: [name = ""], values, env, mistakes, check }) {
     const sample = readSample(name, values, mistakes);
     if (values.forward !== undefined) return forward(sample, values, env, mistakes);
     if (values.secret !== undefined || values.once) mistakes.push("--secret and --once are for --forward");
     const target = readTarget(values, env, mistakes);
-    if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
+    check();
     await publishSample(target, sample, values.json ?? false);
-    return 0;
   },
-};
+});
 
-function readSample(name: string | undefined, values: Values, mistakes: string[]): SampleRequest {
+function readSample(name: string, values: Values, mistakes: string[]): SampleRequest {
   const assignments = (values.set ?? []).flatMap((text) => {
     try {
       return [readAssignment(text)];
@@ -78,9 +73,8 @@ function readSample(name: string | undefined, values: Values, mistakes: string[]
     }
   });
   const { broadcaster } = values;
-  const version = readNumber("version", values.version, mistakes, { minimum: 1 });
-  if (name === undefined) mistakes.push("the type of the event is missing");
-  return { name: name ?? "", version, broadcaster, assignments };
+  const version = readNumber("version", values.version, mistakes, 1);
+  return { name, version, broadcaster, assignments };
 }
 
 /** Sends the sample to a local program, by default with all checks. Returns the exit code. */
@@ -91,7 +85,7 @@ async function forward(
   mistakes: string[],
 ): Promise<number> {
   const to = readHttpUrl(forward, "--forward", mistakes);
-  const channel = readNumber("broadcaster", broadcaster, mistakes, { minimum: 1 });
+  const channel = readNumber("broadcaster", broadcaster, mistakes, 1);
   if ((url ?? data ?? database) !== undefined)
     mistakes.push("--forward needs no server: leave out --url, --data and --database");
   const secret = given ?? env["ONAIR_WEBHOOK_SECRET"];

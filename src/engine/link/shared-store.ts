@@ -9,7 +9,6 @@ import type { EngineThread } from "../worker.ts";
  * all others are called in the engine's thread. A read that follows a write sees it: the answer comes after the commit.
  */
 export function sharedStore(reader: Store, engine: Remote<EngineThread["offers"]["store"]>): Store {
-  const settle = () => engine.deliveries.settle();
   return lazily<Store>({
     users: () => shared(reader.users, engine.users, ["find", "search", "exists", "count", "page"]),
     categories: () => shared(reader.categories, engine.categories, ["all", "byIds", "page"]),
@@ -27,21 +26,20 @@ export function sharedStore(reader: Store, engine: Remote<EngineThread["offers"]
     loginRequests: () => shared(reader.loginRequests, engine.loginRequests, ["find"]),
     consents: () => shared(reader.consents, engine.consents, ["ofUser"]),
     subscriptions: () =>
-      shared(settled(reader.subscriptions, settle, ["find"]), engine.subscriptions, [
-        "ofApplication",
-        "list",
-        "find",
-        "count",
-        "page",
-      ]),
+      shared(reader.subscriptions, engine.subscriptions, ["ofApplication", "list", "find", "count", "page"]),
     events: () => unsharedEvents,
     eventTypes: () => shared(reader.eventTypes, engine.eventTypes, ["all"]),
     deliveries: () =>
-      shared(
-        settled(reader.deliveries, settle, ["page", "find", "backlog", "backlogOfAll"]),
-        engine.deliveries,
-        ["page", "find", "backlog", "backlogOfAll", "last", "lastBefore", "lastRemoved", "streamed"],
-      ),
+      shared(reader.deliveries, engine.deliveries, [
+        "page",
+        "find",
+        "backlog",
+        "backlogOfAll",
+        "last",
+        "lastBefore",
+        "lastRemoved",
+        "streamed",
+      ]),
     replays: () => shared(reader.replays, engine.replays, ["find", "page"]),
     endpoints: () => shared(reader.endpoints, engine.endpoints, ["find", "failing"]),
     notices: () => shared(reader.notices, engine.notices, ["behind", "page", "lastBefore"]),
@@ -63,20 +61,6 @@ function shared<Noun extends object>(reader: Noun, engine: Noun, here: readonly 
   const methods = verbs.map((verb) => [verb, (here.includes(verb) ? reader : engine)[verb]]);
   // A boundary: it has exactly the verbs of the reader.
   return Object.fromEntries(methods) as Noun;
-}
-
-/** A noun of which these verbs read once the engine has put everything that was published in its place. */
-function settled<Noun extends object>(
-  reader: Noun,
-  settle: () => Promise<void>,
-  verbs: readonly (keyof Noun)[],
-): Noun {
-  const methods = verbs.map((verb) => {
-    // A boundary: every verb of a noun is asynchronous.
-    const read = reader[verb] as (...of: unknown[]) => Promise<unknown>;
-    return [verb, (...of: unknown[]) => settle().then(() => read(...of))];
-  });
-  return { ...reader, ...Object.fromEntries(methods) };
 }
 
 const unshared = async (): Promise<never> => {

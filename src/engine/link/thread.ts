@@ -58,10 +58,11 @@ export async function startEngineThread(options: EngineThreadOptions): Promise<E
       return false;
     },
   );
-  const early = await openReadingIfReady(place, onFault);
-  if (!early) await thread.begin();
-  const reader = early ?? (await openReading(place, onFault));
   const { remote } = thread;
+  const settle = () => remote.store.deliveries.settle();
+  const early = await openReadingIfReady(place, onFault, settle);
+  if (!early) await thread.begin();
+  const reader = early ?? (await openReading(place, onFault, settle));
   return {
     start: thread.begin,
     store: sharedStore(reader, remote.store),

@@ -163,7 +163,8 @@ export function applicationRoutes(app: AdminListener, options: AdminDeps): void 
 
   app.get(
     "/admin/v1/applications",
-    async ({ query: { name, find, owner_user_id, state, id: ids, ...query } }) => {
+    async ({ query }) => {
+      const { name, find, owner_user_id, state, id: ids } = query;
       const filter = {
         ...(name && { name }),
         ...(find && { find }),
@@ -173,7 +174,6 @@ export function applicationRoutes(app: AdminListener, options: AdminDeps): void 
       };
       const read = (after: string | null, limit: number) =>
         store.applications.page(after ?? "", limit, filter);
-      const isFiltered = Object.keys(filter).length > 0;
       const troubled = new Map(
         (await store.endpoints.failing()).map((one) => [one.application_id, endpointStatus(one)]),
       );
@@ -181,8 +181,7 @@ export function applicationRoutes(app: AdminListener, options: AdminDeps): void 
         ...shown(one),
         state: applicationState(one, troubled.get(one.id)),
       });
-      const of = { filter: isFiltered ? JSON.stringify(filter) : "" };
-      return list.page(query, { read, positionOf: ({ id }) => id, shown: listed, ...of });
+      return list.page(query, { read, positionOf: ({ id }) => id, shown: listed });
     },
     {
       roles: readers,

@@ -1,6 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { scopes } from "../../domain/tokens.ts";
-import { answerOf } from "../answers.ts";
+import { answerOf, NotModified } from "../answers.ts";
+import { replyPublicJson } from "../content.ts";
 import { named } from "../fields.ts";
 import type { PublicDeps, PublicListener } from "../public/base.ts";
 
@@ -66,13 +67,10 @@ export function metadataRoute(
 ): void {
   app.get(
     metadataPath,
-    ({ set }) => {
-      set.headers["cache-control"] = "public, max-age=300";
-      return metadata(publicUrl(), loginUrl !== null);
-    },
+    ({ requestContext }) => replyPublicJson(requestContext, metadata(publicUrl(), loginUrl !== null), 300),
     {
       anyone: true,
-      response: { 200: Metadata },
+      response: { 200: Metadata, 304: NotModified },
       detail: {
         operationId: "getAuthorizationServerMetadata",
         tags: ["Tokens"],

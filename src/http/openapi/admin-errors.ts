@@ -1,7 +1,7 @@
 import type { ErrorCode } from "../../domain/errors.ts";
 import type { Json } from "./components.ts";
 import { type ErrorSample, errorResponder, errorSchema } from "./errors.ts";
-import { challenge, contentRange, requestIdHeader, retryAfter } from "./headers.ts";
+import { challenge, contentRange, notKept, requestIdHeader, retryAfter } from "./headers.ts";
 
 /** Codes of the errors that routes of the admin listener may have. */
 export type AdminErrorCode =
@@ -12,7 +12,7 @@ export type AdminErrorCode =
   | "internal_error";
 
 /** The headers of every answer of the admin listener. */
-export const adminHeaders: Json = { "X-Request-Id": requestIdHeader };
+export const adminHeaders: Json = { "X-Request-Id": requestIdHeader, ...notKept };
 
 /** What each error looks like. */
 const samples: Readonly<Record<AdminErrorCode, ErrorSample>> = {

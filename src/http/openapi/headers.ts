@@ -1,4 +1,4 @@
-import { header, type Json } from "./components.ts";
+import { component, header, type Json } from "./components.ts";
 
 /*
  * Headers of answers as the documents show them.
@@ -50,7 +50,12 @@ export const subscriptionBudget: Json = {
   ),
 };
 
-/** Of an answer with an `ETag`. */
+/** Of an answer that may not be kept. */
+export const notKept: Json = {
+  "Cache-Control": header("Cache-Control", "The answer may not be kept.", "string", "no-store"),
+};
+
+/** Of an answer with an `ETag`, in place of `notKept`. */
 export const cacheHeaders: Json = {
   ETag: header(
     "ETag",
@@ -58,10 +63,9 @@ export const cacheHeaders: Json = {
     "string",
     '"2ke8x0q1v7fmz"',
   ),
-  "Cache-Control": header(
-    "Cache-Control",
-    "For how many seconds the answer may be kept.",
-    "string",
-    "public, max-age=1",
-  ),
+  "Cache-Control": component("headers/Public-Cache-Control", {
+    description: "For how many seconds the answer may be kept.",
+    schema: { type: "string" },
+    example: "public, max-age=1",
+  }),
 };

@@ -1,6 +1,6 @@
 import { type ElysiaSwaggerConfig, swagger } from "@elysiajs/swagger";
 import { type AnyElysia, Elysia } from "elysia";
-import { type Cached, cached, onceUnlessFailed, replyCached } from "../cached.ts";
+import { contentOf, kept, keptFor, replyCompressed } from "../content.ts";
 import { openGate } from "../input.ts";
 import type { RequestContext } from "../request-context.ts";
 import type { WrittenDocument } from "./complete.ts";
@@ -33,18 +33,21 @@ interface PluginContext {
  * Scalar, which works without the internet. Both are made when they are first asked for.
  */
 export function openApiRoutes(app: AnyElysia, reference: Reference): void {
-  const { path, documentation, scheme, url } = reference;
+  const { path, documentation, scheme, url, complete } = reference;
   const script = scriptPath(path);
-  const document = documentOf(reference);
-  const page = onceUnlessFailed(pageOf);
+  const document = kept(
+    async (written: WrittenDocument, url: string) => contentOf(await complete(written, url)),
+    (_, url) => url,
+  );
+  const page = kept(pageOf);
   // Names what it uses of its context: from a hook that passes all of it on, Elysia concludes that every route of the app
   // uses all of it, and parses cookies for each request.
   const replace = async ({ requestContext, responseValue }: PluginContext): Promise<Response> => {
     if (requestContext.path === path) {
-      return replyCached(requestContext, await page(responseValue), pageHeaders(url()));
+      return replyCompressed(requestContext, await page(responseValue), pageHeaders(url()));
     }
     const made = await document(responseValue as WrittenDocument, url());
-    return replyCached(requestContext, made, { "cache-control": "public, max-age=300" });
+    return replyCompressed(requestContext, made, keptFor(300));
   };
   const plugin = new Elysia()
     .onTransform(openGate)
@@ -66,28 +69,8 @@ export function openApiRoutes(app: AnyElysia, reference: Reference): void {
   scriptRoute(app, script);
 }
 
-/** The document for an address, kept for the next request. */
-function documentOf({ complete }: Reference) {
-  let made: { readonly url: string; readonly document: Promise<Cached> } | null = null;
-  const make = async (written: WrittenDocument, url: string) => cachedText(await complete(written, url));
-  return (written: WrittenDocument, url: string): Promise<Cached> => {
-    if (made?.url === url) return made.document;
-    const document = make(written, url);
-    made = { url, document };
-    // What failed is made anew when it is next asked for.
-    document.catch(() => {
-      made = null;
-    });
-    return document;
-  };
-}
-
 /** The page, which Elysia hands over as a function that answers with it. */
-async function pageOf(written: unknown): Promise<Cached> {
+async function pageOf(written: unknown) {
   const answer = typeof written === "function" ? written() : written;
-  return cachedText(tidied(await (answer as Response).text(), openApiPath));
-}
-
-function cachedText(text: string): Cached {
-  return cached(new TextEncoder().encode(text));
+  return contentOf(tidied(await (answer as Response).text(), openApiPath));
 }

@@ -3,7 +3,7 @@ import type { ErrorCode } from "../../domain/errors.ts";
 import { statusOf } from "../errors.ts";
 import { header, type Json } from "./components.ts";
 import { type ErrorSample, errorResponder, errorSchema } from "./errors.ts";
-import { challenge, requestIdHeader, retryAfter, subscriptionBudget } from "./headers.ts";
+import { challenge, notKept, requestIdHeader, retryAfter, subscriptionBudget } from "./headers.ts";
 
 /** Codes of the errors that routes of the public listener may have. */
 export type PublicErrorCode =
@@ -20,8 +20,8 @@ const samples: Readonly<Record<PublicErrorCode, ErrorSample>> = {
   },
   invalid_json: { message: "The body is not valid JSON" },
   invalid_cursor: {
-    message: "cursor belongs to another name filter",
-    errors: [{ in: "query", field: "cursor", message: "belongs to another name filter" }],
+    message: "cursor belongs to another list or filter",
+    errors: [{ in: "query", field: "cursor", message: "belongs to another list or filter" }],
   },
   subscription_failed: {
     message: missingBroadcaster,
@@ -66,6 +66,7 @@ const statuses: Readonly<Record<number, string>> = {
 /** The headers of every answer of a route with a rate limit. */
 export const publicHeaders: Json = {
   "X-Request-Id": requestIdHeader,
+  ...notKept,
   "RateLimit-Limit": header("RateLimit-Limit", "Requests that you may make in a minute.", "integer", 800),
   "RateLimit-Remaining": header(
     "RateLimit-Remaining",

@@ -1,7 +1,6 @@
 import type { AnyElysia } from "elysia";
 import { dependencies } from "../../../package.json";
-import { onceUnlessFailed } from "../cached.ts";
-import { replyEncoded } from "../compression.ts";
+import { contentOf, kept, replyCompressed } from "../content.ts";
 import { openGate } from "../input.ts";
 import type { ExtraHeaders } from "../request-context.ts";
 import { handlerContext } from "../server.ts";
@@ -66,14 +65,14 @@ export function scalarConfig(documentPath: string, scheme: string) {
 
 /** Serves Scalar's script at this path. It has 4 MB: it is read when it is first asked for, and compressed by another thread. */
 export function scriptRoute(app: AnyElysia, path: string): void {
-  const script = onceUnlessFailed(scalarScript);
+  const script = kept(async () => contentOf(await scalarScript()));
   const headers = {
     "content-type": "text/javascript; charset=utf-8",
     "cache-control": "public, max-age=31536000, immutable",
   };
   app.get(
     path,
-    async (context) => replyEncoded(handlerContext(context).requestContext, await script(), headers),
+    async (context) => replyCompressed(handlerContext(context).requestContext, await script(), headers),
     { transform: openGate, parse: "none", detail: { hide: true } },
   );
 }

@@ -3,7 +3,15 @@ import { webAddressFormat } from "../../domain/validation/fields.ts";
 import { component, type Json, mark } from "./components.ts";
 
 /** Understood only by our own readers and checks. */
-const ownKeywords = new Set(["$id", "trim", "errorMessage", "refine", "noValidate", "contentMediaType"]);
+const ownKeywords = new Set([
+  "$id",
+  "trim",
+  "errorMessage",
+  "refine",
+  "refineWithin",
+  "noValidate",
+  "contentMediaType",
+]);
 const schemaMaps = new Set(["properties", "patternProperties"]);
 const schemaLists = new Set(["anyOf", "allOf", "oneOf"]);
 const schemas = new Set(["items", "additionalProperties", "not"]);

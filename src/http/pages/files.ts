@@ -1,8 +1,7 @@
 import type { AnyElysia } from "elysia";
 import type { PageFiles, PageName } from "../../console/make.ts";
 import { DomainError } from "../../domain/errors.ts";
-import { onceUnlessFailed } from "../cached.ts";
-import { replyEncoded } from "../compression.ts";
+import { contentOf, kept, keptFor, replyCompressed, replyContent } from "../content.ts";
 import { asGate, openGate } from "../input.ts";
 import { type ExtraHeaders, type RequestContext, reply } from "../request-context.ts";
 import { handlerContext } from "../server.ts";
@@ -64,17 +63,22 @@ export const unlimitedGate = asGate(async (context: unknown) => {
   handlerContext(context).requestContext.isAdmitted = true;
 });
 
-/** The files of the pages, loaded when first asked for. */
-export const pageFiles = onceUnlessFailed(
-  async (): Promise<PageFiles> => (await import("../../console/bundle.ts")).pages(),
-);
+/** Files as they are sent. */
+export const contentsOf = (files: PageFiles["files"]) =>
+  Object.fromEntries(Object.entries(files).map(([name, bytes]) => [name, contentOf(bytes)]));
 
-export const fontHeaders = { "content-type": "font/woff2", "cache-control": "public, max-age=86400" };
+/** The files of the pages, loaded when first asked for. */
+export const pageFiles = kept(async () => {
+  const { files, entries } = await (await import("../../console/bundle.ts")).pages();
+  return { files: contentsOf(files), entries };
+});
+
+export const fontHeaders = { "content-type": "font/woff2", ...keptFor(86_400) };
 
 /** The font of the pages, for those without files of their own. */
-export async function fontBytes(): Promise<Uint8Array<ArrayBuffer>> {
+export async function font() {
   const { files, entries } = await pageFiles();
-  return files[entries.font] ?? new Uint8Array();
+  return found(files, entries.font);
 }
 
 /**
@@ -130,7 +134,7 @@ export function found<T>(from: Readonly<Record<string, T>>, name: string): T {
 export async function replyFile(
   requestContext: RequestContext,
   name: string,
-  bytes: Uint8Array<ArrayBuffer>,
+  content: ReturnType<typeof contentOf>,
 ): Promise<Response> {
   const extension = name.slice(name.lastIndexOf(".") + 1);
   const headers = {
@@ -139,8 +143,8 @@ export async function replyFile(
     "x-content-type-options": "nosniff",
   };
   // It is compressed already.
-  if (extension === "woff2") return reply(requestContext, 200, bytes, headers);
-  return replyEncoded(requestContext, bytes, headers);
+  if (extension === "woff2") return replyContent(requestContext, content, headers);
+  return replyCompressed(requestContext, content, headers);
 }
 
 /** The accent colour as a style sheet, because the policy allows no style in the page. */

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { cached, replyCached } from "../cached.ts";
+import { contentOf, keptFor, replyContent } from "../content.ts";
 import bannerFile from "./assets/category-banner.png" with { type: "file" };
 import iconFile from "./assets/category-icon.png" with { type: "file" };
 import profileFile from "./assets/profile-picture.png" with { type: "file" };
@@ -31,9 +31,9 @@ export function defaultPictures(publicUrl: string): DefaultPictures {
 /** Serves the default pictures, from memory. */
 export function assetRoutes(app: PublicListener): void {
   for (const name of ["profile", "icon", "banner"] as const) {
-    const picture = cached(new Uint8Array(readFileSync(files[name])));
-    const headers = { "content-type": "image/png", "cache-control": "public, max-age=604800" };
-    app.get(paths[name], ({ requestContext }) => replyCached(requestContext, picture, headers), {
+    const picture = contentOf(new Uint8Array(readFileSync(files[name])));
+    const headers = { "content-type": "image/png", ...keptFor(604_800) };
+    app.get(paths[name], ({ requestContext }) => replyContent(requestContext, picture, headers), {
       unlimited: true,
       parse: "none",
       detail: { hide: true },

@@ -1,4 +1,4 @@
-import { Type } from "@sinclair/typebox";
+import { type Static, type TObject, Type } from "@sinclair/typebox";
 import { categoryLimits } from "../../domain/categories.ts";
 import { DomainError } from "../../domain/errors.ts";
 import { exampleCategory, exampleChannel } from "../../domain/examples.ts";
@@ -6,11 +6,11 @@ import { about, Count, Id } from "../../domain/validation/fields.ts";
 import { fold } from "../../domain/validation/text.ts";
 import type { Page, RankedCategory, Ranking, Snapshot } from "../../ranking/ranking.ts";
 import { answer, linksTo, NotModified, nextPage } from "../answers.ts";
-import { cached, replyCached } from "../cached.ts";
-import { type Cursors, cursorParameter, Pagination, positionOf } from "../cursors.ts";
+import { contentOf, keptFor, replyContent } from "../content.ts";
+import { type Cursors, listCursors, Pagination } from "../cursors.ts";
 import { named, WebUrl } from "../fields.ts";
 import { exampleUrl } from "../openapi/declared.ts";
-import { IntegerParameter, TextParameter } from "../parameters.ts";
+import { IntegerParameter, LimitParameter, TextParameter } from "../parameters.ts";
 import { defaultPictures } from "./assets.ts";
 import type { PublicDeps, PublicListener } from "./base.ts";
 
@@ -58,20 +58,13 @@ const nameFilter = {
   description: "Only categories whose name contains this, regardless of case and diacritics.",
 };
 
-const listQuery = (cursors: Cursors) =>
-  Type.Object({
-    limit: Type.Optional(
-      IntegerParameter({
-        minimum: 1,
-        maximum: categoryLimits.maxResults,
-        default: categoryLimits.defaultResults,
-        description: "How many categories to return.",
-      }),
-    ),
-    cursor: cursorParameter(cursors),
-    name: Type.Optional(TextParameter(nameFilter)),
-    q: Type.Optional(TextParameter({ ...nameFilter, description: "Another word for `name`, which wins." })),
-  });
+const filters = {
+  name: Type.Optional(TextParameter(nameFilter)),
+  q: Type.Optional(TextParameter({ ...nameFilter, description: "Another word for `name`, which wins." })),
+};
+type Filters = Static<TObject<typeof filters>>;
+
+const filterOf = ({ name, q = "" }: Filters) => fold(name ?? q);
 
 const CategoryId = IntegerParameter({
   minimum: 1,
@@ -129,7 +122,7 @@ const OneCategory = answer(
 );
 
 // A snapshot may be one second old, so a cached answer is at most 2 seconds old.
-const fresh = { "cache-control": "public, max-age=1" };
+const fresh = keptFor(1);
 
 /**
  * Get Categories and Get Category, answered from the ranking in memory. Pages are cached with the snapshot that they
@@ -147,10 +140,12 @@ export function categoryRoutes(
     return { id, name, slug, icon: icon ?? pictures.icon, banner: banner ?? pictures.banner, viewers, tags };
   };
 
-  const list = async (limit: number, cursor: string | undefined, name: string) => {
-    const filter = fold(name);
-    const bound = `categories ${filter}`;
-    const place = positionOf<[number, number, number]>(cursors, cursor, bound, "another name filter");
+  const places = listCursors<[number, number, number]>(cursors, "categories", filterOf);
+
+  const list = async (query: Filters & { limit?: number; cursor?: string }) => {
+    const { limit = categoryLimits.defaultResults } = query;
+    const filter = filterOf(query);
+    const place = places.positionIn(query);
     const [takenAt = 0, viewers = 0, id = 0] = place ?? [];
     const order = place ? await ranking.orderOf(takenAt) : ranking.current().order;
     const found: RankedCategory[] = [];
@@ -161,7 +156,8 @@ export function categoryRoutes(
     const page = found.slice(0, limit);
     const last = page.at(-1);
     const hasMore = found.length > limit;
-    const next = hasMore && last ? cursors.make([order.takenAt, last.viewers, last.category.id], bound) : "";
+    const next =
+      hasMore && last ? places.make([order.takenAt, last.viewers, last.category.id], query, null) : "";
     if (hasMore) await ranking.share(order);
     return {
       order,
@@ -188,19 +184,23 @@ export function categoryRoutes(
 
   app.get(
     "/public/v1/categories",
-    async ({ query: { limit = categoryLimits.defaultResults, cursor, name, q = "" }, requestContext }) => {
-      const filter = name ?? q;
+    async ({ query, requestContext }) => {
+      const { limit, cursor = "", name, q = "" } = query;
       const snapshot = ranking.current();
-      const key = `${limit} ${cursor ?? ""} ${filter}`;
+      const key = `${limit} ${cursor} ${name ?? q}`;
       const kept = snapshot.pages.get(key);
-      if (kept) return replyCached(requestContext, kept, fresh);
-      const { order, page } = await list(limit, cursor, filter);
+      if (kept) return replyContent(requestContext, kept, fresh);
+      const { order, page } = await list(query);
       // Pages of an older order are not cached: each request has to renew the order's time.
-      return replyCached(requestContext, order === snapshot.order ? snapshot.keep(key, page) : page, fresh);
+      return replyContent(requestContext, order === snapshot.order ? snapshot.keep(key, page) : page, fresh);
     },
     {
       anyone: true,
-      query: listQuery(cursors),
+      query: Type.Object({
+        limit: LimitParameter("categories", categoryLimits),
+        cursor: places.parameter,
+        ...filters,
+      }),
       response: { 200: CategoryPage, 304: NotModified },
       errors: ["invalid_cursor"],
       detail: {
@@ -218,7 +218,7 @@ export function categoryRoutes(
       const snapshot = ranking.current();
       const key = `/${id}`;
       const kept = snapshot.pages.get(key) ?? snapshot.keep(key, await detail(snapshot, id));
-      return replyCached(requestContext, kept, fresh);
+      return replyContent(requestContext, kept, fresh);
     },
     {
       anyone: true,
@@ -235,5 +235,5 @@ export function categoryRoutes(
 }
 
 function pageOf(value: unknown): Page {
-  return cached(new TextEncoder().encode(JSON.stringify(value)));
+  return contentOf(JSON.stringify(value));
 }

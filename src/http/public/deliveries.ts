@@ -1,3 +1,4 @@
+import { Type } from "@sinclair/typebox";
 import { DomainError } from "../../domain/errors.ts";
 import { dataOf, linksTo, nextPage, pageOf } from "../answers.ts";
 import type { Caller } from "../caller.ts";
@@ -6,8 +7,7 @@ import type { PublicDeps, TokenListener } from "./base.ts";
 import {
   DeliveryId,
   DeliverySchema,
-  deliveryQuery,
-  deliveryQuestion,
+  deliveryList,
   exampleDelivery,
   exampleSentDelivery,
   SentDeliverySchema,
@@ -61,17 +61,16 @@ export const unknownDelivery = () => new DomainError("not_found", "There is no d
 
 /** Deliveries: list, get and retry. */
 export function deliveryRoutes(app: TokenListener, { store, now }: PublicDeps, cursors: Cursors): void {
+  const list = deliveryList(store, cursors);
   app.get(
     path,
     async ({ query, caller }) => {
-      const { filter, below, limit, cursorAfter } = deliveryQuestion(query, scopeOf(caller), cursors);
-      const page = await store.deliveries.page(filter, below, limit);
-      const pagination = { cursor: cursorAfter(page), has_more: page.next !== null };
-      return { data: page.deliveries.map(shownDelivery), pagination, message: "OK" };
+      const { deliveries, pagination } = await list.page(query, scopeOf(caller), caller.grant);
+      return { data: deliveries.map(shownDelivery), pagination, message: "OK" };
     },
     {
       scope: "events:subscribe",
-      query: deliveryQuery(cursors),
+      query: Type.Object(list.query),
       response: { 200: Deliveries },
       errors: ["invalid_cursor"],
       detail: {

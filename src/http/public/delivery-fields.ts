@@ -1,19 +1,20 @@
-import { type Static, Type } from "@sinclair/typebox";
+import { type Static, type TObject, Type } from "@sinclair/typebox";
 import type { Attempt } from "../../domain/deliveries.ts";
 import {
   type DeliveryFilter,
-  type DeliveryPage,
   type DeliveryRecord,
   type DeliveryScope,
   deliveryPages,
   type SentDelivery,
 } from "../../domain/delivery-log.ts";
 import { isoTime, isoTimeOrNull } from "../../domain/time.ts";
+import type { Grant } from "../../domain/tokens.ts";
 import { about, nullable } from "../../domain/validation/fields.ts";
+import type { Store } from "../../store/store.ts";
 import { unsignedHeaders } from "../../webhooks/attempt.ts";
-import { type Cursors, cursorParameter, positionOf } from "../cursors.ts";
+import { type Cursors, listCursors } from "../cursors.ts";
 import { IsoTimestamp, named, picked } from "../fields.ts";
-import { ChoiceParameter, IntegerParameter, TextParameter, TimeParameter, timeGiven } from "../parameters.ts";
+import { ChoiceParameter, LimitParameter, TextParameter, TimeParameter, timeGiven } from "../parameters.ts";
 
 /*
  * Schemas of deliveries, for the public and the admin API.
@@ -91,7 +92,7 @@ export const OperatorDeliverySchema = named("Delivery", aboutDelivery, ofApplica
 export const OperatorSentDeliverySchema = named("SentDelivery", aboutSent, { ...ofApplication, request });
 
 /** The filters of a list of deliveries. */
-export const deliveryFilters = {
+const filters = {
   subscription_id: Type.Optional(
     TextParameter({ minLength: 1, maxLength: 64, description: "Only of this subscription." }),
   ),
@@ -128,19 +129,8 @@ export const deliveryFilters = {
       examples: ["2026-01-14T17:00:00Z"],
     }),
   ),
-  limit: Type.Optional(
-    IntegerParameter({
-      minimum: 1,
-      maximum: deliveryPages.maxResults,
-      default: deliveryPages.defaultResults,
-      description: "How many deliveries to return.",
-    }),
-  ),
+  limit: LimitParameter("deliveries", deliveryPages),
 };
-
-/** The query of a list of deliveries. */
-export const deliveryQuery = (cursors: Cursors) =>
-  Type.Object({ ...deliveryFilters, cursor: cursorParameter(cursors) });
 
 export const DeliveryId = Type.Object({
   id: TextParameter({
@@ -150,31 +140,22 @@ export const DeliveryId = Type.Object({
   }),
 });
 
-/** The query of the delivery log that a request makes. */
-interface DeliveryQuestion {
-  readonly filter: DeliveryFilter;
-  readonly below: number | null;
-  readonly limit: number;
-  /** The cursor after a page. */
-  cursorAfter(page: DeliveryPage): string;
-}
-
-/** Reads the query of a list of deliveries, within a scope. */
-export function deliveryQuestion(
-  query: Static<ReturnType<typeof deliveryQuery>>,
-  scope: DeliveryScope,
-  cursors: Cursors,
-): DeliveryQuestion {
-  const { subscription_id = null, event_id = null, status = null, type = null } = query;
-  const times = { after: timeGiven(query.after), before: timeGiven(query.before) };
-  const filter: DeliveryFilter = { ...scope, subscription_id, event_id, status, type, ...times };
-  const bound = `deliveries ${JSON.stringify(Object.entries(filter).sort())}`;
-  const [below = null] = positionOf<[number]>(cursors, query.cursor, bound, "another filter") ?? [];
+/** The list of deliveries in pages: the parameters of its query, and the requested page. */
+export function deliveryList(store: Pick<Store, "deliveries">, cursors: Cursors) {
+  const places = listCursors<[number]>(cursors, "deliveries");
+  const query = { ...filters, cursor: places.parameter };
   return {
-    filter,
-    below,
-    limit: query.limit ?? deliveryPages.defaultResults,
-    cursorAfter: ({ next }) => (next === null ? "" : cursors.make([next], bound)),
+    query,
+    async page(asked: Static<TObject<typeof query>>, scope: DeliveryScope, grant: Grant | null) {
+      const { subscription_id = null, event_id = null, status = null, type = null } = asked;
+      const times = { after: timeGiven(asked.after), before: timeGiven(asked.before) };
+      const filter: DeliveryFilter = { ...scope, subscription_id, event_id, status, type, ...times };
+      const [below = null] = places.positionIn(asked) ?? [];
+      const { limit = deliveryPages.defaultResults } = asked;
+      const { deliveries, next } = await store.deliveries.page(filter, below, limit);
+      const cursor = next === null ? "" : places.make([next], asked, grant);
+      return { deliveries, pagination: { cursor, has_more: next !== null } };
+    },
   };
 }
 

@@ -2,9 +2,10 @@ import { Type } from "@sinclair/typebox";
 import { builtInEventTypes, type Catalogue } from "../../domain/events/catalogue.ts";
 import type { EventType } from "../../domain/events/event-type.ts";
 import type { PublicKeyForms } from "../../webhooks/signature.ts";
-import { dataOf, listOf } from "../answers.ts";
-import { encodedJson } from "../compression.ts";
+import { dataOf, listOf, NotModified } from "../answers.ts";
+import { contentOf, kept, keptFor, replyCompressed, replyPublicJson } from "../content.ts";
 import { named } from "../fields.ts";
+import type { RequestContext } from "../request-context.ts";
 import type { PublicDeps, PublicListener } from "./base.ts";
 
 const EventTypeSchema = named("EventType", "An event that can be subscribed to.", {
@@ -50,27 +51,43 @@ const StandardWebhooksKey = dataOf(StandardWebhooksKeySchema, {
   example: { public_key: "whpk_11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=" },
 });
 
+/** Pages that look on ask again when a type is registered. */
+const typesKeptSeconds = 1;
+/** It stays the same as long as the data does. */
+const keyKeptSeconds = 300;
+
 /** The event types, and the key that verifies signatures. */
 export function eventRoutes(
   app: PublicListener,
   { catalogue }: Pick<PublicDeps, "catalogue">,
   publicKey: () => PublicKeyForms,
 ): void {
-  const answer = encodedJson((types: Catalogue["types"]) => ({ data: types.map(shown), message: "OK" }));
-  app.get("/public/v1/events/types", ({ requestContext }) => answer(requestContext, catalogue.types), {
-    anyone: true,
-    response: { 200: EventTypes },
-    detail: {
-      operationId: "getEventTypes",
-      tags: ["Events"],
-      description:
-        "The events that can be subscribed to, each version with the JSON Schema of its payload and an example: those of every platform, and those that this one registered.",
+  const list = kept(
+    async (types: Catalogue["types"]) => contentOf(JSON.stringify({ data: types.map(shown), message: "OK" })),
+    (types) => types,
+  );
+  app.get(
+    "/public/v1/events/types",
+    async ({ requestContext }) =>
+      replyCompressed(requestContext, await list(catalogue.types), keptFor(typesKeptSeconds)),
+    {
+      anyone: true,
+      response: { 200: EventTypes, 304: NotModified },
+      detail: {
+        operationId: "getEventTypes",
+        tags: ["Events"],
+        description:
+          "The events that can be subscribed to, each version with the JSON Schema of its payload and an example: those of every platform, and those that this one registered.",
+      },
     },
-  });
+  );
 
-  app.get("/public/v1/public-key", () => ({ data: { public_key: publicKey().pem }, message: "OK" }), {
+  const replyKey = (requestContext: RequestContext, public_key: string) =>
+    replyPublicJson(requestContext, { data: { public_key }, message: "OK" }, keyKeptSeconds);
+
+  app.get("/public/v1/public-key", ({ requestContext }) => replyKey(requestContext, publicKey().pem), {
     anyone: true,
-    response: { 200: PublicKey },
+    response: { 200: PublicKey, 304: NotModified },
     detail: {
       operationId: "getPublicKey",
       tags: ["Events"],
@@ -80,10 +97,10 @@ export function eventRoutes(
 
   app.get(
     "/public/v1/public-key/standard-webhooks",
-    () => ({ data: { public_key: publicKey().standardWebhooks }, message: "OK" }),
+    ({ requestContext }) => replyKey(requestContext, publicKey().standardWebhooks),
     {
       anyone: true,
-      response: { 200: StandardWebhooksKey },
+      response: { 200: StandardWebhooksKey, 304: NotModified },
       detail: {
         operationId: "getStandardWebhooksKey",
         tags: ["Events"],

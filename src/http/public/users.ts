@@ -8,7 +8,7 @@ import { answer, linksTo, listOf } from "../answers.ts";
 import { IsoTimestamp, Message, named, WebUrl } from "../fields.ts";
 import { header } from "../openapi/components.ts";
 import { exampleUrl } from "../openapi/declared.ts";
-import { IntegerParameter, TextParameter } from "../parameters.ts";
+import { LimitParameter, TextParameter } from "../parameters.ts";
 import { defaultPictures } from "./assets.ts";
 import type { PublicDeps, TokenListener } from "./base.ts";
 
@@ -53,14 +53,7 @@ export const SearchQuery = Type.Object({
     examples: ["luna"],
     refine: longEnough,
   }),
-  limit: Type.Optional(
-    IntegerParameter({
-      minimum: 1,
-      maximum: searchLimits.maxResults,
-      default: searchLimits.defaultResults,
-      description: "How many users to return.",
-    }),
-  ),
+  limit: LimitParameter("users", searchLimits),
 });
 
 const exampleProfile = withPicture(exampleUser, { publicUrl: () => exampleUrl });

@@ -2,36 +2,27 @@ import type { Placeholder, SQL } from "drizzle-orm";
 import type { BunSQLDatabase } from "drizzle-orm/bun-sql";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
 import type { BatchMode, BatchResult } from "../batch.ts";
-import type * as access from "../postgres/schema/access.ts";
-import type * as admin from "../postgres/schema/admin.ts";
-import type { audit } from "../postgres/schema/audit.ts";
-import type { endpoints, replays } from "../postgres/schema/deliveries.ts";
-import type { notices } from "../postgres/schema/notices.ts";
-import type { categories, channels, livestreams, tags, users } from "../postgres/schema/platform.ts";
-import type { statistics } from "../postgres/schema/statistics.ts";
-import type { eventTypes, subscriptions } from "../postgres/schema/subscriptions.ts";
+import type { tables } from "../postgres/schema/tables.ts";
 
 /*
  * Nouns whose statements drizzle writes for both databases are implemented once, in this folder. Their types are
  * PostgreSQL's, whose statements are asynchronous; the tables of SQLite have the same columns.
  */
 
+/** Tables whose columns are other ones in each database, or that only PostgreSQL has. */
+type Own =
+  | "categoryOrders"
+  | "deliveries"
+  | "deliveryParts"
+  | "deliveryTimes"
+  | "endpointShards"
+  | "eventIds"
+  | "events"
+  | "replicas"
+  | "userSearchTerms";
+
 /** The tables that both databases have. */
-export type Tables = typeof access &
-  typeof admin & {
-    readonly audit: typeof audit;
-    readonly categories: typeof categories;
-    readonly channels: typeof channels;
-    readonly endpoints: typeof endpoints;
-    readonly eventTypes: typeof eventTypes;
-    readonly livestreams: typeof livestreams;
-    readonly notices: typeof notices;
-    readonly replays: typeof replays;
-    readonly statistics: typeof statistics;
-    readonly subscriptions: typeof subscriptions;
-    readonly tags: typeof tags;
-    readonly users: typeof users;
-  };
+export type Tables = Omit<typeof tables, Own>;
 
 /** drizzle on a database, or in a transaction. */
 export type Orm = BunSQLDatabase;

@@ -67,21 +67,32 @@ export function openStore(directory: string, lock?: DirectoryLock, onFault?: OnF
   });
 }
 
-/** The same store a second time in the process that has it open, to read from in another thread; it refuses writes. */
-export function openReader(directory: string, onFault?: OnFault): Store {
-  return readerOn(directory, openForReading(directory), onFault);
+/** Has the store that writes put everything that was published in its place: its `deliveries.settle`. */
+type Settle = () => Promise<void>;
+
+/**
+ * The same store a second time in the process that has it open, to read from in another thread; it refuses writes.
+ *
+ * @param settle what reads deliveries waits for it
+ */
+export function openReader(directory: string, onFault?: OnFault, settle?: Settle): Store {
+  return readerOn(directory, openForReading(directory), onFault, settle);
 }
 
 /** The same before the store is open; null where it cannot be read until then. */
-export function openReaderIfReady(directory: string, onFault?: OnFault): Store | null {
+export function openReaderIfReady(directory: string, onFault?: OnFault, settle?: Settle): Store | null {
   const db = openIfReady(directory);
-  return db && readerOn(directory, db, onFault);
+  return db && readerOn(directory, db, onFault, settle);
 }
 
-function readerOn(directory: string, db: Database, onFault?: OnFault): Store {
+function readerOn(
+  directory: string,
+  db: Database,
+  onFault?: OnFault,
+  settle: Settle = async () => {},
+): Store {
   const refuse: Commit = () => Promise.reject(new Error("this thread must not write"));
-  // What is staged is moved by who writes, before it is read here.
-  const staged = { ...stagedEvents(db, refuse), settle: async () => {} };
+  const staged = { ...stagedEvents(db, refuse), settle };
   const snapshots = new Snapshots(() => openForReading(directory));
   const close = async () => {
     snapshots.close();

@@ -1,8 +1,10 @@
 import { Type } from "@sinclair/typebox";
 import { builtInEventTypes } from "../../../domain/events/catalogue.ts";
+import type { EventType } from "../../../domain/events/event-type.ts";
 import { listOf } from "../../answers.ts";
-import { encodedJson } from "../../compression.ts";
+import { replyLargeJson } from "../../content.ts";
 import { named } from "../../fields.ts";
+import type { RequestContext } from "../../request-context.ts";
 import { everyRole } from "../access.ts";
 import type { AdminDeps, AdminListener } from "../base.ts";
 
@@ -40,14 +42,13 @@ const builtIn: ReadonlySet<unknown> = new Set(builtInEventTypes);
 
 /** All event types that can be published. */
 export function catalogueRoute(app: AdminListener, { catalogue }: AdminDeps): void {
-  const answer = encodedJson((types: AdminDeps["catalogue"]["types"]) => {
-    const data = types.map((type) => {
-      const { name, version, description, payload, example } = type;
-      return { name, version, description, is_built_in: builtIn.has(type), schema: payload, example };
-    });
-    return { data, message: "OK" };
-  });
-  app.get("/admin/v1/catalogue", ({ requestContext }) => answer(requestContext, catalogue.types), {
+  const shown = (type: EventType) => {
+    const { name, version, description, payload, example } = type;
+    return { name, version, description, is_built_in: builtIn.has(type), schema: payload, example };
+  };
+  const answer = ({ requestContext }: { requestContext: RequestContext }) =>
+    replyLargeJson(requestContext, { data: catalogue.types.map(shown), message: "OK" });
+  app.get("/admin/v1/catalogue", answer, {
     roles: everyRole,
     response: { 200: Catalogue },
     detail: {

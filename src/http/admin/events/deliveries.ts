@@ -2,13 +2,11 @@ import { Type } from "@sinclair/typebox";
 import { type DeliveryRecord, everything } from "../../../domain/delivery-log.ts";
 import { invalidFields } from "../../../domain/errors.ts";
 import { answerOf, linksTo, pageOf } from "../../answers.ts";
-import { type Cursors, cursorParameter } from "../../cursors.ts";
 import { TextParameter } from "../../parameters.ts";
 import { unknownDelivery } from "../../public/deliveries.ts";
 import {
   DeliveryId,
-  deliveryFilters,
-  deliveryQuestion,
+  deliveryList,
   exampleDelivery,
   exampleSentDelivery,
   OperatorDeliverySchema,
@@ -20,19 +18,14 @@ import { operators, readers } from "../access.ts";
 import { exampleApplication } from "../application-fields.ts";
 import type { AdminDeps, AdminListener } from "../base.ts";
 
-const operatorQuery = (cursors: Cursors) =>
-  Type.Object({
-    application_id: Type.Optional(
-      TextParameter({
-        minLength: 1,
-        maxLength: 64,
-        description:
-          "Only of this application. Without it all are looked through, which takes many requests for what is rare.",
-      }),
-    ),
-    ...deliveryFilters,
-    cursor: cursorParameter(cursors),
-  });
+const OfApplication = Type.Optional(
+  TextParameter({
+    minLength: 1,
+    maxLength: 64,
+    description:
+      "Only of this application. Without it all are looked through, which takes many requests for what is rare.",
+  }),
+);
 
 const owned = <T extends { id: string }>(
   { application_id }: Pick<DeliveryRecord, "application_id">,
@@ -70,25 +63,23 @@ const Retried = answerOf(OperatorDeliverySchema, {
 
 /** Deliveries of all applications: list, get and retry. */
 export function deliveryRoutes(app: AdminListener, { store, cursors, now }: AdminDeps): void {
+  const list = deliveryList(store, cursors);
   app.get(
     "/admin/v1/deliveries",
-    async ({ query: { application_id = null, ...query } }) => {
-      const scope = { ...everything, application_id };
-      const { filter, below, limit, cursorAfter } = deliveryQuestion(query, scope, cursors);
-      const page = await store.deliveries.page(filter, below, limit);
+    async ({ query }) => {
+      const { application_id = null } = query;
+      const { deliveries, pagination } = await list.page(query, { ...everything, application_id }, null);
       // Deliveries of a deleted application can still be listed.
-      const isEmpty = page.deliveries.length === 0 && page.next === null;
+      const isEmpty = deliveries.length === 0 && !pagination.has_more;
       if (isEmpty && application_id !== null && !(await store.applications.find(application_id))) {
         const message = "is not an application";
         throw invalidFields([{ in: "query", field: "application_id", message }]);
       }
-      const pagination = { cursor: cursorAfter(page), has_more: page.next !== null };
-      const data = page.deliveries.map((one) => owned(one, shownDelivery(one)));
-      return { data, pagination, message: "OK" };
+      return { data: deliveries.map((one) => owned(one, shownDelivery(one))), pagination, message: "OK" };
     },
     {
       roles: readers,
-      query: operatorQuery(cursors),
+      query: Type.Object({ application_id: OfApplication, ...list.query }),
       response: { 200: Deliveries },
       errors: ["invalid_cursor"],
       detail: {

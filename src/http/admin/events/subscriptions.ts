@@ -13,17 +13,15 @@ export function subscriptionRoutes(app: AdminListener, { store, cursors }: Admin
   const list = namedSubscriptionList(store, cursors);
   app.get(
     "/admin/v1/subscriptions",
-    ({
-      query: {
+    ({ query }) => {
+      const {
         application_id: app_id = null,
         broadcaster_user_id = null,
         channel = null,
         event = null,
-        ...query
-      },
-    }) => {
+      } = query;
       const filter = { app_id, broadcaster_user_id, channel, event };
-      return list.page(filter, query);
+      return list.page(filter, query, null);
     },
     {
       roles: readers,

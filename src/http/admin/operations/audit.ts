@@ -67,11 +67,12 @@ export function auditRoutes(app: AdminListener, { store, cursors }: AdminDeps): 
   const list = pagedList("audit", cursors);
   app.get(
     "/admin/v1/audit",
-    ({ query: { key = null, action = null, object = null, object_id = null, after, before, ...paging } }) => {
-      const times = { after: timeGiven(after), before: timeGiven(before) };
+    ({ query }) => {
+      const { key = null, action = null, object = null, object_id = null } = query;
+      const times = { after: timeGiven(query.after), before: timeGiven(query.before) };
       const filter: AuditFilter = { actor_id: key, action, object, object_id, ...times };
       const read = (below: number | null, limit: number) => store.audit.page(filter, below, limit);
-      return list.page(paging, { read, positionOf: ({ seq }) => seq, shown, filter: JSON.stringify(filter) });
+      return list.page(query, { read, positionOf: ({ seq }) => seq, shown });
     },
     {
       roles: readers,

@@ -63,9 +63,10 @@ export function noticeRoutes(app: AdminListener, { store, cursors }: AdminDeps):
   const list = pagedList("notices", cursors);
   app.get(
     "/admin/v1/notices",
-    ({ query: { application_id = null, ...query } }) => {
+    ({ query }) => {
+      const { application_id = null } = query;
       const read = (below: number | null, limit: number) => store.notices.page(application_id, below, limit);
-      return list.page(query, { read, positionOf: ({ seq }) => seq, shown, filter: application_id ?? "all" });
+      return list.page(query, { read, positionOf: ({ seq }) => seq, shown });
     },
     {
       roles: readers,

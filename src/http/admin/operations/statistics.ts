@@ -9,7 +9,7 @@ import {
 import { about, nullable } from "../../../domain/validation/fields.ts";
 import type { Store } from "../../../store/store.ts";
 import { answer } from "../../answers.ts";
-import { largeJson } from "../../compression.ts";
+import { replyLargeJson } from "../../content.ts";
 import { IsoTimestamp, named } from "../../fields.ts";
 import {
   DeliveryCounts,
@@ -85,7 +85,7 @@ export function statisticRoutes(app: AdminListener, { store, now }: AdminDeps): 
         deliveryStatistics(store, span, application_id),
         application_id === null ? requestStatistics(store, span) : { requests: [], operations: [] },
       ]);
-      return largeJson(requestContext, { ...span.shown, ...deliveries, ...requests });
+      return replyLargeJson(requestContext, { ...span.shown, ...deliveries, ...requests });
     },
     {
       roles: readers,

@@ -7,7 +7,7 @@ import { fold } from "../../../domain/validation/text.ts";
 import type { RankedCategory } from "../../../ranking/ranking.ts";
 import { dataOf, listOf } from "../../answers.ts";
 import { named } from "../../fields.ts";
-import { IdParameter, IntegerParameter, TextParameter } from "../../parameters.ts";
+import { IdParameter, LimitParameter, TextParameter } from "../../parameters.ts";
 import { SearchQuery } from "../../public/users.ts";
 import { everyRole } from "../access.ts";
 import type { AdminDeps, AdminListener } from "../base.ts";
@@ -81,14 +81,7 @@ const RankingQuery = Type.Object({
       description: "Only categories whose name contains this, regardless of case and diacritics.",
     }),
   ),
-  limit: Type.Optional(
-    IntegerParameter({
-      minimum: 1,
-      maximum: categoryLimits.maxResults,
-      default: categoryLimits.defaultResults,
-      description: "How many categories to return.",
-    }),
-  ),
+  limit: LimitParameter("categories", categoryLimits),
 });
 
 const shown = ({ category: { id, name }, viewers }: RankedCategory): Static<typeof RankedCategorySchema> => {

@@ -1,6 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { exampleChannel, exampleUser } from "../../../domain/examples.ts";
 import type { SubscriptionFilter } from "../../../domain/subscriptions.ts";
+import type { Grant } from "../../../domain/tokens.ts";
 import { nullable } from "../../../domain/validation/fields.ts";
 import type { Store } from "../../../store/store.ts";
 import { pageOf } from "../../answers.ts";
@@ -49,12 +50,12 @@ export function namedSubscriptionList(store: Pick<Store, "subscriptions">, curso
   const list = pagedList("subscriptions", cursors);
   return {
     query: list.query.properties,
-    page: (filter: SubscriptionFilter, query: Static<typeof list.query>) =>
+    page: (filter: SubscriptionFilter, query: Static<typeof list.query>, grant: Grant | null) =>
       list.page(query, {
         read: (after: string | null, limit) => store.subscriptions.page(filter, after ?? "", limit),
         positionOf: ({ id }) => id,
         shown: (one) => one,
-        filter: JSON.stringify(filter),
+        grant,
       }),
   };
 }

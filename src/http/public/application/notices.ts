@@ -16,14 +16,9 @@ export function noticeRoutes(app: TokenListener, { store }: PublicDeps, cursors:
   const list = pagedList("notices", cursors);
   app.get(
     "/public/v1/application/notices",
-    ({ query, caller: { application } }) => {
+    ({ query, caller: { application, grant } }) => {
       const read = (below: number | null, limit: number) => store.notices.page(application.id, below, limit);
-      return list.page(query, {
-        read,
-        positionOf: ({ seq }) => seq,
-        shown: shownNotice,
-        filter: application.id,
-      });
+      return list.page(query, { read, positionOf: ({ seq }) => seq, shown: shownNotice, grant });
     },
     {
       application: "reads",

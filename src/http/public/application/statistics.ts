@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { dataOf } from "../../answers.ts";
-import { largeJson } from "../../compression.ts";
+import { replyLargeJson } from "../../content.ts";
 import { named } from "../../fields.ts";
 import type { PublicDeps, TokenListener } from "../base.ts";
 import {
@@ -32,7 +32,7 @@ export function statisticRoutes(app: TokenListener, { store, now }: PublicDeps):
     async ({ query: { range = defaultRange }, caller: { application }, requestContext }) => {
       const span = spanOf(range, now());
       const counted = await deliveryStatistics(store, span, application.id);
-      return largeJson(requestContext, { data: { ...span.shown, ...counted }, message: "OK" });
+      return replyLargeJson(requestContext, { data: { ...span.shown, ...counted }, message: "OK" });
     },
     {
       application: "reads",

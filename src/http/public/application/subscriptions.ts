@@ -12,12 +12,10 @@ export function namedSubscriptionRoutes(app: TokenListener, { store }: PublicDep
   const list = namedSubscriptionList(store, cursors);
   app.get(
     "/public/v1/application/subscriptions",
-    ({
-      query: { broadcaster_user_id = null, channel = null, event = null, ...query },
-      caller: { application },
-    }) => {
+    ({ query, caller: { application, grant } }) => {
+      const { broadcaster_user_id = null, channel = null, event = null } = query;
       const filter = { app_id: application.id, broadcaster_user_id, channel, event };
-      return list.page(filter, query);
+      return list.page(filter, query, grant);
     },
     {
       application: "reads subscriptions",

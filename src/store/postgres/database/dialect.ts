@@ -2,25 +2,13 @@ import { type Column, getTableColumns, inArray, type SQL, sql } from "drizzle-or
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
 import { once } from "../../../lazily.ts";
 import { type Dialect, execute, type Tables, type Work } from "../../drizzle/dialect.ts";
-import * as access from "../schema/access.ts";
-import * as admin from "../schema/admin.ts";
-import { audit } from "../schema/audit.ts";
 import { excluded, given, isOneOf } from "../schema/columns.ts";
-import { endpoints, replays } from "../schema/deliveries.ts";
-import { notices } from "../schema/notices.ts";
-import { categories, channels, livestreams, tags, users } from "../schema/platform.ts";
-import { statistics } from "../schema/statistics.ts";
-import { eventTypes, subscriptions } from "../schema/subscriptions.ts";
+import { tables } from "../schema/tables.ts";
 import { keepBatch } from "./batch.ts";
 import { isForeignKeyViolation } from "./faults.ts";
 import type { Postgres, Queries } from "./pool.ts";
 
-const tables: Tables = {
-  ...access,
-  ...admin,
-  ...{ audit, endpoints, eventTypes, notices, replays, statistics, subscriptions },
-  ...{ categories, channels, livestreams, tags, users },
-};
+const { applications, users } = tables;
 
 /** PostgreSQL for the nouns that `store/drizzle` implements. */
 export function postgresDialect(db: Postgres): Dialect {
@@ -96,7 +84,6 @@ function* lockOwners(
   table: Tables["authorizationCodes" | "refreshTokens" | "loginRequests"],
   isIt: SQL | undefined,
 ): Work<void> {
-  const { applications } = access;
   const of = (owner: PgColumn) => orm.select({ owner }).from(table).where(isIt);
   const isIts = inArray(applications.id, of(table.application_id));
   yield* execute(orm.select({ id: applications.id }).from(applications).where(isIts).for("key share"));

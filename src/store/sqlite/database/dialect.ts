@@ -5,29 +5,16 @@ import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import { DomainError } from "../../../domain/errors.ts";
 import { once } from "../../../lazily.ts";
 import type { Dialect, Orm, Tables, Work } from "../../drizzle/dialect.ts";
-import * as access from "../schema/access.ts";
-import * as admin from "../schema/admin.ts";
-import { audit } from "../schema/audit.ts";
 import { excluded, isOneOf, placeholders } from "../schema/columns.ts";
-import { endpoints, eventTypes, replays, subscriptions } from "../schema/events.ts";
-import { notices } from "../schema/notices.ts";
-import { categories, channels, livestreams, tags, users } from "../schema/platform.ts";
-import { statistics } from "../schema/statistics.ts";
+import { tables } from "../schema/tables.ts";
 import { type Commit, commitBatch } from "./commit.ts";
 import { isForeignKeyViolation, isUniqueViolation } from "./faults.ts";
 
 /** Columns that only PostgreSQL has, or that may be null here; nothing that is shared reads them. */
 type Other = "made" | "client" | "published_by" | "folded";
 
-const own = {
-  ...access,
-  ...admin,
-  ...{ audit, endpoints, eventTypes, notices, replays, statistics, subscriptions },
-  ...{ categories, channels, livestreams, tags, users },
-} satisfies {
-  readonly [Name in keyof Tables]: {
-    readonly $inferSelect: Omit<Tables[Name]["$inferSelect"], Other>;
-  };
+tables satisfies {
+  readonly [Name in keyof Tables]: { readonly $inferSelect: Omit<Tables[Name]["$inferSelect"], Other> };
 };
 
 const rowId = sql`rowid`;
@@ -48,7 +35,7 @@ export function sqliteDialect(database: BunSQLiteDatabase, commit: Commit): Dial
     });
   const transact = <Result>(work: (orm: Orm) => Work<Result>) => commit(() => finished(work(orm)));
   return {
-    tables: own as unknown as Tables,
+    tables: tables as unknown as Tables,
     orm,
     transact,
     inTurn: transact,

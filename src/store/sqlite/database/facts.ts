@@ -1,16 +1,9 @@
 import type { Database } from "bun:sqlite";
-import { and, count, desc, eq, isNotNull, isNull, max, min, type SQL, sql } from "drizzle-orm";
-import { drizzle } from "drizzle-orm/bun-sqlite";
-import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import { type FreeSpace, freeSpaceOf } from "../../../domain/operations/disk-forecast.ts";
 import { allSubjects } from "../../../domain/operations/statistics.ts";
 import type { DatabaseFacts } from "../../operations/facts.ts";
 import { heldSetting } from "../../settings.ts";
 import { readableBody } from "../deliveries/bodies.ts";
-import { settings } from "../schema/admin.ts";
-import { deliveries, endpoints, events, isHandedOut } from "../schema/events.ts";
-import { users } from "../schema/platform.ts";
-import { statistics } from "../schema/statistics.ts";
 
 /** No more pending deliveries than that are counted, for each of two indexes. */
 const maxCounted = 100_000;
@@ -22,80 +15,47 @@ export interface FileFacts extends DatabaseFacts {
   readonly freeBefore: FreeSpace | null;
 }
 
+const pendingWhere = (condition: string) =>
+  `SELECT count(*) AS n, min(seq) AS oldest FROM (SELECT seq FROM deliveries WHERE ${condition} LIMIT ${maxCounted})`;
+
+const settingOf = (key: string) => `(SELECT value FROM settings WHERE key = '${key}')`;
+
+const statement = `
+WITH pending AS MATERIALIZED (
+  ${pendingWhere("next_attempt_at IS NOT NULL")} UNION ALL ${pendingWhere("status = 'pending' AND next_attempt_at IS NULL")}
+),
+disabled AS (SELECT application_id FROM endpoints WHERE disabled_at IS NOT NULL ORDER BY disabled_at DESC)
+SELECT ${settingOf("data_id")} AS dataId, ${settingOf("signing_key")} AS signingKey,
+  ${settingOf(heldSetting)} AS heldSince,
+  (SELECT json_object('at', at, 'counts', json(counts)) FROM (
+     SELECT at, counts FROM statistics WHERE kind = 'storage' AND subject = '${allSubjects}' AND period = 'hour'
+     ORDER BY at DESC LIMIT ${7 * 24}) ORDER BY at LIMIT 1) AS freeBefore,
+  (SELECT count(*) FROM users) AS users, (SELECT count(*) FROM user_search_docsize) AS indexedUsers,
+  (SELECT max(published_at) FROM events) AS newestEventAt,
+  (SELECT count(*) FROM endpoints WHERE failing_since IS NOT NULL AND disabled_at IS NULL) AS failingEndpoints,
+  (SELECT count(*) FROM disabled) AS disabledEndpoints,
+  (SELECT json_group_array(application_id) FROM (SELECT * FROM disabled LIMIT 5)) AS disabledApplications,
+  (SELECT sum(n) FROM pending) AS pending, (SELECT max(n) = ${maxCounted} FROM pending) AS isPendingPartial,
+  (SELECT e.published_at FROM deliveries d JOIN events e ON e.seq = d.event_seq
+   WHERE d.seq = (SELECT min(oldest) FROM pending)) AS oldestPendingAt`;
+
+/** The facts as SQLite gives them. */
+interface Row extends Omit<FileFacts, "freeBefore" | "disabledApplications" | "isPendingPartial"> {
+  readonly freeBefore: string | null;
+  readonly disabledApplications: string;
+  readonly isPendingPartial: 0 | 1;
+}
+
 /** Reads them, all of the same moment. For a database in the form of this version. */
 export function databaseFacts(db: Database): FileFacts {
-  const orm = drizzle(db);
-  const countOf = (table: SQLiteTable | SQL, where?: SQL) =>
-    orm.select({ n: count() }).from(table).where(where).get()?.n ?? 0;
-  const pendingIn = (where: SQL | undefined) => {
-    const some = orm
-      .select({ seq: deliveries.seq })
-      .from(deliveries)
-      .where(where)
-      .limit(maxCounted)
-      .as("some");
-    return (
-      orm
-        .select({ n: count(), oldest: min(some.seq) })
-        .from(some)
-        .get() ?? { n: 0, oldest: null }
-    );
+  const row = db.query<Row, []>(statement).get();
+  if (!row) throw new Error("The database tells nothing");
+  return {
+    ...row,
+    freeBefore: freeSpaceOf(row.freeBefore === null ? undefined : JSON.parse(row.freeBefore)),
+    disabledApplications: JSON.parse(row.disabledApplications),
+    isPendingPartial: row.isPendingPartial === 1,
   };
-  const isDisabled = isNotNull(endpoints.disabled_at);
-  const isFailing = and(isNotNull(endpoints.failing_since), isNull(endpoints.disabled_at));
-  return orm.transaction((): FileFacts => {
-    const due = pendingIn(isNotNull(deliveries.next_attempt_at));
-    const handedOut = pendingIn(isHandedOut);
-    const oldest = [due.oldest, handedOut.oldest].filter((seq) => seq !== null);
-    const publishedAt = (delivery: number) =>
-      orm
-        .select({ at: events.published_at })
-        .from(deliveries)
-        .innerJoin(events, eq(events.seq, deliveries.event_seq))
-        .where(eq(deliveries.seq, delivery))
-        .limit(1)
-        .get()?.at ?? null;
-    const disabled = orm
-      .select({ id: endpoints.application_id })
-      .from(endpoints)
-      .where(isDisabled)
-      .orderBy(desc(endpoints.disabled_at))
-      .limit(5)
-      .all();
-    const setting = (key: string) =>
-      orm.select().from(settings).where(eq(settings.key, key)).limit(1).get()?.value ?? null;
-    const spaceByHour = orm
-      .select({ at: statistics.at, counts: statistics.counts })
-      .from(statistics)
-      .where(
-        and(
-          eq(statistics.kind, "storage"),
-          eq(statistics.subject, allSubjects),
-          eq(statistics.period, "hour"),
-        ),
-      )
-      .orderBy(desc(statistics.at))
-      .limit(7 * 24);
-    return {
-      dataId: setting("data_id"),
-      freeBefore: freeSpaceOf(spaceByHour.all().at(-1)),
-      users: countOf(users),
-      indexedUsers: countOf(sql`user_search_docsize`),
-      signingKey: setting("signing_key"),
-      newestEventAt:
-        orm
-          .select({ at: max(events.published_at) })
-          .from(events)
-          .get()?.at ?? null,
-      failingEndpoints: countOf(endpoints, isFailing),
-      disabledEndpoints: countOf(endpoints, isDisabled),
-      disabledApplications: disabled.map(({ id }) => id),
-      pending: due.n + handedOut.n,
-      isPendingPartial: due.n === maxCounted || handedOut.n === maxCounted,
-      heldSince: setting(heldSetting),
-      oldestPendingAt: oldest.length === 0 ? null : publishedAt(Math.min(...oldest)),
-    };
-  });
 }
 
 const listedFaults = 5;

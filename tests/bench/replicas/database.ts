@@ -55,6 +55,15 @@ function childrenOf(main: number): number[] {
 /** Processor time of a process and its children, those that have ended included, in seconds. */
 function cpuOfFamily(main: number): number {
   const [, , , , , , , , , , , , , ended = "0", endedSystem = "0"] = statOf(main);
-  const own = [main, ...childrenOf(main)].reduce((sum, pid) => sum + cpuSeconds(pid), 0);
+  const own = [main, ...childrenOf(main)].reduce((sum, pid) => sum + cpuUnlessEnded(pid), 0);
   return own + (Number(ended) + Number(endedSystem)) / 100;
+}
+
+/** 0 for one that has just ended: it counts with the others that have. */
+function cpuUnlessEnded(pid: number): number {
+  try {
+    return cpuSeconds(pid);
+  } catch {
+    return 0;
+  }
 }

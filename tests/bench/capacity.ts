@@ -1,28 +1,25 @@
 /*
- * What many events a second and many replicas ask of one PostgreSQL, simulated from measured costs:
- * bun tests/bench/simulate.ts --help
+ * What many events a second and many replicas ask of one PostgreSQL, computed from measured costs:
+ * bun tests/bench/capacity.ts --help
  */
-import { type Costs, measureCosts } from "./simulate/costs.ts";
-import { type Given, type Simulated, simulate } from "./simulate/model.ts";
+import { type Costs, measureCosts } from "./capacity/costs.ts";
+import { type Capacity, capacityFor, type Given } from "./capacity/model.ts";
 import { builtExecutable } from "./support/onair.ts";
 import { readOptions } from "./support/options.ts";
 import { benchDirectory, requireMachine, runBench } from "./support/processes.ts";
-import { seededRandom } from "./support/random.ts";
 import { table, whole } from "./support/report.ts";
 
-const help = `Usage: bun tests/bench/simulate.ts [options]
+const help = `Usage: bun tests/bench/capacity.ts [options]
 
   --cores N          cores of the database (default: 16)
   --replica-us N     processor time of a replica for an event, in microseconds (default: 150; replicas.ts measures it)
   --sync-us N        a sync of the database's disk, in microseconds (default: 500)
   --round-trip-us N  between a replica and the database (default: 300)
   --executable FILE  measure this one instead of dist/onair
-  --json             print one line of JSON
 
 First the processor time is measured that a PostgreSQL here spends on publishing and recording, by the number of entries of a
-statement, on notifications and on replicas that have nothing to do. Then platforms are simulated, each of whose replicas has
-a core: events of 650 bytes with one delivery each, which come at random. "computed" are figures that are products of
-measured ones. A core is one of this machine.
+statement, on notifications and on replicas that have nothing to do. From it is computed what platforms ask, each of whose
+replicas has a core: events of 650 bytes with one delivery each, which come at random. A core is one of this machine.
 `;
 
 /** Events a second, and replicas; the last but one is a billion deliveries a day with three times that at its peak. */
@@ -40,11 +37,7 @@ const platforms = [
 
 async function main(): Promise<void> {
   const most = 1e6;
-  const {
-    cores: databaseCores,
-    json,
-    ...options
-  } = readOptions(help, {
+  const { cores: databaseCores, ...options } = readOptions(help, {
     numbers: {
       cores: { default: 16, most },
       "replica-us": { default: 150, most },
@@ -52,7 +45,6 @@ async function main(): Promise<void> {
       "round-trip-us": { default: 300, most },
     },
     texts: ["executable"],
-    flags: ["json"],
   });
   const given: Given = {
     replicaMs: options["replica-us"] / 1_000,
@@ -65,15 +57,9 @@ async function main(): Promise<void> {
   const found = platforms.map(([eventsPerSecond, replicas]) => ({
     eventsPerSecond,
     replicas,
-    ...simulate({ eventsPerSecond, replicas, databaseCores }, costs, given, seededRandom(7)),
+    ...capacityFor({ eventsPerSecond, replicas, databaseCores }, costs, given),
   }));
-  if (json) {
-    process.stdout.write(`${JSON.stringify({ costs, given, databaseCores, found })}\n`);
-    return;
-  }
-  process.stdout.write(
-    `${costsTable(costs)}\n\n${platformsTable(found, databaseCores)}\n\n${storage(costs)}\n`,
-  );
+  process.stdout.write(`${costsTable(costs)}\n\n${platformsTable(found)}\n\n${storage(costs)}\n`);
 }
 
 const us = (ms: number) => `${(ms * 1_000).toFixed(0)} µs`;
@@ -89,8 +75,7 @@ function costsTable({ publish, record, notification, idleReplicaMs }: Costs): st
 }
 
 function platformsTable(
-  found: readonly (Simulated & { readonly eventsPerSecond: number; readonly replicas: number })[],
-  databaseCores: number,
+  found: readonly (Capacity & { readonly eventsPerSecond: number; readonly replicas: number })[],
 ): string {
   const percent = (share: number) => `${(share * 100).toFixed(0)} %`;
   const rows = found.map(({ eventsPerSecond, replicas, parts, ...one }) => {
@@ -98,25 +83,14 @@ function platformsTable(
     return [
       `${whole(eventsPerSecond)} events/s, ${replicas} replicas`,
       percent(one.replica),
-      `${(one.database * databaseCores).toFixed(2)} cores`,
+      `${one.database.toFixed(2)} cores`,
       ...[parts.publish, parts.record, parts.notifications, parts.idle].map((part) => percent(part / all)),
       one.batch.toFixed(1),
-      `${one.acknowledgedP50Ms.toFixed(1)} ms`,
-      `${one.acknowledgedP99Ms.toFixed(1)} ms`,
       one.keepsUp ? "yes" : "NO",
     ];
   });
   const of = ["publish", "record", "notify", "idle"];
-  const head = [
-    "simulated",
-    "each replica",
-    "database",
-    ...of,
-    "in a statement",
-    "acknowledged p50",
-    "p99",
-    "keeps up",
-  ];
+  const head = ["computed", "each replica", "database", ...of, "in a statement", "keeps up"];
   return table([head, ...rows]);
 }
 

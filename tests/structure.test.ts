@@ -148,7 +148,9 @@ test("SQL stays in the implementations of the store; all other code uses store/s
       const [, used] = /^store\/(sqlite|postgres)\//.exec(target) ?? [];
       // A URL is checked with the settings.
       const isUrl = target === "store/postgres/database/connection-url.ts";
-      const isShared = file === "store/drizzle/dialect.ts" && target.startsWith("store/postgres/schema/");
+      const isShared =
+        /^store\/drizzle\/(dialect|columns\/kinds)\.ts$/.test(file) &&
+        target.startsWith("store/postgres/schema/");
       if (used && used !== implementation && !builds && !isUrl && !isShared)
         wrong.push(`${file} → ${target}`);
     }

@@ -1,7 +1,8 @@
 import { sql } from "drizzle-orm";
 import type { NewLivestream } from "../../domain/livestreams.ts";
+import { excluded } from "../drizzle/columns/of-table.ts";
 import { execute, type Orm, type Work } from "../drizzle/dialect.ts";
-import { excluded, given } from "./schema/columns.ts";
+import { given } from "./schema/columns.ts";
 import { livestreams } from "./schema/platform.ts";
 
 /** Puts livestreams by one statement. Nearly all are where they were: those are not written. */

@@ -95,8 +95,8 @@ async function subscribe(
   });
   if (made.length === 0) return results;
   await orm.insert(subscriptions).select(
-    sql`SELECT given.id, given.app_id, given.broadcaster_user_id, given.event, given.version, 0, NULL,
-        given.created_at, given.updated_at
+    sql`SELECT given.id, given.app_id, given.broadcaster_user_id, given.event, given.version, 0,
+        given.created_at, given.updated_at, NULL
       FROM ${given(subscriptions, made)} ORDER BY given.n`,
   );
   return results;

@@ -1,8 +1,9 @@
 import { eq, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { Endpoint } from "../../domain/endpoints.ts";
+import { excluded } from "../drizzle/columns/of-table.ts";
 import { applications } from "./schema/access.ts";
-import { excluded, placeholders } from "./schema/columns.ts";
+import { placeholders } from "./schema/columns.ts";
 import { endpoints } from "./schema/events.ts";
 
 /**

@@ -2,8 +2,9 @@ import type { Database } from "bun:sqlite";
 import { sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { Livestream, NewLivestream } from "../../domain/livestreams.ts";
+import { excluded } from "../drizzle/columns/of-table.ts";
 import { atOnce } from "./database/dialect.ts";
-import { excluded, placeholders } from "./schema/columns.ts";
+import { placeholders } from "./schema/columns.ts";
 import { livestreams } from "./schema/platform.ts";
 
 /** Makes the statements of livestreams that are SQLite's own. */

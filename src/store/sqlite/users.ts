@@ -4,6 +4,7 @@ import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { type NewUser, refusedUsername, type User } from "../../domain/users.ts";
 import { once } from "../../lazily.ts";
 import { givingUp, nameInBetween } from "../batch.ts";
+import { excluded } from "../drizzle/columns/of-table.ts";
 import type { Dialect } from "../drizzle/dialect.ts";
 import type { CancelSubscriptions } from "../drizzle/subscriptions.ts";
 import { userRecords } from "../drizzle/users.ts";
@@ -12,7 +13,7 @@ import type { UserStore } from "../users.ts";
 import { type Commit, commitBatch } from "./database/commit.ts";
 import { atOnce } from "./database/dialect.ts";
 import { isUniqueViolation } from "./database/faults.ts";
-import { excluded, placeholders } from "./schema/columns.ts";
+import { placeholders } from "./schema/columns.ts";
 import { users } from "./schema/platform.ts";
 import { type IndexChange, userSearch } from "./search/search.ts";
 

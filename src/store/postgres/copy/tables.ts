@@ -1,5 +1,6 @@
-import { type Column, getTableColumns, getTableName } from "drizzle-orm";
+import { getTableName } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
+import { columnsOf } from "../../drizzle/columns/of-table.ts";
 import type { CopiedNoun } from "../../operations/copy.ts";
 import { tables } from "../schema/tables.ts";
 
@@ -32,8 +33,7 @@ export const ownColumns: Readonly<Record<string, string>> = {
 
 /** The columns of a table that are copied, and their types. */
 export function copiedColumns(table: PostgresTable): readonly { name: string; type: string }[] {
-  const columns: [string, Column][] = Object.entries(getTableColumns(postgresTables[table]));
-  return columns
+  return columnsOf(postgresTables[table])
     .map(([name, column]) => ({ name, type: column.getSQLType() }))
     .filter(({ name }) => !(`${table}.${name}` in ownColumns));
 }

@@ -1,8 +1,9 @@
 import { type Column, getTableColumns, inArray, type SQL, sql } from "drizzle-orm";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
 import { once } from "../../../lazily.ts";
+import { excluded } from "../../drizzle/columns/of-table.ts";
 import { type Dialect, execute, type Tables, type Work } from "../../drizzle/dialect.ts";
-import { excluded, given, isOneOf } from "../schema/columns.ts";
+import { given, isOneOf } from "../schema/columns.ts";
 import { tables } from "../schema/tables.ts";
 import { keepBatch } from "./batch.ts";
 import { isForeignKeyViolation } from "./faults.ts";

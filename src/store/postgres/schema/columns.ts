@@ -1,8 +1,6 @@
-import { type Column, getTableColumns, is, Placeholder, type SQL, sql } from "drizzle-orm";
-import { bigint, customType, type PgColumn, type PgTable } from "drizzle-orm/pg-core";
-
-// Times are milliseconds since the epoch where On Air reckons with them, ISO 8601 text where it only shows them: the
-// clock is the program's, and a platform's timestamps are shown as it gave them, with up to nine digits of a second.
+import { is, Placeholder, type SQL, sql } from "drizzle-orm";
+import { bigint, boolean, customType, type PgColumn, type PgTable, text } from "drizzle-orm/pg-core";
+import { columnsOf } from "../../drizzle/columns/of-table.ts";
 
 /** Ids of the platform, numbers, and milliseconds: integers up to 2^53-1. */
 export const integer = () => bigint({ mode: "number" });
@@ -28,17 +26,17 @@ export function words<T extends string>() {
   })();
 }
 
-/** What an upsert sets on a conflict: each column but the key to the value that was to be inserted. */
-export function excluded<Table extends PgTable>(
-  table: Table,
-): { [Name in keyof Table["_"]["columns"]]?: SQL } {
-  const others = columnsOf(table).filter(([, column]) => !column.primary);
-  const values = others.map(([name, column]) => [name, sql`excluded.${sql.identifier(column.name)}`]);
-  // Object.fromEntries loses the names.
-  return Object.fromEntries(values) as { [Name in keyof Table["_"]["columns"]]?: SQL };
-}
-
-const columnsOf = (table: PgTable): [string, Column][] => Object.entries(getTableColumns(table));
+/** The kinds of columns of tables that both databases have: `drizzle/columns` has these tables. */
+export const kinds = {
+  text,
+  integer,
+  boolean,
+  bytes,
+  json,
+  words,
+  /** The key of a row, given in the order in which rows are made. */
+  counter: () => bigint({ mode: "number" }).primaryKey().generatedAlwaysAsIdentity(),
+};
 
 /**
  * Rows as a table named `given`, for one statement: each column of the table is one parameter, an array. JSON has the

@@ -1,10 +1,9 @@
 import { sql } from "drizzle-orm";
-import { boolean, customType, index, pgSequence, pgTable, smallint, text } from "drizzle-orm/pg-core";
+import { customType, index, pgSequence, pgTable, smallint, text } from "drizzle-orm/pg-core";
 import type { Attempt, DeliveryStatus } from "../../../domain/deliveries.ts";
-import type { DisabledReason } from "../../../domain/endpoints.ts";
-import type { ReplayState } from "../../../domain/replays.ts";
+import { endpointColumns, removedDeliveryColumns, replayColumns } from "../../drizzle/columns/events.ts";
 import { applications } from "./access.ts";
-import { bytes, integer } from "./columns.ts";
+import { bytes, integer, kinds } from "./columns.ts";
 
 /**
  * The order of publishing: events and deliveries take their numbers from here, ascending, with gaps. A transaction takes
@@ -98,13 +97,9 @@ export const deliveries = pgTable(
   ],
 );
 
-/** Up to which number deliveries of an application were removed. */
-export const removedDeliveries = pgTable("removed_deliveries", {
-  application_id: text()
-    .primaryKey()
-    .references(() => applications.id, { onDelete: "cascade" }),
-  up_to: integer().notNull(),
-});
+const application = () => applications.id;
+
+export const removedDeliveries = pgTable("removed_deliveries", removedDeliveryColumns(kinds, application));
 
 /**
  * Who sends: an application's endpoint belongs to a shard, and a shard to one process at a time. Each change of the owner
@@ -123,52 +118,9 @@ export const replicas = pgTable("replicas", {
   alive_until: integer().notNull(),
 });
 
-export const endpoints = pgTable("endpoints", {
-  application_id: text()
-    .primaryKey()
-    .references(() => applications.id, { onDelete: "cascade" }),
-  failing_since: integer(),
-  failures: integer().notNull(),
-  warned_at: integer(),
-  disabled_at: integer(),
-  disabled_reason: text().$type<DisabledReason>(),
-  last_success_at: integer(),
-  last_failure_at: integer(),
-  last_failure_status: integer(),
-  last_failure_error: text(),
-  last_failure_outcome: text(),
-});
+export const endpoints = pgTable("endpoints", endpointColumns(kinds, application));
 
-export const replays = pgTable(
-  "replays",
-  {
-    id: text().primaryKey(),
-    application_id: text()
-      .notNull()
-      .references(() => applications.id, { onDelete: "cascade" }),
-    broadcaster_user_id: integer(),
-    subscription_id: text(),
-    status: text().$type<DeliveryStatus>(),
-    type: text(),
-    from_at: integer().notNull(),
-    to_at: integer().notNull(),
-    dry_run: boolean().notNull(),
-    state: text().$type<ReplayState>().notNull(),
-    /** The deliveries of the range are among these numbers, the last one not included; settled when it is made. */
-    first: integer().notNull(),
-    end: integer().notNull(),
-    /** The number of the first one that was not looked at yet. */
-    position: integer().notNull(),
-    matched: integer().notNull().default(0),
-    queued: integer().notNull().default(0),
-    skipped_body: integer().notNull().default(0),
-    skipped_subscription: integer().notNull().default(0),
-    skipped_attempts: integer().notNull().default(0),
-    created_at: integer().notNull(),
-    finished_at: integer(),
-  },
-  (table) => [
-    index("replays_application").on(table.application_id),
-    index("replays_running").on(table.id).where(sql`${table.state} = 'running'`),
-  ],
-);
+export const replays = pgTable("replays", replayColumns(kinds, application), (table) => [
+  index("replays_application").on(table.application_id),
+  index("replays_running").on(table.id).where(sql`${table.state} = 'running'`),
+]);

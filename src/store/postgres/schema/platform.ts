@@ -1,6 +1,5 @@
 import { sql } from "drizzle-orm";
 import {
-  boolean,
   doublePrecision,
   index,
   integer as int4,
@@ -9,21 +8,18 @@ import {
   text,
   uniqueIndex,
 } from "drizzle-orm/pg-core";
-import type { Tag } from "../../../domain/categories.ts";
-import { bytes, integer, json } from "./columns.ts";
+import {
+  categoryColumns,
+  channelColumns,
+  livestreamColumns,
+  userColumns,
+} from "../../drizzle/columns/platform.ts";
+import { bytes, integer, kinds } from "./columns.ts";
 
 export const users = pgTable(
   "users",
   {
-    id: integer().primaryKey(),
-    username: text().notNull(),
-    display_name: text().notNull(),
-    bio: text().notNull(),
-    profile_picture: text(),
-    followers_count: integer().notNull(),
-    following_count: integer().notNull(),
-    is_verified: boolean().notNull(),
-    created_at: text().notNull(),
+    ...userColumns(kinds),
     /** The names as the search compares them: see `search/terms.ts`. */
     folded: text().notNull(),
   },
@@ -54,44 +50,21 @@ export const tags = pgTable("tags", {
   name: text().notNull().unique(),
 });
 
-export const categories = pgTable("categories", {
-  id: integer().primaryKey(),
-  name: text().notNull(),
-  slug: text().notNull().unique(),
-  icon: text(),
-  banner: text(),
-  description: text().notNull(),
-  tags: json<readonly Tag[]>().notNull(),
-});
+export const categories = pgTable("categories", categoryColumns(kinds));
 
 export const channels = pgTable(
   "channels",
-  {
-    id: integer().primaryKey(),
-    user_id: integer()
-      .notNull()
-      .references(() => users.id, { onDelete: "cascade" }),
-    slug: text().notNull().unique(),
-    name: text().notNull(),
-    profile_image: text(),
-  },
+  channelColumns(kinds, () => users.id),
   (table) => [index("channels_user").on(table.user_id)],
 );
 
 export const livestreams = pgTable(
   "livestreams",
-  {
-    channel_id: integer()
-      .primaryKey()
-      .references(() => channels.id, { onDelete: "cascade" }),
-    category_id: integer()
-      .notNull()
-      .references(() => categories.id, { onDelete: "cascade" }),
-    viewers: integer().notNull(),
-    title: text().notNull(),
-    language: text().notNull(),
-    started_at: text().notNull(),
-  },
+  livestreamColumns(
+    kinds,
+    () => channels.id,
+    () => categories.id,
+  ),
   (table) => [index("livestreams_category").on(table.category_id)],
 );
 

@@ -1,24 +1,19 @@
-import { boolean, index, pgTable, primaryKey, text, unique } from "drizzle-orm/pg-core";
+import { index, pgTable, primaryKey, unique } from "drizzle-orm/pg-core";
+import { eventTypeColumns, subscriptionColumns } from "../../drizzle/columns/events.ts";
 import { applications } from "./access.ts";
-import { integer, json } from "./columns.ts";
+import { integer, kinds } from "./columns.ts";
 import { users } from "./platform.ts";
 
 export const subscriptions = pgTable(
   "subscriptions",
   {
-    id: text().primaryKey(),
-    app_id: text()
-      .notNull()
-      .references(() => applications.id, { onDelete: "cascade" }),
-    broadcaster_user_id: integer().references(() => users.id, { onDelete: "cascade" }),
-    event: text().notNull(),
-    version: integer().notNull(),
-    /** Deliveries made for it so far: the last `Onair-Sequence`. No index has it, so that counting up touches none. */
-    sequence: integer().notNull().default(0),
-    /** The replica that has published the last of them. */
+    ...subscriptionColumns(
+      kinds,
+      () => applications.id,
+      () => users.id,
+    ),
+    /** The replica that has published the last of its deliveries. */
     published_by: integer(),
-    created_at: text().notNull(),
-    updated_at: text().notNull(),
   },
   (table) => [
     unique("subscriptions_key")
@@ -29,21 +24,6 @@ export const subscriptions = pgTable(
   ],
 );
 
-/** The event types that operators registered. */
-export const eventTypes = pgTable(
-  "event_types",
-  {
-    name: text().notNull(),
-    version: integer().notNull(),
-    description: text().notNull(),
-    /** JSON Schema of the payload. */
-    schema: json<Readonly<Record<string, unknown>>>().notNull(),
-    example: json<Readonly<Record<string, unknown>>>().notNull(),
-    time_to_live_seconds: integer(),
-    /** Whether an event of it was ever published. */
-    is_published: boolean().notNull().default(false),
-    created_at: text().notNull(),
-    updated_at: text().notNull(),
-  },
-  (table) => [primaryKey({ columns: [table.name, table.version] })],
-);
+export const eventTypes = pgTable("event_types", eventTypeColumns(kinds), (table) => [
+  primaryKey({ columns: [table.name, table.version] }),
+]);

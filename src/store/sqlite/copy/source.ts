@@ -2,6 +2,7 @@ import type { Database } from "bun:sqlite";
 import type { Column } from "drizzle-orm";
 import type { Attempt } from "../../../domain/deliveries.ts";
 import { newId } from "../../../domain/ids.ts";
+import { columnsOf } from "../../drizzle/columns/of-table.ts";
 import { StoreError } from "../../faults.ts";
 import {
   type CopiedNoun,
@@ -18,7 +19,7 @@ import { lockDirectory } from "../database/lock.ts";
 import { look, schemaState } from "../database/look.ts";
 import { openDatabase } from "../database/open.ts";
 import { type KeptBody, readableBody } from "../deliveries/bodies.ts";
-import { columnsOf, sqliteTables } from "./tables.ts";
+import { sqliteTables } from "./tables.ts";
 
 /** Rows that are read at once. */
 const batchRows = 500;

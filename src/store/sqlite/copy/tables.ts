@@ -1,4 +1,4 @@
-import { type Column, getTableColumns, getTableName } from "drizzle-orm";
+import { getTableName } from "drizzle-orm";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { CopiedNoun } from "../../operations/copy.ts";
 import { tables } from "../schema/tables.ts";
@@ -17,6 +17,3 @@ export const sqliteTables = Object.fromEntries(
     .map((table) => [getTableName(table), table] as const)
     .filter(([name]) => !(name in sqliteNotCopied)),
 ) as { readonly [Noun in CopiedNoun | "attempts"]: SQLiteTable };
-
-/** The columns of a table by their names. */
-export const columnsOf = (table: SQLiteTable): [string, Column][] => Object.entries(getTableColumns(table));

@@ -3,6 +3,7 @@ import { closeSync, existsSync, fsyncSync, openSync, readdirSync, renameSync, rm
 import { join } from "node:path";
 import type { Column } from "drizzle-orm";
 import type { Attempt } from "../../../domain/deliveries.ts";
+import { columnsOf } from "../../drizzle/columns/of-table.ts";
 import {
   type CopiedNoun,
   type CopiedRow,
@@ -19,7 +20,7 @@ import { migrate } from "../database/migrations.ts";
 import { keptBody } from "../deliveries/bodies.ts";
 import { fillingSearch } from "../search/filling.ts";
 import { countsIn, settingOf } from "./source.ts";
-import { columnsOf, sqliteTables } from "./tables.ts";
+import { sqliteTables } from "./tables.ts";
 
 /**
  * Copies into a directory that has no database. It is made beside its place, and moved there when `work` has ended: a

@@ -10,31 +10,25 @@ import {
   uniqueIndex,
 } from "drizzle-orm/sqlite-core";
 import type { DeliveryStatus } from "../../../domain/deliveries.ts";
-import type { DisabledReason } from "../../../domain/endpoints.ts";
-import type { ReplayState } from "../../../domain/replays.ts";
+import {
+  endpointColumns,
+  eventTypeColumns,
+  removedDeliveryColumns,
+  replayColumns,
+  subscriptionColumns,
+} from "../../drizzle/columns/events.ts";
 import { applications } from "./access.ts";
+import { shared } from "./columns.ts";
 import { users } from "./platform.ts";
 
 /** id, application_id, subscription_id, sequence */
 export type StagedDelivery = readonly [string, string, string, number];
 
-// Times are milliseconds since the epoch where On Air reckons with them, ISO 8601 text where it only shows them.
+const application = () => applications.id;
 
 export const subscriptions = sqliteTable(
   "subscriptions",
-  {
-    id: text().primaryKey(),
-    app_id: text()
-      .notNull()
-      .references(() => applications.id, { onDelete: "cascade" }),
-    broadcaster_user_id: integer().references(() => users.id, { onDelete: "cascade" }),
-    event: text().notNull(),
-    version: integer().notNull(),
-    /** Deliveries made for it so far: the last `Onair-Sequence`. */
-    sequence: integer().notNull().default(0),
-    created_at: text().notNull(),
-    updated_at: text().notNull(),
-  },
+  shared(subscriptionColumns, application, () => users.id),
   (table) => [
     // 0 stands for "no broadcaster", because NULLs would all be distinct.
     uniqueIndex("subscriptions_key").on(
@@ -106,24 +100,9 @@ export const stagedEvents = sqliteTable("staged_events", {
   deliveries: text({ mode: "json" }).$type<readonly StagedDelivery[]>().notNull(),
 });
 
-/** The event types that operators registered. */
-export const eventTypes = sqliteTable(
-  "event_types",
-  {
-    name: text().notNull(),
-    version: integer().notNull(),
-    description: text().notNull(),
-    /** JSON Schema of the payload. */
-    schema: text({ mode: "json" }).$type<Readonly<Record<string, unknown>>>().notNull(),
-    example: text({ mode: "json" }).$type<Readonly<Record<string, unknown>>>().notNull(),
-    time_to_live_seconds: integer(),
-    /** Whether an event of it was ever published. */
-    is_published: integer({ mode: "boolean" }).notNull().default(false),
-    created_at: text().notNull(),
-    updated_at: text().notNull(),
-  },
-  (table) => [primaryKey({ columns: [table.name, table.version] })],
-);
+export const eventTypes = sqliteTable("event_types", shared(eventTypeColumns), (table) => [
+  primaryKey({ columns: [table.name, table.version] }),
+]);
 
 /** How many deliveries share one region of `deliveries_application`: 2 to the power of this. */
 export const deliveryRegionBits = 12;
@@ -174,13 +153,11 @@ export const deliveries = sqliteTable(
 /** Which deliveries the dispatcher has in memory: as the partial index says it, because a parameter would not match that. */
 export const isHandedOut = sql`${deliveries.status} = 'pending' AND ${deliveries.next_attempt_at} IS NULL`;
 
-/** Up to which number deliveries of an application were removed, those that were canceled aside. */
-export const removedDeliveries = sqliteTable("removed_deliveries", {
-  application_id: text()
-    .primaryKey()
-    .references(() => applications.id, { onDelete: "cascade" }),
-  up_to: integer().notNull(),
-});
+/** Those that were canceled are not counted. */
+export const removedDeliveries = sqliteTable(
+  "removed_deliveries",
+  shared(removedDeliveryColumns, application),
+);
 
 export const attempts = sqliteTable(
   "attempts",
@@ -202,52 +179,9 @@ export const attempts = sqliteTable(
   (table) => [primaryKey({ columns: [table.delivery_seq, table.number] })],
 );
 
-export const endpoints = sqliteTable("endpoints", {
-  application_id: text()
-    .primaryKey()
-    .references(() => applications.id, { onDelete: "cascade" }),
-  failing_since: integer(),
-  failures: integer().notNull(),
-  warned_at: integer(),
-  disabled_at: integer(),
-  disabled_reason: text().$type<DisabledReason>(),
-  last_success_at: integer(),
-  last_failure_at: integer(),
-  last_failure_status: integer(),
-  last_failure_error: text(),
-  last_failure_outcome: text(),
-});
+export const endpoints = sqliteTable("endpoints", shared(endpointColumns, application));
 
-export const replays = sqliteTable(
-  "replays",
-  {
-    id: text().primaryKey(),
-    application_id: text()
-      .notNull()
-      .references(() => applications.id, { onDelete: "cascade" }),
-    broadcaster_user_id: integer(),
-    subscription_id: text(),
-    status: text().$type<DeliveryStatus>(),
-    type: text(),
-    from_at: integer().notNull(),
-    to_at: integer().notNull(),
-    dry_run: integer({ mode: "boolean" }).notNull(),
-    state: text().$type<ReplayState>().notNull(),
-    /** The deliveries of the range have these numbers, the last one not included; settled when it is made. */
-    first: integer().notNull(),
-    end: integer().notNull(),
-    /** The number of the first one that was not looked at yet. */
-    position: integer().notNull(),
-    matched: integer().notNull().default(0),
-    queued: integer().notNull().default(0),
-    skipped_body: integer().notNull().default(0),
-    skipped_subscription: integer().notNull().default(0),
-    skipped_attempts: integer().notNull().default(0),
-    created_at: integer().notNull(),
-    finished_at: integer(),
-  },
-  (table) => [
-    index("replays_application").on(table.application_id),
-    index("replays_running").on(table.id).where(sql`${table.state} = 'running'`),
-  ],
-);
+export const replays = sqliteTable("replays", shared(replayColumns, application), (table) => [
+  index("replays_application").on(table.application_id),
+  index("replays_running").on(table.id).where(sql`${table.state} = 'running'`),
+]);

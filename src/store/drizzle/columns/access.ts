@@ -1,0 +1,111 @@
+import type { ClientType, DeliveryMode, LockableField, RetiredSecret } from "../../../domain/applications.ts";
+import type { LoginAnswer } from "../../../domain/authorizations.ts";
+import type { Scope, ScopeName } from "../../../domain/tokens.ts";
+import type { Kinds, ReferredColumn } from "./kinds.ts";
+
+// Scopes of tokens, and of what becomes tokens, are kept as they were asked for.
+
+export const applicationColumns = (
+  { text, integer, boolean, bytes, json, words }: Kinds,
+  user: ReferredColumn,
+) => ({
+  id: text().primaryKey(),
+  name: text().notNull(),
+  client_type: text().$type<ClientType>().notNull(),
+  /** Empty for a public client. */
+  client_secret_hash: bytes().notNull(),
+  delivery: text().$type<DeliveryMode>().notNull().default("webhook"),
+  webhook_url: text(),
+  webhook_secret: text().notNull(),
+  retired_webhook_secrets: json<readonly RetiredSecret[]>().notNull().default([]),
+  retired_client_secrets: json<readonly RetiredSecret[]>().notNull().default([]),
+  /** null for secrets of an earlier version. */
+  client_secret_prefix: text(),
+  client_secret_created_at: integer(),
+  webhook_secret_created_at: integer(),
+  locked: words<LockableField>().notNull().default([]),
+  owner_user_id: integer().references(user, { onDelete: "set null" }),
+  disabled: boolean().notNull().default(false),
+  /** Counts up with each webhook URL, and each time a person enables the endpoint. */
+  endpoint_generation: integer().notNull().default(0),
+  scopes: words<Scope>().notNull(),
+  redirect_uris: words<string>().notNull(),
+  rate_limit: integer(),
+  subscription_limit: integer(),
+  webhook_concurrency: integer(),
+  created_at: text().notNull(),
+  updated_at: text().notNull(),
+});
+
+export const tokenColumns = (
+  { text, integer, bytes, words }: Kinds,
+  application: ReferredColumn,
+  user: ReferredColumn,
+) => ({
+  hash: bytes().primaryKey(),
+  application_id: text().notNull().references(application, { onDelete: "cascade" }),
+  user_id: integer().references(user, { onDelete: "cascade" }),
+  scopes: words<ScopeName>().notNull(),
+  expires_at: integer().notNull(),
+  /** Shared by what is revoked together: all that came of one authorization code, sessions of one application; else null. */
+  family_id: text(),
+});
+
+/** What is given on behalf of a user: it goes with the application and with the user. */
+const onBehalf = ({ text, integer, words }: Kinds, application: ReferredColumn, user: ReferredColumn) => ({
+  application_id: text().notNull().references(application, { onDelete: "cascade" }),
+  user_id: integer().notNull().references(user, { onDelete: "cascade" }),
+  scopes: words<ScopeName>().notNull(),
+});
+
+export const loginRequestColumns = (
+  { text, integer, bytes, json, words }: Kinds,
+  application: ReferredColumn,
+  user: ReferredColumn,
+) => ({
+  challenge_hash: bytes().primaryKey(),
+  browser_hash: bytes().notNull(),
+  /** The network of the browser. */
+  client: text().notNull(),
+  application_id: text().notNull().references(application, { onDelete: "cascade" }),
+  redirect_uri: text().notNull(),
+  scopes: words<ScopeName>().notNull(),
+  state: text(),
+  code_challenge: text().notNull(),
+  expires_at: integer().notNull(),
+  /** From here on: null until the platform has answered. */
+  verifier_hash: bytes().unique(),
+  answer: json<LoginAnswer>(),
+  user_id: integer().references(user, { onDelete: "cascade" }),
+});
+
+export const authorizationCodeColumns = (
+  kinds: Kinds,
+  application: ReferredColumn,
+  user: ReferredColumn,
+) => ({
+  hash: kinds.bytes().primaryKey(),
+  ...onBehalf(kinds, application, user),
+  redirect_uri: kinds.text().notNull(),
+  code_challenge: kinds.text().notNull(),
+  /** Of the tokens that come of it. */
+  family_id: kinds.text().notNull(),
+  expires_at: kinds.integer().notNull(),
+  used_at: kinds.integer(),
+});
+
+export const refreshTokenColumns = (kinds: Kinds, application: ReferredColumn, user: ReferredColumn) => ({
+  hash: kinds.bytes().primaryKey(),
+  ...onBehalf(kinds, application, user),
+  family_id: kinds.text().notNull(),
+  expires_at: kinds.integer().notNull(),
+  /** When it was first used; kept until it ends, so that its reuse is noticed. */
+  rotated_at: kinds.integer(),
+});
+
+export const consentColumns = (kinds: Kinds, application: ReferredColumn, user: ReferredColumn) => ({
+  ...onBehalf(kinds, application, user),
+  scopes: kinds.words<Scope>().notNull(),
+  created_at: kinds.text().notNull(),
+  updated_at: kinds.text().notNull(),
+});

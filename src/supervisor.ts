@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import { errorFields, type Log } from "./log/log.ts";
 
 /** A task that runs as long as the server. */
@@ -51,15 +52,6 @@ export function repeating(name: string, everyMs: number, work: () => Promise<voi
 }
 
 /** Waits for a time or until the signal. */
-export function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const end = () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", end);
-      resolve();
-    };
-    const timer = setTimeout(end, ms);
-    signal.addEventListener("abort", end);
-  });
+export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await setTimeout(ms, undefined, { signal }).catch(() => {});
 }

@@ -1,9 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseEnv } from "node:util";
-import { checkArguments } from "../arguments.ts";
 import type { Config } from "../config/config.ts";
-import { type Environment, readConfig } from "../config/read-config.ts";
+import { type CheckedConfig, checkConfig, type Environment, sound } from "../config/read-config.ts";
 import { settingOptions, settingsHelp, unknownVariables } from "../config/setting-names.ts";
 import { abandonedByNpm } from "../dev/abandoned.ts";
 import { banner } from "../dev/banner.ts";
@@ -51,12 +50,12 @@ ${settingsHelp({ ...defaults })}
   },
   async run(args: readonly string[], processEnv: Environment) {
     const env = { ...dotEnv(process.cwd()), ...processEnv };
-    const { config, notes } = freePorts(args, env);
+    const { config, flags, notes } = freePorts(args, env);
     if (config.logFile !== null)
       throw new UsageError("onair dev writes its log to the terminal; --log-file is for onair serve");
     if (config.logFormat !== "auto")
       throw new UsageError("onair dev writes its log for people; --log-format is for onair serve");
-    const seed = readSeed(args, config);
+    const seed = readSeed(flags, config);
     // SIGHUP: the terminal was closed.
     const terminated = Promise.race([
       onTermination(["SIGTERM", "SIGINT", "SIGHUP"]),
@@ -71,7 +70,7 @@ ${settingsHelp({ ...defaults })}
     const credentials = openCredentials(config.data);
     const log = devLog({ terminal, level: config.logLevel, now, applicationId: credentials.client_id });
     for (const unknown of unknownVariables(env)) log.warn("unknown_setting", unknown);
-    const events = !args.includes("--no-events");
+    const events = !flags["no-events"];
     const faults = seed === null ? null : faultPlan(seed);
     if (seed !== null)
       notes.push(`A bad day, by the seed ${seed}: --faults --seed ${seed} is the same again.`);
@@ -81,7 +80,7 @@ ${settingsHelp({ ...defaults })}
       throw error;
     });
     process.stdout.write(
-      args.includes("--json")
+      flags["json"]
         ? `${JSON.stringify(machineReadable(config.data, platform.facts))}\n`
         : banner(platform, config, notes, terminal),
     );
@@ -96,9 +95,7 @@ ${settingsHelp({ ...defaults })}
 const seeds = 1_000_000;
 
 /** The seed of the faults; null where none are asked for. */
-function readSeed(args: readonly string[], { webhookProxy }: Config): number | null {
-  const { values } = checkArguments(args, settingOptions(ownOptions));
-  const { faults, seed } = values;
+function readSeed({ faults, seed }: CheckedConfig["flags"], { webhookProxy }: Config): number | null {
   const mistakes: string[] = [];
   const number = readNumber("seed", typeof seed === "string" ? seed : undefined, mistakes);
   if (!faults && seed !== undefined) mistakes.push("--seed is for --faults");
@@ -118,8 +115,8 @@ function dotEnv(directory: string): Environment {
 }
 
 /** The settings. A default port that is taken is replaced by a free one, with a note; a requested port is not. */
-function freePorts(args: readonly string[], env: Environment): { config: Config; notes: string[] } {
-  const asked = readConfig(args, env, defaults, ownOptions);
+function freePorts(args: readonly string[], env: Environment) {
+  const { config: asked, flags } = sound(checkConfig(args, env, defaults, ownOptions));
   const chosen = (host: string, port: number, usual: number, other: number) =>
     port === usual
       ? firstFree(
@@ -130,14 +127,14 @@ function freePorts(args: readonly string[], env: Environment): { config: Config;
   const port = chosen(asked.host, asked.port, defaultPorts.port, asked.adminPort);
   const adminPort = chosen(asked.adminHost, asked.adminPort, defaultPorts.adminPort, port);
   const ports = { port: `${port}`, adminPort: `${adminPort}` };
-  const config = readConfig(args, env, { ...defaults, ...ports }, ownOptions);
+  const { config } = sound(checkConfig(args, env, { ...defaults, ...ports }, ownOptions));
   const notes = (["port", "adminPort"] as const)
     .filter((name) => config[name] !== asked[name])
     .map((name) => {
       const what = name === "port" ? "API" : "admin API";
       return `Port ${asked[name]} is taken; the ${what} has ${config[name] === 0 ? "a free one" : config[name]}.`;
     });
-  return { config, notes };
+  return { config, flags, notes };
 }
 
 function machineReadable(data: string, facts: DevPlatform["facts"]) {

@@ -1,5 +1,4 @@
 import { databaseCheckProgram } from "../app.ts";
-import { checkArguments } from "../arguments.ts";
 import { checkConfig, type Environment } from "../config/read-config.ts";
 import { settingOptions, settingsHelp } from "../config/setting-names.ts";
 import { examine } from "../doctor/examine.ts";
@@ -50,26 +49,16 @@ Exit code: 0 when nothing is wrong, 1 when something is, 2 for wrong usage. Warn
 `;
   },
   async run(args: readonly string[], env: Environment) {
-    const mistaken = checkConfig(args, {}, {}, ownOptions).mistakes;
-    if (mistaken.length > 0) throw new UsageError(mistaken.join("\n"));
-    const { config, mistakes, secretFiles } = checkConfig(args, env, {}, ownOptions);
-    const { values } = checkArguments(args, settingOptions(ownOptions));
-    const text = (name: string) => {
-      const value = values[name];
-      return typeof value === "string" ? value : undefined;
-    };
-    const misused: string[] = [];
-    const certificate = certificateOf(
-      { "client-cert": text("client-cert"), "client-key": text("client-key") },
-      env,
-      misused,
-    );
+    const usage = checkConfig(args, {}, {}, ownOptions);
+    const misused = [...usage.mistakes];
+    // What takes a value has one, or is a mistake.
+    const { url: address, data: named, database, ...flags } = usage.flags as Readonly<Record<string, string>>;
+    const certificate = certificateOf(flags, env, misused);
     if (misused.length > 0) throw new UsageError(misused.join("\n"));
-    const url = typeof values["url"] === "string" ? adminUrl(values["url"]) : null;
-    const { json = false, full = false, reach = false } = values;
-    const isNamed =
-      [values["data"], values["database"], env["ONAIR_DATA"]].some((one) => one !== undefined) ||
-      config.database !== null;
+    const { config, mistakes, secretFiles } = checkConfig(args, env, {}, ownOptions);
+    const url = address === undefined ? null : adminUrl(address);
+    const { json = false, full = false, reach = false } = usage.flags;
+    const isNamed = (named ?? database ?? env["ONAIR_DATA"]) !== undefined || config.database !== null;
     const withData = url === null || isNamed;
     const findings: Finding[] = [];
     for await (const finding of examine({

@@ -2,6 +2,9 @@ import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { backupBeforeUpgrade } from "../backups/before-upgrade.ts";
 import { backupsOfPostgres } from "../backups/elsewhere.ts";
+import { type DatabaseSettings, shownDataPlace } from "../engine/data-place.ts";
+import { readDatabaseUrl } from "../store/postgres/database/connection-url.ts";
+import { openPostgres, schemaOf } from "../store/postgres/database/open.ts";
 import { databaseFile } from "../store/sqlite/database/directory.ts";
 import { type DirectoryLock, lockDirectory } from "../store/sqlite/database/lock.ts";
 import { look, type SchemaState, schemaState } from "../store/sqlite/database/look.ts";
@@ -9,7 +12,6 @@ import { upgradeDatabase } from "../store/sqlite/database/open.ts";
 import { version } from "../version.ts";
 import { command, switches, valued } from "./arguments.ts";
 import { placeOfCommand } from "./client/target.ts";
-import { migratePostgres } from "./operations/migrate-postgres.ts";
 import { counted, stopwatch } from "./output/format.ts";
 import { checkOutputFile } from "./output/output-file.ts";
 import { print, table } from "./output/print.ts";
@@ -66,9 +68,8 @@ export const migrate = command({
     const took = stopwatch();
     const planned = { data, backup, rebuildSearch };
     const before = dryRun ? look(data, schemaState) : await upgrade(planned);
-    await print(
-      values.json ? JSON.stringify(asJson(before, planned, dryRun)) : told(before, planned, dryRun, took()),
-    );
+    const report = directoryReport(before, planned, dryRun);
+    await print(values.json ? JSON.stringify(report) : toldOfDirectory(report, took()));
   },
 });
 
@@ -115,18 +116,33 @@ async function withProgress(
   const display = showProgress(progress);
   await upgradeDatabase(data, lock, {
     rebuildSearch,
-    applying: (name) => process.stderr.write(`Applying ${name} …\n`),
+    applying: noteMigration,
     indexed(users) {
       progress.rows = users;
     },
   }).finally(() => display.end());
 }
 
-/** The migrations as JSON; `migrated` are those applied by this run. */
-function asJson({ applied, pending, isSearchReady, users }: SchemaState, planned: Planned, dryRun: boolean) {
-  const isIndexed = isSearchReady && !planned.rebuildSearch;
+/** Brings a database of PostgreSQL to the form of this version, or tells what that would do. Throws a `StoreError`. */
+async function migratePostgres(
+  database: DatabaseSettings,
+  { dryRun, json }: { readonly dryRun: boolean; readonly json: boolean },
+): Promise<void> {
+  const settings = readDatabaseUrl(database.direct ?? database.url);
+  const took = stopwatch();
+  const before = await schemaOf(settings);
+  if (!dryRun && before.pending.length > 0)
+    await (await openPostgres(settings, { connections: 1 }, noteMigration)).close();
+  const place = shownDataPlace({ database });
+  const report = reportOf(before, dryRun);
+  await print(json ? JSON.stringify({ database: place, ...report }) : told(place, report, took()));
+}
+
+const noteMigration = (name: string) => process.stderr.write(`Applying ${name} …\n`);
+
+/** `migrated` are the migrations applied by this run. */
+function reportOf({ applied, pending }: Pick<SchemaState, "applied" | "pending">, dryRun: boolean) {
   return {
-    data: planned.data,
     version,
     dry_run: dryRun,
     from: applied.at(-1) ?? null,
@@ -135,31 +151,37 @@ function asJson({ applied, pending, isSearchReady, users }: SchemaState, planned
       ...applied.map((name) => ({ name, state: "applied" })),
       ...pending.map((name) => ({ name, state: dryRun ? "pending" : "migrated" })),
     ],
-    search_index: isIndexed ? "ready" : dryRun ? "pending" : "migrated",
-    users,
-    backup: planned.backup,
   };
 }
 
-function told(state: SchemaState, planned: Planned, dryRun: boolean, took: string): string {
-  const { data, from, to, migrations, search_index, users } = asJson(state, planned, dryRun);
-  const rows = migrations.map((one) => [one.state, one.name]);
-  if (search_index !== "ready")
-    rows.push([search_index, `the index of the search, of ${counted(users)} users`]);
-  const isChanged = rows.some(([word]) => word !== "applied");
+/** The same with what belongs to a directory. */
+function directoryReport(state: SchemaState, { data, backup, rebuildSearch }: Planned, dryRun: boolean) {
+  const isIndexed = state.isSearchReady && !rebuildSearch;
+  const search_index = isIndexed ? "ready" : dryRun ? "pending" : "migrated";
+  return { data, ...reportOf(state, dryRun), search_index, users: state.users, backup };
+}
+
+function toldOfDirectory(report: ReturnType<typeof directoryReport>, took: string): string {
+  const { data, dry_run, migrations, search_index, users, backup } = report;
+  const index = { state: search_index, name: `the index of the search, of ${counted(users)} users` };
+  const all = search_index === "ready" ? migrations : [...migrations, index];
+  const text = told(data, { ...report, migrations: all }, took);
+  if (backup !== null) return `${text}\n\nThe database as it was is in ${backup}.`;
+  if (!dry_run || all.every(({ state }) => state === "applied")) return text;
+  return `${text}\n\nMake a backup first: onair migrate --data ${data} --backup FILE makes one and then migrates.`;
+}
+
+function told(
+  place: string,
+  { dry_run, from, to, migrations }: ReturnType<typeof reportOf>,
+  took: string,
+): string {
+  const rows = migrations.map(({ state, name }) => [state, name]);
   const range = from === to ? `${to}` : `${from ?? "nothing"} to ${to}`;
-  const head = !isChanged
-    ? `${data} has the form of onair ${version} (${to}).`
-    : dryRun
-      ? `${data} is to be brought from ${range} for onair ${version}. Nothing was changed.`
-      : `${data} has the form of onair ${version} now (${range}), ${took}.`;
-  const advice = `Make a backup first: onair migrate --data ${data} --backup FILE makes one and then migrates.`;
-  const kept = planned.backup === null ? [] : ["", `The database as it was is in ${planned.backup}.`];
-  return [
-    head,
-    "",
-    table(["STATE", "MIGRATION"], rows),
-    ...(dryRun && isChanged ? ["", advice] : []),
-    ...kept,
-  ].join("\n");
+  const head = migrations.every(({ state }) => state === "applied")
+    ? `${place} has the form of onair ${version} (${to}).`
+    : dry_run
+      ? `${place} is to be brought from ${range} for onair ${version}. Nothing was changed.`
+      : `${place} has the form of onair ${version} now (${range}), ${took}.`;
+  return `${head}\n\n${table(["STATE", "MIGRATION"], rows)}`;
 }

@@ -1,30 +1,33 @@
 import { backupSettings } from "../backups/backup-settings.ts";
 import { maxWebhookConcurrency } from "../domain/applications.ts";
+import { logFormats, logLevels } from "../log/log.ts";
 import { tlsSettings } from "../serving/tls-settings.ts";
 import { tracingSettings } from "../tracing/tracing-settings.ts";
-import { logSettings } from "./log-settings.ts";
-import { portalSettings } from "./portal-settings.ts";
-import { retentionSettings } from "./retention-settings.ts";
 import {
   adminKey,
   baseUrl,
   databaseUrl,
+  hexColor,
   hostName,
   hostNames,
   integer,
+  keptTime,
+  keptTimes,
   networks,
   nonEmpty,
+  oneOf,
   pageUrl,
+  pictureFile,
   proxyUrl,
   type Setting,
   type SettingTable,
+  size,
   timesToLive,
   type ValuesOf,
   webhookSecret,
   withoutPassword,
   yesOrNo,
 } from "./setting-values.ts";
-import { signInSettings } from "./sign-in-settings.ts";
 
 const table = {
   config: {
@@ -125,8 +128,59 @@ const table = {
     help: "proxies whose X-Forwarded-For is believed: addresses and networks, separated by commas",
     read: networks,
   },
-  ...signInSettings,
-  ...portalSettings,
+  loginUrl: {
+    value: "URL",
+    default: null,
+    help: "the platform's login and consent page; without it users cannot authorize applications",
+    read: pageUrl,
+  },
+  jwksUrl: {
+    value: "URL",
+    default: null,
+    help: "keys of the platform's own access tokens (JWTs), which are then accepted",
+    read: pageUrl,
+  },
+  jwtIssuer: { value: "ISSUER", default: null, help: "who must have issued them (iss)", read: nonEmpty },
+  jwtAudience: {
+    value: "AUDIENCE",
+    default: null,
+    help: "the audience (aud) that they must name",
+    read: nonEmpty,
+  },
+  jwtAppWithoutSub: {
+    default: "false",
+    help: "take those without a subject (sub) as tokens of the application itself",
+    read: yesOrNo,
+  },
+  portal: {
+    default: "false",
+    help: "serve the portal for developers of applications at /portal of the public listener",
+    read: yesOrNo,
+  },
+  portalName: {
+    value: "NAME",
+    default: "On Air",
+    help: "what the portal calls the platform",
+    read: nonEmpty,
+  },
+  portalAccent: {
+    value: "COLOR",
+    default: null,
+    help: "accent colour of the portal, like #1a73e8",
+    read: hexColor,
+  },
+  portalLogo: {
+    value: "FILE",
+    default: null,
+    help: "logo of the portal: an SVG, PNG, JPEG or WebP file",
+    read: pictureFile,
+  },
+  portalLogin: {
+    value: "APP",
+    default: null,
+    help: "application as which the portal sends owners of applications to the login of --login-url",
+    read: nonEmpty,
+  },
   timeToLive: {
     value: "TYPE=SECONDS,…",
     default: "",
@@ -150,7 +204,42 @@ const table = {
     help: "signs them beside the platform's key: whsec_ and 24 to 64 bytes in base64",
     read: webhookSecret,
   },
-  ...retentionSettings,
+  keepDeliveredDays: {
+    value: "TIME",
+    default: "7",
+    help: "how long deliveries that arrived are kept: days, or hours like 36h",
+    read: keptTime,
+  },
+  keepFailedDays: {
+    value: "TIME",
+    default: "30",
+    help: "how long deliveries that failed, expired or were canceled are kept",
+    read: keptTime,
+  },
+  keepBodiesDays: {
+    value: "TIME",
+    default: "7",
+    help: "how long the bodies of events are kept once nothing of them is pending",
+    read: keptTime,
+  },
+  keepByType: {
+    value: "TYPE=TIME,…",
+    default: "",
+    help: "how long deliveries and bodies of these event types are kept, whatever became of them, like chat.message.sent=6h; for a data directory",
+    read: keptTimes,
+  },
+  maxDataSize: {
+    value: "SIZE",
+    default: null,
+    help: "how large the database of a data directory may become, like 20GB: from nine tenths on the oldest deliveries that have ended go, and events are refused where that does not do (default: no limit)",
+    read: size(10e6),
+  },
+  keepAuditDays: {
+    value: "DAYS",
+    default: "365",
+    help: "how long it is kept who changed what through the admin API",
+    read: integer(1, 3_650),
+  },
   ...backupSettings,
   drainDelay: {
     value: "SECONDS",
@@ -159,7 +248,19 @@ const table = {
     read: integer(0, 600),
   },
   ...tracingSettings,
-  ...logSettings,
+  logFile: {
+    value: "FILE",
+    default: null,
+    help: "where the log goes, opened again at SIGHUP (default: standard error)",
+    read: nonEmpty,
+  },
+  logFormat: {
+    value: "FORMAT",
+    default: "auto",
+    help: `${logFormats.join(", ")}: auto is text for people on a terminal, and JSON elsewhere`,
+    read: oneOf(...logFormats),
+  },
+  logLevel: { value: "LEVEL", default: "info", help: logLevels.join(", "), read: oneOf(...logLevels) },
 } satisfies SettingTable;
 
 /** The checked settings of a server. */

@@ -81,12 +81,14 @@ export function checkConfig(
   const checked = Object.freeze(config as unknown as Config);
   mistakes.push(...tlsMistakes(checked, Date.now()).map((one) => withSource(one, sources)));
   secretFiles.push(...[checked.tlsKey, checked.adminTlsKey].filter((path) => path !== null));
-  return { config: checked, mistakes, sources: sources as Record<keyof Config, string>, secretFiles };
+  return { config: checked, flags, mistakes, sources: sources as Record<keyof Config, string>, secretFiles };
 }
 
 /** Settings, their mistakes, and where the value of each comes from: `default`, an option, a variable, a line of the file. */
 export interface CheckedConfig {
   readonly config: Config;
+  /** The options that are given, those of the command included. */
+  readonly flags: Readonly<Record<string, string | true>>;
   readonly mistakes: readonly string[];
   readonly sources: Readonly<Record<keyof Config, string>>;
   /** The files that hold secrets of the settings, TLS keys included. */
@@ -119,7 +121,7 @@ interface Source {
 /** The strongest source of a setting; null where it is not given. */
 function sourceOf(
   name: keyof Config,
-  flags: Readonly<Record<string, unknown>>,
+  flags: CheckedConfig["flags"],
   env: Environment,
   file: ConfigFile | null,
 ): Source | null {
@@ -150,11 +152,7 @@ function sourceOf(
 }
 
 /** The file of settings that is named; null where none is, or it cannot be read, which is a mistake. */
-function fileOf(
-  flags: Readonly<Record<string, unknown>>,
-  env: Environment,
-  mistakes: string[],
-): ConfigFile | null {
+function fileOf(flags: CheckedConfig["flags"], env: Environment, mistakes: string[]): ConfigFile | null {
   const path = flags["config"] ?? env[variableOf("config")];
   if (typeof path !== "string" || path === "") return null;
   const known = {

@@ -52,3 +52,15 @@ async function* chunksOf(path: string, { start, end }: ByteRange): AsyncGenerato
     await closeFile(fd);
   }
 }
+
+/** What a body begins with, up to so many bytes; the rest is not read. */
+export async function beginningOf(body: ReadableStream<Uint8Array> | null, most: number): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let missing = most;
+  for await (const chunk of body ?? []) {
+    chunks.push(chunk.subarray(0, missing));
+    missing -= chunk.length;
+    if (missing <= 0) break;
+  }
+  return Buffer.concat(chunks);
+}

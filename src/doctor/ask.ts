@@ -1,4 +1,5 @@
 import { jsonObject } from "../domain/validation/json.ts";
+import { beginningOf } from "../file-stream.ts";
 
 const timeoutMs = 5_000;
 const longestAnswer = 256 * 1024;
@@ -49,23 +50,13 @@ export async function ask(
         ...(isHere && Object.keys(headers).length === 0 && { rejectUnauthorized: false }),
       },
     });
-    const body = await textOf(response);
+    const body = (await beginningOf(response.body, longestAnswer)).toString();
     const date = Date.parse(response.headers.get("date") ?? "");
     return { status: response.status, body, at: Number.isNaN(date) ? null : date };
   } catch (error) {
     const { name, code } = error as { name?: string; code?: string };
     return name === "TimeoutError" ? `nothing within ${timeoutMs / 1000} s` : String(code ?? name);
   }
-}
-
-async function textOf({ body }: Response): Promise<string> {
-  const decoder = new TextDecoder();
-  let text = "";
-  for await (const chunk of body ?? []) {
-    text += decoder.decode(chunk, { stream: true });
-    if (text.length > longestAnswer) break;
-  }
-  return text;
 }
 
 /** A field of a JSON answer; undefined when absent. */

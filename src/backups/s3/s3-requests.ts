@@ -1,6 +1,7 @@
 import { AwsV4Signer } from "aws4fetch";
 import { baseUrl } from "../../config/setting-values.ts";
 import { DomainError } from "../../domain/errors.ts";
+import { beginningOf } from "../../file-stream.ts";
 import type { AwsVariables, PlaceSettings } from "../place.ts";
 import { readCredentials } from "./credentials.ts";
 import { answeredFault, brokenFault, S3Fault } from "./s3-fault.ts";
@@ -143,18 +144,6 @@ export class S3Requests {
     const named = { host: this.#root.host, bucket: this.#bucket, region: this.#region };
     throw answeredFault(response.status, said, named);
   }
-}
-
-/** What a body begins with, up to so many bytes; the rest is not read. */
-async function beginningOf(body: ReadableStream<Uint8Array> | null, most: number): Promise<Buffer> {
-  const chunks: Uint8Array[] = [];
-  let missing = most;
-  for await (const chunk of body ?? []) {
-    chunks.push(chunk.subarray(0, missing));
-    missing -= chunk.length;
-    if (missing <= 0) break;
-  }
-  return Buffer.concat(chunks);
 }
 
 /** The address of a bucket of AWS: by its name where that can be a part of a host with a certificate. */

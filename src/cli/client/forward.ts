@@ -1,4 +1,5 @@
 import { second } from "../../domain/time.ts";
+import { beginningOf } from "../../file-stream.ts";
 import { version } from "../../version.ts";
 import { sign } from "../../webhooks/signature.ts";
 import { connectionFault } from "./faults.ts";
@@ -45,7 +46,7 @@ export async function forward(
       redirect: "manual",
       signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
     });
-    const answer = await beginning(response);
+    const answer = new TextDecoder().decode(await beginningOf(response.body, shownBytes));
     return { status: response.status, durationMs: since(), answer };
   } catch (error) {
     const isLate = error instanceof Error && error.name === "TimeoutError";
@@ -59,17 +60,4 @@ function localSignature({ headers, body }: ReceivedDelivery, secret: string): st
   const id = headers["webhook-id"] ?? "";
   const own = sign({ id, timestampSeconds: Number(headers["webhook-timestamp"]), body, secrets: [secret] });
   return [own, ...platform].join(" ");
-}
-
-async function beginning(response: Response): Promise<string> {
-  const reader = response.body?.getReader();
-  const parts: Uint8Array[] = [];
-  for (let bytes = 0; reader && bytes < shownBytes; ) {
-    const { value, done } = await reader.read();
-    if (done) break;
-    parts.push(value);
-    bytes += value.byteLength;
-  }
-  await reader?.cancel();
-  return new TextDecoder().decode(Buffer.concat(parts).subarray(0, shownBytes));
 }

@@ -21,7 +21,6 @@ export async function manPages(version: string, time: number): Promise<Readonly<
   const overview = `Usage: onair <command> [options]
 
 ${list}
-  version  print the version; --json adds the runtime and platform
   help  explain a command, as its --help does
 `;
   const pages: Page[] = [

@@ -28,4 +28,5 @@ export const commands: Readonly<Record<string, () => Promise<Command>>> = {
   config: async () => (await import("./operations/config.ts")).configCommand,
   completion: async () => (await import("./completion/completion.ts")).completion,
   openapi: async () => (await import("./openapi.ts")).openapi,
+  version: async () => (await import("./version.ts")).versionCommand,
 };

@@ -1,5 +1,6 @@
 import type { Config } from "../config/config.ts";
 import { type Environment, readConfig } from "../config/read-config.ts";
+import { variablesOf } from "../config/setting-names.ts";
 import { adminApp } from "../http/admin/app.ts";
 import { openApiPath } from "../http/openapi/plugin.ts";
 import { publicApp } from "../http/public/app.ts";
@@ -55,10 +56,9 @@ export const openapi = command({
 /** Reads the addresses in the way of "onair serve" and ignores other settings. */
 function readAddresses(values: Readonly<Record<string, string | boolean | undefined>>, env: Environment) {
   const given = Object.keys(addressOptions).filter((name) => values[name] !== undefined);
-  const { ONAIR_HOST, ONAIR_PORT, ONAIR_ADMIN_HOST, ONAIR_ADMIN_PORT, ONAIR_PUBLIC_URL } = env;
   return readConfig(
     given.map((name) => `--${name}=${values[name]}`),
-    { ONAIR_HOST, ONAIR_PORT, ONAIR_ADMIN_HOST, ONAIR_ADMIN_PORT, ONAIR_PUBLIC_URL },
+    variablesOf(env, "host", "port", "adminHost", "adminPort", "publicUrl"),
   );
 }
 

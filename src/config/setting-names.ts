@@ -26,6 +26,15 @@ export function settingOptions(others: ParseArgsOptionsConfig = {}): ParseArgsOp
   return options;
 }
 
+/** The variables of these settings alone. */
+export function variablesOf(
+  env: Readonly<Record<string, string | undefined>>,
+  ...wanted: readonly (keyof Config)[]
+): Readonly<Record<string, string | undefined>> {
+  const known = wanted.flatMap((name) => [variableOf(name), `${variableOf(name)}_FILE`]);
+  return Object.fromEntries(known.map((name) => [name, env[name]]));
+}
+
 /** Variables that other commands read, and that may be set beside the settings. */
 const commandVariables = [
   "ONAIR_URL",

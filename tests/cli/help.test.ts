@@ -41,7 +41,7 @@ test.each<[string[], number, string]>([
   [["help", "sevre"], 2, 'there is no command "sevre". Did you mean serve?'],
   [["help", "serve", "now"], 2, '"now" is not expected here'],
   [["version", "now"], 2, '"now" is not expected here'],
-  [["version", "--jsn"], 2, '"--jsn" is not expected here. Did you mean --json?'],
+  [["version", "--jsn"], 2, "--jsn is not a known option. Did you mean --json?"],
   [["events", "--help"], 0, "onair events trigger <type>"],
   [["events", "triger", "chat.message.sent"], 2, "Did you mean trigger?"],
   [["apps", "create", "--name", "x", "--delivery", "strem"], 2, "Did you mean stream?"],

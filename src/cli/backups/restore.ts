@@ -3,6 +3,7 @@ import { backupsOfPostgres } from "../../backups/elsewhere.ts";
 import { awsVariables, readPlace } from "../../backups/place.ts";
 import { type BackupSource, fileSource, restoreBackup } from "../../backups/restore.ts";
 import { readConfig } from "../../config/read-config.ts";
+import { variablesOf } from "../../config/setting-names.ts";
 import type { DatabaseCounts } from "../../store/sqlite/database/backup.ts";
 import { command, type Given, switches, valued } from "../arguments.ts";
 import { UsageError } from "../command.ts";
@@ -42,12 +43,10 @@ export const restore = command({
   options,
   most: 1,
   async run({ words: [named], values, env, mistakes, check }) {
-    const { ONAIR_DATA } = env;
-    const ONAIR_CONFIG = values.config ?? env["ONAIR_CONFIG"];
-    const settings = readConfig(values.data === undefined ? [] : [`--data=${values.data}`], {
-      ONAIR_CONFIG,
-      ONAIR_DATA,
-    });
+    const options = (["data", "config"] as const).flatMap((name) =>
+      values[name] === undefined ? [] : `--${name}=${values[name]}`,
+    );
+    const settings = readConfig(options, variablesOf(env, "config", "data"));
     const { data, backupTo, backupEndpoint: endpoint, backupRegion: region } = settings;
     const configured =
       named === undefined && values.config !== undefined && backupTo !== null

@@ -1,6 +1,7 @@
 import type { BackupConfig } from "../../backups/backup-settings.ts";
 import { type AwsVariables, awsVariables } from "../../backups/place.ts";
 import { type Environment, readConfig, readSecret } from "../../config/read-config.ts";
+import { variablesOf } from "../../config/setting-names.ts";
 import { type DataPlace, placeOf } from "../../engine/data-place.ts";
 import { type Certificate, CertificateError, readCertificate } from "../../serving/certificates.ts";
 
@@ -74,7 +75,7 @@ export function readTarget(
       mistakes.push(`${source} needs the operator key in ONAIR_ADMIN_KEY`);
   }
   const certificate = address === undefined ? null : certificateOf(given, env, mistakes);
-  const config = configOf(given, variablesOf(env, address === undefined));
+  const config = configOf(given, dataVariables(env, address === undefined));
   const option = ["url" as const, ...named].map((name) => (given[name] ? ` --${name} ${given[name]}` : ""));
   return {
     server: url && key ? { url, key, certificate } : null,
@@ -93,33 +94,15 @@ function configOf(given: NamedData, env: Environment) {
 
 /** Where the data is for a command that goes to no server. */
 export function placeOfCommand(given: NamedData, env: Environment): DataPlace {
-  return placeOf(configOf(given, variablesOf(env, true)));
+  return placeOf(configOf(given, dataVariables(env, true)));
 }
 
 /** The variables that concern data, of which none counts beside a server. */
-function variablesOf(env: Environment, isHere: boolean): Environment {
-  const { ONAIR_ALLOW_PRIVATE_WEBHOOKS, ONAIR_CONFIG } = env;
-  const { ONAIR_KEEP_BACKUPS, ONAIR_KEEP_BACKUPS_DAYS, ONAIR_BACKUP_TO } = env;
-  const { ONAIR_BACKUP_ENDPOINT, ONAIR_BACKUP_REGION, ONAIR_BACKUP_RECIPIENTS } = env;
-  const { ONAIR_DATA, ONAIR_DATABASE, ONAIR_DATABASE_FILE } = env;
-  const { ONAIR_DATABASE_DIRECT, ONAIR_DATABASE_DIRECT_FILE } = env;
-  return {
-    ONAIR_ALLOW_PRIVATE_WEBHOOKS,
-    ...(isHere && {
-      ONAIR_KEEP_BACKUPS,
-      ONAIR_KEEP_BACKUPS_DAYS,
-      ONAIR_BACKUP_TO,
-      ONAIR_BACKUP_ENDPOINT,
-      ONAIR_BACKUP_REGION,
-      ONAIR_BACKUP_RECIPIENTS,
-      ONAIR_CONFIG,
-      ONAIR_DATA,
-      ONAIR_DATABASE,
-      ONAIR_DATABASE_FILE,
-      ONAIR_DATABASE_DIRECT,
-      ONAIR_DATABASE_DIRECT_FILE,
-    }),
-  };
+function dataVariables(env: Environment, isHere: boolean): Environment {
+  if (!isHere) return variablesOf(env, "allowPrivateWebhooks");
+  const backups = ["keepBackups", "keepBackupsDays", "backupTo", "backupEndpoint", "backupRegion"] as const;
+  const data = ["allowPrivateWebhooks", "config", "data", "database", "databaseDirect"] as const;
+  return variablesOf(env, ...data, ...backups, "backupRecipients");
 }
 
 /** The certificate for requests to a server; null when there is none. */

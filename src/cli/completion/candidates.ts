@@ -27,7 +27,6 @@ async function possibilities(
   const [name, ...rest] = before;
   if (name === undefined) return namesOfCommands(true);
   if (name === "help") return rest.length === 0 ? namesOfCommands(false) : [];
-  if (name === "version") return [{ word: "--json", meaning: "" }];
   const command = Object.hasOwn(commands, name) ? await commands[name]?.() : undefined;
   if (!command || rest.includes("--")) return [];
   return ofCommand(command, rest, prefix, env);
@@ -38,11 +37,8 @@ async function namesOfCommands(withHelp: boolean): Promise<Candidate[]> {
     word,
     meaning: (await load()).summary,
   }));
-  const more = [
-    { word: "version", meaning: "print the version" },
-    { word: "help", meaning: "explain a command" },
-  ];
-  return [...(await Promise.all(own)), ...(withHelp ? more : more.slice(0, 1))];
+  const found = await Promise.all(own);
+  return withHelp ? [...found, { word: "help", meaning: "explain a command" }] : found;
 }
 
 function ofCommand(

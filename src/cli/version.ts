@@ -1,0 +1,24 @@
+import { version } from "../version.ts";
+import { command, switches } from "./arguments.ts";
+import { print } from "./output/print.ts";
+
+const help = `Usage: onair version [--json]
+
+Prints the version.
+
+  --json         print it with the runtime and the platform as JSON
+
+Exit code: 0, or 2 for wrong usage.
+`;
+
+export const versionCommand = command({
+  summary: "print the version; --json adds the runtime and platform",
+  help,
+  options: switches("json"),
+  async run({ values, check }) {
+    check();
+    const { platform, arch } = process;
+    const facts = { version, bun: Bun.version, platform, arch };
+    await print(values.json ? JSON.stringify(facts) : `onair ${version}`);
+  },
+});

@@ -188,7 +188,7 @@ const sqliteStatements = [
   "deliveries/",
   "search/",
   "livestreams.ts",
-  "subscription-list.ts",
+  "subscriptions.ts",
   "users.ts",
 ].map((path) => `store/sqlite/${path}`);
 
@@ -200,7 +200,7 @@ const postgresStatements = [
   "replicas/",
   "retention.ts",
   "search/",
-  "subscription-list.ts",
+  "subscriptions.ts",
   "users.ts",
 ].map((path) => `store/postgres/${path}`);
 

@@ -1,7 +1,16 @@
 import { and, eq, gt, type SQL, sql } from "drizzle-orm";
-import type { SubscriptionFilter } from "../../domain/subscriptions.ts";
-import type { RemovedSubscriptions, SubscriptionStore } from "../subscriptions.ts";
-import { type Dialect, execute, type Orm, type Work } from "./dialect.ts";
+import { DomainError } from "../../domain/errors.ts";
+import { findEventType } from "../../domain/events/catalogue.ts";
+import { newId } from "../../domain/ids.ts";
+import {
+  type Subscription,
+  type SubscriptionFilter,
+  type SubscriptionKey,
+  whyNotSubscribed,
+} from "../../domain/subscriptions.ts";
+import { isoTime } from "../../domain/time.ts";
+import type { RemovedSubscriptions, SubscribeResult, SubscriptionStore } from "../subscriptions.ts";
+import { type Dialect, execute, type Orm, type Tables, type Work } from "./dialect.ts";
 
 /** Cancels what is pending of removed subscriptions, inside a transaction. */
 export type CancelSubscriptions = (
@@ -10,8 +19,105 @@ export type CancelSubscriptions = (
   now: number,
 ) => Work<void>;
 
+/** What each database does in its own way. */
+export interface OwnStatements {
+  readonly list: SubscriptionStore["list"];
+  /** How many an application has. */
+  counted(orm: Orm, applicationId: string): PromiseLike<readonly { readonly n: number }[]>;
+  /** Whether the broadcaster is one of these, as the index of the keys says it. */
+  isOf(broadcasters: readonly number[]): SQL | undefined;
+  readonly cancel: CancelSubscriptions;
+}
+
+export function subscriptionStore(db: Dialect, own: OwnStatements): SubscriptionStore {
+  return {
+    ...subscriptionReads(db),
+    subscribe: (keys, limit, now, token = null) =>
+      db.transact((orm) => subscribe(db, own, orm, keys, { limit, now: isoTime(now), token })),
+    list: own.list,
+    count: async (applicationId) => (await own.counted(db.orm, applicationId))[0]?.n ?? 0,
+    remove: subscriptionRemoval(db, own.cancel),
+  };
+}
+
+type Made = Tables["subscriptions"]["$inferInsert"];
+
+/**
+ * Gives the subscriptions of keys, or creates them; nothing is created after the token, its consent or its application
+ * ended. Locks applications, then users, then the token: in the order in which those that remove them do; and event types
+ * that were registered.
+ */
+function* subscribe(
+  db: Dialect,
+  own: OwnStatements,
+  orm: Orm,
+  keys: readonly SubscriptionKey[],
+  { limit, now, token }: { limit: number; now: string; token: Uint8Array | null },
+): Work<SubscribeResult[]> {
+  const { lock, isOneOf } = db;
+  const { applications, subscriptions, tokens, users } = db.tables;
+  const { id, app_id, broadcaster_user_id, event, version } = subscriptions;
+  const ids = [...new Set(keys.map((key) => key.app_id))];
+  const broadcasters = keys.map((key) => key.broadcaster_user_id);
+  // Others that subscribe for these applications, and count, come after this.
+  const owners = orm.select({ id: applications.id }).from(applications).where(isOneOf(applications.id, ids));
+  yield* execute(lock(owners.orderBy(applications.id), "no key update"));
+  const concerned = orm.select({ id: users.id }).from(users).where(isOneOf(users.id, broadcasters));
+  const known = yield* execute(lock(concerned.orderBy(users.id), "key share"));
+  if (token) {
+    const isIt = eq(tokens.hash, Buffer.from(token));
+    const allowing = orm.select({ hash: tokens.hash }).from(tokens).where(isIt);
+    if ((yield* execute(lock(allowing, "key share"))).length === 0)
+      throw new DomainError("invalid_token", "The access token was revoked");
+  }
+  const isEvent = yield* knownEvents(db, orm, keys);
+  const columns = { id, app_id, broadcaster_user_id, event, version };
+  const isTheirs = and(isOneOf(app_id, ids), own.isOf(broadcasters));
+  const existing = yield* execute(orm.select(columns).from(subscriptions).where(isTheirs));
+  const found = new Map(existing.map((one) => [textOf(one), one.id]));
+  const isKnown = new Set(known.map((user) => user.id));
+  const counts = new Map<string, number>();
+  for (const id of ids) counts.set(id, (yield* execute(own.counted(orm, id)))[0]?.n ?? 0);
+  const made: Made[] = [];
+  const results = keys.map((key): SubscribeResult => {
+    const its = found.get(textOf(key));
+    if (its !== undefined) return { id: its };
+    if (!isEvent(key)) return { error: whyNotSubscribed.unknownEvent };
+    const { app_id, broadcaster_user_id: broadcaster } = key;
+    if (!isKnown.has(broadcaster)) return { error: whyNotSubscribed.unknownBroadcaster(broadcaster) };
+    const count = counts.get(app_id) ?? 0;
+    if (count >= limit) return { error: whyNotSubscribed.limitReached(limit) };
+    const id = newId();
+    made.push({ ...key, id, sequence: 0, published_by: null, created_at: now, updated_at: now });
+    counts.set(app_id, count + 1);
+    found.set(textOf(key), id);
+    return { id };
+  });
+  yield* db.put(orm, subscriptions, made);
+  return results;
+}
+
+/** Tells which of the keys are of an event that is built in or registered. */
+function* knownEvents(
+  { tables: { eventTypes }, lock, isOneOf }: Dialect,
+  orm: Orm,
+  keys: readonly SubscriptionKey[],
+): Work<(key: SubscriptionKey) => boolean> {
+  const isBuiltIn = ({ event, version }: SubscriptionKey) => findEventType(event, version) !== undefined;
+  const others = keys.filter((key) => !isBuiltIn(key)).map(({ event }) => event);
+  if (others.length === 0) return isBuiltIn;
+  const { name, version } = eventTypes;
+  const named = orm.select({ name, version }).from(eventTypes).where(isOneOf(name, others));
+  const registered = yield* execute(lock(named, "key share"));
+  return (key) =>
+    isBuiltIn(key) || registered.some((one) => one.name === key.event && one.version === key.version);
+}
+
+const textOf = ({ app_id, broadcaster_user_id, event, version }: Pick<Subscription, keyof SubscriptionKey>) =>
+  `${app_id} ${broadcaster_user_id} ${event} ${version}`;
+
 /** What is read of subscriptions. */
-export function subscriptionReads({
+function subscriptionReads({
   orm,
   prepared,
   tables: { subscriptions, users },
@@ -78,7 +184,7 @@ export function* removeSubscriptions(
 }
 
 /** How an application removes its subscriptions: of a user only those whose broadcaster that is. */
-export function subscriptionRemoval(
+function subscriptionRemoval(
   { tables: { subscriptions }, transact, prepared, isOneOf }: Dialect,
   cancel: CancelSubscriptions,
 ): SubscriptionStore["remove"] {

@@ -14,6 +14,7 @@ import { noticeStore } from "../drizzle/notices.ts";
 import { operatorKeyStore } from "../drizzle/operator-keys.ts";
 import { settingStore } from "../drizzle/settings.ts";
 import { statisticStore } from "../drizzle/statistics.ts";
+import { subscriptionStore } from "../drizzle/subscriptions.ts";
 import { tokenStore } from "../drizzle/tokens.ts";
 import type { OnFault } from "../faults.ts";
 import type { ReplicaNewsLink } from "../replicas/news.ts";
@@ -41,7 +42,7 @@ import { ReplicaNewsExchange } from "./replicas/news.ts";
 import { Replica } from "./replicas/replica.ts";
 import { retentionStore } from "./retention.ts";
 import { livestreams } from "./schema/platform.ts";
-import { subscriptionStore } from "./subscriptions.ts";
+import { subscriptionStatements } from "./subscriptions.ts";
 import { userStore } from "./users.ts";
 
 /** Opens the store of a database, in its newest form. Throws `StoreError` when it cannot be used. */
@@ -118,7 +119,7 @@ function storeOn(db: Postgres, onFault: OnFault = () => {}, owned = new OwnedSha
     tokens: () => tokenStore(shared),
     loginRequests: () => loginRequestStore(shared),
     consents: () => consentStore(shared, cancelRemoved),
-    subscriptions: () => subscriptionStore(db, shared),
+    subscriptions: () => subscriptionStore(shared, subscriptionStatements(db)),
     events: () => eventPublisher(db, handedOut, owned),
     eventTypes: () => eventTypeStore(shared),
     deliveries: () => deliveryStore(db, handedOut, owned),

@@ -15,11 +15,7 @@ import { noticeAdder, noticeStore } from "../drizzle/notices.ts";
 import { operatorKeyStore } from "../drizzle/operator-keys.ts";
 import { settingStore } from "../drizzle/settings.ts";
 import { statisticStore } from "../drizzle/statistics.ts";
-import {
-  type CancelSubscriptions,
-  subscriptionReads,
-  subscriptionRemoval,
-} from "../drizzle/subscriptions.ts";
+import { type CancelSubscriptions, subscriptionStore } from "../drizzle/subscriptions.ts";
 import { tokenStore } from "../drizzle/tokens.ts";
 import type { OnFault } from "../faults.ts";
 import type { Store } from "../store.ts";
@@ -43,7 +39,7 @@ import { livestreamStatements } from "./livestreams.ts";
 import { noOrders } from "./orders.ts";
 import { replayStore } from "./replays.ts";
 import { retentionStore } from "./retention.ts";
-import { subscriptionStore } from "./subscriptions.ts";
+import { subscriptionStatements } from "./subscriptions.ts";
 import { userStore } from "./users.ts";
 
 /**
@@ -140,8 +136,9 @@ function storeOn(
     loginRequests: () => loginRequestStore(shared),
     consents: () => consentStore(sharedBehind, cancelRemoved),
     subscriptions: () => {
-      const remove = subscriptionRemoval(sharedBehind, cancelRemoved);
-      return subscriptionStore(orm, behind, { ...subscriptionReads(shared), remove }, staged, snapshots);
+      const own = subscriptionStatements(orm, snapshots);
+      const { find, ...others } = subscriptionStore(sharedBehind, { ...own, cancel: cancelRemoved });
+      return { ...others, find: (...given) => staged.settle().then(() => find(...given)) };
     },
     events: () => eventStore(db, orm, commit, modes, staged, size()),
     eventTypes: () => eventTypeStore(shared),

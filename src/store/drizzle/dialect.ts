@@ -47,6 +47,8 @@ type LockStrength = "update" | "no key update" | "key share";
 
 /** How rows of a batch are kept one after the other, of which some may be refused. */
 interface Keeping<Row> {
+  /** Why a row is not kept, which is known before; null: it is to be kept. */
+  refused?(row: Row): string | null;
   /** Keeps rows in their order. It may fail for any of them. */
   put(orm: Orm, rows: readonly Row[]): Work<void>;
   /** Why a row cannot be kept, of which `put` alone has failed with this error; null: for no reason of its own. */

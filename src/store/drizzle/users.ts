@@ -1,19 +1,45 @@
-import { eq, getTableColumns, gt, inArray, sql } from "drizzle-orm";
+import { eq, getTableColumns, gt, inArray, type SQL, sql } from "drizzle-orm";
 import { sessionFamily } from "../../domain/tokens.ts";
+import { type NewUser, refusedUsername } from "../../domain/users.ts";
+import { givingUp, nameInBetween } from "../batch.ts";
 import type { RemovedUser, UserStore } from "../users.ts";
 import { type Dialect, execute, type Orm, type Work } from "./dialect.ts";
 import type { CancelSubscriptions } from "./subscriptions.ts";
 
-/**
- * Users apart from how they are kept, found by name and searched.
- *
- * @param unindex takes a user that exists out of the search
- */
+/** How users of one batch are put, inside a transaction. */
+interface Putting {
+  /** Puts users in their order; it fails where a username is taken. */
+  put(orm: Orm, users: readonly NewUser[]): Work<void>;
+  /** Called before a user of the batch gets a name in between. */
+  renaming?(id: number): void;
+  /** What follows when all are put. */
+  finish?(orm: Orm): Work<void>;
+}
+
+/** What each database does in its own way. */
+interface OwnStatements {
+  /** `now` is the `created_at` of a new user that comes without one. */
+  putting(now: string): Putting;
+  /** Whether a user has this name, as the index of the usernames says it. */
+  isNamed(username: string): SQL;
+  readonly cancel: CancelSubscriptions;
+  /** Takes a user that exists out of the search. */
+  unindex(orm: Orm, id: number): Work<void>;
+}
+
+/** In ASCII alone: there are other characters with an ASCII letter as their lower case. */
+export const lower = (username: string) => username.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+
+const named = ({ id, username }: { readonly id: number; readonly username: string }) => {
+  return { id, name: lower(username) };
+};
+
+/** Users apart from how they are found by name and searched. */
 export function userRecords(
-  { orm, tables, transact, prepared, lock }: Dialect,
-  cancel: CancelSubscriptions,
-  unindex: (orm: Orm, id: number) => Work<void>,
-): Pick<UserStore, "page" | "remove" | "exists" | "count"> {
+  db: Dialect,
+  { putting, isNamed, cancel, unindex }: OwnStatements,
+): Pick<UserStore, "upsert" | "page" | "remove" | "exists" | "count"> {
+  const { orm, tables, transact, prepared, lock, isOneOf } = db;
   const { applications, channels, subscriptions, tokens, users } = tables;
   const { folded: _, ...shown } = getTableColumns(users);
   const one = prepared("user", (orm) =>
@@ -22,7 +48,40 @@ export function userRecords(
       .from(users)
       .where(eq(users.id, sql.placeholder("id"))),
   );
+
+  /** Before an atomic batch: takes their names from users of it who leave them to others of it. */
+  function* freeNames(orm: Orm, batch: readonly NewUser[], { renaming }: Putting): Work<void> {
+    const ids = batch.map(({ id }) => id);
+    const columns = { id: users.id, username: users.username };
+    const known = yield* execute(orm.select(columns).from(users).where(isOneOf(users.id, ids)));
+    for (const id of givingUp(known.map(named), batch.map(named))) {
+      renaming?.(id);
+      yield* execute(
+        orm
+          .update(users)
+          .set({ username: nameInBetween(id) })
+          .where(eq(users.id, id)),
+      );
+    }
+  }
+
+  function* refusal(orm: Orm, { username }: NewUser): Work<string | null> {
+    const [owner] = yield* execute(orm.select({ id: users.id }).from(users).where(isNamed(username)));
+    return owner ? `username "${username}" is taken by user ${owner.id}` : null;
+  }
+
   return {
+    upsert(batch, now, mode = {}) {
+      const own = putting(now);
+      const { put, finish } = own;
+      return db.keepEach(batch, mode, {
+        refused: ({ username }) => refusedUsername(username),
+        begin: (orm, rows) => freeNames(orm, rows, own),
+        put,
+        refusal,
+        ...(finish && { finish }),
+      });
+    },
     page: async (after, limit) =>
       orm.select(shown).from(users).where(gt(users.id, after)).orderBy(users.id).limit(limit),
     remove: (id, now) =>

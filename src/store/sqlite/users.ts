@@ -1,18 +1,16 @@
 import type { Database } from "bun:sqlite";
-import { eq, sql } from "drizzle-orm";
+import { sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
-import { type NewUser, refusedUsername, type User } from "../../domain/users.ts";
+import type { NewUser, User } from "../../domain/users.ts";
 import { once } from "../../lazily.ts";
-import { givingUp, nameInBetween } from "../batch.ts";
 import { excluded } from "../drizzle/columns/of-table.ts";
 import type { Dialect } from "../drizzle/dialect.ts";
 import type { CancelSubscriptions } from "../drizzle/subscriptions.ts";
 import { userRecords } from "../drizzle/users.ts";
 import { gathered } from "../rows/gathered.ts";
 import type { UserStore } from "../users.ts";
-import { type Commit, commitBatch } from "./database/commit.ts";
+import type { Commit } from "./database/commit.ts";
 import { atOnce } from "./database/dialect.ts";
-import { isUniqueViolation } from "./database/faults.ts";
 import { placeholders } from "./schema/columns.ts";
 import { users } from "./schema/platform.ts";
 import { type IndexChange, userSearch } from "./search/search.ts";
@@ -42,48 +40,26 @@ export function userStore(
     .onConflictDoUpdate({ target: users.id, set: excluded(users) })
     .prepare();
 
-  const rename = orm
-    .update(users)
-    .set({ username: sql`${sql.placeholder("username")}` })
-    .where(eq(users.id, sql.placeholder("id")))
-    .prepare();
-
-  /** Keeps a user and notes what changes in the search index, or says why it is refused. */
-  const keep = (user: NewUser, now: string, changes: Map<number, IndexChange>): string | null => {
-    const refused = refusedUsername(user.username);
-    if (refused) return refused;
-    const before = byId.get(user.id);
-    const after = { ...user, created_at: user.created_at ?? before?.created_at ?? now };
-    // Platforms report all users again every night, and nearly all are as they were.
-    if (before && isSame(before, after)) return null;
-    try {
-      put.run(after);
-    } catch (error) {
-      if (!isUniqueViolation(error)) throw error;
-      const owner = byName.get(user.username);
-      return `username "${user.username}" is taken by user ${owner?.id}`;
-    }
-    const indexed = changes.get(user.id);
-    changes.set(user.id, { before: indexed ? indexed.before : before, after });
-    return null;
-  };
-
-  /** Before an atomic batch: takes their names from users of it who leave them to others of it. */
-  const freeNames = (batch: readonly NewUser[], changes: Map<number, IndexChange>) => {
-    const known = batch.map(({ id }) => byId.get(id)).filter((user) => user !== null);
-    for (const id of givingUp(known.map(named), batch.map(named))) {
-      const before = byId.get(id);
-      if (before) changes.set(id, { before, after: before });
-      rename.run({ id, username: nameInBetween(id) });
-    }
-  };
-
-  const keepAll = (batch: readonly NewUser[], now: string, isAtomic: boolean) => {
+  /** Notes what changes in the index of the search, which is brought up to date at the end of a batch. */
+  const putting = (now: string) => {
     const changes = new Map<number, IndexChange>();
-    if (isAtomic) freeNames(batch, changes);
-    const results = batch.map((user) => keep(user, now, changes));
-    search().update(changes.values());
-    return results;
+    const putOne = (user: NewUser) => {
+      const before = byId.get(user.id);
+      const after = { ...user, created_at: user.created_at ?? before?.created_at ?? now };
+      // Platforms report all users again every night, and nearly all are as they were.
+      if (before && isSame(before, after)) return;
+      put.run(after);
+      const indexed = changes.get(user.id);
+      changes.set(user.id, { before: indexed ? indexed.before : before, after });
+    };
+    return {
+      put: (_: unknown, batch: readonly NewUser[]) => atOnce(() => batch.forEach(putOne)),
+      renaming(id: number) {
+        const before = byId.get(id);
+        if (before) changes.set(id, { before, after: before });
+      },
+      finish: () => atOnce(() => search().update(changes.values())),
+    };
   };
 
   const unindex = (id: number) => {
@@ -92,9 +68,12 @@ export function userStore(
   };
 
   return {
-    ...userRecords(shared, cancel, (_, id) => atOnce(() => unindex(id))),
-    upsert: (batch, now, mode = {}) =>
-      commitBatch(commit, mode, () => keepAll(batch, now, mode.atomic === true)),
+    ...userRecords(shared, {
+      putting,
+      isNamed: (username) => sql`${users.username} = ${username} COLLATE NOCASE`,
+      cancel,
+      unindex: (_, id) => atOnce(() => unindex(id)),
+    }),
     async find(username) {
       const row = await found(username);
       return row && { ...row, is_verified: row.is_verified === 1 };
@@ -106,10 +85,6 @@ export function userStore(
 
 /** A row as SQLite gives it. */
 type KeptUser = Omit<User, "is_verified"> & { readonly is_verified: 0 | 1 };
-
-const named = ({ id, username }: Pick<User, "id" | "username">) => {
-  return { id, name: username.toLowerCase() };
-};
 
 function isSame(before: KeptUser, after: User): boolean {
   return (

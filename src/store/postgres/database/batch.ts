@@ -3,6 +3,8 @@ import { codeOf } from "./faults.ts";
 import type { Postgres, Queries } from "./pool.ts";
 
 interface Batch<Item> {
+  /** Why an item is not kept, which is known before; null: it is to be kept. */
+  refused?(item: Item): string | null;
   /** Keeps items in their order by one statement. It may fail for any of them. */
   put(queries: Queries, items: readonly Item[]): Promise<unknown>;
   /** Why an item cannot be kept, of which `put` alone has failed with this error; null: for no reason of its own. */
@@ -19,17 +21,14 @@ const ofARow = /^(23505|23503|21000)$/;
 /**
  * Keeps a batch as if its items were kept one after the other, in one transaction: those that cannot be kept are refused
  * alone. Where all can be, which is the rule, it is one statement; else each half is tried for itself.
- *
- * @param refused what is known before: null for an item that is to be kept
  */
 export async function keepBatch<Item>(
   db: Postgres,
   items: readonly Item[],
   { atomic = false }: BatchMode,
   batch: Batch<Item>,
-  refused: (item: Item) => string | null = () => null,
 ): Promise<BatchResult> {
-  const known = items.map(refused);
+  const known = items.map((item) => batch.refused?.(item) ?? null);
   const good = items.filter((_, i) => known[i] === null);
   const mayFail = atomic && good.length < items.length;
   if (!mayFail && !batch.finish && (await isKeptAtOnce(db, good, batch))) return known;

@@ -27,8 +27,9 @@ export function postgresDialect(db: Postgres): Dialect {
       return (on, values) => (on === orm ? made() : build(on).prepare(name)).execute(values);
     },
     put,
-    keepEach: (rows, mode, { begin, put, refusal, finish }) =>
+    keepEach: (rows, mode, { refused, begin, put, refusal, finish }) =>
       keepBatch(db, rows, mode, {
+        ...(refused && { refused }),
         ...(begin && { begin: ({ orm }, all) => finished(begin(orm, all)) }),
         put: ({ orm }, some) => finished(put(orm, some)),
         refusal: ({ orm }, row, error) => finished(refusal(orm, row, error)),

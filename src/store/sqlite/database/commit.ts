@@ -1,6 +1,5 @@
 import type { Database } from "bun:sqlite";
 import { inOneTurn } from "../../../event-loop.ts";
-import { type BatchMode, BatchRefused, type BatchResult } from "../../batch.ts";
 import { storeFault } from "./faults.ts";
 
 interface Waiting {
@@ -69,17 +68,4 @@ export function groupCommit(db: Database, undone: () => void = () => {}): Commit
   });
 
   return (work) => new Promise((resolve, reject) => run({ work, resolve, reject }));
-}
-
-/** Runs a batch in a commit; an atomic one that has a refusal is undone and rejected as `BatchRefused`. */
-export function commitBatch(
-  commit: Commit,
-  { atomic = false }: BatchMode,
-  work: () => BatchResult,
-): Promise<BatchResult> {
-  return commit(() => {
-    const results = work();
-    if (atomic && results.some((refusal) => refusal !== null)) throw new BatchRefused(results);
-    return results;
-  });
 }

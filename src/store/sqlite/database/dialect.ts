@@ -4,11 +4,12 @@ import type { PgColumn } from "drizzle-orm/pg-core";
 import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import { DomainError } from "../../../domain/errors.ts";
 import { once } from "../../../lazily.ts";
+import { BatchRefused } from "../../batch.ts";
 import { excluded } from "../../drizzle/columns/of-table.ts";
 import type { Dialect, Orm, Tables, Work } from "../../drizzle/dialect.ts";
 import { isOneOf, placeholders } from "../schema/columns.ts";
 import { tables } from "../schema/tables.ts";
-import { type Commit, commitBatch } from "./commit.ts";
+import type { Commit } from "./commit.ts";
 import { isForeignKeyViolation, isUniqueViolation } from "./faults.ts";
 
 /** Columns that only PostgreSQL has, or that may be null here; nothing that is shared reads them. */
@@ -46,10 +47,12 @@ export function sqliteDialect(database: BunSQLiteDatabase, commit: Commit): Dial
       return (_, values) => made().execute(values);
     },
     put: (_, table, rows) => put(table, rows),
-    keepEach: (rows, mode, { begin, put, refusal, finish }) =>
-      commitBatch(commit, mode, () => {
+    keepEach: (rows, mode, { refused = () => null, begin, put, refusal, finish }) =>
+      commit(() => {
         if (mode.atomic && begin) finished(begin(orm, rows));
         const results = rows.map((row) => {
+          const known = refused(row);
+          if (known !== null) return known;
           try {
             finished(put(orm, [row]));
             return null;
@@ -62,6 +65,7 @@ export function sqliteDialect(database: BunSQLiteDatabase, commit: Commit): Dial
         });
         const kept = rows.filter((_, i) => results[i] === null);
         if (finish) finished(finish(orm, kept));
+        if (mode.atomic && kept.length < rows.length) throw new BatchRefused(results);
         return results;
       }),
     isOneOf: (column, values) => isOneOf(column, sql`${sql.param(values, asJson)}`),

@@ -132,7 +132,8 @@ export async function openStream(
   throw faultOf(await response.json().catch(() => null), response.status);
 }
 
-/** What was thrown, for people. */
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+/** What was thrown, as a fault that can be shown. */
+export function asFault(error: unknown): Fault {
+  if (error instanceof Fault) return error;
+  return new Fault(error instanceof Error ? error.message : String(error), "unknown", 0);
 }

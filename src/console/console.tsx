@@ -73,11 +73,7 @@ function Console() {
       begin={({ key = "" }) => ({ headers: { authorization: `Bearer ${key}` } })}
     >
       {({ key, version, public_url }, signOut) => {
-        const operator: Operator = {
-          role: key.role,
-          canChange: key.role === "operator",
-          publicUrl: public_url,
-        };
+        const operator: Operator = { role: key.role, canChange: key.role === "operator" };
         return (
           <Shell
             kind="Console"

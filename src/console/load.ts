@@ -1,12 +1,11 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { Fault, messageOf, reconnects } from "./client.ts";
+import { asFault, type Fault, reconnects } from "./client.ts";
 import { isAwaited, isLive, type Topic, turnOf } from "./live.ts";
 
 /** What a page reads from the server. `data` stays while it is read anew. */
 export interface Loaded<T> {
   readonly data: T | null;
   readonly fault: Fault | null;
-  readonly isLoading: boolean;
   reload(): void;
 }
 
@@ -26,11 +25,7 @@ export function useLoad<T>(
   inputs: readonly unknown[],
   watched: Watched = null,
 ): Loaded<T> {
-  const [state, setState] = useState<{ data: T | null; fault: Fault | null; isLoading: boolean }>({
-    data: null,
-    fault: null,
-    isLoading: true,
-  });
+  const [state, setState] = useState<{ data: T | null; fault: Fault | null }>({ data: null, fault: null });
   const [turn, setTurn] = useState(0);
   const latest = useRef(load);
   latest.current = load;
@@ -44,15 +39,11 @@ export function useLoad<T>(
     const abort = new AbortController();
     const isSame = before.current === key;
     before.current = key;
-    setState((last) => ({ data: isSame ? last.data : null, fault: last.fault, isLoading: true }));
+    if (!isSame) setState(({ fault }) => ({ data: null, fault }));
     const begin = () => {
       latest.current(abort.signal).then(
-        (data) => abort.signal.aborted || setState({ data, fault: null, isLoading: false }),
-        (error) => {
-          if (abort.signal.aborted) return;
-          const fault = error instanceof Fault ? error : new Fault(messageOf(error), "unknown", 0);
-          setState((last) => ({ data: last.data, fault, isLoading: false }));
-        },
+        (data) => abort.signal.aborted || setState({ data, fault: null }),
+        (error) => abort.signal.aborted || setState(({ data }) => ({ data, fault: asFault(error) })),
       );
     };
     // Who types changes the inputs with every key.
@@ -77,22 +68,28 @@ export function useLoad<T>(
   return { ...state, reload };
 }
 
-/** A change that a person asks for: whether it is under way, and why it was refused. */
-export function useAction<Args extends unknown[]>(act: (...args: Args) => Promise<unknown>) {
+/** A change that a person asks for. */
+export interface Action {
+  /** Whether it is under way. */
+  readonly isBusy: boolean;
+  /** Why it was refused. */
+  readonly fault: Fault | null;
+  run(): Promise<void>;
+}
+
+export function useAction(act: () => Promise<unknown>): Action {
   const [fault, setFault] = useState<Fault | null>(null);
   const [isBusy, setBusy] = useState(false);
-  const run = async (...args: Args): Promise<boolean> => {
+  const run = async () => {
     setBusy(true);
     setFault(null);
     try {
-      await act(...args);
-      return true;
+      await act();
     } catch (error) {
-      setFault(error instanceof Fault ? error : new Fault(messageOf(error), "unknown", 0));
-      return false;
+      setFault(asFault(error));
     } finally {
       setBusy(false);
     }
   };
-  return { run, isBusy, fault, clear: () => setFault(null) };
+  return { run, isBusy, fault };
 }

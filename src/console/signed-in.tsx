@@ -2,7 +2,7 @@ import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Fault, hasExpired, session } from "./client.ts";
-import { Button, FaultNotice } from "./parts/basics.tsx";
+import { useAction } from "./load.ts";
 import { Field, Form } from "./parts/form.tsx";
 import { SignInPage } from "./parts/shell.tsx";
 
@@ -17,6 +17,9 @@ interface SignedInProps<Session> {
   readonly children: (session: Session, signOut: () => Promise<void>) => ComponentChildren;
 }
 
+/** Typed secrets stay in memory, and only until they are sent. */
+const typed = signal<Readonly<Record<string, string>>>({});
+
 /** Shows its children where there is a session, and else the form that begins one. */
 export function SignedIn<Session>({ kind, intro, fields, besides, begin, children }: SignedInProps<Session>) {
   const [current, setCurrent] = useState<Session | null | undefined>(undefined);
@@ -27,16 +30,16 @@ export function SignedIn<Session>({ kind, intro, fields, besides, begin, childre
       if (error instanceof Fault && error.status !== 401) setFault(error);
     });
   }, []);
-  const signIn = async (values: Readonly<Record<string, string>>) => {
+  const signIn = useAction(async () => {
+    setFault(null);
     try {
-      const begun = await session<Session>("POST", begin(values));
-      setFault(null);
+      setCurrent(await session<Session>("POST", begin(typed.value)));
       hasExpired.value = false;
-      setCurrent(begun);
-    } catch (error) {
-      setFault(error instanceof Fault ? error : new Fault(String(error), "unknown", 0));
+    } finally {
+      const kept = fields.filter(({ isSecret }) => !isSecret);
+      typed.value = Object.fromEntries(kept.map(({ name }) => [name, typed.value[name] ?? ""]));
     }
-  };
+  });
   const signOut = async () => {
     await session("DELETE").catch(() => {});
     location.reload();
@@ -45,56 +48,25 @@ export function SignedIn<Session>({ kind, intro, fields, besides, begin, childre
   if (current !== null && !hasExpired.value) return children(current, signOut);
   return (
     <SignInPage kind={kind}>
-      <SignInForm intro={intro} fields={fields} fault={fault} onSignIn={signIn} />
+      <Form label="Sign in" of={{ ...signIn, fault: signIn.fault ?? fault }} verb="Sign in">
+        <h1>Sign in</h1>
+        <p>{intro}</p>
+        {fields.map(({ name, label, isSecret }) => (
+          <Field
+            key={name}
+            name={name}
+            label={label}
+            type={isSecret ? "password" : "text"}
+            autocomplete={isSecret ? "current-password" : "username"}
+            required
+            value={typed.value[name] ?? ""}
+            onInput={(value) => {
+              typed.value = { ...typed.value, [name]: value };
+            }}
+          />
+        ))}
+      </Form>
       {besides}
     </SignInPage>
-  );
-}
-
-/** Typed secrets stay in memory, and only until they are sent. */
-const typed = signal<Readonly<Record<string, string>>>({});
-
-function SignInForm({
-  intro,
-  fields,
-  fault,
-  onSignIn,
-}: Pick<SignedInProps<unknown>, "intro" | "fields"> & {
-  fault: Fault | null;
-  onSignIn: (values: Readonly<Record<string, string>>) => Promise<void>;
-}) {
-  const [isBusy, setBusy] = useState(false);
-  const submit = async () => {
-    setBusy(true);
-    await onSignIn(typed.value);
-    const kept = fields
-      .filter(({ isSecret }) => !isSecret)
-      .map(({ name }) => [name, typed.value[name] ?? ""]);
-    typed.value = Object.fromEntries(kept);
-    setBusy(false);
-  };
-  return (
-    <Form onSubmit={submit} label="Sign in">
-      <h1>Sign in</h1>
-      <p>{intro}</p>
-      {fields.map(({ name, label, isSecret }) => (
-        <Field
-          key={name}
-          name={name}
-          label={label}
-          type={isSecret ? "password" : "text"}
-          autocomplete={isSecret ? "current-password" : "username"}
-          required
-          value={typed.value[name] ?? ""}
-          onInput={(value) => {
-            typed.value = { ...typed.value, [name]: value };
-          }}
-        />
-      ))}
-      <FaultNotice fault={fault} />
-      <Button type="submit" kind="primary" isBusy={isBusy}>
-        Sign in
-      </Button>
-    </Form>
   );
 }

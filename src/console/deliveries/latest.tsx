@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { type Loaded, useLoad } from "../load.ts";
-import { Card, Empty, FaultNotice, Loading } from "../parts/basics.tsx";
-import { Table } from "../parts/table.tsx";
+import { Card, Empty } from "../parts/basics.tsx";
+import { List } from "../parts/table.tsx";
 import { to } from "../places.ts";
 import { useApplications } from "./application-names.tsx";
 import { deliveryColumns } from "./list.tsx";
@@ -45,32 +45,29 @@ function useLatest(query: DeliveryQuery) {
 
 function DeliveryCard({
   title,
-  of: { data, fault },
+  of,
   link,
   children,
 }: {
   title: string;
-  of: Pick<Loaded<readonly Delivery[]>, "data" | "fault">;
+  of: Loaded<readonly Delivery[]>;
   link: ComponentChildren;
   children: ComponentChildren;
 }) {
-  const rows = data ?? [];
+  const rows = of.data ?? [];
   const applicationOf = useApplications(rows);
   const isOfMany = new Set(rows.map(({ app_id }) => app_id)).size > 1;
   return (
     <Card isFlush title={title} actions={link}>
-      <FaultNotice fault={data ? null : fault} />
-      {!data && !fault && <Loading />}
-      {data && rows.length === 0 && <Empty title="Nothing was sent yet">{children}</Empty>}
-      {rows.length > 0 && (
-        <Table
-          label={title}
-          rows={rows}
-          keyOf={({ id }) => id}
-          linkOf={({ id }) => to(`/deliveries/${id}`)}
-          columns={deliveryColumns(isOfMany ? applicationOf : undefined)}
-        />
-      )}
+      <List
+        of={of}
+        empty={<Empty title="Nothing was sent yet">{children}</Empty>}
+        label={title}
+        rows={rows}
+        keyOf={({ id }) => id}
+        linkOf={({ id }) => to(`/deliveries/${id}`)}
+        columns={deliveryColumns(isOfMany ? applicationOf : undefined)}
+      />
     </Card>
   );
 }

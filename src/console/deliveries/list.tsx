@@ -1,8 +1,8 @@
 import { useEffect, useState } from "preact/hooks";
 import { useList } from "../list.ts";
 import { Button, Card, Empty, FaultNotice, Head, Status } from "../parts/basics.tsx";
-import { Check, Field, Select } from "../parts/form.tsx";
-import { type Column, ListState, More, Table } from "../parts/table.tsx";
+import { Check, QueryField, QuerySelect, Select } from "../parts/form.tsx";
+import { type Column, List } from "../parts/table.tsx";
 import { duration, Time } from "../parts/time.tsx";
 import { to, useQuery } from "../places.ts";
 import { ApplicationField, type ApplicationOf, useApplications } from "./application-names.tsx";
@@ -112,11 +112,10 @@ export function DeliveriesPage({ types = [] }: DeliveriesProps) {
         first.
       </Head>
       <div class="filters">
-        <Select
+        <QuerySelect
           label="State"
-          value={filters["status"] ?? ""}
+          name="status"
           options={[["", "Any"], ...statuses.map((one) => [one, one] as const)]}
-          onChange={(status) => setFilters({ status })}
         />
         <Select
           label="Published"
@@ -131,75 +130,65 @@ export function DeliveriesPage({ types = [] }: DeliveriesProps) {
           ]}
           onChange={(since) => setFilters({ since, after: null, before: null })}
         />
-        <Field
-          label="Event type"
-          placeholder="Any"
-          value={filters["type"] ?? ""}
-          list={types}
-          onInput={(type) => setFilters({ type })}
-        />
+        <QueryField label="Event type" name="type" placeholder="Any" list={types} />
         {source.isOfAll && (
           <ApplicationField
             id={filters["application_id"] ?? ""}
             onChange={(application_id) => setFilters({ application_id })}
           />
         )}
-        <Field
-          label="Subscription"
-          placeholder="Id of one"
-          value={filters["subscription_id"] ?? ""}
-          onInput={(subscription_id) => setFilters({ subscription_id })}
-        />
-        <Field
-          label="Event"
-          placeholder="Id of one"
-          value={filters["event_id"] ?? ""}
-          onInput={(event_id) => setFilters({ event_id })}
-        />
+        <QueryField label="Subscription" name="subscription_id" placeholder="Id of one" />
+        <QueryField label="Event" name="event_id" placeholder="Id of one" />
       </div>
       <Card
         isFlush
-        title={
-          <Check label="Live" checked={isLive} onChange={(live) => setFilters({ live: live ? "1" : null })} />
-        }
         actions={
-          isFiltered && (
-            <Button
-              isSmall
-              kind="quiet"
-              icon="close"
-              onClick={() => setFilters(Object.fromEntries(Object.keys(filters).map((name) => [name, null])))}
-            >
-              Clear filters
-            </Button>
-          )
+          <>
+            <Check
+              label="Live"
+              checked={isLive}
+              onChange={(live) => setFilters({ live: live ? "1" : null })}
+            />
+            {isFiltered && (
+              <Button
+                isSmall
+                kind="quiet"
+                icon="close"
+                onClick={() =>
+                  setFilters(Object.fromEntries(Object.keys(filters).map((name) => [name, null])))
+                }
+              >
+                Clear filters
+              </Button>
+            )}
+          </>
         }
       >
         {isSample && <p class="sample muted">More happens than can be shown: this is a sample.</p>}
         {list.data !== null && <FaultNotice fault={list.fault} />}
-        <ListState
+        <List
           of={list}
-          isEmpty={rows.length === 0}
+          {...(!isLive && { more: list.more })}
           empty={
-            <Empty title={isFiltered ? "No delivery fits these filters" : "Nothing was sent yet"}>
-              <p>
-                {isFiltered
-                  ? "Take one of them away, or choose a longer time."
-                  : "A delivery appears here as soon as an event of a subscription happens."}
-              </p>
-            </Empty>
+            isFiltered ? (
+              <Empty
+                title="No delivery fits these filters"
+                text="Take one of them away, or choose a longer time."
+              />
+            ) : (
+              <Empty
+                title="Nothing was sent yet"
+                text="A delivery appears here as soon as an event of a subscription happens."
+              />
+            )
           }
-        >
-          <Table
-            label="Deliveries"
-            columns={columns}
-            rows={rows}
-            keyOf={({ id }) => id}
-            linkOf={({ id }) => to(`/deliveries/${id}`)}
-            isFresh={isFresh}
-          />
-        </ListState>
-        {!isLive && <More {...list.more} />}
+          label="Deliveries"
+          columns={columns}
+          rows={rows}
+          keyOf={({ id }) => id}
+          linkOf={({ id }) => to(`/deliveries/${id}`)}
+          isFresh={isFresh}
+        />
       </Card>
       {isReplaying && <ReplayDialog filters={queryOf(filters)} onClose={() => setReplaying(false)} />}
     </>

@@ -1,7 +1,8 @@
 import { useRoute } from "preact-iso";
 import { useAction, useLoad } from "../load.ts";
-import { Button, Card, Facts, FaultNotice, Head, Loading, Notice, Value } from "../parts/basics.tsx";
+import { Button, Card, Facts, FaultNotice, Head, Notice, Value } from "../parts/basics.tsx";
 import { Code } from "../parts/code.tsx";
+import { Read } from "../parts/table.tsx";
 import { duration, fullTime, Time } from "../parts/time.tsx";
 import { toast } from "../parts/toasts.tsx";
 import { to } from "../places.ts";
@@ -35,7 +36,7 @@ export function DeliveryPage() {
               {...(delivery.status !== "delivered" && { kind: "primary" })}
               icon="reload"
               isBusy={retry.isBusy}
-              onClick={() => retry.run()}
+              onClick={retry.run}
             >
               Send again
             </Button>
@@ -49,49 +50,53 @@ export function DeliveryPage() {
           </>
         )}
       </Head>
-      {!delivery && !loaded.fault && <Loading />}
-      {!delivery && <FaultNotice fault={loaded.fault} retry={loaded.reload} />}
       <FaultNotice fault={retry.fault} />
-      {delivery && <Sentence delivery={delivery} />}
-      {delivery && (
-        <div class="columns">
-          <div class="stack wide">
-            <Attempts attempts={delivery.attempts} />
-            {delivery.request && (
-              <Card title="Request">
-                <Request request={delivery.request} />
+      <Read of={loaded}>
+        {(delivery) => (
+          <>
+            <Sentence delivery={delivery} />
+            <div class="columns">
+              <div class="stack wide">
+                <Attempts attempts={delivery.attempts} />
+                {delivery.request && (
+                  <Card title="Request">
+                    <Request request={delivery.request} />
+                  </Card>
+                )}
+              </div>
+              <Card title="About it">
+                <Facts
+                  rows={[
+                    ["Delivery", <Value text={delivery.id} key="id" />],
+                    ["Event", <Value text={delivery.event_id} key="event" />],
+                    source.isOfAll && [
+                      "Sent to",
+                      <a href={to("/deliveries", { event_id: delivery.event_id })} key="others">
+                        all its subscribers
+                      </a>,
+                    ],
+                    ["Type", `${delivery.type}, version ${delivery.version}`],
+                    [
+                      "Subscription",
+                      <a
+                        href={to("/deliveries", { subscription_id: delivery.subscription_id })}
+                        key="subscription"
+                      >
+                        <code>{delivery.subscription_id}</code>
+                      </a>,
+                    ],
+                    ["Sequence", String(delivery.sequence)],
+                    delivery.expires_at ? ["Expires", <Time at={delivery.expires_at} key="expires" />] : null,
+                    delivery.finished_at
+                      ? ["Finished", <Time at={delivery.finished_at} key="finished" />]
+                      : null,
+                  ]}
+                />
               </Card>
-            )}
-          </div>
-          <Card title="About it">
-            <Facts
-              rows={[
-                ["Delivery", <Value text={delivery.id} key="id" />],
-                ["Event", <Value text={delivery.event_id} key="event" />],
-                source.isOfAll && [
-                  "Sent to",
-                  <a href={to("/deliveries", { event_id: delivery.event_id })} key="others">
-                    all its subscribers
-                  </a>,
-                ],
-                ["Type", `${delivery.type}, version ${delivery.version}`],
-                [
-                  "Subscription",
-                  <a
-                    href={to("/deliveries", { subscription_id: delivery.subscription_id })}
-                    key="subscription"
-                  >
-                    <code>{delivery.subscription_id}</code>
-                  </a>,
-                ],
-                ["Sequence", String(delivery.sequence)],
-                delivery.expires_at ? ["Expires", <Time at={delivery.expires_at} key="expires" />] : null,
-                delivery.finished_at ? ["Finished", <Time at={delivery.finished_at} key="finished" />] : null,
-              ]}
-            />
-          </Card>
-        </div>
-      )}
+            </div>
+          </>
+        )}
+      </Read>
     </>
   );
 }

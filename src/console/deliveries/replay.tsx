@@ -1,7 +1,8 @@
 import { useEffect, useState } from "preact/hooks";
 import { useAction } from "../load.ts";
 import { Bar, Button, FaultNotice, Notice, number } from "../parts/basics.tsx";
-import { Dialog, Field, Select } from "../parts/form.tsx";
+import { Dialog } from "../parts/dialog.tsx";
+import { Field, Select } from "../parts/form.tsx";
 import { toast } from "../parts/toasts.tsx";
 import { ApplicationField } from "./application-names.tsx";
 import { type DeliveryQuery, type Replay, type ReplayInput, useDeliveries } from "./source.ts";
@@ -53,16 +54,11 @@ export function ReplayDialog({ filters, onClose }: { filters: DeliveryQuery; onC
         <>
           <Button onClick={onClose}>Cancel</Button>
           {counted?.state === "completed" ? (
-            <Button
-              kind="primary"
-              isBusy={start.isBusy}
-              disabled={counted.queued === 0}
-              onClick={() => start.run()}
-            >
+            <Button kind="primary" isBusy={start.isBusy} disabled={counted.queued === 0} onClick={start.run}>
               Send {number(counted.queued)} again
             </Button>
           ) : (
-            <Button kind="primary" isBusy={isCounting} onClick={() => count.run()}>
+            <Button kind="primary" isBusy={isCounting} onClick={count.run}>
               Count them
             </Button>
           )}
@@ -154,7 +150,7 @@ function Progress({ replay, onClose }: { replay: Replay; onClose: () => void }) 
       footer={
         <>
           {!isOver && (
-            <Button isBusy={cancel.isBusy} onClick={() => cancel.run()}>
+            <Button isBusy={cancel.isBusy} onClick={cancel.run}>
               Stop it
             </Button>
           )}

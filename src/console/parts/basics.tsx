@@ -18,7 +18,7 @@ export const number = (value: number) => value.toLocaleString("en-US");
 interface ButtonProps {
   readonly children?: ComponentChildren;
   readonly kind?: "primary" | "danger" | "quiet" | "danger primary";
-  readonly icon?: IconName;
+  readonly icon?: IconName | undefined;
   /** The name of a button that shows only its icon. */
   readonly label?: string;
   /** Of which row of a list it is, for who hears its name alone. */
@@ -26,7 +26,7 @@ interface ButtonProps {
   readonly type?: "button" | "submit";
   readonly isSmall?: boolean;
   readonly isBusy?: boolean;
-  readonly disabled?: boolean;
+  readonly disabled?: boolean | undefined;
   readonly onClick?: (event: MouseEvent) => unknown;
 }
 
@@ -181,10 +181,19 @@ export function Loading() {
 }
 
 /** What stands in place of a list that has nothing, and says what to do. */
-export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
+export function Empty({
+  title,
+  text,
+  children,
+}: {
+  title: string;
+  text?: string | undefined;
+  children?: ComponentChildren;
+}) {
   return (
     <div class="empty">
       <strong>{title}</strong>
+      {text && <p>{text}</p>}
       {children}
     </div>
   );
@@ -234,7 +243,7 @@ export function Card({
     <section class={isFlush ? "card flush" : "card"}>
       {(title || actions) && (
         <header>
-          <h2>{title}</h2>
+          {title && <h2>{title}</h2>}
           {actions && <div class="row wrap">{actions}</div>}
         </header>
       )}

@@ -1,29 +1,71 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { Status } from "./basics.tsx";
+import type { Loaded } from "../load.ts";
+import { useQuery } from "../places.ts";
+import { Empty, Status } from "./basics.tsx";
 import { Code, Tabs } from "./code.tsx";
+import { Find, Select } from "./form.tsx";
+import { Read } from "./table.tsx";
 
-interface TypeCardProps {
-  readonly type: {
-    readonly name: string;
-    readonly version: number;
-    readonly description: string;
-    readonly example: unknown;
-    readonly schema: unknown;
-  };
-  readonly isRegistered?: boolean;
+interface EventType {
+  readonly name: string;
+  readonly version: number;
+  readonly description: string;
+  readonly example: unknown;
+  readonly schema: unknown;
+  /** Those of the API for operators alone. */
+  readonly is_built_in?: boolean;
+}
+
+interface ListProps<Type> {
+  readonly of: Loaded<readonly Type[]>;
+  /** What can be done with a type. */
+  readonly actionsOf: (type: Type) => ComponentChildren;
+}
+
+/** The event types, of which those are shown that have a part of the name in the address. */
+export function EventTypeList<Type extends EventType>({ of, actionsOf }: ListProps<Type>) {
+  const [query] = useQuery();
+  const wanted = (query["name"] ?? "").toLowerCase();
+  const found = (types: readonly Type[]) => types.filter(({ name }) => name.toLowerCase().includes(wanted));
+  return (
+    <>
+      <Find name="name" placeholder="Part of a name" />
+      <Read of={of}>
+        {(types) => (
+          <div class="stack tight">
+            {found(types).map((type, _, { length }) => (
+              <Card key={`${type.name} ${type.version}`} type={type} isOpen={length === 1}>
+                {actionsOf(type)}
+              </Card>
+            ))}
+            {found(types).length === 0 && (
+              <Empty
+                title="No event type is called that"
+                text={`Clear the name to see all ${types.length} of them.`}
+              />
+            )}
+          </div>
+        )}
+      </Read>
+    </>
+  );
+}
+
+interface CardProps {
+  readonly type: EventType;
   /** Whether it is the one that is looked for. */
   readonly isOpen: boolean;
-  readonly actions: ComponentChildren;
+  readonly children: ComponentChildren;
 }
 
 /** An event type in a line, which opens to what can be done with it, its example and its schema. */
-export function EventTypeCard({ type, isRegistered, isOpen, actions }: TypeCardProps) {
+function Card({ type, isOpen, children }: CardProps) {
   const [isShown, setShown] = useState(isOpen);
   useEffect(() => {
     if (isOpen) setShown(true);
   }, [isOpen]);
-  const { name, version, description, example, schema } = type;
+  const { name, version, description, example, schema, is_built_in = true } = type;
   const code = (label: string, value: unknown) => ({
     name: label,
     show: () => <Code isJson text={JSON.stringify(value)} label={`${label} of ${name}`} />,
@@ -37,16 +79,44 @@ export function EventTypeCard({ type, isRegistered, isOpen, actions }: TypeCardP
       <summary>
         <h2>
           <code>{name}</code> <small class="muted">version {version}</small>{" "}
-          {isRegistered && <Status word="registered" tone="ok" />}
+          {!is_built_in && <Status word="registered" tone="ok" />}
         </h2>
         <span class="muted">{description}</span>
       </summary>
       {isShown && (
         <div class="stack">
-          {actions && <div class="row wrap">{actions}</div>}
+          {children && <div class="row wrap">{children}</div>}
           <Tabs label={`About ${name}`} tabs={[code("Example", example), code("JSON Schema", schema)]} />
         </div>
       )}
     </details>
   );
+}
+
+/** The event type in the address, in its newest version or that of the address, and the fields that choose it. */
+export function useTypeChoice<Type extends EventType>(types: readonly Type[]) {
+  const [query, setQuery] = useQuery();
+  const name = query["event"] ?? "channel.followed";
+  const versions = types.filter((type) => type.name === name);
+  const type = versions.find(({ version }) => String(version) === query["version"]) ?? versions.at(-1);
+  const same = (text: string) => [text, text] as const;
+  const choice = (
+    <>
+      <Select
+        label="Event type"
+        value={name}
+        options={[...new Set(types.map((one) => one.name))].map(same)}
+        onChange={(event) => setQuery({ event, version: null })}
+      />
+      {versions.length > 1 && (
+        <Select
+          label="Version"
+          value={String(type?.version)}
+          options={versions.map(({ version }) => same(String(version)))}
+          onChange={(version) => setQuery({ version })}
+        />
+      )}
+    </>
+  );
+  return [type, choice] as const;
 }

@@ -1,7 +1,9 @@
 import type { ComponentChildren } from "preact";
-import { useId, useLayoutEffect, useRef } from "preact/hooks";
-import type { Fault } from "../client.ts";
+import { useId } from "preact/hooks";
+import type { Action } from "../load.ts";
+import { useQuery } from "../places.ts";
 import { Button, FaultNotice } from "./basics.tsx";
+import type { IconName } from "./icon.tsx";
 
 interface FieldProps {
   readonly label: string;
@@ -134,108 +136,65 @@ export function Check({
   );
 }
 
-/** A form that is sent by its button or Enter. */
-export function Form({
-  onSubmit,
-  children,
-  label,
-}: {
-  onSubmit: () => unknown;
-  children: ComponentChildren;
-  label?: string;
-}) {
+type InQuery<Props> = Omit<Props, "value" | "onInput" | "onChange"> & { readonly name: string };
+
+/** A field whose value is in the address, by this name. */
+export function QueryField({ name, ...rest }: InQuery<FieldProps>) {
+  const [query, setQuery] = useQuery();
+  return <Field {...rest} value={query[name] ?? ""} onInput={(value) => setQuery({ [name]: value })} />;
+}
+
+/** A choice that is in the address, by this name. */
+export function QuerySelect({ name, ...rest }: InQuery<SelectProps>) {
+  const [query, setQuery] = useQuery();
+  return <Select {...rest} value={query[name] ?? ""} onChange={(value) => setQuery({ [name]: value })} />;
+}
+
+/** The one filter of a list: a text, in the address by this name. */
+export function Find({ name, placeholder }: { name: string; placeholder: string }) {
+  return (
+    <div class="filters">
+      <QueryField isWide label="Find" name={name} placeholder={placeholder} />
+    </div>
+  );
+}
+
+interface FormProps {
+  readonly label: string;
+  readonly of: Action;
+  /** The verb of the button. */
+  readonly verb: string;
+  readonly icon?: IconName;
+  /** Whether it cannot be undone. */
+  readonly isDangerous?: boolean;
+  readonly disabled?: boolean;
+  /** A form that can be left has a button for it. */
+  readonly onCancel?: () => void;
+  readonly children: ComponentChildren;
+}
+
+/** A form that is sent by its button or Enter, and says why it was refused. */
+export function Form({ label, of, verb, icon, isDangerous, disabled, onCancel, children }: FormProps) {
   const submit = (event: Event) => {
     event.preventDefault();
-    onSubmit();
+    of.run();
   };
   return (
     <form class="stack" aria-label={label} onSubmit={submit}>
       {children}
-    </form>
-  );
-}
-
-interface DialogProps {
-  readonly title: string;
-  readonly children: ComponentChildren;
-  readonly footer?: ComponentChildren;
-  readonly onClose: () => void;
-  /** A dialog that must be answered does not close by Escape. */
-  readonly mustAnswer?: boolean;
-}
-
-/** A dialog over the page, which keeps the focus inside; Escape closes it. */
-export function Dialog({ title, children, footer, onClose, mustAnswer }: DialogProps) {
-  const ref = useRef<HTMLDialogElement>(null);
-  const id = useId();
-  // Closed before it is removed, a dialog gives the focus back; other effects end after that.
-  useLayoutEffect(() => {
-    const dialog = ref.current;
-    dialog?.showModal();
-    return () => dialog?.close();
-  }, []);
-  return (
-    <dialog
-      ref={ref}
-      aria-labelledby={id}
-      onCancel={(event) => {
-        event.preventDefault();
-        if (!mustAnswer) onClose();
-      }}
-      // Chromium closes a dialog by a second Escape although its cancel is refused.
-      onKeyDown={(event) => mustAnswer && event.key === "Escape" && event.preventDefault()}
-    >
-      <div class="dialog">
-        <h2 id={id}>{title}</h2>
-        {children}
-        {footer && <footer>{footer}</footer>}
+      <FaultNotice fault={of.fault} />
+      <div class={onCancel ? "row end" : "row"}>
+        {onCancel && <Button onClick={onCancel}>Cancel</Button>}
+        <Button
+          type="submit"
+          kind={isDangerous ? "danger primary" : "primary"}
+          icon={icon}
+          isBusy={of.isBusy}
+          disabled={disabled}
+        >
+          {verb}
+        </Button>
       </div>
-    </dialog>
-  );
-}
-
-interface ConfirmProps {
-  readonly title: string;
-  readonly children: ComponentChildren;
-  /** The verb of the button. */
-  readonly verb: string;
-  readonly isBusy?: boolean;
-  readonly fault?: Fault | null;
-  readonly isHarmless?: boolean;
-  readonly onConfirm: () => unknown;
-  readonly onClose: () => void;
-}
-
-/** Asks before something that cannot be undone. */
-export function Confirm({
-  title,
-  children,
-  verb,
-  isBusy,
-  fault = null,
-  isHarmless,
-  onConfirm,
-  onClose,
-}: ConfirmProps) {
-  return (
-    <Dialog
-      title={title}
-      onClose={onClose}
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            kind={isHarmless ? "primary" : "danger primary"}
-            isBusy={isBusy ?? false}
-            onClick={onConfirm}
-          >
-            {verb}
-          </Button>
-        </>
-      }
-    >
-      <div class="stack tight">{children}</div>
-      <FaultNotice fault={fault} />
-    </Dialog>
+    </form>
   );
 }

@@ -65,7 +65,7 @@ export function Plot({
       plot?.destroy();
     };
   }, [key, currentTheme.value, reconnects.value]);
-  if (isEmpty) return <Empty title={empty ?? "Nothing in this time."}>{hint && <p>{hint}</p>}</Empty>;
+  if (isEmpty) return <Empty title={empty ?? "Nothing in this time."} text={hint} />;
   return (
     <figure class="stack tight">
       <div class="plot" ref={place} aria-hidden="true" />

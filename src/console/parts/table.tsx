@@ -84,32 +84,44 @@ function Spacer({ height, columns }: { height: number; columns: number }) {
   );
 }
 
-/** What stands around a list: why it could not be read, that it is being read, or that it is empty. */
-export function ListState({
-  of: { data, fault, isLoading, reload },
-  isEmpty,
-  empty,
+/** What was read; before that, that it is being read, or why it could not be. */
+export function Read<T>({
+  of: { data, fault, reload },
   children,
 }: {
-  of: Pick<Loaded<unknown>, "data" | "fault" | "isLoading" | "reload">;
-  isEmpty: boolean;
-  empty: ComponentChildren;
-  children: ComponentChildren;
+  of: Loaded<T>;
+  children: (data: T) => ComponentChildren;
 }) {
-  if (fault && data === null) return <FaultNotice fault={fault} retry={reload} />;
-  if (data === null && isLoading) return <Loading />;
-  return isEmpty ? empty : children;
+  if (data === null) return fault ? <FaultNotice fault={fault} retry={reload} /> : <Loading />;
+  return <>{children(data)}</>;
+}
+
+interface ListProps<Row> extends TableProps<Row> {
+  readonly of: Loaded<unknown>;
+  /** What stands in place of no rows. */
+  readonly empty: ComponentChildren;
+  readonly more?: MoreProps;
+}
+
+/** A list that is read, as a table, or what stands in place of it. */
+export function List<Row>({ of, empty, more, ...table }: ListProps<Row>) {
+  return (
+    <>
+      <Read of={of}>{() => (table.rows.length === 0 ? empty : <Table {...table} />)}</Read>
+      {more && <More {...more} />}
+    </>
+  );
 }
 
 export interface MoreProps {
   readonly hasMore: boolean;
   readonly isBusy: boolean;
-  readonly fault?: Fault | null;
+  readonly fault: Fault | null;
   readonly onMore: () => void;
 }
 
 /** The end of a list that has more, which is read when it comes near. */
-export function More({ hasMore, isBusy, fault = null, onMore }: MoreProps) {
+function More({ hasMore, isBusy, fault, onMore }: MoreProps) {
   const end = useRef<HTMLElement>(null);
   const read = useRef(onMore);
   read.current = onMore;

@@ -46,16 +46,6 @@ export function Elapsed({ since }: { since: number }) {
   );
 }
 
-/** A time of day in the local zone. */
-export function Clock({ at }: { at: string }) {
-  const text = new Date(at).toLocaleTimeString("en-GB");
-  return (
-    <time dateTime={at} title={fullTime(at)} class="nowrap">
-      {text}
-    </time>
-  );
-}
-
 /** A duration like "1.2 s". */
 export function duration(ms: number): string {
   if (ms < 0.05) return "0 ms";

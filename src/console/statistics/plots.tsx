@@ -1,8 +1,9 @@
 import type { components } from "../../client/api.d.ts";
 import { useLoad } from "../load.ts";
-import { Card, FaultNotice, Loading, number } from "../parts/basics.tsx";
+import { Card, number } from "../parts/basics.tsx";
 import { Select } from "../parts/form.tsx";
 import { Plot } from "../parts/plot.tsx";
+import { Read } from "../parts/table.tsx";
 import { duration } from "../parts/time.tsx";
 import { useQuery } from "../places.ts";
 
@@ -86,12 +87,12 @@ interface Statistics {
 /** The outcomes of deliveries over a time that can be chosen. */
 export function OutcomeCard({ read }: { read: (range: Range, signal: AbortSignal) => Promise<Statistics> }) {
   const [range, choice] = useRange();
-  const { data, fault, reload } = useLoad((signal) => read(range, signal), [range], ["statistics"]);
+  const loaded = useLoad((signal) => read(range, signal), [range], ["statistics"]);
   return (
     <Card title="Deliveries" actions={choice}>
-      <FaultNotice fault={data ? null : fault} retry={reload} />
-      {!data && !fault && <Loading />}
-      {data && <OutcomePlot steps={data.deliveries} totals={data.totals} />}
+      <Read of={loaded}>
+        {({ deliveries, totals }) => <OutcomePlot steps={deliveries} totals={totals} />}
+      </Read>
     </Card>
   );
 }

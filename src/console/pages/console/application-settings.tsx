@@ -1,8 +1,8 @@
 import { admin, done } from "../../client.ts";
-import { useDraft } from "../../draft.ts";
+import { deliveryWays } from "../../endpoint.tsx";
+import { useForm } from "../../form.ts";
 import type { components } from "../../generated/admin.d.ts";
-import { useAction } from "../../load.ts";
-import { Button, Card, FaultNotice } from "../../parts/basics.tsx";
+import { Card } from "../../parts/basics.tsx";
 import { Check, Field, Form, Select } from "../../parts/form.tsx";
 import { toast } from "../../parts/toasts.tsx";
 
@@ -29,7 +29,7 @@ export function ApplicationSettings({
   onSaved: () => void;
 }) {
   const { id } = application;
-  const { values, changes, put } = useDraft({
+  const saved = {
     name: application.name,
     webhook_url: application.webhook_url ?? "",
     delivery: application.delivery,
@@ -40,8 +40,8 @@ export function ApplicationSettings({
     webhook_concurrency: text(application.webhook_concurrency),
     locked: application.locked,
     owner_user_id: text(application.owner_user_id),
-  });
-  const save = useAction(async () => {
+  };
+  const form = useForm(saved, async (changes) => {
     const { name, webhook_url, delivery, scopes, redirect_uris, locked, ...limits } = changes;
     const numbers = Object.entries(limits).map(([field, value]) => [field, limit(value)]);
     if (Object.keys(changes).length === 0) return toast("Nothing was changed.");
@@ -58,32 +58,16 @@ export function ApplicationSettings({
     toast("Saved. It holds for every request and delivery from now on.");
     onSaved();
   });
-  const fields = save.fault?.fields ?? {};
+  const { values, put, at } = form;
   return (
     <Card title="Settings">
-      <Form label="Settings" onSubmit={() => save.run()}>
-        <Field
-          label="Name"
-          value={values.name}
-          required
-          problem={fields["name"]}
-          onInput={(name) => put({ name })}
-        />
-        <Field
-          label="Webhook URL"
-          type="url"
-          value={values.webhook_url}
-          problem={fields["webhook_url"]}
-          onInput={(webhook_url) => put({ webhook_url })}
-        />
+      <Form label="Settings" of={form} verb="Save">
+        <Field label="Name" required {...at("name")} />
+        <Field label="Webhook URL" type="url" {...at("webhook_url")} />
         <Select
           label="Gets events by"
           value={values.delivery}
-          options={[
-            ["webhook", "Webhook"],
-            ["stream", "Event stream"],
-            ["both", "Both"],
-          ]}
+          options={deliveryWays}
           onChange={(value) => put({ delivery: value as Application["delivery"] })}
         />
         <fieldset class="stack tight">
@@ -97,14 +81,7 @@ export function ApplicationSettings({
             />
           ))}
         </fieldset>
-        <Field
-          label="Redirect URIs"
-          rows={3}
-          value={values.redirect_uris}
-          hint="One in a line."
-          problem={fields["redirect_uris[0]"]}
-          onInput={(redirect_uris) => put({ redirect_uris })}
-        />
+        <Field label="Redirect URIs" rows={3} hint="One in a line." {...at("redirect_uris")} />
         <div class="grid small">
           <Field
             label="Requests a minute"
@@ -112,27 +89,21 @@ export function ApplicationSettings({
             min={0}
             placeholder="default"
             hint="0: no limit"
-            value={values.rate_limit}
-            problem={fields["rate_limit"]}
-            onInput={(rate_limit) => put({ rate_limit })}
+            {...at("rate_limit")}
           />
           <Field
             label="Subscriptions"
             type="number"
             min={0}
             placeholder="default"
-            value={values.subscription_limit}
-            problem={fields["subscription_limit"]}
-            onInput={(subscription_limit) => put({ subscription_limit })}
+            {...at("subscription_limit")}
           />
           <Field
             label="Deliveries at once"
             type="number"
             min={1}
             placeholder="default"
-            value={values.webhook_concurrency}
-            problem={fields["webhook_concurrency"]}
-            onInput={(webhook_concurrency) => put({ webhook_concurrency })}
+            {...at("webhook_concurrency")}
           />
         </div>
         <Field
@@ -141,9 +112,7 @@ export function ApplicationSettings({
           min={1}
           placeholder="nobody"
           hint="The id of the user who looks after it."
-          value={values.owner_user_id}
-          problem={fields["owner_user_id"]}
-          onInput={(owner_user_id) => put({ owner_user_id })}
+          {...at("owner_user_id")}
         />
         <fieldset class="stack tight">
           <legend class="label">Locked: its developer may not change</legend>
@@ -156,10 +125,6 @@ export function ApplicationSettings({
             />
           ))}
         </fieldset>
-        <FaultNotice fault={save.fault} />
-        <Button type="submit" kind="primary" isBusy={save.isBusy}>
-          Save
-        </Button>
       </Form>
     </Card>
   );

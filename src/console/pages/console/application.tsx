@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import { useLocation, useRoute } from "preact-iso";
 import { admin, done } from "../../client.ts";
 import { LatestDeliveries } from "../../deliveries/latest.tsx";
+import { EndpointNotice } from "../../endpoint.tsx";
 import type { components } from "../../generated/admin.d.ts";
 import { useAction, useLoad } from "../../load.ts";
 import {
@@ -11,12 +12,12 @@ import {
   FaultNotice,
   Head,
   LinkButton,
-  Loading,
   Notice,
   number,
   Value,
 } from "../../parts/basics.tsx";
-import { Confirm } from "../../parts/form.tsx";
+import { Confirm } from "../../parts/dialog.tsx";
+import { Read } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { toast } from "../../parts/toasts.tsx";
 import { to } from "../../places.ts";
@@ -64,34 +65,34 @@ export function Application() {
           </>
         )}
       </Head>
-      {!application && <FaultNotice fault={loaded.fault} retry={loaded.reload} />}
-      {!application && !loaded.fault && <Loading />}
-      {application && (
-        <>
-          <EndpointNotice application={application} endpoint={endpoint.data} onChange={reload} />
-          <div class="columns">
-            <div class="stack wide">
-              <LatestDeliveries query={{ application_id: id }}>
-                <p>A delivery appears here as soon as an event of one of its subscriptions happens.</p>
-              </LatestDeliveries>
-              <ApplicationActions application={application} />
+      <Read of={loaded}>
+        {(application) => (
+          <>
+            <EndpointOf application={application} endpoint={endpoint.data} onChange={reload} />
+            <div class="columns">
+              <div class="stack wide">
+                <LatestDeliveries query={{ application_id: id }}>
+                  <p>A delivery appears here as soon as an event of one of its subscriptions happens.</p>
+                </LatestDeliveries>
+                <ApplicationActions application={application} />
+              </div>
+              <div class="stack wide">
+                {canChange ? (
+                  <ApplicationSettings key={application.id} application={application} onSaved={reload} />
+                ) : (
+                  <ReadOnly application={application} />
+                )}
+                {canChange && <Danger application={application} onChange={reload} />}
+              </div>
             </div>
-            <div class="stack wide">
-              {canChange ? (
-                <ApplicationSettings key={application.id} application={application} onSaved={reload} />
-              ) : (
-                <ReadOnly application={application} />
-              )}
-              {canChange && <Danger application={application} onChange={reload} />}
-            </div>
-          </div>
-        </>
-      )}
+          </>
+        )}
+      </Read>
     </>
   );
 }
 
-function EndpointNotice({
+function EndpointOf({
   application: { id, webhook_url, delivery, disabled },
   endpoint,
   onChange,
@@ -101,11 +102,6 @@ function EndpointNotice({
   onChange: () => void;
 }) {
   const { canChange } = useOperator();
-  const enable = useAction(async () => {
-    await done(admin.POST("/admin/v1/applications/{id}/endpoint/enable", { params: { path: { id } } }));
-    toast("The endpoint is enabled. What waits is sent now.");
-    onChange();
-  });
   if (disabled)
     return (
       <Notice
@@ -117,51 +113,34 @@ function EndpointNotice({
     return <Notice title="It reads its events from the stream. Nothing is sent to a webhook." />;
   if (webhook_url === null)
     return <Notice tone="warn" title="It has no webhook URL: nothing can be sent to it." />;
-  const status = endpoint?.status ?? "enabled";
-  if (status === "enabled") {
-    return (
-      <Notice tone="ok" title="The endpoint takes what is sent to it.">
-        {endpoint?.last_success_at && (
-          <p class="muted">
-            Last success <Time at={endpoint.last_success_at} />
-          </p>
-        )}
-      </Notice>
-    );
-  }
-  const reasons = { gone: "it answered 410", failing: "it failed everything for 24 hours" };
-  const why = endpoint?.disabled_reason ? reasons[endpoint.disabled_reason] : "";
-  // What failed is tried again, or waits while the endpoint is disabled; but a 410 ends its delivery.
-  const failed = endpoint?.disabled_reason === "gone" ? "failed" : "pending";
+  if (!endpoint) return null;
+  const { status, disabled_reason, failures, last_failure } = endpoint;
+  const why = disabled_reason === "gone" ? "it answered 410" : "it failed everything for 24 hours";
+  const titles = {
+    enabled: "The endpoint takes what is sent to it.",
+    failing: `The endpoint is failing: ${number(failures)} attempts in a row.`,
+    disabled: `The endpoint is disabled: ${why}.`,
+  };
+  const enable = async () => {
+    await done(admin.POST("/admin/v1/applications/{id}/endpoint/enable", { params: { path: { id } } }));
+    onChange();
+  };
   return (
-    <Notice
-      tone={status === "disabled" ? "bad" : "warn"}
-      title={
-        status === "disabled"
-          ? `The endpoint is disabled: ${why}.`
-          : `The endpoint is failing: ${number(endpoint?.failures ?? 0)} attempts in a row.`
-      }
+    <EndpointNotice
+      endpoint={endpoint}
+      title={titles[status]}
+      applicationId={id}
+      {...(canChange && { enable })}
     >
-      {endpoint?.last_failure && (
+      {status !== "enabled" && last_failure && (
         <p>
-          {endpoint.last_failure.error ?? `Answer ${endpoint.last_failure.status}`}{" "}
+          {last_failure.error ?? `Answer ${last_failure.status}`}{" "}
           <span class="muted">
-            (<Time at={endpoint.last_failure.at} />)
+            (<Time at={last_failure.at} />)
           </span>
         </p>
       )}
-      <FaultNotice fault={enable.fault} />
-      <div class="row wrap">
-        {canChange && (
-          <Button isSmall kind="primary" isBusy={enable.isBusy} onClick={() => enable.run()}>
-            {status === "disabled" ? "Enable the endpoint" : "Try everything again now"}
-          </Button>
-        )}
-        <LinkButton href={to("/deliveries", { application_id: id, status: failed })}>
-          See what failed
-        </LinkButton>
-      </div>
-    </Notice>
+    </EndpointNotice>
   );
 }
 
@@ -194,30 +173,31 @@ function Danger({
 }) {
   const { route } = useLocation();
   const [asked, setAsked] = useState<"disable" | "delete" | null>(null);
+  const close = () => setAsked(null);
   const path = { params: { path: { id } } };
   const set = async (value: boolean) => {
     await done(admin.PATCH("/admin/v1/applications/{id}", { ...path, body: { disabled: value } }));
     onChange();
   };
-  const disable = useAction(async () => {
+  const disable = async () => {
     await set(true);
-    setAsked(null);
+    close();
     toast(`${name} is disabled.`, () => set(false));
-  });
+  };
   const enable = useAction(async () => {
     await set(false);
     toast(`${name} may work again.`);
   });
-  const remove = useAction(async () => {
+  const remove = async () => {
     await done(admin.DELETE("/admin/v1/applications/{id}", path));
     toast(`${name} is deleted.`);
     route(to("/applications"));
-  });
+  };
   return (
     <Card title="Disable or delete">
       <div class="row wrap">
         {disabled ? (
-          <Button isBusy={enable.isBusy} onClick={() => enable.run()}>
+          <Button isBusy={enable.isBusy} onClick={enable.run}>
             Let it work again
           </Button>
         ) : (
@@ -231,14 +211,7 @@ function Danger({
       </div>
       <FaultNotice fault={enable.fault} />
       {asked === "disable" && (
-        <Confirm
-          title={`Disable ${name}?`}
-          verb="Disable"
-          isBusy={disable.isBusy}
-          fault={disable.fault}
-          onConfirm={() => disable.run()}
-          onClose={() => setAsked(null)}
-        >
+        <Confirm title={`Disable ${name}?`} verb="Disable" act={disable} onClose={close}>
           <p>
             Its tokens and secrets are refused at once. What waits to be sent to it is canceled, and that
             cannot be undone; the rest can.
@@ -246,14 +219,7 @@ function Danger({
         </Confirm>
       )}
       {asked === "delete" && (
-        <Confirm
-          title={`Delete ${name}?`}
-          verb="Delete it for good"
-          isBusy={remove.isBusy}
-          fault={remove.fault}
-          onConfirm={() => remove.run()}
-          onClose={() => setAsked(null)}
-        >
+        <Confirm title={`Delete ${name}?`} verb="Delete it for good" act={remove} onClose={close}>
           <p>
             The application, its tokens and its subscriptions go, and what waits to be sent is canceled. This
             cannot be undone. Disabling can.

@@ -1,13 +1,14 @@
 import { useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import { admin, done } from "../../client.ts";
+import { useForm } from "../../form.ts";
 import type { components } from "../../generated/admin.d.ts";
 import { useList } from "../../list.ts";
-import { useAction } from "../../load.ts";
-import { Button, Card, Empty, FaultNotice, Head, number, Status } from "../../parts/basics.tsx";
-import { Dialog, Field, Form, Select } from "../../parts/form.tsx";
+import { Button, Card, Empty, Head, number, Status } from "../../parts/basics.tsx";
+import { FormDialog } from "../../parts/dialog.tsx";
+import { Field, QueryField, QuerySelect, Select } from "../../parts/form.tsx";
 import { SecretDialog } from "../../parts/secret.tsx";
-import { ListState, More, Table } from "../../parts/table.tsx";
+import { List } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { to, useQuery } from "../../places.ts";
 import { useOperator } from "./operator.tsx";
@@ -30,7 +31,7 @@ const states: Readonly<Record<State, readonly [text: string, tone: "ok" | "warn"
 
 export function Applications() {
   const { canChange } = useOperator();
-  const [query, setQuery] = useQuery();
+  const [query] = useQuery();
   const [isCreating, setCreating] = useState(false);
   const { find = "", state = "" } = query;
   const filters = {
@@ -63,75 +64,65 @@ export function Applications() {
         Programs of third parties: what they may do, and whether their webhooks take what is sent.
       </Head>
       <div class="filters">
-        <Field
-          isWide
-          label="Find"
-          placeholder="Name, id or webhook URL"
-          value={find}
-          onInput={(find) => setQuery({ find })}
-        />
-        <Select
+        <QueryField isWide label="Find" name="find" placeholder="Name, id or webhook URL" />
+        <QuerySelect
           label="State"
-          value={state}
+          name="state"
           options={[["", "Any"], ...Object.entries(states).map(([name, [text]]) => [name, text] as const)]}
-          onChange={(state) => setQuery({ state })}
         />
       </div>
       <Card isFlush title={list.data ? counted(rows.length, list.more.hasMore) : "Applications"}>
-        <ListState
+        <List
           of={list}
-          isEmpty={rows.length === 0}
+          more={list.more}
           empty={
-            <Empty title={isFiltered ? "No application fits" : "There is no application yet"}>
-              <p>
-                {isFiltered
-                  ? "Look for another name, or any state."
-                  : "Make the first one: its developer gets a client id and two secrets."}
-              </p>
-            </Empty>
+            isFiltered ? (
+              <Empty title="No application fits" text="Look for another name, or any state." />
+            ) : (
+              <Empty
+                title="There is no application yet"
+                text="Make the first one: its developer gets a client id and two secrets."
+              />
+            )
           }
-        >
-          <Table
-            label="Applications"
-            rows={rows}
-            keyOf={({ id }) => id}
-            linkOf={({ id }) => to(`/applications/${id}`)}
-            columns={[
-              {
-                name: "Name",
-                isFilling: true,
-                show: ({ id, name }) => (
-                  <a class="cell" href={to(`/applications/${id}`)}>
-                    {name}
-                  </a>
-                ),
-              },
-              {
-                name: "Endpoint",
-                show: ({ state }) => <Status word={states[state][0]} tone={states[state][1]} />,
-              },
-              {
-                name: "Webhook URL",
-                hide: "medium",
-                show: ({ webhook_url }) => <code class="cell muted">{webhook_url}</code>,
-              },
-              {
-                name: "Requests a minute",
-                hide: "medium",
-                isNumber: true,
-                show: ({ rate_limit }) =>
-                  rate_limit === null ? "default" : rate_limit === 0 ? "no limit" : number(rate_limit),
-              },
-              {
-                name: "Made",
-                hide: "narrow",
-                isNumber: true,
-                show: ({ created_at }) => <Time at={created_at} />,
-              },
-            ]}
-          />
-        </ListState>
-        <More {...list.more} />
+          label="Applications"
+          rows={rows}
+          keyOf={({ id }) => id}
+          linkOf={({ id }) => to(`/applications/${id}`)}
+          columns={[
+            {
+              name: "Name",
+              isFilling: true,
+              show: ({ id, name }) => (
+                <a class="cell" href={to(`/applications/${id}`)}>
+                  {name}
+                </a>
+              ),
+            },
+            {
+              name: "Endpoint",
+              show: ({ state }) => <Status word={states[state][0]} tone={states[state][1]} />,
+            },
+            {
+              name: "Webhook URL",
+              hide: "medium",
+              show: ({ webhook_url }) => <code class="cell muted">{webhook_url}</code>,
+            },
+            {
+              name: "Requests a minute",
+              hide: "medium",
+              isNumber: true,
+              show: ({ rate_limit }) =>
+                rate_limit === null ? "default" : rate_limit === 0 ? "no limit" : number(rate_limit),
+            },
+            {
+              name: "Made",
+              hide: "narrow",
+              isNumber: true,
+              show: ({ created_at }) => <Time at={created_at} />,
+            },
+          ]}
+        />
       </Card>
       {isCreating && <CreateDialog onClose={() => setCreating(false)} />}
     </>
@@ -144,16 +135,11 @@ function counted(count: number, hasMore: boolean): string {
 
 function CreateDialog({ onClose }: { onClose: () => void }) {
   const { route } = useLocation();
-  const [name, setName] = useState("");
-  const [url, setUrl] = useState("");
-  const [type, setType] = useState("confidential");
   const [made, setMade] = useState<components["schemas"]["NewApplication"] | null>(null);
-  const create = useAction(async () => {
-    const body = {
-      name,
-      client_type: type as "confidential" | "public",
-      ...(url !== "" && { webhook_url: url }),
-    };
+  const form = useForm({ name: "", webhook_url: "", client_type: "confidential" }, async (_, values) => {
+    const { name, webhook_url } = values;
+    const client_type = values.client_type as "confidential" | "public";
+    const body = { name, client_type, ...(webhook_url !== "" && { webhook_url }) };
     setMade(await done(admin.POST("/admin/v1/applications", { body })));
   });
   if (made) {
@@ -170,43 +156,24 @@ function CreateDialog({ onClose }: { onClose: () => void }) {
       />
     );
   }
-  const fields = create.fault?.fields ?? {};
   return (
-    <Dialog title="New application" onClose={onClose}>
-      <Form label="New application" onSubmit={() => create.run()}>
-        <Field
-          label="Name"
-          hint="What users see when they consent."
-          required
-          value={name}
-          problem={fields["name"]}
-          onInput={setName}
-        />
-        <Field
-          label="Webhook URL"
-          type="url"
-          hint="May be set later, also by its developer."
-          value={url}
-          problem={fields["webhook_url"]}
-          onInput={setUrl}
-        />
-        <Select
-          label="Type"
-          value={type}
-          options={[
-            ["confidential", "confidential: runs on a server and keeps a secret"],
-            ["public", "public: runs on its users' devices"],
-          ]}
-          onChange={setType}
-        />
-        <FaultNotice fault={create.fault} />
-        <div class="row end">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" kind="primary" isBusy={create.isBusy}>
-            Create
-          </Button>
-        </div>
-      </Form>
-    </Dialog>
+    <FormDialog title="New application" verb="Create" of={form} onClose={onClose}>
+      <Field label="Name" hint="What users see when they consent." required {...form.at("name")} />
+      <Field
+        label="Webhook URL"
+        type="url"
+        hint="May be set later, also by its developer."
+        {...form.at("webhook_url")}
+      />
+      <Select
+        label="Type"
+        value={form.values.client_type}
+        options={[
+          ["confidential", "confidential: runs on a server and keeps a secret"],
+          ["public", "public: runs on its users' devices"],
+        ]}
+        onChange={(client_type) => form.put({ client_type })}
+      />
+    </FormDialog>
   );
 }

@@ -3,8 +3,8 @@ import { useApplicationNames } from "../../deliveries/application-names.tsx";
 import type { components } from "../../generated/admin.d.ts";
 import { useList } from "../../list.ts";
 import { Button, Card, Empty, Head } from "../../parts/basics.tsx";
-import { Field, Select } from "../../parts/form.tsx";
-import { ListState, More, Table } from "../../parts/table.tsx";
+import { QueryField, QuerySelect } from "../../parts/form.tsx";
+import { List } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { to, useQuery } from "../../places.ts";
 
@@ -62,40 +62,24 @@ export function Audit() {
     <>
       <Head title="Audit">Who changed what, when and from where. Values are not kept.</Head>
       <div class="filters">
-        <Select
+        <QuerySelect
           label="Done"
-          value={since ?? ""}
+          name="since"
           options={[
             ["", "Any time"],
             ["1d", "Last 24 hours"],
             ["7d", "Last 7 days"],
             ["30d", "Last 30 days"],
           ]}
-          onChange={(since) => setQuery({ since })}
         />
-        <Field
-          label="Action"
-          placeholder="changeApplication"
-          value={action ?? ""}
-          onInput={(action) => setQuery({ action })}
-        />
-        <Field
-          label="Done to"
-          placeholder="Id of a thing"
-          value={object_id ?? ""}
-          onInput={(object_id) => setQuery({ object_id })}
-        />
-        <Field
-          label="Done by"
-          placeholder="Id of a key"
-          value={key ?? ""}
-          onInput={(key) => setQuery({ key })}
-        />
+        <QueryField label="Action" name="action" placeholder="changeApplication" />
+        <QueryField label="Done to" name="object_id" placeholder="Id of a thing" />
+        <QueryField label="Done by" name="key" placeholder="Id of a key" />
       </div>
       <Card isFlush>
-        <ListState
+        <List
           of={list}
-          isEmpty={list.rows.length === 0}
+          more={list.more}
           empty={
             <Empty title={isFiltered ? "Nothing fits these filters" : "Nothing was changed yet"}>
               {isFiltered && (
@@ -107,50 +91,46 @@ export function Audit() {
               )}
             </Empty>
           }
-        >
-          <Table
-            label="Audit trail"
-            rows={list.rows}
-            keyOf={(entry) => `${entry.at} ${entry.request_id} ${entry.action}`}
-            columns={[
-              { name: "When", show: ({ at }) => <Time at={at} /> },
-              {
-                name: "Who",
-                hide: "narrow",
-                show: ({ actor }) => <strong class="cell">{actor.name || actor.id}</strong>,
-              },
-              {
-                name: "What",
-                isFilling: true,
-                show: ({ action, count, actor }) => (
-                  <>
-                    <span class="cell">
-                      {action}
-                      {count > 1 && <span class="muted"> × {count}</span>}
-                    </span>
-                    <small class="cell muted only-narrow">{actor.name || actor.id}</small>
-                  </>
-                ),
-              },
-              {
-                name: "Done to",
-                hide: "narrow",
-                show: (entry) => <Thing entry={entry} name={names.get(entry.object_id ?? "")} />,
-              },
-              {
-                name: "Fields",
-                hide: "medium",
-                show: ({ fields }) => <span class="cell muted">{fields.join(", ")}</span>,
-              },
-              {
-                name: "From",
-                hide: "medium",
-                show: ({ address }) => <code class="muted">{address || "this machine"}</code>,
-              },
-            ]}
-          />
-        </ListState>
-        <More {...list.more} />
+          label="Audit trail"
+          rows={list.rows}
+          keyOf={(entry) => `${entry.at} ${entry.request_id} ${entry.action}`}
+          columns={[
+            { name: "When", show: ({ at }) => <Time at={at} /> },
+            {
+              name: "Who",
+              hide: "narrow",
+              show: ({ actor }) => <strong class="cell">{actor.name || actor.id}</strong>,
+            },
+            {
+              name: "What",
+              isFilling: true,
+              show: ({ action, count, actor }) => (
+                <>
+                  <span class="cell">
+                    {action}
+                    {count > 1 && <span class="muted"> × {count}</span>}
+                  </span>
+                  <small class="cell muted only-narrow">{actor.name || actor.id}</small>
+                </>
+              ),
+            },
+            {
+              name: "Done to",
+              hide: "narrow",
+              show: (entry) => <Thing entry={entry} name={names.get(entry.object_id ?? "")} />,
+            },
+            {
+              name: "Fields",
+              hide: "medium",
+              show: ({ fields }) => <span class="cell muted">{fields.join(", ")}</span>,
+            },
+            {
+              name: "From",
+              hide: "medium",
+              show: ({ address }) => <code class="muted">{address || "this machine"}</code>,
+            },
+          ]}
+        />
       </Card>
     </>
   );

@@ -3,8 +3,8 @@ import { admin, base, done, pageHeaders } from "../../client.ts";
 import type { components } from "../../generated/admin.d.ts";
 import { useAction, useLoad } from "../../load.ts";
 import { Bar, Button, Card, Empty, FaultNotice, Head, Status, size } from "../../parts/basics.tsx";
-import { Confirm } from "../../parts/form.tsx";
-import { ListState, Table } from "../../parts/table.tsx";
+import { Confirm } from "../../parts/dialog.tsx";
+import { List } from "../../parts/table.tsx";
 import { fullTime, Time } from "../../parts/time.tsx";
 import { toast } from "../../parts/toasts.tsx";
 import { useOperator } from "./operator.tsx";
@@ -38,20 +38,19 @@ export function Backups() {
     await done(admin.POST("/admin/v1/backups"));
     loaded.reload();
   });
-  const remove = useAction(async (id: string) => {
+  const remove = async ({ id }: Backup) => {
     await done(admin.DELETE("/admin/v1/backups/{id}", { params: { path: { id } } }));
     setRemoving(null);
     toast("The backup is deleted.");
     loaded.reload();
-  });
-  const rows = loaded.data ?? [];
+  };
   return (
     <>
       <Head
         title="Backups"
         actions={
           canChange && (
-            <Button kind="primary" icon="plus" isBusy={make.isBusy} onClick={() => make.run()}>
+            <Button kind="primary" icon="plus" isBusy={make.isBusy} onClick={make.run}>
               Make a backup
             </Button>
           )
@@ -70,67 +69,59 @@ export function Backups() {
         </p>
       )}
       <Card isFlush>
-        <ListState
+        <List
           of={loaded}
-          isEmpty={rows.length === 0}
           empty={
-            <Empty title="There is no backup yet">
-              <p>
-                Make one now. With --backup-every and --backup-to the server makes them on a schedule,
-                elsewhere.
-              </p>
-            </Empty>
+            <Empty
+              title="There is no backup yet"
+              text="Make one now. With --backup-every and --backup-to the server makes them on a schedule, elsewhere."
+            />
           }
-        >
-          <Table
-            label="Backups"
-            rows={rows}
-            keyOf={({ id }) => id}
-            columns={[
-              { name: "State", show: (one) => <State backup={one} /> },
-              { name: "Made", show: ({ created_at }) => <Time at={created_at} /> },
-              {
-                name: "Size",
-                hide: "narrow",
-                isNumber: true,
-                show: ({ status, size_bytes }) => (status === "done" ? size(size_bytes) : ""),
-              },
-              {
-                name: "SHA-256",
-                hide: "medium",
-                show: ({ sha256 }) => <code class="cell muted">{sha256}</code>,
-              },
-              {
-                name: "",
-                isNumber: true,
-                show: (one) =>
-                  canChange && (
-                    <span class="row end">
-                      {one.status === "done" && <DownloadButton backup={one} />}
-                      {one.status !== "running" && (
-                        <Button
-                          isSmall
-                          kind="quiet"
-                          of={fullTime(one.created_at)}
-                          onClick={() => setRemoving(one)}
-                        >
-                          Delete
-                        </Button>
-                      )}
-                    </span>
-                  ),
-              },
-            ]}
-          />
-        </ListState>
+          label="Backups"
+          rows={loaded.data ?? []}
+          keyOf={({ id }) => id}
+          columns={[
+            { name: "State", show: (one) => <State backup={one} /> },
+            { name: "Made", show: ({ created_at }) => <Time at={created_at} /> },
+            {
+              name: "Size",
+              hide: "narrow",
+              isNumber: true,
+              show: ({ status, size_bytes }) => (status === "done" ? size(size_bytes) : ""),
+            },
+            {
+              name: "SHA-256",
+              hide: "medium",
+              show: ({ sha256 }) => <code class="cell muted">{sha256}</code>,
+            },
+            {
+              name: "",
+              isNumber: true,
+              show: (one) =>
+                canChange && (
+                  <span class="row end">
+                    {one.status === "done" && <DownloadButton backup={one} />}
+                    {one.status !== "running" && (
+                      <Button
+                        isSmall
+                        kind="quiet"
+                        of={fullTime(one.created_at)}
+                        onClick={() => setRemoving(one)}
+                      >
+                        Delete
+                      </Button>
+                    )}
+                  </span>
+                ),
+            },
+          ]}
+        />
       </Card>
       {removing && (
         <Confirm
           title="Delete this backup?"
           verb="Delete"
-          isBusy={remove.isBusy}
-          fault={remove.fault}
-          onConfirm={() => remove.run(removing.id)}
+          act={() => remove(removing)}
           onClose={() => setRemoving(null)}
         >
           <p>
@@ -167,7 +158,7 @@ function DownloadButton({ backup: { id, created_at } }: { backup: Backup }) {
     URL.revokeObjectURL(link.href);
   });
   return (
-    <Button isSmall kind="quiet" of={fullTime(created_at)} isBusy={act.isBusy} onClick={() => act.run()}>
+    <Button isSmall kind="quiet" of={fullTime(created_at)} isBusy={act.isBusy} onClick={act.run}>
       {act.fault ? act.fault.message : "Download"}
     </Button>
   );

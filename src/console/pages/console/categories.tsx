@@ -1,9 +1,11 @@
 import { useState } from "preact/hooks";
 import { admin, done } from "../../client.ts";
-import { useAction, useLoad } from "../../load.ts";
+import { useForm } from "../../form.ts";
+import { useLoad } from "../../load.ts";
 import { Button, Card, Empty, FaultNotice, Head, number } from "../../parts/basics.tsx";
-import { Dialog, Field, Form } from "../../parts/form.tsx";
-import { ListState, Table } from "../../parts/table.tsx";
+import { FormDialog } from "../../parts/dialog.tsx";
+import { Field, Find } from "../../parts/form.tsx";
+import { List } from "../../parts/table.tsx";
 import { toast } from "../../parts/toasts.tsx";
 import { useQuery } from "../../places.ts";
 import { useOperator } from "./operator.tsx";
@@ -31,54 +33,43 @@ export function Categories() {
       <Head title="Categories">
         The order that the public API has now. Viewer counts are as the platform reported them.
       </Head>
-      <div class="filters">
-        <Field
-          isWide
-          label="Find"
-          placeholder="Part of a name"
-          value={name}
-          onInput={(name) => setQuery({ name })}
-        />
-      </div>
+      <Find name="name" placeholder="Part of a name" />
       <div class="columns">
         <Card isFlush title="Ranking">
-          <ListState
+          <List
             of={ranking}
-            isEmpty={rows.length === 0}
             empty={
-              <Empty title={name ? "No category is called that" : "There is no category yet"}>
-                <p>
-                  {name
-                    ? "Try a shorter part of the name."
-                    : "The platform reports them: onair import categories, or PUT /admin/v1/categories."}
-                </p>
-              </Empty>
+              name ? (
+                <Empty title="No category is called that" text="Try a shorter part of the name." />
+              ) : (
+                <Empty
+                  title="There is no category yet"
+                  text="The platform reports them: onair import categories, or PUT /admin/v1/categories."
+                />
+              )
             }
-          >
-            <Table
-              label="Ranking"
-              rows={rows}
-              keyOf={({ id }) => String(id)}
-              columns={[
-                { name: "Place", show: ({ id }) => <span class="muted">{places.get(id)}</span> },
-                {
-                  name: "Category",
-                  isFilling: true,
-                  show: (one) => (
-                    <button
-                      type="button"
-                      class="linklike cell"
-                      aria-current={one.id === shown ? "true" : undefined}
-                      onClick={() => setQuery({ category: String(one.id) })}
-                    >
-                      {one.name}
-                    </button>
-                  ),
-                },
-                { name: "Viewers", isNumber: true, show: ({ viewers }) => number(viewers) },
-              ]}
-            />
-          </ListState>
+            label="Ranking"
+            rows={rows}
+            keyOf={({ id }) => String(id)}
+            columns={[
+              { name: "Place", show: ({ id }) => <span class="muted">{places.get(id)}</span> },
+              {
+                name: "Category",
+                isFilling: true,
+                show: (one) => (
+                  <button
+                    type="button"
+                    class="linklike cell"
+                    aria-current={one.id === shown ? "true" : undefined}
+                    onClick={() => setQuery({ category: String(one.id) })}
+                  >
+                    {one.name}
+                  </button>
+                ),
+              },
+              { name: "Viewers", isNumber: true, show: ({ viewers }) => number(viewers) },
+            ]}
+          />
         </Card>
         {shown !== null && (
           <div class="aside">
@@ -95,12 +86,14 @@ export function Categories() {
 
 /** Who is live in a category. */
 function Live({ id, onCorrect }: { id: number; onCorrect: (() => void) | null }) {
-  const { data, fault } = useLoad(
+  const loaded = useLoad(
     async (signal) =>
       (await done(admin.GET("/admin/v1/ranking/{id}", { params: { path: { id } }, signal }))).data,
     [id],
     ["ranking"],
   );
+  const { data } = loaded;
+  const channels = data?.channels ?? [];
   return (
     <Card
       isFlush
@@ -118,21 +111,19 @@ function Live({ id, onCorrect }: { id: number; onCorrect: (() => void) | null })
         )
       }
     >
-      <FaultNotice fault={data ? null : fault} />
-      {data && data.channels.length === 0 && <Empty title="Nobody is live in it now" />}
-      {data && data.channels.length > 0 && (
-        <Table
-          label="Live channels"
-          rows={data.channels.slice(0, mostLive)}
-          keyOf={(one) => String(one.id)}
-          columns={[
-            { name: "Live channel", isFilling: true, show: (one) => <span class="cell">{one.name}</span> },
-            { name: "Viewers", isNumber: true, show: ({ viewers }) => number(viewers) },
-          ]}
-        />
-      )}
-      {data && data.channels.length > mostLive && (
-        <footer class="muted">and {number(data.channels.length - mostLive)} more</footer>
+      <List
+        of={loaded}
+        empty={<Empty title="Nobody is live in it now" />}
+        label="Live channels"
+        rows={channels.slice(0, mostLive)}
+        keyOf={(one) => String(one.id)}
+        columns={[
+          { name: "Live channel", isFilling: true, show: (one) => <span class="cell">{one.name}</span> },
+          { name: "Viewers", isNumber: true, show: ({ viewers }) => number(viewers) },
+        ]}
+      />
+      {channels.length > mostLive && (
+        <footer class="muted">and {number(channels.length - mostLive)} more</footer>
       )}
     </Card>
   );
@@ -144,47 +135,20 @@ function Correction({ id, onClose, onSaved }: { id: number; onClose: () => void;
     async (signal) => (await done(admin.GET("/admin/v1/categories/{id}", { ...path, signal }))).category,
     [id],
   );
-  const [changed, setChanged] = useState<{ name?: string; slug?: string; description?: string }>({});
-  const save = useAction(async () => {
+  const { name = "", slug = "", description = "" } = loaded.data ?? {};
+  const form = useForm({ name, slug, description }, async (changes) => {
     if (!loaded.data) return;
-    await done(admin.PUT("/admin/v1/categories/{id}", { ...path, body: { ...loaded.data, ...changed } }));
+    await done(admin.PUT("/admin/v1/categories/{id}", { ...path, body: { ...loaded.data, ...changes } }));
     toast("Saved.");
     onSaved();
     onClose();
   });
-  const value = { ...loaded.data, ...changed };
-  const fields = save.fault?.fields ?? {};
   return (
-    <Dialog title="Correct the category" onClose={onClose}>
+    <FormDialog title="Correct the category" verb="Save" of={form} disabled={!loaded.data} onClose={onClose}>
       <FaultNotice fault={loaded.fault} />
-      <Form label="Category" onSubmit={() => save.run()}>
-        <Field
-          label="Name"
-          value={value.name ?? ""}
-          problem={fields["name"]}
-          onInput={(name) => setChanged({ ...changed, name })}
-        />
-        <Field
-          label="Slug"
-          value={value.slug ?? ""}
-          problem={fields["slug"]}
-          onInput={(slug) => setChanged({ ...changed, slug })}
-        />
-        <Field
-          label="Description"
-          rows={4}
-          value={value.description ?? ""}
-          problem={fields["description"]}
-          onInput={(description) => setChanged({ ...changed, description })}
-        />
-        <FaultNotice fault={save.fault} />
-        <div class="row end">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" kind="primary" isBusy={save.isBusy} disabled={!loaded.data}>
-            Save
-          </Button>
-        </div>
-      </Form>
-    </Dialog>
+      <Field label="Name" {...form.at("name")} />
+      <Field label="Slug" {...form.at("slug")} />
+      <Field label="Description" rows={4} {...form.at("description")} />
+    </FormDialog>
   );
 }

@@ -1,12 +1,8 @@
-import { admin, done } from "../../client.ts";
 import { DeliveriesPage } from "../../deliveries/list.tsx";
-import { useLoad } from "../../load.ts";
+import { useCatalogue } from "./operator.tsx";
 
 /** The deliveries of all applications. */
 export function Deliveries() {
-  const { data } = useLoad(
-    async (signal) => (await done(admin.GET("/admin/v1/catalogue", { signal }))).data,
-    [],
-  );
+  const { data } = useCatalogue();
   return <DeliveriesPage types={[...new Set((data ?? []).map(({ name }) => name))]} />;
 }

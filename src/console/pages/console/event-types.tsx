@@ -1,14 +1,15 @@
 import { useState } from "preact/hooks";
 import { admin, done } from "../../client.ts";
+import { useForm } from "../../form.ts";
 import type { components } from "../../generated/admin.d.ts";
-import { useAction, useLoad } from "../../load.ts";
-import { Button, Empty, FaultNotice, Head, LinkButton, Notice } from "../../parts/basics.tsx";
-import { EventTypeCard } from "../../parts/event-type.tsx";
-import { Confirm, Dialog, Field, Form } from "../../parts/form.tsx";
+import { Button, Head, LinkButton, Notice } from "../../parts/basics.tsx";
+import { Confirm, FormDialog } from "../../parts/dialog.tsx";
+import { EventTypeList } from "../../parts/event-type.tsx";
+import { Field } from "../../parts/form.tsx";
 import { JsonField } from "../../parts/schema-form.tsx";
 import { toast } from "../../parts/toasts.tsx";
 import { to, useQuery } from "../../places.ts";
-import { useOperator } from "./operator.tsx";
+import { useCatalogue, useOperator } from "./operator.tsx";
 
 type Entry = components["schemas"]["CatalogueEntry"];
 type Json = Readonly<Record<string, unknown>>;
@@ -16,16 +17,10 @@ type Json = Readonly<Record<string, unknown>>;
 /** All event types: those of every platform, and the registered ones with their versions. */
 export function EventTypes() {
   const { canChange } = useOperator();
-  const [query, setQuery] = useQuery();
+  const [, setQuery] = useQuery();
   const [editing, setEditing] = useState<Entry | "new" | null>(null);
   const [removing, setRemoving] = useState<Entry | null>(null);
-  const loaded = useLoad(
-    async (signal) => (await done(admin.GET("/admin/v1/catalogue", { signal }))).data,
-    [],
-    ["event-types"],
-  );
-  const wanted = (query["name"] ?? "").toLowerCase();
-  const shown = (loaded.data ?? []).filter(({ name }) => name.toLowerCase().includes(wanted));
+  const loaded = useCatalogue();
   return (
     <>
       <Head
@@ -40,49 +35,31 @@ export function EventTypes() {
       >
         What can be published and subscribed to.
       </Head>
-      <div class="filters">
-        <Field
-          isWide
-          label="Find"
-          placeholder="Part of a name"
-          value={query["name"] ?? ""}
-          onInput={(name) => setQuery({ name })}
-        />
-      </div>
-      <FaultNotice fault={loaded.data ? null : loaded.fault} retry={loaded.reload} />
-      {loaded.data && shown.length === 0 && <Empty title="No event type is called that" />}
-      <div class="stack tight">
-        {shown.map((entry) => (
-          <EventTypeCard
-            key={`${entry.name} ${entry.version}`}
-            type={entry}
-            isRegistered={!entry.is_built_in}
-            isOpen={shown.length === 1}
-            actions={
-              canChange && (
+      <EventTypeList
+        of={loaded}
+        actionsOf={(entry) =>
+          canChange && (
+            <>
+              <LinkButton
+                of={entry.name}
+                href={to("/publish", { event: entry.name, version: String(entry.version) })}
+              >
+                Publish one
+              </LinkButton>
+              {!entry.is_built_in && (
                 <>
-                  <LinkButton
-                    of={entry.name}
-                    href={to("/publish", { event: entry.name, version: String(entry.version) })}
-                  >
-                    Publish one
-                  </LinkButton>
-                  {!entry.is_built_in && (
-                    <>
-                      <Button of={entry.name} onClick={() => setEditing(entry)}>
-                        Change or add a version
-                      </Button>
-                      <Button kind="danger" of={entry.name} onClick={() => setRemoving(entry)}>
-                        Delete
-                      </Button>
-                    </>
-                  )}
+                  <Button of={entry.name} onClick={() => setEditing(entry)}>
+                    Change or add a version
+                  </Button>
+                  <Button kind="danger" of={entry.name} onClick={() => setRemoving(entry)}>
+                    Delete
+                  </Button>
                 </>
-              )
-            }
-          />
-        ))}
-      </div>
+              )}
+            </>
+          )
+        }
+      />
       {editing && (
         <Registration
           entry={editing === "new" ? null : editing}
@@ -135,72 +112,63 @@ function Registration({
   onClose: () => void;
   onSaved: (name: string) => void;
 }) {
-  const [name, setName] = useState(entry?.name ?? "");
-  const [version, setVersion] = useState(String(entry?.version ?? 1));
-  const [description, setDescription] = useState(entry?.description ?? "");
-  const [schema, setSchema] = useState<unknown>(entry?.schema ?? emptySchema);
-  const [example, setExample] = useState<unknown>(entry?.example ?? { message: "Hello" });
-  const save = useAction(async () => {
-    const body = {
-      version: Number(version),
-      description,
-      schema: schema as Record<string, unknown>,
-      example: example as Record<string, unknown>,
-    };
+  const initial = {
+    name: entry?.name ?? "",
+    version: String(entry?.version ?? 1),
+    description: entry?.description ?? "",
+    schema: (entry?.schema ?? emptySchema) as Json,
+    example: (entry?.example ?? { message: "Hello" }) as Json,
+  };
+  const form = useForm(initial, async (_, { name, ...values }) => {
+    const body = { ...values, version: Number(values.version) };
     await done(admin.PUT("/admin/v1/event-types/{name}", { params: { path: { name } }, body }));
-    toast(`${name} version ${version} is registered.`);
+    toast(`${name} version ${body.version} is registered.`);
     onSaved(name);
     onClose();
   });
-  const fields = save.fault?.fields ?? {};
-  const broken = entry && version === String(entry.version) ? breaks(entry.schema, schema as Json) : [];
+  const { version, schema } = form.values;
+  const broken = entry && version === String(entry.version) ? breaks(entry.schema, schema) : [];
   return (
-    <Dialog
+    <FormDialog
       title={entry ? `Change ${entry.name}, or add a version` : "Register an event type"}
+      verb="Register"
+      of={form}
       onClose={onClose}
     >
-      <Form label="Event type" onSubmit={() => save.run()}>
-        <Field
-          label="Name"
-          required
-          disabled={entry !== null}
-          placeholder="raid.started"
-          value={name}
-          problem={fields["name"]}
-          onInput={setName}
-        />
-        <Field
-          label="Version"
-          type="number"
-          min={1}
-          required
-          value={version}
-          problem={fields["version"]}
-          hint="An incompatible payload gets a new version."
-          onInput={setVersion}
-        />
-        <Field
-          label="Description"
-          value={description}
-          problem={fields["description"]}
-          onInput={setDescription}
-        />
-        <JsonField label="JSON Schema" rows={10} value={schema} onChange={setSchema} />
-        <JsonField label="Example" rows={6} value={example} onChange={setExample} />
-        {broken.length > 0 && (
-          <Notice tone="warn" title="Receivers of this version may break:">
-            <p>{broken.join(", ")}. Give it a new version instead.</p>
-          </Notice>
-        )}
-        <FaultNotice fault={save.fault} />
-        <div class="row end">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" kind="primary" isBusy={save.isBusy}>
-            Register
-          </Button>
-        </div>
-      </Form>
-    </Dialog>
+      <Field
+        label="Name"
+        required
+        disabled={entry !== null}
+        placeholder="raid.started"
+        {...form.at("name")}
+      />
+      <Field
+        label="Version"
+        type="number"
+        min={1}
+        required
+        hint="An incompatible payload gets a new version."
+        {...form.at("version")}
+      />
+      <Field label="Description" {...form.at("description")} />
+      <JsonField
+        label="JSON Schema"
+        rows={10}
+        value={schema}
+        onChange={(next) => form.put({ schema: next as Json })}
+      />
+      <JsonField
+        label="Example"
+        rows={6}
+        value={form.values.example}
+        onChange={(next) => form.put({ example: next as Json })}
+      />
+      {broken.length > 0 && (
+        <Notice tone="warn" title="Receivers of this version may break:">
+          <p>{broken.join(", ")}. Give it a new version instead.</p>
+        </Notice>
+      )}
+    </FormDialog>
   );
 }
 
@@ -213,23 +181,15 @@ function Removal({
   onClose: () => void;
   onDone: () => void;
 }) {
-  const remove = useAction(async () => {
-    await done(
-      admin.DELETE("/admin/v1/event-types/{name}", { params: { path: { name }, query: { version } } }),
-    );
+  const remove = async () => {
+    const params = { path: { name }, query: { version } };
+    await done(admin.DELETE("/admin/v1/event-types/{name}", { params }));
     toast(`${name} version ${version} is deleted.`);
     onDone();
     onClose();
-  });
+  };
   return (
-    <Confirm
-      title={`Delete ${name} version ${version}?`}
-      verb="Delete"
-      isBusy={remove.isBusy}
-      fault={remove.fault}
-      onConfirm={() => remove.run()}
-      onClose={onClose}
-    >
+    <Confirm title={`Delete ${name} version ${version}?`} verb="Delete" act={remove} onClose={onClose}>
       <p>
         It can be published and subscribed to no more. Only a type of which nothing was published can be
         deleted.

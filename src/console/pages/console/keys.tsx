@@ -1,11 +1,13 @@
 import { useState } from "preact/hooks";
 import { admin, done } from "../../client.ts";
+import { useForm } from "../../form.ts";
 import type { components } from "../../generated/admin.d.ts";
-import { useAction, useLoad } from "../../load.ts";
-import { Button, Card, FaultNotice, Head, Status } from "../../parts/basics.tsx";
-import { Confirm, Dialog, Field, Form, Select } from "../../parts/form.tsx";
+import { useLoad } from "../../load.ts";
+import { Button, Card, Empty, Head, Status } from "../../parts/basics.tsx";
+import { Confirm, FormDialog } from "../../parts/dialog.tsx";
+import { Field, Select } from "../../parts/form.tsx";
 import { SecretDialog } from "../../parts/secret.tsx";
-import { ListState, Table } from "../../parts/table.tsx";
+import { List } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { toast } from "../../parts/toasts.tsx";
 import { useOperator } from "./operator.tsx";
@@ -32,12 +34,12 @@ export function Keys() {
     [],
     ["keys"],
   );
-  const revoke = useAction(async (id: string) => {
+  const revoke = async ({ id }: Key) => {
     await done(admin.DELETE("/admin/v1/keys/{id}", { params: { path: { id } } }));
     setRevoking(null);
     toast("The key is revoked.");
     loaded.reload();
-  });
+  };
   return (
     <>
       <Head
@@ -53,58 +55,56 @@ export function Keys() {
         Each person and each program has a key of its own, so that one can be revoked alone.
       </Head>
       <Card isFlush>
-        <ListState of={loaded} isEmpty={false} empty={null}>
-          <Table
-            label="Keys"
-            rows={loaded.data ?? []}
-            keyOf={({ id }) => id}
-            columns={[
-              { name: "Name", isFilling: true, show: ({ name }) => <strong class="cell">{name}</strong> },
-              { name: "Role", show: ({ role }) => role },
-              {
-                name: "Begins with",
-                hide: "medium",
-                show: ({ prefix }) => prefix && <code class="muted">{prefix}…</code>,
-              },
-              {
-                name: "Last used",
-                hide: "narrow",
-                show: ({ last_used_at }) => <LastUse at={last_used_at} />,
-              },
-              {
-                name: "Ends",
-                show: (key) =>
-                  key.expires_at === null ? (
-                    "never"
-                  ) : isOver(key) ? (
-                    <Status word="expired" />
-                  ) : (
-                    <Time at={key.expires_at} />
-                  ),
-              },
-              {
-                name: "",
-                isNumber: true,
-                show: (key) =>
-                  canChange &&
-                  key.source !== "environment" && (
-                    <Button isSmall kind="quiet" of={key.name} onClick={() => setRevoking(key)}>
-                      Revoke
-                    </Button>
-                  ),
-              },
-            ]}
-          />
-        </ListState>
+        <List
+          of={loaded}
+          empty={<Empty title="There is no key" />}
+          label="Keys"
+          rows={loaded.data ?? []}
+          keyOf={({ id }) => id}
+          columns={[
+            { name: "Name", isFilling: true, show: ({ name }) => <strong class="cell">{name}</strong> },
+            { name: "Role", show: ({ role }) => role },
+            {
+              name: "Begins with",
+              hide: "medium",
+              show: ({ prefix }) => prefix && <code class="muted">{prefix}…</code>,
+            },
+            {
+              name: "Last used",
+              hide: "narrow",
+              show: ({ last_used_at }) => <LastUse at={last_used_at} />,
+            },
+            {
+              name: "Ends",
+              show: (key) =>
+                key.expires_at === null ? (
+                  "never"
+                ) : isOver(key) ? (
+                  <Status word="expired" />
+                ) : (
+                  <Time at={key.expires_at} />
+                ),
+            },
+            {
+              name: "",
+              isNumber: true,
+              show: (key) =>
+                canChange &&
+                key.source !== "environment" && (
+                  <Button isSmall kind="quiet" of={key.name} onClick={() => setRevoking(key)}>
+                    Revoke
+                  </Button>
+                ),
+            },
+          ]}
+        />
       </Card>
       {isCreating && <CreateDialog onClose={() => setCreating(false)} onDone={loaded.reload} />}
       {revoking && (
         <Confirm
           title={`Revoke ${revoking.name}?`}
           verb="Revoke"
-          isBusy={revoke.isBusy}
-          fault={revoke.fault}
-          onConfirm={() => revoke.run(revoking.id)}
+          act={() => revoke(revoking)}
           onClose={() => setRevoking(null)}
         >
           <p>Whoever uses it is refused from now on, also in this console. This cannot be undone.</p>
@@ -115,58 +115,41 @@ export function Keys() {
 }
 
 function CreateDialog({ onClose, onDone }: { onClose: () => void; onDone: () => void }) {
-  const [name, setName] = useState("");
-  const [role, setRole] = useState<Key["role"]>("reader");
-  const [days, setDays] = useState("90");
   const [key, setKey] = useState<string | null>(null);
-  const create = useAction(async () => {
+  const initial: { name: string; role: Key["role"]; days: string } = { name: "", role: "reader", days: "90" };
+  const form = useForm(initial, async (_, { name, role, days }) => {
     const body = { name, role, expires_in: days === "" ? null : Number(days) * 86_400 };
     setKey((await done(admin.POST("/admin/v1/keys", { body }))).key);
     onDone();
   });
+  const { name, role, days } = form.values;
   if (key !== null)
     return <SecretDialog title={`The key of ${name}`} secrets={{ "Operator key": key }} onClose={onClose} />;
   return (
-    <Dialog title="New key" onClose={onClose}>
-      <Form label="New key" onSubmit={() => create.run()}>
-        <Field
-          label="Name"
-          required
-          hint="Whose it is, or what it is for."
-          value={name}
-          problem={create.fault?.fields["name"]}
-          onInput={setName}
-        />
-        <Select
-          label="Role"
-          value={role}
-          options={[
-            ["reader", "reader: sees everything, changes nothing"],
-            ["publisher", "publisher: the platform's data and events alone"],
-            ["operator", "operator: everything"],
-          ]}
-          onChange={(value) => setRole(value as Key["role"])}
-        />
-        <Select
-          label="Ends after"
-          value={days}
-          options={[
-            ["1", "1 day"],
-            ["30", "30 days"],
-            ["90", "90 days"],
-            ["365", "a year"],
-            ["", "never"],
-          ]}
-          onChange={setDays}
-        />
-        <FaultNotice fault={create.fault} />
-        <div class="row end">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" kind="primary" isBusy={create.isBusy}>
-            Create
-          </Button>
-        </div>
-      </Form>
-    </Dialog>
+    <FormDialog title="New key" verb="Create" of={form} onClose={onClose}>
+      <Field label="Name" required hint="Whose it is, or what it is for." {...form.at("name")} />
+      <Select
+        label="Role"
+        value={role}
+        options={[
+          ["reader", "reader: sees everything, changes nothing"],
+          ["publisher", "publisher: the platform's data and events alone"],
+          ["operator", "operator: everything"],
+        ]}
+        onChange={(value) => form.put({ role: value as Key["role"] })}
+      />
+      <Select
+        label="Ends after"
+        value={days}
+        options={[
+          ["1", "1 day"],
+          ["30", "30 days"],
+          ["90", "90 days"],
+          ["365", "a year"],
+          ["", "never"],
+        ]}
+        onChange={(days) => form.put({ days })}
+      />
+    </FormDialog>
   );
 }

@@ -1,5 +1,8 @@
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
+import { admin, done } from "../../client.ts";
+import type { components } from "../../generated/admin.d.ts";
+import { type Loaded, useLoad } from "../../load.ts";
 import type { ConsoleSession } from "../../session.ts";
 
 /** Who is signed in to the console, and what they may do. The server refuses the rest anyway. */
@@ -7,12 +10,20 @@ export interface Operator {
   readonly role: ConsoleSession["key"]["role"];
   /** Whether they may change applications, keys and the like. */
   readonly canChange: boolean;
-  readonly publicUrl: string;
 }
 
-const Context = createContext<Operator>({ role: "reader", canChange: false, publicUrl: "" });
+const Context = createContext<Operator>({ role: "reader", canChange: false });
 export const OperatorProvider = Context.Provider;
 
 export function useOperator(): Operator {
   return useContext(Context);
+}
+
+/** The event types that can be published. */
+export function useCatalogue(): Loaded<readonly components["schemas"]["CatalogueEntry"][]> {
+  return useLoad(
+    async (signal) => (await done(admin.GET("/admin/v1/catalogue", { signal }))).data,
+    [],
+    ["event-types"],
+  );
 }

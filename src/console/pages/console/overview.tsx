@@ -4,18 +4,8 @@ import { useDeliveries } from "../../deliveries/source.ts";
 import type { components } from "../../generated/admin.d.ts";
 import { useLoad } from "../../load.ts";
 import { NoticesCard } from "../../notices.tsx";
-import {
-  Card,
-  FaultNotice,
-  Figure,
-  Head,
-  LinkButton,
-  Loading,
-  Notice,
-  number,
-  Status,
-} from "../../parts/basics.tsx";
-import { Table } from "../../parts/table.tsx";
+import { Card, FaultNotice, Figure, Head, LinkButton, Notice, number, Status } from "../../parts/basics.tsx";
+import { Read, Table } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { to } from "../../places.ts";
 import { OutcomeCard, type Range } from "../../statistics/plots.tsx";
@@ -68,43 +58,40 @@ export function Overview() {
     [],
     ["findings", "minute"],
   );
-  const known = loaded.data;
-  const troubled = known?.endpoints.data ?? [];
-  const oldest = known?.pending.data.at(-1);
   return (
     <>
       <Head title="Overview" />
-      <FaultNotice fault={known ? null : loaded.fault} retry={loaded.reload} />
-      {!known && !loaded.fault && <Loading />}
-      {known && (
-        <>
-          <section class="stack" aria-label="What needs attention">
-            <Attention
-              troubled={troubled}
-              backups={known.backups}
-              oldest={oldest?.created_at ?? null}
-              storage={known.storage && storageProblem(known.storage)}
-              why={known.why}
-              findings={findings.data ?? []}
-            />
-            {!findings.data && <FaultNotice fault={findings.fault} retry={findings.reload} />}
-          </section>
-          <div class="grid small">
-            <Figure value={counted(known.applications)} label="Applications" href={to("/applications")} />
-            <Figure
-              value={counted(known.pending)}
-              label="Pending deliveries"
-              href={to("/deliveries", { status: "pending" })}
-            />
-            <Figure value={counted(known.endpoints)} label="Endpoints in trouble" />
-            <StorageFigures storage={known.storage} backupAt={lastBackup(known.backups ?? [])} />
-          </div>
-          <OutcomeCard read={statistics} />
-          <NoticesCard read={notices} />
-          {troubled.length > 0 && <Troubled endpoints={troubled} />}
-          <StorageKinds storage={known.storage} />
-        </>
-      )}
+      <Read of={loaded}>
+        {({ applications, endpoints, backups, pending, storage, why }) => (
+          <>
+            <section class="stack" aria-label="What needs attention">
+              <Attention
+                troubled={endpoints.data}
+                backups={backups}
+                oldest={pending.data.at(-1)?.created_at ?? null}
+                storage={storage && storageProblem(storage)}
+                why={why}
+                findings={findings.data ?? []}
+              />
+              {!findings.data && <FaultNotice fault={findings.fault} retry={findings.reload} />}
+            </section>
+            <div class="grid small">
+              <Figure value={counted(applications)} label="Applications" href={to("/applications")} />
+              <Figure
+                value={counted(pending)}
+                label="Pending deliveries"
+                href={to("/deliveries", { status: "pending" })}
+              />
+              <Figure value={counted(endpoints)} label="Endpoints in trouble" />
+              <StorageFigures storage={storage} backupAt={lastBackup(backups ?? [])} />
+            </div>
+            <OutcomeCard read={statistics} />
+            <NoticesCard read={notices} />
+            {endpoints.data.length > 0 && <Troubled endpoints={endpoints.data} />}
+            <StorageKinds storage={storage} />
+          </>
+        )}
+      </Read>
     </>
   );
 }

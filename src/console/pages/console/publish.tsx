@@ -3,51 +3,34 @@ import { useState } from "preact/hooks";
 import { admin, done, Fault } from "../../client.ts";
 import { EventDeliveries } from "../../deliveries/latest.tsx";
 import type { components } from "../../generated/admin.d.ts";
-import { useAction, useLoad } from "../../load.ts";
-import { Button, Card, Empty, FaultNotice, Head, Notice, number } from "../../parts/basics.tsx";
-import { Field, Form, Select } from "../../parts/form.tsx";
+import { useAction } from "../../load.ts";
+import { Card, Empty, Head, Notice, number } from "../../parts/basics.tsx";
+import { useTypeChoice } from "../../parts/event-type.tsx";
+import { Field, Form } from "../../parts/form.tsx";
 import { SchemaForm } from "../../parts/schema-form.tsx";
-import { useQuery } from "../../places.ts";
-import { useOperator } from "./operator.tsx";
+import { Read } from "../../parts/table.tsx";
+import { useCatalogue, useOperator } from "./operator.tsx";
 
 type Entry = components["schemas"]["CatalogueEntry"];
 
 /** Publishes one event by a form. All its subscribers get it. */
 export function Publish() {
-  const [query, setQuery] = useQuery();
-  const loaded = useLoad(
-    async (signal) => (await done(admin.GET("/admin/v1/catalogue", { signal }))).data,
-    [],
-    ["event-types"],
-  );
-  const types = loaded.data ?? [];
-  const name = query["event"] ?? "channel.followed";
-  const versions = types.filter((type) => type.name === name);
-  const type = versions.find(({ version }) => String(version) === query["version"]) ?? versions.at(-1);
+  const loaded = useCatalogue();
+  const [type, choice] = useTypeChoice(loaded.data ?? []);
   return (
     <>
       <Head title="Publish an event">
         It is sent for real, to every application that is subscribed to it on that channel.
       </Head>
-      <FaultNotice fault={loaded.data ? null : loaded.fault} retry={loaded.reload} />
-      {type && (
-        <EventForm key={`${type.name} ${type.version}`} type={type}>
-          <Select
-            label="Event type"
-            value={name}
-            options={[...new Set(types.map((one) => one.name))].map((one) => [one, one] as const)}
-            onChange={(event) => setQuery({ event, version: null })}
-          />
-          {versions.length > 1 && (
-            <Select
-              label="Version"
-              value={String(type.version)}
-              options={versions.map(({ version }) => [String(version), String(version)] as const)}
-              onChange={(version) => setQuery({ version })}
-            />
-          )}
-        </EventForm>
-      )}
+      <Read of={loaded}>
+        {() =>
+          type && (
+            <EventForm key={`${type.name} ${type.version}`} type={type}>
+              {choice}
+            </EventForm>
+          )
+        }
+      </Read>
     </>
   );
 }
@@ -68,7 +51,7 @@ function EventForm({ type, children }: { type: Entry; children: ComponentChildre
   return (
     <div class="columns even">
       <Card>
-        <Form label="Event" onSubmit={() => publish.run()}>
+        <Form label="Event" of={publish} verb="Publish" icon="send">
           {children}
           <Field
             label="Channel"
@@ -78,18 +61,15 @@ function EventForm({ type, children }: { type: Entry; children: ComponentChildre
             onInput={setChannel}
           />
           <SchemaForm schema={type.schema} value={data} onChange={setData} />
-          <Button type="submit" kind="primary" icon="send" isBusy={publish.isBusy}>
-            Publish
-          </Button>
         </Form>
       </Card>
       <div class="stack wide">
-        <FaultNotice fault={publish.fault} />
-        {!published && !publish.fault && (
+        {!published && (
           <Card>
-            <Empty title="Nothing was published yet">
-              <p>Name the channel, change the data if you like, and publish it.</p>
-            </Empty>
+            <Empty
+              title="Nothing was published yet"
+              text="Name the channel, change the data if you like, and publish it."
+            />
           </Card>
         )}
         <div aria-live="polite">{published && <Published event={published} />}</div>

@@ -1,8 +1,8 @@
 import { admin, done } from "../../client.ts";
 import { useLoad } from "../../load.ts";
 import { Card, Empty, Head, Status } from "../../parts/basics.tsx";
-import { Check, Field } from "../../parts/form.tsx";
-import { ListState, Table } from "../../parts/table.tsx";
+import { Check, Find } from "../../parts/form.tsx";
+import { List } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useQuery } from "../../places.ts";
 
@@ -27,18 +27,10 @@ export function Settings() {
           </>
         )}
       </Head>
-      <div class="filters">
-        <Field
-          isWide
-          label="Find"
-          placeholder="Name or purpose"
-          value={query["find"] ?? ""}
-          onInput={(find) => setQuery({ find })}
-        />
-      </div>
+      <Find name="find" placeholder="Name or purpose" />
       <Card
         isFlush
-        title={
+        actions={
           <Check
             label="Only those that differ from the default"
             checked={isChanged}
@@ -46,32 +38,32 @@ export function Settings() {
           />
         }
       >
-        <ListState of={loaded} isEmpty={rows.length === 0} empty={<Empty title="No setting fits" />}>
-          <Table
-            label="Settings"
-            rows={rows}
-            keyOf={({ name }) => name}
-            columns={[
-              { name: "Setting", show: ({ name }) => <code class="nowrap">--{name}</code> },
-              {
-                name: "Value",
-                show: ({ value, is_secret, default: initial }) =>
-                  is_secret && value !== null ? (
-                    <Status word="set" tone="ok" />
-                  ) : (
-                    <span class={value === initial ? "muted" : ""}>
-                      {value === null || value === "" ? "not set" : <code class="breaks">{value}</code>}
-                    </span>
-                  ),
-              },
-              {
-                name: "What it is for",
-                hide: "narrow",
-                show: ({ help }) => <span class="muted">{help}</span>,
-              },
-            ]}
-          />
-        </ListState>
+        <List
+          of={loaded}
+          empty={<Empty title="No setting fits" />}
+          label="Settings"
+          rows={rows}
+          keyOf={({ name }) => name}
+          columns={[
+            { name: "Setting", show: ({ name }) => <code class="nowrap">--{name}</code> },
+            {
+              name: "Value",
+              show: ({ value, is_secret, default: initial }) =>
+                is_secret && value !== null ? (
+                  <Status word="set" tone="ok" />
+                ) : (
+                  <span class={value === initial ? "muted" : ""}>
+                    {value === null || value === "" ? "not set" : <code class="breaks">{value}</code>}
+                  </span>
+                ),
+            },
+            {
+              name: "What it is for",
+              hide: "narrow",
+              show: ({ help }) => <span class="muted">{help}</span>,
+            },
+          ]}
+        />
       </Card>
     </>
   );

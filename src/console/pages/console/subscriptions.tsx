@@ -3,8 +3,8 @@ import { ApplicationField, useApplicationNames } from "../../deliveries/applicat
 import type { components } from "../../generated/admin.d.ts";
 import { useList } from "../../list.ts";
 import { Card, Empty, Head } from "../../parts/basics.tsx";
-import { Field } from "../../parts/form.tsx";
-import { ListState, More, Table } from "../../parts/table.tsx";
+import { QueryField } from "../../parts/form.tsx";
+import { List } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { to, useQuery } from "../../places.ts";
 
@@ -33,81 +33,70 @@ export function Subscriptions() {
     ["subscriptions"],
   );
   const names = useApplicationNames(list.rows.map(({ app_id }) => app_id));
-  const isFiltered = Object.keys(query).length > 0;
   return (
     <>
       <Head title="Subscriptions">Who follows a channel, and what each application gets.</Head>
       <div class="filters">
-        <Field
-          label="Channel"
-          placeholder="Slug, or id of its user"
-          value={channel}
-          onInput={(channel) => setQuery({ channel })}
-        />
-        <Field
-          label="Event type"
-          placeholder="channel.followed"
-          value={event ?? ""}
-          onInput={(event) => setQuery({ event })}
-        />
+        <QueryField label="Channel" name="channel" placeholder="Slug, or id of its user" />
+        <QueryField label="Event type" name="event" placeholder="channel.followed" />
         <ApplicationField
           id={application_id ?? ""}
           onChange={(application_id) => setQuery({ application_id })}
         />
       </div>
       <Card isFlush>
-        <ListState
+        <List
           of={list}
-          isEmpty={list.rows.length === 0}
+          more={list.more}
           empty={
-            <Empty title={isFiltered ? "No subscription fits" : "There is no subscription yet"}>
-              <p>
-                {isFiltered
-                  ? "Nobody follows this channel, or not with this event."
-                  : "Applications subscribe to the events of channels over the public API."}
-              </p>
-            </Empty>
+            Object.keys(query).length > 0 ? (
+              <Empty
+                title="No subscription fits"
+                text="Nobody follows this channel, or not with this event."
+              />
+            ) : (
+              <Empty
+                title="There is no subscription yet"
+                text="Applications subscribe to the events of channels over the public API."
+              />
+            )
           }
-        >
-          <Table
-            label="Subscriptions"
-            rows={list.rows}
-            keyOf={({ id }) => id}
-            columns={[
-              {
-                name: "Channel",
-                show: (one) => (
-                  <strong class="cell">{one.channel_name ?? one.username ?? one.broadcaster_user_id}</strong>
-                ),
-              },
-              { name: "Event", isFilling: true, show: ({ event }) => <span class="cell">{event}</span> },
-              {
-                name: "Application",
-                show: ({ app_id }) => (
-                  <a class="cell" href={to(`/applications/${app_id}`)}>
-                    {names.get(app_id) ?? app_id}
-                  </a>
-                ),
-              },
-              {
-                name: "Id",
-                hide: "medium",
-                show: ({ id, app_id }) => (
-                  <a href={to("/deliveries", { subscription_id: id, application_id: app_id })}>
-                    <code>{id}</code>
-                  </a>
-                ),
-              },
-              {
-                name: "Made",
-                hide: "narrow",
-                isNumber: true,
-                show: ({ created_at }) => <Time at={created_at} />,
-              },
-            ]}
-          />
-        </ListState>
-        <More {...list.more} />
+          label="Subscriptions"
+          rows={list.rows}
+          keyOf={({ id }) => id}
+          columns={[
+            {
+              name: "Channel",
+              show: (one) => (
+                <strong class="cell">{one.channel_name ?? one.username ?? one.broadcaster_user_id}</strong>
+              ),
+            },
+            { name: "Event", isFilling: true, show: ({ event }) => <span class="cell">{event}</span> },
+            {
+              name: "Application",
+              show: ({ app_id }) => (
+                <a class="cell" href={to(`/applications/${app_id}`)}>
+                  {names.get(app_id) ?? app_id}
+                </a>
+              ),
+            },
+            {
+              name: "Id",
+              hide: "medium",
+              show: ({ id, app_id }) => (
+                <a href={to("/deliveries", { subscription_id: id, application_id: app_id })}>
+                  <code>{id}</code>
+                </a>
+              ),
+            },
+            {
+              name: "Made",
+              hide: "narrow",
+              isNumber: true,
+              show: ({ created_at }) => <Time at={created_at} />,
+            },
+          ]}
+        />
       </Card>
     </>
   );

@@ -1,9 +1,9 @@
 import { admin, done } from "../../client.ts";
 import type { components } from "../../generated/admin.d.ts";
 import { useLoad } from "../../load.ts";
-import { Card, FaultNotice, Figure, Head, Loading, number } from "../../parts/basics.tsx";
+import { Card, Figure, Head, number } from "../../parts/basics.tsx";
 import { Plot } from "../../parts/plot.tsx";
-import { Table } from "../../parts/table.tsx";
+import { Read, Table } from "../../parts/table.tsx";
 import { duration } from "../../parts/time.tsx";
 import { ArrivalPlot, OutcomePlot, seconds, useRange } from "../../statistics/plots.tsx";
 
@@ -12,7 +12,7 @@ type Statistics = components["schemas"]["Statistics"];
 /** What the server does over time: deliveries, arrival, requests and the time they take, by operation. */
 export function Traffic() {
   const [range, choice] = useRange();
-  const { data, fault, reload } = useLoad(
+  const loaded = useLoad(
     (signal) => done(admin.GET("/admin/v1/statistics", { params: { query: { range } }, signal })),
     [range],
     ["statistics"],
@@ -22,9 +22,7 @@ export function Traffic() {
       <Head title="Traffic" actions={choice}>
         Requests and deliveries over time, kept for 7 days.
       </Head>
-      <FaultNotice fault={data ? null : fault} retry={reload} />
-      {!data && !fault && <Loading />}
-      {data && <Plots data={data} />}
+      <Read of={loaded}>{(data) => <Plots data={data} />}</Read>
     </>
   );
 }

@@ -1,15 +1,15 @@
 import { admin, done } from "../../client.ts";
 import { useLoad } from "../../load.ts";
 import { Card, Empty, Head, Status } from "../../parts/basics.tsx";
-import { Field } from "../../parts/form.tsx";
-import { ListState, Table } from "../../parts/table.tsx";
+import { Find } from "../../parts/form.tsx";
+import { List } from "../../parts/table.tsx";
 import { to, useQuery } from "../../places.ts";
 
 const shortest = 3;
 
 /** Users by a part of their names, as the API finds them. */
 export function Users() {
-  const [query, setQuery] = useQuery();
+  const [query] = useQuery();
   const wanted = (query["query"] ?? "").trim();
   const isLong = [...wanted].length >= shortest;
   const found = useLoad(
@@ -21,55 +21,43 @@ export function Users() {
     [wanted],
     ["users"],
   );
-  const rows = found.data ?? [];
   return (
     <>
       <Head title="Users">
         As the public search finds them. The platform reports them; one can be corrected here.
       </Head>
-      <div class="filters">
-        <Field
-          isWide
-          label="Find"
-          placeholder="Part of a username or name"
-          value={query["query"] ?? ""}
-          onInput={(query) => setQuery({ query })}
-        />
-      </div>
+      <Find name="query" placeholder="Part of a username or name" />
       <Card isFlush>
-        <ListState
+        <List
           of={found}
-          isEmpty={rows.length === 0}
           empty={
-            <Empty title={isLong ? "Nobody is called that" : "Whom do you look for?"}>
-              <p>
-                {isLong
-                  ? "Try a shorter part of the name."
-                  : `Type ${shortest} characters or more of a username or display name.`}
-              </p>
-            </Empty>
+            isLong ? (
+              <Empty title="Nobody is called that" text="Try a shorter part of the name." />
+            ) : (
+              <Empty
+                title="Whom do you look for?"
+                text={`Type ${shortest} characters or more of a username or display name.`}
+              />
+            )
           }
-        >
-          <Table
-            label="Users"
-            rows={rows}
-            keyOf={({ id }) => String(id)}
-            linkOf={({ id }) => to(`/users/${id}`)}
-            columns={[
-              {
-                name: "Username",
-                show: ({ id, username }) => (
-                  <a class="cell" href={to(`/users/${id}`)}>
-                    {username}
-                  </a>
-                ),
-              },
-              { name: "Name", show: ({ display_name }) => <span class="cell">{display_name}</span> },
-              { name: "", show: ({ is_verified }) => is_verified && <Status word="verified" tone="ok" /> },
-              { name: "Id", hide: "narrow", isNumber: true, show: ({ id }) => <code>{id}</code> },
-            ]}
-          />
-        </ListState>
+          label="Users"
+          rows={found.data ?? []}
+          keyOf={({ id }) => String(id)}
+          linkOf={({ id }) => to(`/users/${id}`)}
+          columns={[
+            {
+              name: "Username",
+              show: ({ id, username }) => (
+                <a class="cell" href={to(`/users/${id}`)}>
+                  {username}
+                </a>
+              ),
+            },
+            { name: "Name", show: ({ display_name }) => <span class="cell">{display_name}</span> },
+            { name: "", show: ({ is_verified }) => is_verified && <Status word="verified" tone="ok" /> },
+            { name: "Id", hide: "narrow", isNumber: true, show: ({ id }) => <code>{id}</code> },
+          ]}
+        />
       </Card>
     </>
   );

@@ -1,21 +1,9 @@
 import { api, done } from "../../client.ts";
 import { LatestDeliveries } from "../../deliveries/latest.tsx";
-import { useAction } from "../../load.ts";
+import { EndpointNotice } from "../../endpoint.tsx";
 import { NoticesCard, withLocalTimes } from "../../notices.tsx";
-import {
-  Bar,
-  Button,
-  Card,
-  Facts,
-  FaultNotice,
-  Head,
-  LinkButton,
-  Notice,
-  number,
-  Value,
-} from "../../parts/basics.tsx";
+import { Bar, Card, Facts, Head, LinkButton, Notice, number, Value } from "../../parts/basics.tsx";
 import { Time } from "../../parts/time.tsx";
-import { toast } from "../../parts/toasts.tsx";
 import { to } from "../../places.ts";
 import { OutcomeCard, type Range } from "../../statistics/plots.tsx";
 import { type OwnApplication, useApplication } from "./application.tsx";
@@ -37,7 +25,7 @@ export function Overview() {
   return (
     <>
       <Head title={application.name} actions={<LinkButton href={to("/test")}>Send a test</LinkButton>} />
-      <EndpointNotice application={application} />
+      <OwnEndpoint />
       <div class="columns">
         <div class="stack wide">
           <OutcomeCard read={ownStatistics} />
@@ -73,56 +61,39 @@ export function Overview() {
   );
 }
 
-/** The state of the endpoint in one sentence, and what to do next. */
-export function EndpointNotice({ application }: { application: OwnApplication }) {
-  const { reload } = useApplication();
-  const enable = useAction(async () => {
-    await done(api.POST("/public/v1/application/endpoint/enable"));
-    toast("The endpoint is enabled. What waits is sent now.");
-    reload();
-  });
-  const { status, summary, advice, last_failure, last_success_at, disabled_reason } = application.endpoint;
-  const isWithout = application.webhook_url === null && application.delivery !== "stream";
-  const tone = isWithout || status === "failing" ? "warn" : status === "disabled" ? "bad" : "ok";
-  if (status === "enabled" && application.delivery !== "stream" && !isWithout && last_success_at) {
+/** The state of the application's endpoint, and what to do next. */
+export function OwnEndpoint() {
+  const { application, reload } = useApplication();
+  const { delivery, webhook_url, endpoint } = application;
+  const { status, summary, advice, last_failure, last_success_at } = endpoint;
+  if (delivery === "stream") return <Notice tone="ok" title={withLocalTimes(summary)} />;
+  if (webhook_url === null) {
     return (
-      <Notice tone="ok" title="The endpoint takes what is sent to it.">
-        <p class="muted">
-          Last success <Time at={last_success_at} />
-        </p>
+      <Notice tone="warn" title={withLocalTimes(summary)}>
+        <div class="row">
+          <LinkButton href={to("/webhook")}>Set the webhook URL</LinkButton>
+        </div>
       </Notice>
     );
   }
+  const isWell = status === "enabled" && last_success_at !== null && advice === null;
   return (
-    <Notice tone={tone} title={withLocalTimes(summary)}>
-      {advice && !isWithout && <p>{advice}</p>}
+    <EndpointNotice
+      endpoint={endpoint}
+      title={isWell ? "The endpoint takes what is sent to it." : withLocalTimes(summary)}
+      enable={async () => {
+        await done(api.POST("/public/v1/application/endpoint/enable"));
+        reload();
+      }}
+      link={<LinkButton href={to("/webhook")}>Change the webhook URL</LinkButton>}
+    >
+      {advice && <p>{advice}</p>}
       {status !== "enabled" && last_failure && (
         <p class="muted">
           Last failure <Time at={last_failure.at} />
         </p>
       )}
-      <FaultNotice fault={enable.fault} />
-      {(status !== "enabled" || isWithout) && (
-        <div class="row wrap">
-          {status !== "enabled" && !isWithout && (
-            <Button isSmall kind="primary" isBusy={enable.isBusy} onClick={() => enable.run()}>
-              {status === "disabled" ? "Enable the endpoint" : "Try everything again now"}
-            </Button>
-          )}
-          <LinkButton href={to("/webhook")}>
-            {isWithout ? "Set the webhook URL" : "Change the webhook URL"}
-          </LinkButton>
-          {/* What failed is tried again, or waits while the endpoint is disabled; but a 410 ends its delivery. */}
-          {status !== "enabled" && !isWithout && (
-            <LinkButton
-              href={to("/deliveries", { status: disabled_reason === "gone" ? "failed" : "pending" })}
-            >
-              See what failed
-            </LinkButton>
-          )}
-        </div>
-      )}
-    </Notice>
+    </EndpointNotice>
   );
 }
 

@@ -1,13 +1,12 @@
 import { useEffect, useState } from "preact/hooks";
-import { base, Fault, messageOf, session } from "../../client.ts";
+import { asFault, base, Fault, session } from "../../client.ts";
+import { useAction } from "../../load.ts";
 import { Button, FaultNotice, LinkButton } from "../../parts/basics.tsx";
 import { SignInPage } from "../../parts/shell.tsx";
 import { to } from "../../places.ts";
 import type { LoginBegun, OwnedApplications, PortalSession } from "../../session.ts";
 
 const hasLogin = "login" in document.documentElement.dataset;
-const faultOf = (error: unknown) =>
-  error instanceof Fault ? error : new Fault(messageOf(error), "unknown", 0);
 const asJson = (body: object): RequestInit => ({
   body: JSON.stringify(body),
   headers: { "content-type": "application/json" },
@@ -18,23 +17,15 @@ export const isBackFromLogin = hasLogin && location.pathname === `${base}/signed
 
 /** The other way to sign in, where there is one: as the owner of the application. */
 export function OwnerLoginButton() {
-  const [fault, setFault] = useState<Fault | null>(null);
-  const [isBusy, setBusy] = useState(false);
+  const begin = useAction(async () => {
+    location.assign((await session<LoginBegun>("POST", {}, "login")).location);
+  });
   if (!hasLogin) return null;
-  const begin = async () => {
-    setBusy(true);
-    try {
-      location.assign((await session<LoginBegun>("POST", {}, "login")).location);
-    } catch (error) {
-      setFault(faultOf(error));
-      setBusy(false);
-    }
-  };
   return (
     <>
       <p>Or with your account, if an application is registered as yours.</p>
-      <FaultNotice fault={fault} />
-      <Button onClick={begin} isBusy={isBusy}>
+      <FaultNotice fault={begin.fault} />
+      <Button onClick={begin.run} isBusy={begin.isBusy}>
         Sign in with your account
       </Button>
     </>
@@ -72,7 +63,7 @@ export function BackFromLogin() {
       await session<PortalSession>("POST", asJson({ application_id: id }), "login/session");
       location.replace(base || "/");
     } catch (error) {
-      setFault(faultOf(error));
+      setFault(asFault(error));
     }
   };
   useEffect(() => {
@@ -83,7 +74,7 @@ export function BackFromLogin() {
         if (only && !another) return choose(only.id);
         setChoice(applications);
       },
-      (error) => setFault(faultOf(error)),
+      (error) => setFault(asFault(error)),
     );
   }, []);
   if (fault) {

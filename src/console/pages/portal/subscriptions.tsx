@@ -1,10 +1,12 @@
 import { useState } from "preact/hooks";
 import type { components } from "../../../client/api.d.ts";
 import { api, done, Fault } from "../../client.ts";
-import { useAction, useLoad } from "../../load.ts";
-import { Button, Card, Empty, FaultNotice, Head, LinkButton, Notice, number } from "../../parts/basics.tsx";
-import { Check, Confirm, Dialog, Field } from "../../parts/form.tsx";
-import { ListState, Table } from "../../parts/table.tsx";
+import { useForm } from "../../form.ts";
+import { useLoad } from "../../load.ts";
+import { Button, Card, Empty, Head, LinkButton, Notice, number } from "../../parts/basics.tsx";
+import { Confirm, FormDialog } from "../../parts/dialog.tsx";
+import { Check, Field, Find } from "../../parts/form.tsx";
+import { List } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { toast } from "../../parts/toasts.tsx";
 import { to, useQuery } from "../../places.ts";
@@ -17,7 +19,7 @@ const pageSize = 100;
 const maxPages = 20;
 
 export function Subscriptions() {
-  const [query, setQuery] = useQuery();
+  const [query] = useQuery();
   const [isAdding, setAdding] = useState(Boolean(query["event"]));
   const [removing, setRemoving] = useState<Subscription | null>(null);
   const find = (query["find"] ?? "").trim();
@@ -45,15 +47,7 @@ export function Subscriptions() {
       >
         Which events of which channels your application gets.
       </Head>
-      <div class="filters">
-        <Field
-          isWide
-          label="Find"
-          placeholder="Channel, event or id"
-          value={query["find"] ?? ""}
-          onInput={(find) => setQuery({ find })}
-        />
-      </div>
+      <Find name="find" placeholder="Channel, event or id" />
       <Card
         isFlush
         title={
@@ -67,63 +61,60 @@ export function Subscriptions() {
             These are the first {number(pageSize * maxPages)}. The slug of a channel finds its others.
           </p>
         )}
-        <ListState
+        <List
           of={loaded}
-          isEmpty={rows.length === 0}
           empty={
-            <Empty title={wanted ? "No subscription fits" : "There is no subscription yet"}>
-              <p>
-                {wanted
-                  ? "Look for another channel, event or id."
-                  : "Subscribe to an event of a channel by its name."}
-              </p>
-            </Empty>
+            wanted ? (
+              <Empty title="No subscription fits" text="Look for another channel, event or id." />
+            ) : (
+              <Empty
+                title="There is no subscription yet"
+                text="Subscribe to an event of a channel by its name."
+              />
+            )
           }
-        >
-          <Table
-            label="Subscriptions"
-            rows={rows}
-            keyOf={({ id }) => id}
-            columns={[
-              {
-                name: "Channel",
-                isFilling: true,
-                show: (one) => (
-                  <>
-                    <strong class="cell">{nameOf(one) || "all channels"}</strong>
-                    <small class="cell muted only-narrow">{one.event}</small>
-                  </>
-                ),
-              },
-              { name: "Event", hide: "narrow", show: ({ event }) => <span class="cell">{event}</span> },
-              { name: "Id", hide: "medium", show: ({ id }) => <code class="muted">{id}</code> },
-              {
-                name: "Made",
-                hide: "narrow",
-                isNumber: true,
-                show: ({ created_at }) => <Time at={created_at} />,
-              },
-              {
-                name: "",
-                isNumber: true,
-                show: (one) => (
-                  <span class="row end">
-                    <LinkButton
-                      kind="quiet small hide-narrow"
-                      href={to("/deliveries", { subscription_id: one.id })}
-                      of={titleOf(one)}
-                    >
-                      Deliveries
-                    </LinkButton>
-                    <Button isSmall kind="quiet" of={titleOf(one)} onClick={() => setRemoving(one)}>
-                      Delete
-                    </Button>
-                  </span>
-                ),
-              },
-            ]}
-          />
-        </ListState>
+          label="Subscriptions"
+          rows={rows}
+          keyOf={({ id }) => id}
+          columns={[
+            {
+              name: "Channel",
+              isFilling: true,
+              show: (one) => (
+                <>
+                  <strong class="cell">{nameOf(one) || "all channels"}</strong>
+                  <small class="cell muted only-narrow">{one.event}</small>
+                </>
+              ),
+            },
+            { name: "Event", hide: "narrow", show: ({ event }) => <span class="cell">{event}</span> },
+            { name: "Id", hide: "medium", show: ({ id }) => <code class="muted">{id}</code> },
+            {
+              name: "Made",
+              hide: "narrow",
+              isNumber: true,
+              show: ({ created_at }) => <Time at={created_at} />,
+            },
+            {
+              name: "",
+              isNumber: true,
+              show: (one) => (
+                <span class="row end">
+                  <LinkButton
+                    kind="quiet small hide-narrow"
+                    href={to("/deliveries", { subscription_id: one.id })}
+                    of={titleOf(one)}
+                  >
+                    Deliveries
+                  </LinkButton>
+                  <Button isSmall kind="quiet" of={titleOf(one)} onClick={() => setRemoving(one)}>
+                    Delete
+                  </Button>
+                </span>
+              ),
+            },
+          ]}
+        />
       </Card>
       {isAdding && (
         <SubscribeDialog
@@ -190,47 +181,36 @@ function SubscribeDialog({
   onDone: () => void;
 }) {
   const types = useEventTypes().data ?? [];
-  const [channel, setChannel] = useState("");
-  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set(event ? [event] : []));
   const newest = [...new Map(types.map((type) => [type.name, type])).values()];
-  const act = useAction(async () => {
-    const { user } = await done(
-      api.GET("/public/v1/users/{username}", { params: { path: { username: channel.trim() } } }),
-    );
+  const initial: { channel: string; events: readonly string[] } = {
+    channel: "",
+    events: event ? [event] : [],
+  };
+  const form = useForm(initial, async (_, { channel, events }) => {
+    const path = { username: channel.trim() };
+    const { user } = await done(api.GET("/public/v1/users/{username}", { params: { path } }));
     await subscribe(
-      newest.filter(({ name }) => chosen.has(name)),
+      newest.filter(({ name }) => events.includes(name)),
       user.id,
     );
     toast(
-      `Subscribed to ${chosen.size === 1 ? "1 event" : `${chosen.size} events`} of ${user.display_name}.`,
+      `Subscribed to ${events.length === 1 ? "1 event" : `${events.length} events`} of ${user.display_name}.`,
     );
     onDone();
     onClose();
   });
-  const toggle = (name: string) => {
-    const next = new Set(chosen);
-    if (!next.delete(name)) next.add(name);
-    setChosen(next);
-  };
+  const { channel, events } = form.values;
+  const toggle = (name: string) =>
+    form.put({ events: events.includes(name) ? events.filter((one) => one !== name) : [...events, name] });
   return (
-    <Dialog
+    <FormDialog
       title="Subscribe"
+      verb="Subscribe"
+      of={form}
+      disabled={events.length === 0 || channel.trim() === ""}
       onClose={onClose}
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            kind="primary"
-            isBusy={act.isBusy}
-            disabled={chosen.size === 0 || channel.trim() === ""}
-            onClick={() => act.run()}
-          >
-            Subscribe
-          </Button>
-        </>
-      }
     >
-      <Field label="Channel" hint="The username of its broadcaster." value={channel} onInput={setChannel} />
+      <Field label="Channel" hint="The username of its broadcaster." {...form.at("channel")} />
       <fieldset class="stack tight">
         <legend class="visually-hidden">Events</legend>
         {newest.map(({ name, description }) => (
@@ -241,13 +221,12 @@ function SubscribeDialog({
                 {name} <small class="muted">{description}</small>
               </>
             }
-            checked={chosen.has(name)}
+            checked={events.includes(name)}
             onChange={() => toggle(name)}
           />
         ))}
       </fieldset>
-      <FaultNotice fault={act.fault} />
-    </Dialog>
+    </FormDialog>
   );
 }
 
@@ -263,7 +242,7 @@ function RemoveDialog({
   onDone: () => void;
 }) {
   const { id, event, version, broadcaster_user_id } = subscription;
-  const act = useAction(async () => {
+  const act = async () => {
     await done(api.DELETE("/public/v1/events/subscriptions", { params: { query: { id: [id] } } }));
     toast("The subscription is deleted.", async () => {
       await subscribe([{ name: event, version }], broadcaster_user_id).catch((error) => toast(error.message));
@@ -271,16 +250,9 @@ function RemoveDialog({
     });
     onDone();
     onClose();
-  });
+  };
   return (
-    <Confirm
-      title="Delete this subscription?"
-      verb="Delete"
-      isBusy={act.isBusy}
-      fault={act.fault}
-      onConfirm={() => act.run()}
-      onClose={onClose}
-    >
+    <Confirm title="Delete this subscription?" verb="Delete" act={act} onClose={onClose}>
       <p>
         Your application gets no more <code>{event}</code> {name && <>of {name}</>}.
       </p>

@@ -4,13 +4,15 @@ import type { components } from "../../../client/api.d.ts";
 import { Fault, openStream } from "../../client.ts";
 import { Request, Stages } from "../../deliveries/one.tsx";
 import { useAction } from "../../load.ts";
-import { Button, Card, Empty, FaultNotice, Head, LinkButton, Notice } from "../../parts/basics.tsx";
+import { Card, Empty, Head, LinkButton, Notice } from "../../parts/basics.tsx";
 import { Code } from "../../parts/code.tsx";
-import { Form, Select } from "../../parts/form.tsx";
+import { useTypeChoice } from "../../parts/event-type.tsx";
+import { Form } from "../../parts/form.tsx";
 import { SchemaForm } from "../../parts/schema-form.tsx";
+import { Read } from "../../parts/table.tsx";
 import { duration, Elapsed } from "../../parts/time.tsx";
-import { to, useQuery } from "../../places.ts";
-import { useApplication, useEventTypes } from "./application.tsx";
+import { to } from "../../places.ts";
+import { type EventType, useApplication, useEventTypes } from "./application.tsx";
 
 type Exchange = components["schemas"]["TestExchange"];
 
@@ -18,12 +20,7 @@ type Exchange = components["schemas"]["TestExchange"];
 export function Test() {
   const { application } = useApplication();
   const loaded = useEventTypes();
-  const types = loaded.data ?? [];
-  const [query, setQuery] = useQuery();
-  const names = [...new Set(types.map(({ name }) => name))];
-  const name = query["event"] ?? "channel.followed";
-  const versions = types.filter((type) => type.name === name);
-  const type = versions.find(({ version }) => String(version) === query["version"]) ?? versions.at(-1);
+  const [type, choice] = useTypeChoice(loaded.data ?? []);
   return (
     <>
       <Head title="Test">
@@ -36,37 +33,21 @@ export function Test() {
           </div>
         </Notice>
       )}
-      <FaultNotice fault={loaded.fault} retry={loaded.reload} />
-      {type && (
-        <Sample key={`${type.name} ${type.version}`} type={type}>
-          <Select
-            label="Event type"
-            value={name}
-            options={names.map((one) => [one, one] as const)}
-            onChange={(event) => setQuery({ event, version: null })}
-          />
-          {versions.length > 1 && (
-            <Select
-              label="Version"
-              value={String(type?.version)}
-              options={versions.map(({ version }) => [String(version), String(version)] as const)}
-              onChange={(version) => setQuery({ version })}
-            />
-          )}
-        </Sample>
-      )}
+      <Read of={loaded}>
+        {() =>
+          type && (
+            <Sample key={`${type.name} ${type.version}`} type={type}>
+              {choice}
+            </Sample>
+          )
+        }
+      </Read>
     </>
   );
 }
 
 /** The form of a sample, and what became of it; the children choose the type. */
-function Sample({
-  type,
-  children,
-}: {
-  type: components["schemas"]["EventType"];
-  children: ComponentChildren;
-}) {
+function Sample({ type, children }: { type: EventType; children: ComponentChildren }) {
   const [data, setData] = useState<Readonly<Record<string, unknown>>>(type.example);
   const [exchange, setExchange] = useState<Exchange | null>(null);
   const [progress, setProgress] = useState<Progress | null>(null);
@@ -95,12 +76,9 @@ function Sample({
   return (
     <div class="columns even">
       <Card>
-        <Form label="Sample" onSubmit={() => send.run()}>
+        <Form label="Sample" of={send} verb="Send the sample" icon="send">
           {children}
           <SchemaForm schema={type.schema} value={data} onChange={setData} />
-          <Button type="submit" kind="primary" icon="send" isBusy={send.isBusy}>
-            Send the sample
-          </Button>
         </Form>
       </Card>
       <div class="stack wide">
@@ -108,16 +86,13 @@ function Sample({
           {exchange && !send.isBusy ? outcomeOf(exchange) : send.isBusy && "Under way"}
         </p>
         {send.isBusy && !exchange && progress && <UnderWay progress={progress} />}
-        <FaultNotice fault={send.fault} />
-        {exchange && !send.fault && <ExchangeStory exchange={exchange} />}
-        {!exchange && !send.isBusy && !send.fault && (
+        {exchange && <ExchangeStory exchange={exchange} />}
+        {!exchange && !send.isBusy && (
           <Card>
-            <Empty title="Nothing was sent yet">
-              <p>
-                Choose an event, change its data if you like, and send it. A test does not count as a
-                delivery.
-              </p>
-            </Empty>
+            <Empty
+              title="Nothing was sent yet"
+              text="Choose an event, change its data if you like, and send it. A test does not count as a delivery."
+            />
           </Card>
         )}
       </div>

@@ -1,0 +1,54 @@
+import { useEffect, useState } from "preact/hooks";
+import { type Action, useAction } from "./load.ts";
+
+const isSame = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);
+
+/** The names of the fields that are texts. */
+type TextOf<T> = { [Name in keyof T]: T[Name] extends string ? Name : never }[keyof T];
+
+/** A form, and what became of sending it. */
+export interface FormState<T> extends Action {
+  /** What the fields show. */
+  readonly values: T;
+  /** Types over a field. */
+  put(typed: Partial<T>): void;
+  /** What a `Field` needs of a text: its value, what is wrong with it, and what typing does. */
+  at(name: TextOf<T>): {
+    readonly value: string;
+    readonly problem: string | undefined;
+    onInput(value: string): void;
+  };
+}
+
+/**
+ * The fields of a form: what is saved, and over it what a person has typed. So what others save meanwhile is shown, and
+ * is not taken back by saving another field.
+ * @param send gets what differs from what is saved, and everything; the names are those of the API, whose problems are shown
+ */
+export function useForm<T extends object>(
+  saved: T,
+  send: (changes: Partial<T>, values: T) => Promise<unknown>,
+): FormState<T> {
+  const [typed, setTyped] = useState<Partial<T>>({});
+  const differing = (fields: Partial<T>) =>
+    Object.fromEntries(
+      Object.entries(fields).filter(([field, value]) => !isSame(value, saved[field as keyof T])),
+    ) as Partial<T>;
+  // What was saved is no longer typed.
+  useEffect(() => setTyped(differing), [JSON.stringify(saved)]);
+  const values = { ...saved, ...typed };
+  const action = useAction(() => send(differing(typed), values));
+  const problems = action.fault?.fields ?? {};
+  const put = (more: Partial<T>) => setTyped((last) => ({ ...last, ...more }));
+  return {
+    ...action,
+    values,
+    put,
+    at: (name) => ({
+      value: values[name] as string,
+      // Of a list, the first that is wrong.
+      problem: problems[String(name)] ?? problems[`${String(name)}[0]`],
+      onInput: (value) => put({ [name]: value } as Partial<T>),
+    }),
+  };
+}

@@ -1,0 +1,72 @@
+import type { ComponentChildren } from "preact";
+import { useId, useLayoutEffect, useRef } from "preact/hooks";
+import { type Action, useAction } from "../load.ts";
+import { Form } from "./form.tsx";
+
+interface DialogProps {
+  readonly title: string;
+  readonly children: ComponentChildren;
+  readonly footer?: ComponentChildren;
+  readonly onClose: () => void;
+  /** A dialog that must be answered does not close by Escape. */
+  readonly mustAnswer?: boolean;
+}
+
+/** A dialog over the page, which keeps the focus inside; Escape closes it. */
+export function Dialog({ title, children, footer, onClose, mustAnswer }: DialogProps) {
+  const ref = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  // Closed before it is removed, a dialog gives the focus back; other effects end after that.
+  useLayoutEffect(() => {
+    const dialog = ref.current;
+    dialog?.showModal();
+    return () => dialog?.close();
+  }, []);
+  return (
+    <dialog
+      ref={ref}
+      aria-labelledby={id}
+      onCancel={(event) => {
+        event.preventDefault();
+        if (!mustAnswer) onClose();
+      }}
+      // Chromium closes a dialog by a second Escape although its cancel is refused.
+      onKeyDown={(event) => mustAnswer && event.key === "Escape" && event.preventDefault()}
+    >
+      <div class="dialog">
+        <h2 id={id}>{title}</h2>
+        {children}
+        {footer && <footer>{footer}</footer>}
+      </div>
+    </dialog>
+  );
+}
+
+interface FormDialogProps {
+  readonly title: string;
+  readonly of: Action;
+  /** The verb of the button. */
+  readonly verb: string;
+  readonly disabled?: boolean;
+  readonly isDangerous?: boolean;
+  readonly onClose: () => void;
+  readonly children: ComponentChildren;
+}
+
+/** A dialog that asks for something, and can be left. */
+export function FormDialog({ title, onClose, ...form }: FormDialogProps) {
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <Form label={title} onCancel={onClose} {...form} />
+    </Dialog>
+  );
+}
+
+interface ConfirmProps extends Omit<FormDialogProps, "of" | "disabled" | "isDangerous"> {
+  readonly act: () => Promise<unknown>;
+}
+
+/** Asks before something that cannot be undone. */
+export function Confirm({ act, ...rest }: ConfirmProps) {
+  return <FormDialog isDangerous of={useAction(act)} {...rest} />;
+}

@@ -1,3 +1,18 @@
+import {
+  Activity,
+  Archive,
+  Boxes,
+  ClipboardList,
+  Gauge,
+  Inbox,
+  KeyRound,
+  LayoutGrid,
+  Rss,
+  Send,
+  Settings as SettingsIcon,
+  Shapes,
+  Users as UsersIcon,
+} from "lucide";
 import { render } from "preact";
 import { Route, Router } from "preact-iso";
 import { base } from "./client.ts";
@@ -33,10 +48,10 @@ function groupsFor(role: Role): readonly NavGroup[] {
   const data: NavGroup = {
     title: "Platform",
     items: [
-      { path: "/users", text: "Users", icon: "users" },
-      { path: "/categories", text: "Categories", icon: "categories" },
-      { path: "/event-types", text: "Event types", icon: "types" },
-      ...(role === "reader" ? [] : [{ path: "/publish", text: "Publish an event", icon: "send" } as const]),
+      { path: "/users", text: "Users", icon: UsersIcon },
+      { path: "/categories", text: "Categories", icon: LayoutGrid },
+      { path: "/event-types", text: "Event types", icon: Shapes },
+      ...(role === "reader" ? [] : [{ path: "/publish", text: "Publish an event", icon: Send } as const]),
     ],
   };
   if (isPublisher) return [data];
@@ -44,21 +59,21 @@ function groupsFor(role: Role): readonly NavGroup[] {
     {
       title: "",
       items: [
-        { path: "", text: "Overview", icon: "overview" },
-        { path: "/traffic", text: "Traffic", icon: "activity" },
-        { path: "/applications", text: "Applications", icon: "apps" },
-        { path: "/deliveries", text: "Deliveries", icon: "inbox" },
-        { path: "/subscriptions", text: "Subscriptions", icon: "subscriptions" },
+        { path: "", text: "Overview", icon: Gauge },
+        { path: "/traffic", text: "Traffic", icon: Activity },
+        { path: "/applications", text: "Applications", icon: Boxes },
+        { path: "/deliveries", text: "Deliveries", icon: Inbox },
+        { path: "/subscriptions", text: "Subscriptions", icon: Rss },
       ],
     },
     data,
     {
       title: "Server",
       items: [
-        { path: "/backups", text: "Backups", icon: "backup" },
-        { path: "/keys", text: "Keys", icon: "key" },
-        { path: "/audit", text: "Audit", icon: "audit" },
-        { path: "/settings", text: "Settings", icon: "settings" },
+        { path: "/backups", text: "Backups", icon: Archive },
+        { path: "/keys", text: "Keys", icon: KeyRound },
+        { path: "/audit", text: "Audit", icon: ClipboardList },
+        { path: "/settings", text: "Settings", icon: SettingsIcon },
       ],
     },
   ];

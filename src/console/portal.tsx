@@ -1,3 +1,4 @@
+import { Gauge, Inbox, Rss, Send, Shapes, Webhook as WebhookIcon } from "lucide";
 import { render } from "preact";
 import { Route, Router } from "preact-iso";
 import { api, base, done } from "./client.ts";
@@ -22,12 +23,12 @@ const groups: readonly NavGroup[] = [
   {
     title: "",
     items: [
-      { path: "", text: "Overview", icon: "overview" },
-      { path: "/deliveries", text: "Deliveries", icon: "inbox" },
-      { path: "/subscriptions", text: "Subscriptions", icon: "subscriptions" },
-      { path: "/test", text: "Test", icon: "send" },
-      { path: "/webhook", text: "Webhook", icon: "webhook" },
-      { path: "/event-types", text: "Event types", icon: "types" },
+      { path: "", text: "Overview", icon: Gauge },
+      { path: "/deliveries", text: "Deliveries", icon: Inbox },
+      { path: "/subscriptions", text: "Subscriptions", icon: Rss },
+      { path: "/test", text: "Test", icon: Send },
+      { path: "/webhook", text: "Webhook", icon: WebhookIcon },
+      { path: "/event-types", text: "Event types", icon: Shapes },
     ],
   },
 ];

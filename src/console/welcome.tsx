@@ -1,3 +1,4 @@
+import { Send } from "lucide";
 import { render } from "preact";
 import { useState } from "preact/hooks";
 import { session } from "./client.ts";
@@ -100,7 +101,7 @@ function Call({ name, text }: { name: string; text: string }) {
     <div class="stack tight">
       <Code text={text} label={`Command: ${name}`} />
       <div class="row">
-        <Button isSmall icon="send" onClick={send}>
+        <Button isSmall icon={Send} onClick={send}>
           Send it
         </Button>
       </div>

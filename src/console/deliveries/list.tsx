@@ -1,3 +1,4 @@
+import { RefreshCw, X } from "lucide";
 import { useEffect, useState } from "preact/hooks";
 import { useList } from "../list.ts";
 import { Button, Card, Empty, FaultNotice, Head, Status } from "../parts/basics.tsx";
@@ -102,7 +103,7 @@ export function DeliveriesPage({ types = [] }: DeliveriesProps) {
         actions={
           source.canSend &&
           !filters["event_id"] && (
-            <Button icon="reload" onClick={() => setReplaying(true)}>
+            <Button icon={RefreshCw} onClick={() => setReplaying(true)}>
               Replay a range
             </Button>
           )
@@ -153,7 +154,7 @@ export function DeliveriesPage({ types = [] }: DeliveriesProps) {
               <Button
                 isSmall
                 kind="quiet"
-                icon="close"
+                icon={X}
                 onClick={() =>
                   setFilters(Object.fromEntries(Object.keys(filters).map((name) => [name, null])))
                 }

@@ -1,3 +1,4 @@
+import { RefreshCw } from "lucide";
 import { useRoute } from "preact-iso";
 import { useAction, useLoad } from "../load.ts";
 import { Button, Card, Facts, FaultNotice, Head, Notice, Value } from "../parts/basics.tsx";
@@ -34,7 +35,7 @@ export function DeliveryPage() {
           source.canSend && (
             <Button
               {...(delivery.status !== "delivered" && { kind: "primary" })}
-              icon="reload"
+              icon={RefreshCw}
               isBusy={retry.isBusy}
               onClick={retry.run}
             >

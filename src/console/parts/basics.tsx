@@ -1,8 +1,9 @@
+import { Check, CircleAlert, CircleCheck, Copy, type IconNode, RefreshCw, TriangleAlert } from "lucide";
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Fault } from "../client.ts";
 import { useTitle } from "../places.ts";
-import { Icon, type IconName } from "./icon.tsx";
+import { Icon } from "./icon.tsx";
 
 /** A size like "1.2 GB". */
 export const size = (bytes: number) =>
@@ -18,7 +19,7 @@ export const number = (value: number) => value.toLocaleString("en-US");
 interface ButtonProps {
   readonly children?: ComponentChildren;
   readonly kind?: "primary" | "danger" | "quiet" | "danger primary";
-  readonly icon?: IconName | undefined;
+  readonly icon?: IconNode | undefined;
   /** The name of a button that shows only its icon. */
   readonly label?: string;
   /** Of which row of a list it is, for who hears its name alone. */
@@ -53,7 +54,7 @@ export function Button({
       disabled={disabled || isBusy}
       onClick={onClick}
     >
-      {icon && <Icon name={icon} />}
+      {icon && <Icon of={icon} />}
       {children}
       {of && <span class="visually-hidden"> {of}</span>}
     </button>
@@ -91,7 +92,7 @@ export function CopyButton({ text, label = "Copy" }: { text: string; label?: str
   };
   return (
     <button type="button" class="copy" aria-label={isCopied ? "Copied" : label} title={label} onClick={copy}>
-      <Icon name={isCopied ? "check" : "copy"} />
+      <Icon of={isCopied ? Check : Copy} />
     </button>
   );
 }
@@ -140,10 +141,10 @@ export function Notice({
   title: ComponentChildren;
   children?: ComponentChildren;
 }) {
-  const icon = tone === "ok" ? "good" : tone === "" ? "alert" : "warning";
+  const icon = tone === "ok" ? CircleCheck : tone === "" ? CircleAlert : TriangleAlert;
   return (
     <div class={`notice ${tone}`} role={isAlert ? "alert" : undefined}>
-      <Icon name={icon} />
+      <Icon of={icon} />
       <div class="grow">
         <strong aria-live={!isAlert && typeof title === "string" ? "polite" : undefined}>{title}</strong>
         {children}
@@ -162,7 +163,7 @@ export function FaultNotice({ fault, retry }: { fault: Fault | null; retry?: () 
       {fault.requestId && <small class="muted">Request {fault.requestId}</small>}
       {retry && fault.status !== 404 && (
         <div class="row">
-          <Button isSmall icon="reload" onClick={retry}>
+          <Button isSmall icon={RefreshCw} onClick={retry}>
             Try again
           </Button>
         </div>

@@ -1,9 +1,9 @@
+import type { IconNode } from "lucide";
 import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
 import type { Action } from "../load.ts";
 import { useQuery } from "../places.ts";
 import { Button, FaultNotice } from "./basics.tsx";
-import type { IconName } from "./icon.tsx";
 
 interface FieldProps {
   readonly label: string;
@@ -164,7 +164,7 @@ interface FormProps {
   readonly of: Action;
   /** The verb of the button. */
   readonly verb: string;
-  readonly icon?: IconName;
+  readonly icon?: IconNode;
   /** Whether it cannot be undone. */
   readonly isDangerous?: boolean;
   readonly disabled?: boolean;

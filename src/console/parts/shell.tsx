@@ -1,4 +1,5 @@
 import { signal } from "@preact/signals";
+import { type IconNode, LogOut, Menu, Moon, Search, Sun, TriangleAlert } from "lucide";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { LocationProvider, useLocation } from "preact-iso";
@@ -6,14 +7,14 @@ import { base, hasExpired, isConnected } from "../client.ts";
 import { useLiveStream } from "../live.ts";
 import { siteTitle, to, useTitle } from "../places.ts";
 import { Button } from "./basics.tsx";
-import { Icon, type IconName } from "./icon.tsx";
+import { Icon } from "./icon.tsx";
 import { isPaletteOpen, Palette, type Place } from "./palette.tsx";
 import { Toasts } from "./toasts.tsx";
 
 interface NavItem {
   readonly path: string;
   readonly text: string;
-  readonly icon: IconName;
+  readonly icon: IconNode;
 }
 export interface NavGroup {
   readonly title: string;
@@ -107,7 +108,7 @@ function Frame({ kind, groups, who, search, onSignOut, stream, docs, reference, 
               {group.title && <h2>{group.title}</h2>}
               {group.items.map((item) => (
                 <a key={item.path} href={to(item.path)} aria-current={item === current ? "page" : undefined}>
-                  <Icon name={item.icon} />
+                  <Icon of={item.icon} />
                   {item.text}
                 </a>
               ))}
@@ -119,16 +120,16 @@ function Frame({ kind, groups, who, search, onSignOut, stream, docs, reference, 
             <strong title={who.name}>{who.name}</strong>
             <small class="muted">{who.about}</small>
           </div>
-          <Button kind="quiet" icon="out" label="Sign out" onClick={onSignOut} />
+          <Button kind="quiet" icon={LogOut} label="Sign out" onClick={onSignOut} />
         </div>
       </aside>
       <div class="page">
         <header class="top">
           <span class="menu-button">
-            <Button kind="quiet" icon="menu" label="Menu" onClick={() => toggleMenu(true)} />
+            <Button kind="quiet" icon={Menu} label="Menu" onClick={() => toggleMenu(true)} />
           </span>
           <button type="button" class="find" onClick={openPalette}>
-            <Icon name="search" />
+            <Icon of={Search} />
             <span>Go to…</span>
             <kbd>Ctrl K</kbd>
           </button>
@@ -158,7 +159,7 @@ export function ConnectionBanner() {
     <div role="status">
       {!isConnected.value && (
         <div class="banner">
-          <Icon name="warning" /> The connection is lost. Trying again; what is shown may be old.
+          <Icon of={TriangleAlert} /> The connection is lost. Trying again; what is shown may be old.
         </div>
       )}
     </div>
@@ -189,7 +190,7 @@ export function ThemeButton() {
   return (
     <Button
       kind="quiet"
-      icon={other === "dark" ? "moon" : "sun"}
+      icon={other === "dark" ? Moon : Sun}
       label={`Use ${other} colours`}
       onClick={change}
     />

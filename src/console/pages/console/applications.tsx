@@ -1,3 +1,4 @@
+import { Plus } from "lucide";
 import { useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import { admin, done } from "../../client.ts";
@@ -55,7 +56,7 @@ export function Applications() {
         title="Applications"
         actions={
           canChange && (
-            <Button kind="primary" icon="plus" onClick={() => setCreating(true)}>
+            <Button kind="primary" icon={Plus} onClick={() => setCreating(true)}>
               New application
             </Button>
           )

@@ -1,3 +1,4 @@
+import { Plus } from "lucide";
 import { useState } from "preact/hooks";
 import { admin, base, done, pageHeaders } from "../../client.ts";
 import type { components } from "../../generated/admin.d.ts";
@@ -50,7 +51,7 @@ export function Backups() {
         title="Backups"
         actions={
           canChange && (
-            <Button kind="primary" icon="plus" isBusy={make.isBusy} onClick={make.run}>
+            <Button kind="primary" icon={Plus} isBusy={make.isBusy} onClick={make.run}>
               Make a backup
             </Button>
           )

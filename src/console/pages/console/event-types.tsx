@@ -1,3 +1,4 @@
+import { Plus } from "lucide";
 import { useState } from "preact/hooks";
 import { admin, done } from "../../client.ts";
 import { useForm } from "../../form.ts";
@@ -27,7 +28,7 @@ export function EventTypes() {
         title="Event types"
         actions={
           canChange && (
-            <Button kind="primary" icon="plus" onClick={() => setEditing("new")}>
+            <Button kind="primary" icon={Plus} onClick={() => setEditing("new")}>
               Register a type
             </Button>
           )

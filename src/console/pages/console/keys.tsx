@@ -1,3 +1,4 @@
+import { Plus } from "lucide";
 import { useState } from "preact/hooks";
 import { admin, done } from "../../client.ts";
 import { useForm } from "../../form.ts";
@@ -46,7 +47,7 @@ export function Keys() {
         title="Keys"
         actions={
           canChange && (
-            <Button kind="primary" icon="plus" onClick={() => setCreating(true)}>
+            <Button kind="primary" icon={Plus} onClick={() => setCreating(true)}>
               New key
             </Button>
           )

@@ -1,3 +1,4 @@
+import { Send } from "lucide";
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { admin, done, Fault } from "../../client.ts";
@@ -51,7 +52,7 @@ function EventForm({ type, children }: { type: Entry; children: ComponentChildre
   return (
     <div class="columns even">
       <Card>
-        <Form label="Event" of={publish} verb="Publish" icon="send">
+        <Form label="Event" of={publish} verb="Publish" icon={Send}>
           {children}
           <Field
             label="Channel"

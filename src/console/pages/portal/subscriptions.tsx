@@ -1,3 +1,4 @@
+import { Plus } from "lucide";
 import { useState } from "preact/hooks";
 import type { components } from "../../../client/api.d.ts";
 import { api, done, Fault } from "../../client.ts";
@@ -40,7 +41,7 @@ export function Subscriptions() {
       <Head
         title="Subscriptions"
         actions={
-          <Button kind="primary" icon="plus" onClick={() => setAdding(true)}>
+          <Button kind="primary" icon={Plus} onClick={() => setAdding(true)}>
             Subscribe
           </Button>
         }

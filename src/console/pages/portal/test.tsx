@@ -1,3 +1,4 @@
+import { Send } from "lucide";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { components } from "../../../client/api.d.ts";
@@ -76,7 +77,7 @@ function Sample({ type, children }: { type: EventType; children: ComponentChildr
   return (
     <div class="columns even">
       <Card>
-        <Form label="Sample" of={send} verb="Send the sample" icon="send">
+        <Form label="Sample" of={send} verb="Send the sample" icon={Send}>
           {children}
           <SchemaForm schema={type.schema} value={data} onChange={setData} />
         </Form>

@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import { type Action, useAction } from "../load.ts";
 import { Form } from "./form.tsx";
+import { focusHeading } from "./kept-focus.ts";
 
 interface DialogProps {
   readonly title: string;
@@ -20,7 +21,10 @@ export function Dialog({ title, children, footer, onClose, mustAnswer }: DialogP
   useLayoutEffect(() => {
     const dialog = ref.current;
     dialog?.showModal();
-    return () => dialog?.close();
+    return () => {
+      dialog?.close();
+      focusHeading();
+    };
   }, []);
   return (
     <dialog

@@ -1,10 +1,11 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Loaded } from "../load.ts";
 import { useQuery } from "../places.ts";
 import { Empty, Status } from "./basics.tsx";
 import { Code, Tabs } from "./code.tsx";
 import { Find, Select } from "./form.tsx";
+import { useKeptFocus } from "./kept-focus.ts";
 import { Read } from "./table.tsx";
 
 interface EventType {
@@ -32,23 +33,35 @@ export function EventTypeList<Type extends EventType>({ of, actionsOf }: ListPro
     <>
       <Find name="name" placeholder="Part of a name" />
       <Read of={of}>
-        {(types) => (
-          <div class="stack tight">
-            {found(types).map((type, _, { length }) => (
-              <Card key={`${type.name} ${type.version}`} type={type} isOpen={length === 1}>
-                {actionsOf(type)}
-              </Card>
-            ))}
-            {found(types).length === 0 && (
-              <Empty
-                title="No event type is called that"
-                text={`Clear the name to see all ${types.length} of them.`}
-              />
-            )}
-          </div>
-        )}
+        {(types) =>
+          found(types).length === 0 ? (
+            <Empty
+              title="No event type is called that"
+              text={`Clear the name to see all ${types.length} of them.`}
+            />
+          ) : (
+            <Cards types={found(types)} actionsOf={actionsOf} />
+          )
+        }
       </Read>
     </>
+  );
+}
+
+function Cards<Type extends EventType>({
+  types,
+  actionsOf,
+}: Pick<ListProps<Type>, "actionsOf"> & { types: readonly Type[] }) {
+  const list = useRef<HTMLDivElement>(null);
+  useKeptFocus(list, types.length);
+  return (
+    <div class="stack tight" ref={list}>
+      {types.map((type) => (
+        <Card key={`${type.name} ${type.version}`} type={type} isOpen={types.length === 1}>
+          {actionsOf(type)}
+        </Card>
+      ))}
+    </div>
   );
 }
 

@@ -4,6 +4,7 @@ import { useLocation } from "preact-iso";
 import type { Fault } from "../client.ts";
 import type { Loaded } from "../load.ts";
 import { Button, FaultNotice, Loading } from "./basics.tsx";
+import { useKeptFocus } from "./kept-focus.ts";
 import { useRowWindow } from "./row-window.ts";
 
 export interface Column<Row> {
@@ -31,6 +32,7 @@ interface TableProps<Row> {
 export function Table<Row>({ label, columns, rows, keyOf, linkOf, isFresh }: TableProps<Row>) {
   const { route } = useLocation();
   const { body, isPart, first, end, above, below } = useRowWindow(rows.map(keyOf));
+  useKeptFocus(body, rows.length);
   const classOf = ({ isNumber, isFilling, hide }: Column<Row>) =>
     [isNumber && "number", isFilling && "fill", hide && `hide-${hide}`].filter(Boolean).join(" ");
   const open = (event: MouseEvent, row: Row) => {

@@ -22,7 +22,11 @@ const hourMs = 3_600_000;
 /** The last use of a key, which is known by the hour. */
 function LastUse({ at }: { at: string | null }) {
   if (at === null) return <>never</>;
-  return Date.now() - Date.parse(at) < hourMs ? <>in the last hour</> : <Time at={at} />;
+  return Date.now() - Date.parse(at) < hourMs ? (
+    <span class="nowrap">in the last hour</span>
+  ) : (
+    <Time at={at} />
+  );
 }
 
 /** The operator keys: who may use the admin API and this console. */

@@ -121,10 +121,14 @@ function disabled(endpoint: Endpoint, at: number, reason: DisabledReason) {
 }
 
 /**
- * The state of a new generation, after a person enabled the endpoint or changed its URL. What was announced stays so
- * until a success.
+ * The state of a new generation, after a person enabled the endpoint. What was announced stays so until a success.
  */
 export function enabledAgain(endpoint: Endpoint, generation: number): Endpoint {
   const well = { failing_since: null, failures: 0, disabled_at: null, disabled_reason: null };
   return { ...endpoint, generation, ...well };
+}
+
+/** The state of a new generation with another URL, of which nothing is known, but what was announced before. */
+export function atAnotherUrl({ application_id, warned_at }: Endpoint, generation: number): Endpoint {
+  return { ...newEndpoint(application_id, generation), warned_at };
 }

@@ -147,3 +147,24 @@ test("the same URL once more is no change", async () => {
   expect((await enable()).status).toBe(200);
   expect(await status()).toBe("enabled");
 });
+
+test("what the former URL answered last is not told of the new one, but is of the same one that was enabled", async () => {
+  held.resolve(204);
+  const shown = async () => {
+    const answer = await server.get("/public/v1/application", app.token);
+    return (await json<{ data: { endpoint: object } }>(answer)).data.endpoint;
+  };
+  await kick("arrived");
+  await settled(server);
+  const known = { last_success_at: new Date(clock.ms).toISOString(), advice: null };
+  expect(await shown()).toMatchObject(known);
+  await enable();
+  expect(await shown()).toMatchObject(known);
+  await move();
+  expect(await shown()).toMatchObject({
+    status: "enabled",
+    last_success_at: null,
+    last_failure: null,
+    summary: "Nothing was sent to the endpoint yet.",
+  });
+});

@@ -14,6 +14,7 @@ import {
   searched,
   usesOnlyStream,
 } from "../../domain/applications.ts";
+import { atAnotherUrl, enabledAgain } from "../../domain/endpoints.ts";
 import { isoTime } from "../../domain/time.ts";
 import { sessionFamily } from "../../domain/tokens.ts";
 import type { ApplicationStore } from "../applications.ts";
@@ -108,9 +109,11 @@ export function applicationStore(db: Dialect, { endPending, hurryRetries }: ItsD
         if (changed.owner_user_id !== before.owner_user_id) yield* endSessions(orm, id);
         if (!receives(changed)) yield* endPending(orm, id, "canceled", now);
         else if (usesOnlyStream(changed)) yield* endPending(orm, id, "delivered", now);
-        // Another URL is another endpoint, of which nothing is known, and the stream cannot fail.
-        const isAnother = changed.webhook_url !== before.webhook_url || changes.delivery === "stream";
-        const generation = isAnother ? yield* renewEndpoint(tables, orm, hurryRetries, id, now) : null;
+        // The stream cannot fail.
+        const isAnother = changed.webhook_url !== before.webhook_url;
+        if (!isAnother && changes.delivery !== "stream") return changed;
+        const state = isAnother ? atAnotherUrl : enabledAgain;
+        const generation = yield* renewEndpoint(tables, orm, hurryRetries, id, now, state);
         return generation === null ? changed : { ...changed, endpoint_generation: generation };
       }),
     remove: (id, now) =>

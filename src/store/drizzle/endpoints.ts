@@ -44,6 +44,7 @@ export function* renewEndpoint(
   hurryRetries: HurryRetries,
   applicationId: string,
   now: number,
+  renewed: typeof enabledAgain = enabledAgain,
 ): Work<number | null> {
   const { applications, endpoints } = tables;
   const [next] = yield* execute(
@@ -57,7 +58,7 @@ export function* renewEndpoint(
   const isIts = eq(endpoints.application_id, applicationId);
   const [endpoint] = yield* execute(known(tables, orm).where(isIts));
   if (endpoint) {
-    const { generation: _, ...state } = enabledAgain(endpoint, next.generation);
+    const { generation: _, ...state } = renewed(endpoint, next.generation);
     yield* execute(orm.update(endpoints).set(state).where(isIts));
   }
   yield* hurryRetries(orm, applicationId, now);

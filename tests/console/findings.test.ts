@@ -4,7 +4,10 @@ import { join } from "node:path";
 import { minute } from "../../src/domain/time.ts";
 import { chromium } from "../support/chromium.ts";
 import { operator, signedIn } from "../support/pages.ts";
-import { Clock, isOnPostgres, testServer } from "../support/server.ts";
+import { event, publish, publishAll, subscribe } from "../support/publishing.ts";
+import { ownReceiver } from "../support/receiver.ts";
+import { user } from "../support/rows.ts";
+import { Clock, isOnPostgres, ownServer, testServer } from "../support/server.ts";
 
 const clock = new Clock(Date.now());
 const server = await testServer({ clock, args: ["--public-url", "http://api.example.com"] });
@@ -17,6 +20,34 @@ describe.skipIf(chromium === null)("the overview of the console", () => {
     await tab.click("See the settings", "link");
     await tab.see("public-url");
     expect(tab.page.url()).toEndWith("/console/settings?changed=1");
+  });
+
+  test("tells of a delivery that waits for long, however many are newer, and not of one that waits for a moment", async () => {
+    const receiver = ownReceiver(() => new Response(null, { status: 500 }));
+    const past = new Clock(Date.now() - 20 * minute);
+    const own = await ownServer({ clock: past });
+    const app = await own.application({ webhook_url: receiver.url });
+    await own.load("users", [user(1001, "luna_bytes")]);
+    await subscribe(own, app, ["channel.followed"]);
+    await publish(own, event("channel.followed"));
+    const warning = "A delivery waits since";
+    await using then = await signedIn(own, operator);
+    await then.page.evaluateOnNewDocument(
+      `{ const now = Date.now; Date.now = () => now() - ${20 * minute}; }`,
+    );
+    await then.go("");
+    await then.see("An endpoint is failing");
+    expect(await then.text()).not.toContain(warning);
+    past.advance(20 * minute);
+    await publishAll(
+      own,
+      Array.from({ length: 120 }, () => event("channel.followed")),
+    );
+    await using now = await signedIn(own, operator);
+    await now.see(`${warning} 20 min. ago`);
+    await now.click("See what waits", "link");
+    await now.page.waitForFunction('location.search === "?status=pending"');
+    await now.see("channel.followed");
   });
 
   test.skipIf(isOnPostgres)("shows one that comes while it is open", async () => {

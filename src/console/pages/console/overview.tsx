@@ -35,12 +35,14 @@ export function Overview() {
   const source = useDeliveries();
   const loaded = useLoad(
     async (signal) => {
-      const [applications, endpoints, backups, pending, storage, ready] = await Promise.all([
+      const before = new Date(Date.now() - oldPendingMs).toISOString();
+      const [applications, endpoints, backups, pending, old, storage, ready] = await Promise.all([
         done(admin.GET("/admin/v1/applications", { params: { query: { limit: atOnce } }, signal })),
         done(admin.GET("/admin/v1/endpoints", { params: { query: { limit: atOnce } }, signal })),
         // Backups elsewhere that cannot be asked for do not hide the rest.
         done(admin.GET("/admin/v1/backups", { params: { query: { limit: 10 } }, signal })).catch(() => null),
         source.list({ status: "pending", limit: atOnce }, signal),
+        source.list({ status: "pending", before, limit: atOnce }, signal),
         // A disk that cannot be read does not hide the rest.
         done(admin.GET("/admin/v1/storage", { signal })).catch(() => null),
         admin.GET("/readyz", { signal }),
@@ -48,7 +50,7 @@ export function Overview() {
       const why = ready.response.ok
         ? null
         : ((ready.error as { message?: string })?.message ?? "It is not ready.");
-      return { applications, endpoints, backups: backups?.data ?? null, pending, storage, why };
+      return { applications, endpoints, backups: backups?.data ?? null, pending, old, storage, why };
     },
     [],
     ["deliveries", "applications", "backups"],
@@ -62,13 +64,13 @@ export function Overview() {
     <>
       <Head title="Overview" />
       <Read of={loaded}>
-        {({ applications, endpoints, backups, pending, storage, why }) => (
+        {({ applications, endpoints, backups, pending, old, storage, why }) => (
           <>
             <section class="stack" aria-label="What needs attention">
               <Attention
                 troubled={endpoints.data}
                 backups={backups}
-                oldest={pending.data.at(-1)?.created_at ?? null}
+                oldest={old.data.at(-1)?.created_at ?? null}
                 storage={storage && storageProblem(storage)}
                 why={why}
                 findings={findings.data ?? []}
@@ -105,6 +107,7 @@ interface AttentionProps {
   readonly troubled: readonly Endpoint[];
   /** null: they cannot be asked for. */
   readonly backups: readonly Backup[] | null;
+  /** When the oldest of the deliveries that are pending for long was published. */
   readonly oldest: string | null;
   readonly storage: StorageProblem | null;
   readonly why: string | null;
@@ -134,13 +137,14 @@ function Attention({ troubled, backups, oldest, storage, why, findings }: Attent
   };
   const entries: ComponentChildren[] = [];
   const add = (
+    key: string,
     tone: "bad" | "warn" | "",
     title: ComponentChildren,
     text: ComponentChildren,
     link: readonly [string, string] | null,
   ) =>
     entries.push(
-      <Notice key={entries.length} tone={tone} title={title}>
+      <Notice key={key} tone={tone} title={title}>
         {text && <p>{text}</p>}
         {link && (
           <div class="row">
@@ -150,19 +154,26 @@ function Attention({ troubled, backups, oldest, storage, why, findings }: Attent
       </Notice>,
     );
   const addStorage = ({ tone, title, text }: StorageProblem) =>
-    add(tone, title, text, [to("/backups"), "Go to backups"]);
+    add("storage", tone, title, text, [to("/backups"), "Go to backups"]);
   const addFindings = (status: Finding["status"], tone: "bad" | "warn") => {
     for (const one of findings.filter((one) => one.status === status && !shownOtherwise.includes(one.check)))
-      add(tone, sentence(one.message), one.mend && sentence(one.mend), linkOf(one));
+      add(
+        `${one.check} ${one.message}`,
+        tone,
+        sentence(one.message),
+        one.mend && sentence(one.mend),
+        linkOf(one),
+      );
   };
-  if (why) add("bad", "The server is not ready", why, null);
-  if (backups === null) add("warn", "The backups cannot be listed", "", [to("/backups"), "Find out why"]);
+  if (why) add("ready", "bad", "The server is not ready", why, null);
+  if (backups === null)
+    add("backups", "warn", "The backups cannot be listed", "", [to("/backups"), "Find out why"]);
   addFindings("wrong", "bad");
   if (storage?.tone === "bad") addStorage(storage);
   if (disabled.length > 0) {
     const title =
       disabled.length === 1 ? "An endpoint is disabled" : `${disabled.length} endpoints are disabled`;
-    add("bad", title, `${listed(disabled)}. What happens for them is kept for 3 days.`, [
+    add("disabled", "bad", title, `${listed(disabled)}. What happens for them is kept for 3 days.`, [
       disabled.length === 1 ? (first(disabled) ?? "") : to("/applications", { state: "disabled" }),
       canChange ? "Look and enable" : "Look at it",
     ]);
@@ -170,15 +181,22 @@ function Attention({ troubled, backups, oldest, storage, why, findings }: Attent
   if (storage?.tone === "warn") addStorage(storage);
   if (failing.length > 0) {
     const title = failing.length === 1 ? "An endpoint is failing" : `${failing.length} endpoints are failing`;
-    add("warn", title, `${listed(failing)}. It is disabled after failing everything for 24 hours.`, [
-      failing.length === 1 ? (first(failing) ?? "") : to("/applications", { state: "failing" }),
-      "Find out why",
-    ]);
+    add(
+      "failing",
+      "warn",
+      title,
+      `${listed(failing)}. It is disabled after failing everything for 24 hours.`,
+      [
+        failing.length === 1 ? (first(failing) ?? "") : to("/applications", { state: "failing" }),
+        "Find out why",
+      ],
+    );
   }
   if (newest?.status === "failed")
-    add("bad", "The last backup failed", newest.error ?? "", [to("/backups"), "Go to backups"]);
-  if (oldest && Date.now() - Date.parse(oldest) > oldPendingMs) {
+    add("backup", "bad", "The last backup failed", newest.error ?? "", [to("/backups"), "Go to backups"]);
+  if (oldest) {
     add(
+      "pending",
       "warn",
       <>
         A delivery waits since <Time at={oldest} />
@@ -196,7 +214,7 @@ function Attention({ troubled, backups, oldest, storage, why, findings }: Attent
     ) : (
       "There is no backup yet"
     );
-    add("", title, null, [to("/backups"), canChange ? "Make a backup" : "Go to backups"]);
+    add("no backup", "", title, null, [to("/backups"), canChange ? "Make a backup" : "Go to backups"]);
   }
   if (entries.length === 0) return <Notice tone="ok" title="Nothing needs attention." />;
   return <>{entries}</>;

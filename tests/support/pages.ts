@@ -145,9 +145,13 @@ export class Tab implements AsyncDisposable {
       `[...document.querySelectorAll("label")].find((one) => one.textContent === ${JSON.stringify(label)})?.control`,
       `the field "${label}"`,
     );
-    if (!this.byKeyboard) return field.asLocator().setTimeout(patienceMs).fill(value);
     const shown = () => field.evaluate((one) => (one as unknown as { value: string }).value);
+    // A page that is drawn anew puts back what was there, when the field was emptied and nothing is typed yet.
     while ((await shown()) !== value) {
+      if (!this.byKeyboard) {
+        await field.asLocator().setTimeout(patienceMs).fill(value);
+        continue;
+      }
       await this.#tabTo(field, label);
       await this.page.keyboard.down("Control");
       await this.press("a");

@@ -92,6 +92,9 @@ async function mistakes(tab: Tab): Promise<string[]> {
       ).length;
       return count > 1 ? [] : `the table "${nameOf(table)}" has ${count} headers`;
     });
+  const inHeadings = nodes
+    .filter((node) => roleOf(node) === "heading")
+    .flatMap((heading) => within(heading).filter((node) => ["checkbox", "button"].includes(roleOf(node))));
   const regions = nodes.filter((node) => propertyOf(node, "live") !== undefined);
   return [
     ...nameless.map((node) => `a ${roleOf(node)} has no name`),
@@ -99,6 +102,7 @@ async function mistakes(tab: Tab): Promise<string[]> {
       .filter((name, i) => buttons.indexOf(name) < i)
       .map((name) => `two buttons are called "${name}"`),
     ...headers,
+    ...inHeadings.map((node) => `a ${roleOf(node)} stands in a heading: ${nameOf(node)}`),
     ...regions
       .filter((node) => propertyOf(node, "live") === "assertive")
       .map((node) => `interrupts: ${nameOf(node)}`),

@@ -7,7 +7,7 @@ const isSame = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.st
 type TextOf<T> = { [Name in keyof T]: T[Name] extends string ? Name : never }[keyof T];
 
 /** A form, and what became of sending it. */
-export interface FormState<T> extends Action {
+interface FormState<T> extends Action {
   /** What the fields show. */
   readonly values: T;
   /** Types over a field. */

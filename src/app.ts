@@ -97,7 +97,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const parts = await partsOf(core, options);
     started.push({ stop: async () => parts.outcomes.close() });
     if (options.prepare) {
-      await engine.start();
+      await engine.started;
       await options.prepare(engine.store);
     }
     await requirePortalLogin(config, engine.store);

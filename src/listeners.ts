@@ -153,12 +153,11 @@ export async function startPublic(core: Core, parts: Parts, welcome: WelcomeSour
 export async function startAdmin(core: Core, parts: Parts, open: Open, options: AdminOptions) {
   const { config, engine, log, now, place, storage, life } = core;
   const { outcomes, counter, cursorKey, tracing, ...shared } = parts;
-  const engineStarted = engine.start();
   const { adminApp } = await import("./http/admin/app.ts");
   const { findingsWatch } = await import("./http/admin/operations/findings.ts");
   const { AuditTrail } = await import("./http/admin/operations/audit-trail.ts");
   const { OperatorKeys } = await import("./http/admin/operator-keys.ts");
-  await engineStarted;
+  await engine.started;
   const { store, ranking, traffic, publicUrl, rateLimit, limiter, isCurrent, follower } = open.api;
   const operatorKeys = new OperatorKeys({ store, now, environment: config.adminKey, isCurrent });
   open.rereading.keys = rereading(() => operatorKeys.load());

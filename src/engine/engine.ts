@@ -43,11 +43,8 @@ export interface EngineSettings {
 
 /** Everything that writes and delivers: the store, the dispatcher, retention. */
 export interface Engine extends EventSink, ReplicaNewsLink {
-  /**
-   * Begins to write and deliver, where it has not yet. Settles when it does, or when it could not be started; calls
-   * before that wait.
-   */
-  start(): Promise<void>;
+  /** Settles when it writes and delivers, or could not be started. Calls before that wait. */
+  readonly started: Promise<void>;
   readonly store: Store;
   /** Sends to a disabled or failing endpoint again. */
   enable(applicationId: string): Promise<void>;

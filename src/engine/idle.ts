@@ -23,7 +23,7 @@ export async function idleEngine(place: DataPlace): Promise<Engine> {
     hurry() {},
   };
   return {
-    async start() {},
+    started: Promise.resolve(),
     store: watchedStore(store, dispatcher),
     ...eventSink(store, dispatcher),
     ...noReplicas,

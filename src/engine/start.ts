@@ -142,7 +142,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       log,
     );
     return {
-      async start() {},
+      started: Promise.resolve(),
       store: watchedStore(store, dispatcher, note, replays),
       ...tracedSink(
         tracing?.attempts ?? null,

@@ -15,7 +15,7 @@ import type { Engine, EngineSettings, OutcomeListener, StreamedListener } from "
 /** What the engine's thread offers to the thread that answers, and calls there. */
 export interface EngineThread extends ThreadContract {
   readonly start: EngineSettings;
-  readonly offers: Omit<Engine, "start" | "test" | "onStreamed" | "onOutcomes" | "onNews" | "store"> & {
+  readonly offers: Omit<Engine, "started" | "test" | "onStreamed" | "onOutcomes" | "onNews" | "store"> & {
     /** The steps are reported by `sampleStep` under this number; null: they are not. */
     test(applicationId: string, sample: Sample, watched: number | null): Promise<SampleExchange>;
     /** Without events, whose verbs take callbacks: they are published by `publish`. */

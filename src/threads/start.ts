@@ -15,17 +15,12 @@ interface ThreadOptions<Contract extends ThreadContract> {
   readonly failed: (error: Error) => void;
   /** What it may call here. */
   readonly offered: Contract["calls"];
-  /** Whether it waits for `begin`. Calls before that wait, too. */
-  readonly held?: boolean;
 }
 
 /** A thread that was started from here. */
 export interface Thread<Contract extends ThreadContract> {
   /** Rejects with what starting it threw. */
   readonly started: Promise<void>;
-  /** Begins one that is held. Returns `started`. */
-  begin(): Promise<void>;
-  hasBegun(): boolean;
   /** What it offers. Calls wait until it has started. */
   readonly remote: Remote<Contract["offers"]>;
   end(): void;
@@ -35,60 +30,43 @@ export interface Thread<Contract extends ThreadContract> {
 export function startThread<Contract extends ThreadContract>(
   options: ThreadOptions<Contract>,
 ): Thread<Contract> {
-  const { name, program, start, logLevel, log, failed, offered, held = false } = options;
+  const { name, program, start, logLevel, log, failed, offered } = options;
   const { promise: started, resolve, reject } = Promise.withResolvers<void>();
-  let worker: Worker | null = null;
   /** By `end`, or because it broke down. */
   let hasEnded = false;
-  let unsent: ToThread[] = [{ start, logLevel }];
-  const post = (message: ToThread) => {
-    if (worker) worker.postMessage(message);
-    else unsent.push(message);
-  };
+  const worker = new Worker(program);
+  const post = (message: ToThread) => worker.postMessage(message);
   const link = new Link<Contract["offers"]>(post, () => offered);
-
-  const begin = () => {
-    if (worker || hasEnded) return started;
-    worker = new Worker(program);
-    worker.onmessage = ({ data }: MessageEvent<FromThread>) => {
-      if ("log" in data) log.raw(data.log);
-      else if ("failed" in data) reject(thrownError(data.failed));
-      else if ("started" in data) resolve();
-      else link.received(data);
-    };
-    const broke = (error: Error) => {
-      if (hasEnded) return;
-      hasEnded = true;
-      log.error("thread_failed", { thread: name, ...errorFields(error) });
-      link.broken(error);
-      reject(error);
-      failed(error);
-    };
-    worker.onerror = ({ message }) => broke(new Error(message));
-    worker.addEventListener("close", () => broke(new Error(`The thread ${name} has ended by itself`)));
-    for (const message of unsent) post(message);
-    unsent = [];
-    return started;
+  worker.onmessage = ({ data }: MessageEvent<FromThread>) => {
+    if ("log" in data) log.raw(data.log);
+    else if ("failed" in data) reject(thrownError(data.failed));
+    else if ("started" in data) resolve();
+    else link.received(data);
   };
-  const end = () => {
+  const broke = (error: Error) => {
+    if (hasEnded) return;
     hasEnded = true;
-    const error = new Error(`The thread ${name} has ended`);
+    log.error("thread_failed", { thread: name, ...errorFields(error) });
     link.broken(error);
-    if (worker === null) reject(error);
-    worker?.terminate();
+    reject(error);
+    failed(error);
   };
+  worker.onerror = ({ message }) => broke(new Error(message));
+  worker.addEventListener("close", () => broke(new Error(`The thread ${name} has ended by itself`)));
+  post({ start, logLevel });
 
   started.catch((error) => {
     hasEnded = true;
     link.broken(error);
-    worker?.terminate();
+    worker.terminate();
   });
-  if (!held) void begin();
   return {
     started,
-    begin,
-    hasBegun: () => worker !== null,
     remote: link.remote,
-    end,
+    end() {
+      hasEnded = true;
+      link.broken(new Error(`The thread ${name} has ended`));
+      worker.terminate();
+    },
   };
 }

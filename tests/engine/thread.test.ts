@@ -15,7 +15,7 @@ beforeEach(() => {
   directory = ownDirectory();
 });
 
-function start(held?: boolean): Promise<Engine> {
+function start(): Promise<Engine> {
   const retention = { deliveredMs: day, failedMs: day, bodiesMs: day };
   const settings = {
     place: { directory: directory },
@@ -37,7 +37,6 @@ function start(held?: boolean): Promise<Engine> {
     log: createLog("off"),
     onFault() {},
     failed() {},
-    ...(held !== undefined && { held }),
   });
 }
 
@@ -46,7 +45,7 @@ const messageOf = (call: Promise<unknown>) => call.then(() => null).catch((error
 
 async function servedBefore(signingKey?: string): Promise<void> {
   const engine = await start();
-  await engine.start();
+  await engine.started;
   await engine.stop(0);
   if (signingKey === undefined) return;
   const store = openStore(directory);
@@ -60,12 +59,12 @@ test("at the first start nothing reads the database before the engine has create
   await engine.stop(0);
 });
 
-describe.each([true, false])("on a directory that was served before, held until `start`: %p", (held) => {
+describe("on a directory that was served before", () => {
   test("it is read before the engine has started, and a write waits for it", async () => {
     await servedBefore();
-    const engine = await start(held);
+    const engine = await start();
     const order: string[] = [];
-    const started = engine.start().then(() => order.push("started"));
+    const started = engine.started.then(() => order.push("started"));
     const written = engine.store.settings.put("a", "b").then(() => order.push("written"));
     expect(await engine.store.settings.get(signingKeySetting)).toContain("PRIVATE KEY");
     expect(order).toEqual([]);
@@ -77,8 +76,8 @@ describe.each([true, false])("on a directory that was served before, held until 
 
   test("one that cannot be started says why, refuses what waits for it, and leaves the directory free", async () => {
     await servedBefore("no key");
-    const engine = await start(held);
-    const [why, write] = [messageOf(engine.start()), messageOf(engine.store.settings.put("a", "b"))];
+    const engine = await start();
+    const [why, write] = [messageOf(engine.started), messageOf(engine.store.settings.put("a", "b"))];
     expect([await why, await write]).toEqual(Array(2).fill("not an Ed25519 private key in PEM"));
     await engine.stop(0);
     await openStore(directory).close();
@@ -86,23 +85,12 @@ describe.each([true, false])("on a directory that was served before, held until 
 
   test("one that is stopped while it starts is started first", async () => {
     await servedBefore();
-    const engine = await start(held);
-    const started = engine.start();
+    const engine = await start();
+    const started = engine.started;
     await engine.stop(0);
     await started;
     await openStore(directory).close();
   });
-});
-
-test("an engine that is stopped before its start never starts, and its callers get an error", async () => {
-  await servedBefore();
-  const engine = await start(true);
-  const write = messageOf(engine.store.settings.put("a", "b"));
-  await engine.stop(0);
-  expect([await write, await messageOf(engine.start())]).toEqual(
-    Array(2).fill("The thread engine has ended"),
-  );
-  await openStore(directory).close();
 });
 
 test("a directory in use is refused", async () => {

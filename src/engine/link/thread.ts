@@ -19,18 +19,15 @@ interface EngineThreadOptions {
   readonly failed: (error: Error) => void;
   /** Called for each read or write, in either thread, that finds that the storage cannot be used. */
   readonly onFault: OnFault;
-  /** Whether the thread waits for `start` where it can; by default on one processor only. */
-  readonly held?: boolean;
 }
 
 /**
  * Runs the engine in a thread of its own, so that neither a sync nor the signing of thousands of deliveries delays a
- * request. Where reads can be answered at once, this resolves without waiting for the thread; on one processor, which
- * the two would share, the thread then begins with `start`. Throws when the directory cannot be locked, or what
- * starting the engine threw.
+ * request. Where reads can be answered at once, this resolves without waiting for the thread. Throws when the directory
+ * cannot be locked, or what starting the engine threw.
  */
 export async function startEngineThread(options: EngineThreadOptions): Promise<Engine> {
-  const { settings, onFault, held = navigator.hardwareConcurrency === 1, ...rest } = options;
+  const { settings, onFault, ...rest } = options;
   const { place } = settings;
   const lock = "directory" in place ? lockDirectory(place.directory) : null;
   let streamed: StreamedListener = () => {};
@@ -48,7 +45,6 @@ export async function startEngineThread(options: EngineThreadOptions): Promise<E
       sampleStep: (watched, step) => watches.get(watched)?.(step),
       news: (news) => hear(news),
     },
-    held,
     ...rest,
   });
   const isStarted = thread.started.then(
@@ -61,10 +57,10 @@ export async function startEngineThread(options: EngineThreadOptions): Promise<E
   const { remote } = thread;
   const settle = () => remote.store.deliveries.settle();
   const early = await openReadingIfReady(place, onFault, settle);
-  if (!early) await thread.begin();
+  if (!early) await thread.started;
   const reader = early ?? (await openReading(place, onFault, settle));
   return {
-    start: thread.begin,
+    started: thread.started,
     store: sharedStore(reader, remote.store),
     publish: remote.publish,
     publishAll: remote.publishAll,
@@ -92,7 +88,6 @@ export async function startEngineThread(options: EngineThreadOptions): Promise<E
     },
     async stop(graceMs) {
       await reader.close();
-      if (!thread.hasBegun()) thread.end();
       // It never throws: a caller that stops during the start has no use for the reason.
       if (!(await isStarted)) return;
       await remote.stop(graceMs);

@@ -108,6 +108,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       notices,
       traces: tracing?.attempts ?? null,
       isHeld: () => hold.isHeld,
+      asked: () => replays.wake(),
       ended(outcome) {
         countDelivery(counter, outcome, now());
         watched.ended(outcome);

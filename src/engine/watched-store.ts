@@ -72,6 +72,7 @@ export function watchedStore(
       async create(replay) {
         const created = await store.replays.create(replay);
         replays.wake();
+        if (!created.dry_run) dispatcher.hurry(created.application_id);
         return created;
       },
     }),

@@ -34,8 +34,6 @@ interface DeliveryOptions {
   readonly ended: (outcome: EndedDelivery) => void;
   readonly notices: Notices;
   readonly random: () => number;
-  /** Whether the endpoint of a queue is this process's own at this moment. */
-  readonly maySend: (queue: EndpointQueue) => boolean;
   /** Corrects all queues when the clock was set. */
   readonly checkClock: () => void;
 }
@@ -64,10 +62,14 @@ interface StartedAttempt extends UnderWay {
 type FallibleStage = "sign" | "send";
 
 export function createDeliveryWorker(context: DispatcherContext, options: DeliveryOptions): DeliveryWorker {
-  const { capacity, scheduler, recorder, log, now } = context;
-  const { sender, signingKey, intake, counter, traces, notices, random, maySend, checkClock } = options;
+  const { ownership, capacity, scheduler, recorder, log, now } = context;
+  const { sender, signingKey, intake, counter, traces, notices, random, checkClock } = options;
   let inFlight = 0;
   let whenIdle: (() => void) | null = null;
+
+  /** Whether the endpoint of a queue is this process's own at this moment. */
+  const maySend = (queue: EndpointQueue): boolean =>
+    !queue.isLost && ownership.hasLease() && ownership.holds(queue.applicationId);
 
   const deliver = async (queue: EndpointQueue, startedAt: number): Promise<void> => {
     const attempt = take(queue, startedAt);

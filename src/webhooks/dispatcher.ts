@@ -40,6 +40,8 @@ interface DispatcherOptions {
   readonly notices?: Notices;
   /** The spans of attempts; by default nothing is traced. */
   readonly traces?: AttemptTraces | null;
+  /** Called when another process was asked for deliveries to an endpoint of this one. */
+  readonly asked?: () => void;
   /** Called with what became of each delivery or attempt. */
   readonly ended?: (outcome: EndedDelivery) => void;
   /** Called with the applications about whose endpoints there are new notices. */
@@ -58,7 +60,7 @@ export interface Dispatcher {
   resume(): void;
   /** Deliveries of this application may be due now. */
   wake(applicationId: string): void;
-  /** A delivery of this application was asked for now: an endpoint that is held up is probed. */
+  /** Deliveries of this application were asked for now: an endpoint that is held up is probed. */
   hurry(applicationId: string): void;
   /** The application has changed, or is removed (null): what starts from now on follows its new state. */
   applicationChanged(applicationId: string, application: Application | null): void;
@@ -98,7 +100,7 @@ const leastClockJumpMs = minute;
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { store, log, now, monotonic, concurrency = 128, connections = 1_024 } = options;
   const { ownership = soleOwnership(() => store.deliveries.releaseAll()) } = options;
-  const { notices = noticesOf(false), ended = () => {}, isHeld = () => false } = options;
+  const { notices = noticesOf(false), ended = () => {}, isHeld = () => false, asked = () => {} } = options;
   const counter = new DeliveryCounter();
   const queues = new EndpointQueues(concurrency);
   const scheduler = new Scheduler<EndpointQueue>((queue) => queue.hasNew);
@@ -107,10 +109,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const recorder = createRecorder({ store, log, progressed: () => scheduler.resume(), noticed, gatherMs });
   const context = { store, ownership, queues, capacity, scheduler, recorder, log, now };
   const intake = createDeliveryIntake(context);
-  const endpoints = createOwnEndpoints(context, intake);
-  const maySend = (queue: EndpointQueue) =>
-    !queue.isLost && ownership.hasLease() && ownership.holds(queue.applicationId);
-
+  const endpoints = createOwnEndpoints(context, intake, asked);
   let clockOffset = now() - monotonic();
   /** The state of endpoints is measured in elapsed time, which setting the clock must not change. */
   const checkClock = (): void => {
@@ -133,7 +132,6 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     traces: options.traces ?? null,
     notices,
     ended,
-    maySend,
     checkClock,
   });
 

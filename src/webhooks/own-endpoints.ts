@@ -26,8 +26,16 @@ interface OwnEndpoints extends Deliverer {
   clockSetBack(): void;
 }
 
-/** What concerns the endpoint of another process is told to that one. */
-export function createOwnEndpoints(context: DispatcherContext, intake: DeliveryIntake): OwnEndpoints {
+/**
+ * What concerns the endpoint of another process is told to that one.
+ *
+ * @param asked called when another process was asked for deliveries to an endpoint of this one
+ */
+export function createOwnEndpoints(
+  context: DispatcherContext,
+  intake: DeliveryIntake,
+  asked: () => void,
+): OwnEndpoints {
   const { store, ownership, queues, capacity, scheduler, log, now } = context;
   let looksLeft = 0;
 
@@ -166,8 +174,10 @@ export function createOwnEndpoints(context: DispatcherContext, intake: DeliveryI
       }
       const { application } = news;
       if (!ownership.holds(application)) return;
-      if (news.kind === "asked") hurry(application);
-      else if (news.kind === "changed") changedElsewhere(application);
+      if (news.kind === "asked") {
+        hurry(application);
+        asked();
+      } else if (news.kind === "changed") changedElsewhere(application);
       else intake.subscriptionsRemoved({ application_id: application, ids: news.ids });
     },
     missed() {

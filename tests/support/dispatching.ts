@@ -28,12 +28,13 @@ interface Dispatching {
   readonly connections?: number;
   /** By default all endpoints are this process's own. */
   readonly ownership?: Ownership;
+  readonly asked?: () => void;
 }
 
 /** A dispatcher on a real store, whose clock stands still and whose receiver answers when the test says so. */
 export function dispatching(
   store: Store,
-  { record = store.deliveries.record, send, connections, ownership }: Dispatching = {},
+  { record = store.deliveries.record, send, connections, ownership, asked }: Dispatching = {},
 ) {
   const sent: { sequence: number; url: string; answer: (result: SendResult) => void }[] = [];
   const receiver = { answersAll: false };
@@ -57,6 +58,7 @@ export function dispatching(
     gatherMs: 5,
     ...(connections !== undefined && { connections }),
     ...(ownership !== undefined && { ownership }),
+    ...(asked !== undefined && { asked }),
   });
   const stopping = new AbortController();
   const running = dispatcher.run(stopping.signal);

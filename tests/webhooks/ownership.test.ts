@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { newId } from "../../src/domain/ids.ts";
 import { type Deliverer, type EndpointNews, soleOwnership } from "../../src/store/replicas/ownership.ts";
 import { dispatching, ok } from "../support/dispatching.ts";
 import { emptyStore, subscriber } from "../support/store.ts";
@@ -10,7 +11,7 @@ async function owning() {
   const application = await subscriber(store);
   const sole = soleOwnership(() => store.deliveries.releaseAll());
   const told: EndpointNews[] = [];
-  const state = { holds: true, hasLease: true, told, deliverer: null as Deliverer | null };
+  const state = { holds: true, hasLease: true, told, deliverer: null as Deliverer | null, asked: 0 };
   const run = dispatching(store, {
     ownership: {
       ...sole,
@@ -22,6 +23,7 @@ async function owning() {
       hasLease: () => state.hasLease,
       notify: (news) => void told.push(news),
     },
+    asked: () => void state.asked++,
   });
   await until(() => state.deliverer !== null);
   return { application, state, ...run };
@@ -75,5 +77,30 @@ test("what belongs to another one is not started, and what is published for it i
   await until(() => sent.length === 3);
   expect(sent[2]?.sequence).toBe(3);
   sent[2]?.answer(ok);
+  await stop();
+});
+
+test("a replay of what belongs to another one is told to that one, whose replays are then looked at", async () => {
+  const { state, application, store, now, stop } = await owning();
+  const replay = {
+    application_id: application,
+    broadcaster_user_id: null,
+    subscription_id: null,
+    status: null,
+    type: null,
+    from: 0,
+    to: 1,
+    created_at: now(),
+  };
+  await store.replays.create({ ...replay, id: newId(), dry_run: false });
+  expect([state.told, state.asked]).toEqual([[], 0]);
+  state.holds = false;
+  await store.replays.create({ ...replay, id: newId(), dry_run: true, from: 2, to: 3 });
+  expect(state.told).toEqual([]);
+  await store.replays.create({ ...replay, id: newId(), dry_run: false, from: 4, to: 5 });
+  expect(state.told).toEqual([{ kind: "asked", application }]);
+  state.holds = true;
+  state.deliverer?.heard({ kind: "asked", application });
+  expect(state.asked).toBe(1);
   await stop();
 });

@@ -23,9 +23,15 @@ export function newHistogram(bounds: readonly number[]): Histogram {
 
 export function observe(histogram: Histogram, value: number, exemplar: Omit<Exemplar, "value"> | null): void {
   const { bounds, counts, exemplars } = histogram;
-  let bucket = 0;
-  while (value > (bounds[bucket] ?? Number.POSITIVE_INFINITY)) bucket++;
+  const bucket = bucketOf(bounds, value);
   counts[bucket] = (counts[bucket] ?? 0) + 1;
   histogram.sum += value;
   if (exemplar) exemplars[bucket] = { labels: exemplar.labels, value, at: exemplar.at };
+}
+
+/** The index of the bucket of a value, by the upper bounds of all but the last. */
+export function bucketOf(bounds: readonly number[], value: number): number {
+  let bucket = 0;
+  while (value > (bounds[bucket] ?? Number.POSITIVE_INFINITY)) bucket++;
+  return bucket;
 }

@@ -1,4 +1,5 @@
 import { day, hour, minute } from "../time.ts";
+import { bucketOf } from "./histogram.ts";
 
 /** What is counted in memory: what became of deliveries, and requests by operation. */
 type CountedKind = "deliveries" | "requests";
@@ -108,7 +109,7 @@ export class StatisticCounter {
   count(kind: CountedKind, subject: string, name: string, durationMs: number | null, also?: string): void {
     const now = this.now();
     if (now < this.#at || now >= this.#at + minute) this.#begin(Math.floor(now / minute) * minute);
-    const bucket = durationMs === null ? -1 : bucketOf(durationMs);
+    const bucket = durationMs === null ? -1 : bucketOf(durationBounds, durationMs);
     const subjects = this.#subjects[kind];
     for (const one of [allSubjects, subject]) {
       let row = subjects.get(one);
@@ -140,10 +141,4 @@ export class StatisticCounter {
       subjects.clear();
     }
   }
-}
-
-function bucketOf(durationMs: number): number {
-  let bucket = 0;
-  while (durationMs > (durationBounds[bucket] ?? Number.POSITIVE_INFINITY)) bucket++;
-  return bucket;
 }

@@ -21,7 +21,7 @@ export interface Ownership {
 export type EndpointNews =
   /** First attempts wait for these applications. */
   | { readonly kind: "published"; readonly applications: readonly string[] }
-  /** A person has asked for a delivery. */
+  /** A person has asked for a delivery, or for a replay. */
   | { readonly kind: "asked"; readonly application: string }
   /** The application, or the generation of its endpoint, has changed. */
   | { readonly kind: "changed"; readonly application: string }

@@ -1,17 +1,16 @@
 import type { KeyObject } from "node:crypto";
-import { type Application, receives, recipientOf } from "../domain/applications.ts";
+import { receives, recipientOf } from "../domain/applications.ts";
 import { minute, second } from "../domain/time.ts";
 import { errorFields, type Log } from "../log/log.ts";
 import { type Ownership, soleOwnership } from "../store/replicas/ownership.ts";
 import type { Store } from "../store/store.ts";
-import type { RemovedSubscriptions } from "../store/subscriptions.ts";
 import type { AttemptTraces } from "../tracing/attempts.ts";
 import type { Sender } from "./client/sender.ts";
 import { type Counts, DeliveryCounter, type EndedDelivery } from "./counts.ts";
 import { createDeliveryWorker } from "./deliver.ts";
 import { createDeliveryIntake, type Reservation } from "./intake.ts";
 import { type Notices, noticesOf } from "./notices/notice.ts";
-import { createOwnEndpoints } from "./own-endpoints.ts";
+import { createOwnEndpoints, type EndpointRequests } from "./own-endpoints.ts";
 import type { EndpointQueue } from "./queues/endpoint-queue.ts";
 import { EndpointQueues } from "./queues/endpoint-queues.ts";
 import { MemoryCapacity } from "./queues/memory-capacity.ts";
@@ -50,24 +49,12 @@ interface DispatcherOptions {
   readonly gatherMs?: number | undefined;
 }
 
-export interface Dispatcher {
+export interface Dispatcher extends EndpointRequests {
   /** Sends what is pending in the store, and works until the signal; then no attempt is under way any more. */
   run(signal: AbortSignal): Promise<void>;
   reserve(): Reservation;
-  /** The storage has not answered to publishing: its events may have been kept, or may be kept yet. */
-  unanswered(): void;
   /** What was held may be sent now. */
   resume(): void;
-  /** Deliveries of this application may be due now. */
-  wake(applicationId: string): void;
-  /** Deliveries of this application were asked for now: an endpoint that is held up is probed. */
-  hurry(applicationId: string): void;
-  /** The application has changed, or is removed (null): what starts from now on follows its new state. */
-  applicationChanged(applicationId: string, application: Application | null): void;
-  /** Subscriptions of an application were removed: nothing more is sent for them. */
-  subscriptionsRemoved(removed: RemovedSubscriptions): void;
-  /** Sends to a disabled or failing endpoint again, slowly at first. */
-  enable(applicationId: string): Promise<void>;
   /** Whether an application is sent nothing for now, because its endpoint fails or is disabled. */
   isHeldUp(applicationId: string): boolean;
   readonly stats: DispatcherStats;
@@ -206,17 +193,9 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       await left;
       queues.clear();
     },
+    ...endpoints.requests,
     reserve: intake.reserve,
-    unanswered: endpoints.unanswered,
     resume: () => scheduler.resume(),
-    wake: endpoints.wake,
-    hurry: endpoints.hurry,
-    applicationChanged: endpoints.applicationChanged,
-    subscriptionsRemoved: endpoints.subscriptionsRemoved,
-    async enable(applicationId) {
-      const generation = await store.endpoints.enable(applicationId, now());
-      if (generation !== null) endpoints.enabled(applicationId, generation);
-    },
     isHeldUp: (applicationId) => queues.find(applicationId)?.isHeldUp(now()) ?? false,
     get stats() {
       const at = now();

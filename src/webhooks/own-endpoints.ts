@@ -12,16 +12,25 @@ import { longestWaitMs } from "./retry.ts";
 const looksForUnanswered = 15;
 const lookEveryMs = second;
 
-/** The queues of the endpoints that this process delivers to, as ownership and news change them. */
-interface OwnEndpoints extends Deliverer {
+/** What may be asked of the endpoints, whichever process delivers to them. */
+export interface EndpointRequests {
   /** The storage has not answered to publishing: its events may have been kept, or may be kept yet. */
   unanswered(): void;
+  /** Deliveries of this application may be due now. */
   wake(applicationId: string): void;
+  /** Deliveries of this application were asked for now: an endpoint that is held up is probed. */
   hurry(applicationId: string): void;
+  /** The application has changed, or is removed (null): what starts from now on follows its new state. */
   applicationChanged(applicationId: string, application: Application | null): void;
+  /** Subscriptions of an application were removed: nothing more is sent for them. */
   subscriptionsRemoved(removed: RemovedSubscriptions): void;
-  /** The endpoint of an application has a new generation: its retries are due. */
-  enabled(applicationId: string, generation: number): void;
+  /** Sends to a disabled or failing endpoint again, slowly at first. */
+  enable(applicationId: string): Promise<void>;
+}
+
+/** The queues of the endpoints that this process delivers to, as ownership and news change them. */
+interface OwnEndpoints extends Deliverer {
+  readonly requests: EndpointRequests;
   /** Times that were given before may be far away. */
   clockSetBack(): void;
 }
@@ -114,7 +123,17 @@ export function createOwnEndpoints(
     else ownership.notify(news);
   };
 
-  return {
+  const enabled = (applicationId: string, generation: number): void => {
+    const queue = queues.of(applicationId);
+    queue.invalidate();
+    queue.beginGeneration(generation, now());
+    // Needed for a queue without a generation before: its retries are due.
+    queue.retryBy(now());
+    log.info("endpoint.enabled", { application_id: applicationId });
+    scheduler.add(queue);
+  };
+
+  const requests: EndpointRequests = {
     unanswered() {
       const isLooking = looksLeft > 0;
       looksLeft = looksForUnanswered;
@@ -122,9 +141,8 @@ export function createOwnEndpoints(
     },
     wake,
     hurry: (application) => atOwner(application, () => hurry(application), { kind: "asked", application }),
-    applicationChanged(applicationId, application) {
-      const news = { kind: "changed", application: applicationId } as const;
-      atOwner(applicationId, () => changed(applicationId, application), news);
+    applicationChanged(id, application) {
+      atOwner(id, () => changed(id, application), { kind: "changed", application: id });
     },
     subscriptionsRemoved(removed) {
       const { application_id: application, ids } = removed;
@@ -132,18 +150,15 @@ export function createOwnEndpoints(
       const news = { kind: "unsubscribed", application, ids } as const;
       atOwner(application, () => intake.subscriptionsRemoved(removed), news);
     },
-    enabled(application, generation) {
-      const enable = () => {
-        const queue = queues.of(application);
-        queue.invalidate();
-        queue.beginGeneration(generation, now());
-        // Needed for a queue without a generation before: its retries are due.
-        queue.retryBy(now());
-        log.info("endpoint.enabled", { application_id: application });
-        scheduler.add(queue);
-      };
-      atOwner(application, enable, { kind: "changed", application });
+    async enable(application) {
+      const generation = await store.endpoints.enable(application, now());
+      if (generation === null) return;
+      atOwner(application, () => enabled(application, generation), { kind: "changed", application });
     },
+  };
+
+  return {
+    requests,
     gained: (isGained) =>
       queues.lookingUp(async () => {
         for (const endpoint of await store.endpoints.failing()) {

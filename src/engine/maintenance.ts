@@ -15,8 +15,7 @@ const sizing: Pace = { stepMs: 5, everyMs: second };
 const shrinking: Pace = { stepMs: 100, everyMs: minute };
 
 /** The same for the search index, whose steps are longer. */
-const tidyStepMs = 20;
-const tidyEveryMs = 10 * second;
+const tidying: Pace = { stepMs: 20, everyMs: 10 * second };
 
 /** Longer than the 5 minutes in which a walk goes on, as its use is noted only once a minute. */
 const orderKeepMs = 7 * minute;
@@ -43,7 +42,8 @@ export function maintenance(
       ? []
       : [stepping("data size", ownership, () => store.retention.trim(maxDataBytes), sizing)]),
     stepping("free pages", ownership, () => store.retention.shrink(), shrinking),
-    tidying(store, ownership),
+    // While no users change.
+    stepping("search index", ownership, async () => !(await store.users.tidySearch()), tidying),
   ];
 }
 
@@ -65,20 +65,6 @@ function stepping(
       while (!signal.aborted) {
         const isDone = !ownership.leads() || (await step());
         await pause(isDone ? everyMs : stepMs, signal);
-      }
-    },
-  };
-}
-
-/** Tidies the search index in small steps while no users change. */
-function tidying(store: Store, ownership: Pick<Ownership, "leads">): Service {
-  return {
-    name: "search index",
-    async run(signal) {
-      await pause(tidyEveryMs, signal);
-      while (!signal.aborted) {
-        const hasMore = ownership.leads() && (await store.users.tidySearch());
-        await pause(hasMore ? tidyStepMs : tidyEveryMs, signal);
       }
     },
   };

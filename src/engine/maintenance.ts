@@ -6,16 +6,16 @@ import { pause, repeating, type Service } from "../supervisor.ts";
 import type { EngineSettings } from "./engine.ts";
 
 /** The pause after a step of cleaning, which leaves time for other work, and after the last step of a pass. */
-const cleaning: Pace = { stepMs: 5, everyMs: minute };
+const cleaning = { stepMs: 5, everyMs: minute };
 
 /** The same for the size of the data, which must not be late. */
-const sizing: Pace = { stepMs: 5, everyMs: second };
+const sizing = { stepMs: 5, everyMs: second };
 
 /** The same for free pages, each step of which writes again what was in their place. */
-const shrinking: Pace = { stepMs: 100, everyMs: minute };
+const shrinking = { stepMs: 100, everyMs: minute };
 
 /** The same for the search index, whose steps are longer. */
-const tidying: Pace = { stepMs: 20, everyMs: 10 * second };
+const tidying = { stepMs: 20, everyMs: 10 * second };
 
 /** Longer than the 5 minutes in which a walk goes on, as its use is noted only once a minute. */
 const orderKeepMs = 7 * minute;
@@ -27,7 +27,16 @@ export function maintenance(
   { retention, maxDataBytes, auditMs }: Pick<EngineSettings, "retention" | "maxDataBytes" | "auditMs">,
   now: () => number,
 ): Service[] {
-  const inSteps = (name: string, step: () => Promise<boolean>) => stepping(name, ownership, step);
+  /** Runs small steps where this process leads; the last one of a pass resolves to true. */
+  const inSteps = (name: string, step: () => Promise<boolean>, { stepMs, everyMs } = cleaning): Service => ({
+    name,
+    async run(signal) {
+      while (!signal.aborted) {
+        const isDone = !ownership.leads() || (await step());
+        await pause(isDone ? everyMs : stepMs, signal);
+      }
+    },
+  });
   return [
     inSteps("expired tokens", () => store.tokens.removeExpired(now())),
     repeating("idempotency keys", hour, async () => {
@@ -40,32 +49,9 @@ export function maintenance(
     inSteps("retention", () => store.retention.prune(retention, now())),
     ...(maxDataBytes === null
       ? []
-      : [stepping("data size", ownership, () => store.retention.trim(maxDataBytes), sizing)]),
-    stepping("free pages", ownership, () => store.retention.shrink(), shrinking),
+      : [inSteps("data size", () => store.retention.trim(maxDataBytes), sizing)]),
+    inSteps("free pages", () => store.retention.shrink(), shrinking),
     // While no users change.
-    stepping("search index", ownership, async () => !(await store.users.tidySearch()), tidying),
+    inSteps("search index", async () => !(await store.users.tidySearch()), tidying),
   ];
-}
-
-interface Pace {
-  readonly stepMs: number;
-  readonly everyMs: number;
-}
-
-/** Runs small steps where this process leads; the last one of a pass resolves to true. */
-function stepping(
-  name: string,
-  ownership: Pick<Ownership, "leads">,
-  step: () => Promise<boolean>,
-  { stepMs, everyMs }: Pace = cleaning,
-): Service {
-  return {
-    name,
-    async run(signal) {
-      while (!signal.aborted) {
-        const isDone = !ownership.leads() || (await step());
-        await pause(isDone ? everyMs : stepMs, signal);
-      }
-    },
-  };
 }

@@ -25,7 +25,7 @@ export function runThread<Contract extends ThreadContract>(
     if (!("start" in data)) return link.received(data);
     try {
       const log = createLog(data.logLevel, Date.now, {
-        write: (bytes) => send({ log: new Uint8Array(bytes) }),
+        write: (lines) => send({ log: lines }),
         flush: async () => {},
         linesLeftOut: 0,
       });

@@ -82,16 +82,6 @@ function mappedIpv4(address: string): string | null {
   return /^::ffff:([0-9.]+)$/i.exec(address)?.[1] ?? null;
 }
 
-/**
- * The client of a connection by the peer's address, in the unit of `clientNetwork`. null for a peer that stands for
- * many clients: a trusted proxy or a program on this machine.
- */
-export function connectionClient(peer: string, isTrusted: TrustedProxies | null): string | null {
-  const address = mappedIpv4(peer) ?? peer;
-  if (/^(?:127\.|::1$)/.test(address) || isTrusted?.(address)) return null;
-  return clientNetwork(address);
-}
-
 /** The canonical form of an address, without a port; null for anything else. An IPv4-mapped address becomes IPv4. */
 function plainAddress(text: string): string | null {
   const withPort = /^(?:\[([^\]]*)\](?::[0-9]{1,5})?|([0-9.]+):[0-9]{1,5})$/.exec(text);

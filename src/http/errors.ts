@@ -86,6 +86,15 @@ export function replyError(
   });
 }
 
+/** The error of an id that names nothing. */
+export const notFound = (noun: string) => new DomainError("not_found", `There is no ${noun} with this id`);
+
+/** Returns what was found; throws `not_found` for null. */
+export function existing<T>(found: T | null, noun = "application"): T {
+  if (found === null) throw notFound(noun);
+  return found;
+}
+
 /** The answer to an unexpected error, which reveals nothing of it. */
 export const internalError = "Something went wrong on our side. The request id helps to find out what.";
 

@@ -131,18 +131,6 @@ function formProblem(schema: TextOptions, text: string): string | null {
   if (maxLength !== undefined && codePoints(text) > maxLength)
     return `must be at most ${maxLength} characters`;
   const fits =
-    (pattern === undefined || compiled(pattern).test(text)) && (schema.enum?.includes(text) ?? true);
+    (pattern === undefined || new RegExp(pattern).test(text)) && (schema.enum?.includes(text) ?? true);
   return fits ? null : (schema.errorMessage ?? "does not have the right form");
-}
-
-const patterns = new Map<string, RegExp>();
-
-/** Caches compiled patterns. They come from schemas, so their number is bounded. */
-function compiled(pattern: string): RegExp {
-  let expression = patterns.get(pattern);
-  if (expression === undefined) {
-    expression = new RegExp(pattern);
-    patterns.set(pattern, expression);
-  }
-  return expression;
 }

@@ -16,8 +16,8 @@ export interface RequestContext {
   readonly path: string;
   readonly request: Request;
   readonly listener: ListenerContext;
-  /** See `clientAddressOf`; null until it is asked for. */
-  clientAddress: string | null;
+  /** Taken from `X-Forwarded-For` behind a trusted proxy; "" when unknown. */
+  readonly clientAddress: string;
   /** `performance.now()` when the request began. */
   readonly startedAt: number;
   /** null where it is not traced. */
@@ -68,22 +68,15 @@ export function commonHeaders(headers: ExtraHeaders): Headers {
   return new Headers({ "content-type": "application/json", "cache-control": "no-store", ...headers });
 }
 
-/** The client's address, taken from `X-Forwarded-For` behind a trusted proxy; "" when unknown. */
-export function clientAddressOf(requestContext: RequestContext): string {
-  // The peer's address is a system call.
-  requestContext.clientAddress ??= findClientAddress(requestContext);
-  return requestContext.clientAddress;
-}
-
-function findClientAddress({ request, listener }: RequestContext): string {
-  const address = listener.server?.requestIP(request)?.address ?? "";
-  if (listener.trustedProxies === null) return peerAddress(address);
-  return clientAddress(address, request.headers.get("x-forwarded-for"), listener.trustedProxies);
+function clientAddressOf(request: Request, { server, trustedProxies }: ListenerContext): string {
+  const address = server?.requestIP(request)?.address ?? "";
+  if (trustedProxies === null) return peerAddress(address);
+  return clientAddress(address, request.headers.get("x-forwarded-for"), trustedProxies);
 }
 
 /** The key of a client's rate limit: its IPv4 address or IPv6 /64; "" when unknown. */
 export function clientNetworkOf(requestContext: RequestContext): string {
-  return clientNetwork(clientAddressOf(requestContext));
+  return clientNetwork(requestContext.clientAddress);
 }
 
 type ReplyBody = string | Uint8Array<ArrayBuffer> | Blob | ReadableStream<Uint8Array> | null;
@@ -104,7 +97,7 @@ export function newRequestContext(request: Request, listener: ListenerContext): 
     path,
     request,
     listener,
-    clientAddress: null,
+    clientAddress: clientAddressOf(request, listener),
     startedAt: performance.now(),
     span: traces?.begin(path, request.headers.get("traceparent")) ?? null,
     grant: null,
@@ -157,7 +150,7 @@ function recordAnswer(requestContext: RequestContext, status: number): void {
     const answered = { method, url: request.url, path, status, operation, requestId, applicationId };
     listener.traffic.traces?.end(span, answered);
   }
-  const client = clientAddressOf(requestContext);
+  const { clientAddress: client } = requestContext;
   listener.log.request({ requestId, method, path, status, durationMs, client, applicationId, traceId });
 }
 

@@ -29,7 +29,6 @@ export class Traffic {
   readonly seconds: Histogram = newHistogram(durationBounds);
   readonly #counter: StatisticCounter | null;
   readonly #listener: string;
-  readonly #subjects = new Map<string | null, string>();
 
   /** The spans of requests; null where nothing is traced. */
   readonly traces: RequestTraces | null;
@@ -42,19 +41,12 @@ export class Traffic {
   }
 
   count({ status, durationMs, operation, requestId, traceId }: Answered): void {
-    this.#counter?.count("requests", this.#subjectOf(operation), "requests", durationMs, errorOf(status));
+    const subject = `${this.#listener} ${operation ?? "other"}`;
+    this.#counter?.count("requests", subject, "requests", durationMs, errorOf(status));
     this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1);
     const labels =
       traceId === null ? { request_id: requestId } : { request_id: requestId, trace_id: traceId };
     observe(this.seconds, durationMs / 1000, { labels, at: Date.now() });
-  }
-
-  #subjectOf(operation: string | null): string {
-    const known = this.#subjects.get(operation);
-    if (known !== undefined) return known;
-    const subject = `${this.#listener} ${operation ?? "other"}`;
-    this.#subjects.set(operation, subject);
-    return subject;
   }
 }
 

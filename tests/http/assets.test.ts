@@ -73,6 +73,5 @@ test("users and categories without pictures have them", async () => {
 test("their addresses follow the address of the server", () => {
   const pictures = defaultPictures("https://api.example.com");
   expect(pictures.profile).toBe("https://api.example.com/assets/profile-picture.png");
-  expect(defaultPictures("https://api.example.com")).toBe(pictures);
   expect(defaultPictures("https://other.example.com").icon).toStartWith("https://other.example.com/");
 });

@@ -4,7 +4,7 @@ import { once } from "../../lazily.ts";
 import type { Log } from "../../log/log.ts";
 import type { OperatorSessions } from "../pages/operator-sessions.ts";
 import { type RateLimiter, rateLimiter } from "../rate-limit.ts";
-import { clientAddressOf, clientNetworkOf, type RequestContext } from "../request-context.ts";
+import { clientNetworkOf, type RequestContext } from "../request-context.ts";
 import type { OperatorKeys } from "./operator-keys.ts";
 
 /*
@@ -70,7 +70,7 @@ export function operatorGate({
     // Only within the limit: guessing keys must not fill the log.
     log.warn("wrong_operator_key", {
       request_id: requestContext.requestId,
-      address: clientAddressOf(requestContext),
+      address: requestContext.clientAddress,
       ...(budget?.remaining === 0 && { further: "are refused unlogged for now" }),
     });
     throw new DomainError("invalid_token", "The operator key is wrong, revoked or expired");

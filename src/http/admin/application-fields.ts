@@ -7,7 +7,7 @@ import {
   lockableFields,
   maxWebhookConcurrency,
 } from "../../domain/applications.ts";
-import { DomainError, type FieldProblem, invalidFields } from "../../domain/errors.ts";
+import { type FieldProblem, invalidFields } from "../../domain/errors.ts";
 import { ulidPattern } from "../../domain/ids.ts";
 import { parseScopes, type Scope, scopes } from "../../domain/tokens.ts";
 import { about, Id, nullable, oneLine, oneOf } from "../../domain/validation/fields.ts";
@@ -126,16 +126,6 @@ export const exampleApplication = {
   created_at: "2026-01-14T16:08:06.123Z",
   updated_at: "2026-01-14T16:08:06.123Z",
 };
-
-/** Returns the application; throws `not_found` for null. */
-export function existing<T>(found: T | null): T {
-  if (found === null) throw unknownApplication();
-  return found;
-}
-
-export function unknownApplication(): DomainError {
-  return new DomainError("not_found", "There is no application with this id");
-}
 
 /** Converts the given fields to the stored form; throws `invalid_parameter` with all problems. */
 export function checkFields(

@@ -14,6 +14,7 @@ import { newSecret, scopes, secretHash } from "../../domain/tokens.ts";
 import { oneOf } from "../../domain/validation/fields.ts";
 import { newWebhookSecret } from "../../webhooks/signature.ts";
 import { answerOf, linksTo, noContent, pageOf } from "../answers.ts";
+import { existing, notFound } from "../errors.ts";
 import { noOtherFields } from "../fields.ts";
 import { pagedList } from "../paging.ts";
 import { ChoiceParameter, IdParameter, ListParameter, TextParameter } from "../parameters.ts";
@@ -25,10 +26,8 @@ import {
   ApplicationSchema,
   checkFields,
   exampleApplication,
-  existing,
   NewApplicationSchema,
   shown,
-  unknownApplication,
 } from "./application-fields.ts";
 import type { AdminDeps, AdminListener } from "./base.ts";
 
@@ -240,7 +239,7 @@ export function applicationRoutes(app: AdminListener, options: AdminDeps): void 
   app.delete(
     "/admin/v1/applications/:id",
     async ({ params: { id }, status }) => {
-      if (!(await store.applications.remove(id, now()))) throw unknownApplication();
+      if (!(await store.applications.remove(id, now()))) throw notFound("application");
       return status(204, undefined);
     },
     {

@@ -3,6 +3,7 @@ import { type HashedSecret, secretPrefix } from "../../domain/applications.ts";
 import { newSecret, secretHash } from "../../domain/tokens.ts";
 import { newWebhookSecret } from "../../webhooks/signature.ts";
 import { answer } from "../answers.ts";
+import { existing } from "../errors.ts";
 import { noOtherFields } from "../fields.ts";
 import {
   OverlapUntil,
@@ -11,7 +12,7 @@ import {
   rotationOf,
 } from "../public/application/secret-rotation.ts";
 import { operators } from "./access.ts";
-import { ApplicationParams, ApplicationSchema, exampleApplication, existing } from "./application-fields.ts";
+import { ApplicationParams, ApplicationSchema, exampleApplication } from "./application-fields.ts";
 import type { AdminDeps, AdminListener } from "./base.ts";
 
 const RotationInput = Type.Object(rotationFields, {

@@ -11,9 +11,10 @@ import {
 import { about, Id } from "../../domain/validation/fields.ts";
 import { grouped } from "../../domain/validation/text.ts";
 import { answer, listOf } from "../answers.ts";
+import { existing } from "../errors.ts";
 import { IsoTimestamp, Message, named, noOtherFields } from "../fields.ts";
 import { operators, readers } from "./access.ts";
-import { ApplicationParams, existing } from "./application-fields.ts";
+import { ApplicationParams } from "./application-fields.ts";
 import type { AdminDeps, AdminListener } from "./base.ts";
 
 const TokenInput = Type.Object(

@@ -1,11 +1,12 @@
 import { answer } from "../answers.ts";
+import { existing } from "../errors.ts";
 import {
   exampleOwnApplication,
   OwnApplicationSchema,
   shownSecret,
 } from "../public/application/application-fields.ts";
 import { readers } from "./access.ts";
-import { ApplicationParams, exampleApplication, existing } from "./application-fields.ts";
+import { ApplicationParams, exampleApplication } from "./application-fields.ts";
 import type { AdminDeps, AdminListener } from "./base.ts";
 
 const { id, rate_limit, subscriptions, secrets } = OwnApplicationSchema.properties;

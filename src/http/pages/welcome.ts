@@ -2,7 +2,6 @@ import type { WelcomeSource } from "../../console/session.ts";
 import { DomainError } from "../../domain/errors.ts";
 import { knownHosts } from "../admin/hosts.ts";
 import type { PublicListener } from "../public/base.ts";
-import { clientAddressOf } from "../request-context.ts";
 import type { OutcomeStreams } from "../stream/outcome-streams.ts";
 import { replyStream } from "../stream/reply-stream.ts";
 import { isFromPage } from "./cookie.ts";
@@ -28,7 +27,7 @@ export function welcomeRoutes(
     ({ requestContext }) => {
       requirePage(requestContext.request);
       const facts = welcome.facts();
-      const isHere = /^(?:127\.|::1$|::ffff:127\.)/.test(clientAddressOf(requestContext));
+      const isHere = /^(?:127\.|::1$|::ffff:127\.)/.test(requestContext.clientAddress);
       return isHere ? facts : { ...facts, secrets: null };
     },
     { unlimited: true, detail: { hide: true } },

@@ -13,19 +13,10 @@ const paths = {
 
 const files = { profile: profileFile, icon: iconFile, banner: bannerFile } as const;
 
-/** URLs of the default pictures. */
-type DefaultPictures = Readonly<Record<keyof typeof paths, string>>;
-
-let latest: { readonly publicUrl: string; readonly pictures: DefaultPictures } | null = null;
-
 /** The default pictures of a server that is reached at `publicUrl`. */
-export function defaultPictures(publicUrl: string): DefaultPictures {
-  if (latest?.publicUrl !== publicUrl) {
-    const { profile, icon, banner } = paths;
-    const pictures = { profile: publicUrl + profile, icon: publicUrl + icon, banner: publicUrl + banner };
-    latest = { publicUrl, pictures };
-  }
-  return latest.pictures;
+export function defaultPictures(publicUrl: string): Readonly<Record<keyof typeof paths, string>> {
+  const { profile, icon, banner } = paths;
+  return { profile: publicUrl + profile, icon: publicUrl + icon, banner: publicUrl + banner };
 }
 
 /** Serves the default pictures, from memory. */

@@ -1,8 +1,8 @@
 import { Type } from "@sinclair/typebox";
-import { DomainError } from "../../domain/errors.ts";
 import { dataOf, linksTo, nextPage, pageOf } from "../answers.ts";
 import type { Caller } from "../caller.ts";
 import type { Cursors } from "../cursors.ts";
+import { existing } from "../errors.ts";
 import type { PublicDeps, TokenListener } from "./base.ts";
 import {
   DeliveryId,
@@ -57,8 +57,6 @@ export function scopeOf({ grant }: Caller) {
   return { application_id: grant.applicationId, broadcaster_user_id: grant.userId };
 }
 
-export const unknownDelivery = () => new DomainError("not_found", "There is no delivery with this id");
-
 /** Deliveries: list, get and retry. */
 export function deliveryRoutes(app: TokenListener, { store, now }: PublicDeps, cursors: Cursors): void {
   const list = deliveryList(store, cursors);
@@ -85,8 +83,7 @@ export function deliveryRoutes(app: TokenListener, { store, now }: PublicDeps, c
   app.get(
     `${path}/:id`,
     async ({ params: { id }, caller }) => {
-      const found = await store.deliveries.find(scopeOf(caller), id);
-      if (!found) throw unknownDelivery();
+      const found = existing(await store.deliveries.find(scopeOf(caller), id), "delivery");
       return { data: shownSentDelivery(found), message: "OK" };
     },
     {

@@ -1,10 +1,10 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { type Application, usesOnlyStream } from "../../domain/applications.ts";
 import { type Endpoint, endpointStatus, newEndpoint } from "../../domain/endpoints.ts";
-import { DomainError } from "../../domain/errors.ts";
 import { isoTime, isoTimeOrNull } from "../../domain/time.ts";
 import { about, nullable, oneOf } from "../../domain/validation/fields.ts";
 import { dataOf } from "../answers.ts";
+import { notFound } from "../errors.ts";
 import { IsoTimestamp, named } from "../fields.ts";
 import { TextParameter } from "../parameters.ts";
 import type { PublicDeps, TokenListener } from "./base.ts";
@@ -83,7 +83,7 @@ export function healthRoutes(app: TokenListener, { store }: PublicDeps): void {
       const { application_id, broadcaster_user_id } = scopeOf(caller);
       const found = await store.subscriptions.find(application_id, id);
       const isVisible = broadcaster_user_id === null || found?.broadcaster_user_id === broadcaster_user_id;
-      if (!found || !isVisible) throw new DomainError("not_found", "There is no subscription with this id");
+      if (!found || !isVisible) throw notFound("subscription");
       const endpoint = (await store.endpoints.find(application_id)) ?? newEndpoint(application_id);
       const { pending, oldest_pending_at } = await store.deliveries.backlog(application_id, id);
       const { sequence, ...record } = found;

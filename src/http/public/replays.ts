@@ -1,6 +1,6 @@
-import { DomainError } from "../../domain/errors.ts";
 import { replayLimits } from "../../domain/replays.ts";
 import { dataOf, linksTo, listOf, noContent } from "../answers.ts";
+import { existing, notFound } from "../errors.ts";
 import type { PublicDeps, TokenListener } from "./base.ts";
 import { scopeOf } from "./deliveries.ts";
 import {
@@ -33,8 +33,6 @@ const Replays = listOf(ReplaySchema, {
   description: "The replays.",
   example: exampleReplay,
 });
-
-export const unknownReplay = () => new DomainError("not_found", "There is no replay with this id");
 
 /** Replays: create, list, get and cancel. */
 export function replayRoutes(app: TokenListener, { store, now }: PublicDeps): void {
@@ -77,8 +75,7 @@ export function replayRoutes(app: TokenListener, { store, now }: PublicDeps): vo
   app.get(
     `${path}/:id`,
     async ({ params: { id }, caller }) => {
-      const found = await store.replays.find(scopeOf(caller), id);
-      if (!found) throw unknownReplay();
+      const found = existing(await store.replays.find(scopeOf(caller), id), "replay");
       return { data: shownReplay(found), message: "OK" };
     },
     {
@@ -97,7 +94,7 @@ export function replayRoutes(app: TokenListener, { store, now }: PublicDeps): vo
   app.delete(
     `${path}/:id`,
     async ({ params: { id }, caller, status }) => {
-      if (!(await store.replays.cancel(scopeOf(caller), id, now()))) throw unknownReplay();
+      if (!(await store.replays.cancel(scopeOf(caller), id, now()))) throw notFound("replay");
       return status(204, undefined);
     },
     {

@@ -2,8 +2,8 @@ import { Type } from "@sinclair/typebox";
 import { type DeliveryRecord, everything } from "../../../domain/delivery-log.ts";
 import { invalidFields } from "../../../domain/errors.ts";
 import { answerOf, linksTo, pageOf } from "../../answers.ts";
+import { existing } from "../../errors.ts";
 import { TextParameter } from "../../parameters.ts";
-import { unknownDelivery } from "../../public/deliveries.ts";
 import {
   DeliveryId,
   deliveryList,
@@ -95,8 +95,7 @@ export function deliveryRoutes(app: AdminListener, { store, cursors, now }: Admi
   app.get(
     "/admin/v1/deliveries/:id",
     async ({ params: { id } }) => {
-      const found = await store.deliveries.find(everything, id);
-      if (!found) throw unknownDelivery();
+      const found = existing(await store.deliveries.find(everything, id), "delivery");
       return owned(found, shownSentDelivery(found));
     },
     {

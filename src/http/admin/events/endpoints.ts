@@ -5,11 +5,12 @@ import { isoTimeOrNull } from "../../../domain/time.ts";
 import { nullable, oneOf } from "../../../domain/validation/fields.ts";
 import { endpointSummary } from "../../../webhooks/endpoint-summary.ts";
 import { answerOf, pageOf } from "../../answers.ts";
+import { existing } from "../../errors.ts";
 import { IsoTimestamp, named } from "../../fields.ts";
 import { pagedList } from "../../paging.ts";
 import { LastFailure, shownFailure } from "../../public/health.ts";
 import { operators, readers } from "../access.ts";
-import { ApplicationParams, exampleApplication, existing } from "../application-fields.ts";
+import { ApplicationParams, exampleApplication } from "../application-fields.ts";
 import type { AdminDeps, AdminListener } from "../base.ts";
 
 const DisabledReason = Type.Union([Type.Literal("gone"), Type.Literal("failing")], {

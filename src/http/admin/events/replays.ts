@@ -1,6 +1,7 @@
 import { everything } from "../../../domain/delivery-log.ts";
 import { type Replay, replayLimits } from "../../../domain/replays.ts";
 import { answerOf, linksTo, listOf, noContent } from "../../answers.ts";
+import { existing, notFound } from "../../errors.ts";
 import {
   exampleReplay,
   newOperatorReplay,
@@ -10,7 +11,6 @@ import {
   shownReplay,
   startReplay,
 } from "../../public/replay-fields.ts";
-import { unknownReplay } from "../../public/replays.ts";
 import { operators, readers } from "../access.ts";
 import { exampleApplication } from "../application-fields.ts";
 import type { AdminDeps, AdminListener } from "../base.ts";
@@ -78,8 +78,7 @@ export function replayRoutes(app: AdminListener, { store, now }: AdminDeps): voi
   app.get(
     "/admin/v1/replays/:id",
     async ({ params: { id } }) => {
-      const found = await store.replays.find(everything, id);
-      if (!found) throw unknownReplay();
+      const found = existing(await store.replays.find(everything, id), "replay");
       return owned(found);
     },
     {
@@ -98,7 +97,7 @@ export function replayRoutes(app: AdminListener, { store, now }: AdminDeps): voi
   app.delete(
     "/admin/v1/replays/:id",
     async ({ params: { id }, status }) => {
-      if (!(await store.replays.cancel(everything, id, now()))) throw unknownReplay();
+      if (!(await store.replays.cancel(everything, id, now()))) throw notFound("replay");
       return status(204, undefined);
     },
     {

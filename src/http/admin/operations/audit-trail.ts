@@ -4,7 +4,7 @@ import type { OperatorKey, Role } from "../../../domain/operator-keys.ts";
 import { second } from "../../../domain/time.ts";
 import { errorFields, type Log } from "../../../log/log.ts";
 import type { Store } from "../../../store/store.ts";
-import { clientAddressOf, type RequestContext } from "../../request-context.ts";
+import type { RequestContext } from "../../request-context.ts";
 
 /** Counted changes are written at most this often, but for the first. */
 const writeEveryMs = second;
@@ -77,7 +77,7 @@ export class AuditTrail {
       object: requestContext.path.split("/")[3] ?? "",
       object_id: isCounted ? null : objectId(request),
       fields: isCounted ? [] : fieldsOf(request.body),
-      address: clientAddressOf(requestContext),
+      address: requestContext.clientAddress,
       request_id: requestContext.requestId,
     };
     if (isCounted) await this.#count(entry);

@@ -10,7 +10,7 @@ import { dataOf } from "../../answers.ts";
 import { rateLimited } from "../../auth.ts";
 import { named, otherFieldsIgnored } from "../../fields.ts";
 import type { RateLimiter } from "../../rate-limit.ts";
-import { clientAddressOf, type RequestContext } from "../../request-context.ts";
+import type { RequestContext } from "../../request-context.ts";
 import type { PublicDeps, TokenListener } from "../base.ts";
 import {
   exampleOwnApplication,
@@ -83,7 +83,7 @@ export function applicationRoutes(
     const { requestId: request_id } = requestContext;
     const actor = { actor_kind: "application", actor_id: id, actor_name: name } as const;
     const what = { action, object: "applications", object_id: id, fields };
-    const address = clientAddressOf(requestContext);
+    const address = requestContext.clientAddress;
     const entry = { at, last_at: at, count: 1, ...actor, ...what, address, request_id };
     await store.audit.add(entry).catch((error) => log.error("audit_failed", errorFields(error)));
   };

@@ -49,8 +49,8 @@ const fields = {
   }),
   prefix: Type.String({ description: "How the key begins; empty for one from the environment." }),
   created_at: about(IsoTimestamp, "When it was made."),
-  expires_at: Type.Union([IsoTimestamp, Type.Null()], { description: "null: it does not expire." }),
-  last_used_at: Type.Union([IsoTimestamp, Type.Null()], {
+  expires_at: nullable(IsoTimestamp, { description: "null: it does not expire." }),
+  last_used_at: nullable(IsoTimestamp, {
     description: "The hour of its last use; null: it was not used yet.",
   }),
 };

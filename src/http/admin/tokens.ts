@@ -8,7 +8,7 @@ import {
   parseScopes,
   secretHash,
 } from "../../domain/tokens.ts";
-import { about, Id } from "../../domain/validation/fields.ts";
+import { about, Id, nullable } from "../../domain/validation/fields.ts";
 import { grouped } from "../../domain/validation/text.ts";
 import { answer, listOf } from "../answers.ts";
 import { existing } from "../errors.ts";
@@ -43,7 +43,7 @@ const TokenInput = Type.Object(
 );
 
 const tokenFields = {
-  user_id: Type.Union([Id, Type.Null()], { description: "Whom it stands for; null: the application alone." }),
+  user_id: nullable(Id, { description: "Whom it stands for; null: the application alone." }),
   scopes: Type.Array(Type.String(), { description: "What it may do." }),
   expires_at: about(IsoTimestamp, "When it ends."),
 };

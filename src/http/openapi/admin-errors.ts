@@ -1,4 +1,5 @@
 import type { ErrorCode } from "../../domain/errors.ts";
+import { statusOf } from "../errors.ts";
 import type { Json } from "./components.ts";
 import { type ErrorSample, errorResponder, errorSchema } from "./errors.ts";
 import { challenge, contentRange, notKept, requestIdHeader, retryAfter } from "./headers.ts";
@@ -74,4 +75,5 @@ export const adminErrorResponses = errorResponder({
   headers: adminHeaders,
   headersOf,
   schema: errorSchema(Object.keys(samples)),
+  statusOf: (code) => statusOf[code],
 });

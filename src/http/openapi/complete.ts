@@ -1,5 +1,5 @@
 import { OptionalKind, type TObject, type TSchema } from "@sinclair/typebox";
-import { component, hoist, type Json } from "./components.ts";
+import { component, hoist, type Json, mark } from "./components.ts";
 import { errorCodes, type RouteDetail } from "./declared.ts";
 import { cacheHeaders } from "./headers.ts";
 import { documentSchema } from "./schemas.ts";
@@ -220,10 +220,13 @@ function notModified(headers: Json): Json {
 
 /** Answers and errors by status; what has both has the media types of both. */
 function united(answers: Readonly<Record<string, Json>>, errors: Readonly<Record<string, Json>>): Json {
-  const both = mapped(errors, (error, status) => ({
-    ...error,
-    content: Object.assign({}, error["content"], answers[status]?.["content"]),
-  }));
+  const both = mapped(errors, (error, status) => {
+    const content = answers[status]?.["content"];
+    // Shared by no other operation.
+    return content
+      ? { ...error, [mark]: null, content: Object.assign({}, error["content"], content) }
+      : error;
+  });
   return { ...answers, ...both };
 }
 

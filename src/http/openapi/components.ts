@@ -37,7 +37,7 @@ export function hoist(document: Json): Json {
     if (typeof value !== "object" || value === null) return value;
     const part = Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, walk(inner)]));
     const { [mark]: name, ...rest } = part;
-    return typeof name === "string" ? place(name, rest) : part;
+    return typeof name === "string" ? place(name, rest) : rest;
   };
   const { components: given, ...rest } = walk(document) as Json;
   const all: Record<string, Json> = { ...(given as Record<string, Json>) };

@@ -1,6 +1,5 @@
 import { type TSchema, Type } from "@sinclair/typebox";
-import type { ErrorCode } from "../../domain/errors.ts";
-import { statusOf } from "../errors.ts";
+import { oneOf } from "../../domain/validation/fields.ts";
 import { named } from "../fields.ts";
 import { component, type Json } from "./components.ts";
 import { exampleRequestId } from "./headers.ts";
@@ -11,10 +10,7 @@ import { documentSchema } from "./schemas.ts";
  */
 
 export const FieldProblemSchema = named("FieldProblem", "A field that is wrong.", {
-  in: Type.Union(
-    ["body", "query", "path", "header"].map((place) => Type.Literal(place)),
-    { description: "Where the field is." },
-  ),
+  in: oneOf(["body", "query", "path", "header"], { description: "Where the field is." }),
   field: Type.String({ description: "Name or path of the field." }),
   message: Type.String({ description: "What is wrong with it." }),
 });
@@ -23,10 +19,7 @@ export const FieldProblemSchema = named("FieldProblem", "A field that is wrong."
 export function errorSchema(codes: readonly string[], more: Readonly<Record<string, TSchema>> = {}) {
   return named("Error", "Every error of every path has this shape.", {
     message: Type.String({ description: "What went wrong, for people to read. Its words may change." }),
-    code: Type.Union(
-      codes.map((code) => Type.Literal(code)),
-      { description: "What went wrong, for programs to act on." },
-    ),
+    code: oneOf(codes, { description: "What went wrong, for programs to act on." }),
     errors: Type.Array(FieldProblemSchema, {
       description: "The fields that are wrong; empty for most errors.",
     }),
@@ -42,8 +35,8 @@ export interface ErrorSample {
   readonly data?: readonly object[];
 }
 
-/** What a listener says of its errors. */
-interface ErrorWords<Code extends ErrorCode | "internal_error"> {
+/** What is said of the errors of a listener, or of OAuth. */
+interface ErrorWords<Code extends string> {
   readonly samples: Readonly<Record<Code, ErrorSample>>;
   /** When each status comes. */
   readonly statuses: Readonly<Record<number, string>>;
@@ -52,17 +45,23 @@ interface ErrorWords<Code extends ErrorCode | "internal_error"> {
   /** Headers of some errors beyond these. */
   readonly headersOf: Partial<Record<Code, Json>>;
   readonly schema: TSchema;
+  statusOf(code: Code): number;
+  /** What their components are called before their codes. */
+  readonly prefix?: string;
+  /** Further fields of an error. */
+  moreOf?(code: Code, message: string): object;
 }
 
 /** Makes the responses for some errors, by status. */
-export function errorResponder<Code extends ErrorCode | "internal_error">(words: ErrorWords<Code>) {
-  const { samples, statuses, headers, headersOf, schema } = words;
+export function errorResponder<Code extends string>(words: ErrorWords<Code>) {
+  const { samples, statuses, headers, headersOf, schema, statusOf, prefix = "", moreOf } = words;
   const exampleOf = (code: Code) => {
     const { message, errors = [], data } = samples[code];
-    return { ...(data && { data }), message, code, errors, request_id: exampleRequestId };
+    const more = moreOf?.(code, message);
+    return { ...more, ...(data && { data }), message, code, errors, request_id: exampleRequestId };
   };
   const responseFor = (status: number, codes: readonly Code[]): Json =>
-    component(`responses/${codes.map(nameOf).join("Or")}`, {
+    component(`responses/${prefix}${codes.map(nameOf).join("Or")}`, {
       description: statuses[status],
       headers: Object.assign({}, headers, ...codes.map((code) => headersOf[code])),
       content: {
@@ -73,7 +72,7 @@ export function errorResponder<Code extends ErrorCode | "internal_error">(words:
       },
     });
   return (codes: readonly Code[]): Record<string, Json> => {
-    const byStatus = Map.groupBy(new Set(codes), (code) => statusOf[code]);
+    const byStatus = Map.groupBy(new Set(codes), statusOf);
     return Object.fromEntries([...byStatus].map(([status, group]) => [status, responseFor(status, group)]));
   };
 }

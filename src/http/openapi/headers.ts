@@ -26,6 +26,14 @@ export const challenge: Json = {
   ),
 };
 
+export const basicChallenge: Json = {
+  "WWW-Authenticate": component("headers/Basic-WWW-Authenticate", {
+    description: "How an application authenticates.",
+    schema: { type: "string" },
+    example: 'Basic realm="onair"',
+  }),
+};
+
 export const contentRange: Json = {
   "Content-Range": header(
     "Content-Range",

@@ -13,7 +13,7 @@ export type PublicErrorCode =
 const missingBroadcaster = "Event channel.followed belongs to a channel: broadcaster_user_id is required";
 
 /** What each error looks like. */
-const samples: Readonly<Record<PublicErrorCode, ErrorSample>> = {
+export const publicSamples: Readonly<Record<PublicErrorCode, ErrorSample>> = {
   invalid_parameter: {
     message: "limit must be an integer from 1 to 100",
     errors: [{ in: "query", field: "limit", message: "must be an integer from 1 to 100" }],
@@ -50,7 +50,7 @@ const samples: Readonly<Record<PublicErrorCode, ErrorSample>> = {
   internal_error: { message: "Something went wrong on our side. The request id helps to find out what." },
 };
 
-const statuses: Readonly<Record<number, string>> = {
+export const publicStatuses: Readonly<Record<number, string>> = {
   400: "Something in the request is wrong. All wrong fields are listed at once.",
   401: "There is no access token, or it is unknown, revoked or expired.",
   403: "The token lacks the scope of this operation or is one of a user, or the application may not use it.",
@@ -93,20 +93,16 @@ const headersOf: Partial<Record<PublicErrorCode, Json>> = {
 
 /** The responses of the public listener for these errors, by status. */
 export const publicErrorResponses = errorResponder({
-  samples,
-  statuses,
+  samples: publicSamples,
+  statuses: publicStatuses,
   headers: publicHeaders,
   headersOf,
-  schema: errorSchema(Object.keys(samples), {
+  schema: errorSchema(Object.keys(publicSamples), {
     data: Type.Optional(
       Type.Array(Type.Ref("SubscriptionResult"), {
         description: "Only with `subscription_failed`: the result for each requested event.",
       }),
     ),
   }),
+  statusOf: (code) => statusOf[code],
 });
-
-/** What an error says, and when it comes. */
-export function messageOf(code: PublicErrorCode): { readonly message: string; readonly description: string } {
-  return { message: samples[code].message, description: statuses[statusOf[code]] ?? "" };
-}

@@ -9,7 +9,7 @@ import {
 } from "../../domain/delivery-log.ts";
 import { isoTime, isoTimeOrNull } from "../../domain/time.ts";
 import type { Grant } from "../../domain/tokens.ts";
-import { about, nullable } from "../../domain/validation/fields.ts";
+import { about, nullable, oneOf } from "../../domain/validation/fields.ts";
 import type { Store } from "../../store/store.ts";
 import { unsignedHeaders } from "../../webhooks/attempt.ts";
 import { type Cursors, listCursors } from "../cursors.ts";
@@ -22,10 +22,10 @@ import { ChoiceParameter, LimitParameter, TextParameter, TimeParameter, timeGive
 
 export const deliveryStatuses = ["pending", "delivered", "failed", "expired", "canceled"] as const;
 
-export const DeliveryStatus = Type.Union(
-  deliveryStatuses.map((status) => Type.Literal(status)),
-  { $id: "DeliveryStatus", description: "The state of a delivery; all but `pending` are final." },
-);
+export const DeliveryStatus = oneOf(deliveryStatuses, {
+  $id: "DeliveryStatus",
+  description: "The state of a delivery; all but `pending` are final.",
+});
 
 const milliseconds = nullable(Type.Number(), {
   description: "Milliseconds; null where the stage was not needed or not reached.",

@@ -25,13 +25,10 @@ export const LastFailure = named("LastFailure", "When and how an endpoint last f
   error: nullable(Type.String(), { description: "Why it was no success, in one sentence." }),
 });
 
-export const DisabledReason = Type.Union(
-  ["gone", "failing", "no_webhook_url"].map((reason) => Type.Literal(reason)),
-  {
-    $id: "DisabledReason",
-    description: "It answered 410, failed everything for 24 hours, or the application has no webhook URL.",
-  },
-);
+export const DisabledReason = oneOf(["gone", "failing", "no_webhook_url"], {
+  $id: "DisabledReason",
+  description: "It answered 410, failed everything for 24 hours, or the application has no webhook URL.",
+});
 
 const HealthSchema = named("SubscriptionHealth", "A subscription with its health.", {
   ...subscriptionFields,

@@ -4,7 +4,7 @@ import { DomainError } from "../../domain/errors.ts";
 import type { Catalogue } from "../../domain/events/catalogue.ts";
 import { exampleUser } from "../../domain/examples.ts";
 import { subscriptionLimits, whyNotSubscribed } from "../../domain/subscriptions.ts";
-import { about, Id } from "../../domain/validation/fields.ts";
+import { about, Id, nullable } from "../../domain/validation/fields.ts";
 import { listOf, noContent } from "../answers.ts";
 import { IsoTimestamp, named, Ulid } from "../fields.ts";
 import { subscriptionBudget } from "../openapi/headers.ts";
@@ -17,7 +17,7 @@ const path = "/public/v1/events/subscriptions";
 export const subscriptionFields = {
   id: about(Ulid, "Id of the subscription, by which it can be deleted."),
   app_id: about(Ulid, "The application that it belongs to."),
-  broadcaster_user_id: Type.Union([Id, Type.Null()], {
+  broadcaster_user_id: nullable(Id, {
     description: "Whose channel the events are of; null where they belong to none.",
   }),
   event: Type.String({ description: "Name of the event.", examples: ["channel.followed"] }),
@@ -77,7 +77,7 @@ const CreateBody = Type.Object(
     }),
     method: Type.Optional(Type.Literal("webhook", { default: "webhook", description: "Delivery method." })),
     broadcaster_user_id: Type.Optional(
-      Type.Union([Id, Type.Null()], {
+      nullable(Id, {
         description:
           "User id of the broadcaster: required for channel events; with a user token it is that user.",
       }),

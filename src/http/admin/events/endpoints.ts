@@ -13,7 +13,7 @@ import { operators, readers } from "../access.ts";
 import { ApplicationParams, exampleApplication } from "../application-fields.ts";
 import type { AdminDeps, AdminListener } from "../base.ts";
 
-const DisabledReason = Type.Union([Type.Literal("gone"), Type.Literal("failing")], {
+const DisabledReason = oneOf(["gone", "failing"], {
   $id: "DisabledReason",
   description: "It answered 410, or failed everything for 24 hours.",
 });

@@ -1,6 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { type Rotation, rotationLimits } from "../../../domain/applications.ts";
 import { isoTime, second } from "../../../domain/time.ts";
+import { nullable } from "../../../domain/validation/fields.ts";
 import { IsoTimestamp } from "../../fields.ts";
 
 /*
@@ -18,7 +19,7 @@ export const rotationFields = {
   ),
 };
 
-export const OverlapUntil = Type.Union([IsoTimestamp, Type.Null()], {
+export const OverlapUntil = nullable(IsoTimestamp, {
   description: "Until then older secrets are good, too; null: they are not.",
 });
 

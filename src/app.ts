@@ -1,31 +1,15 @@
 import type { BackupKeeper } from "./backups/elsewhere.ts";
-import type { AwsVariables } from "./backups/place.ts";
 import type { PlatformData } from "./batch/platform-data.ts";
 import type { Publisher } from "./batch/publisher.ts";
 import type { Config } from "./config/config.ts";
-import type { Environment } from "./config/read-config.ts";
-import type { WelcomeSource } from "./console/session.ts";
 import { second } from "./domain/time.ts";
-import { placeOf } from "./engine/data-place.ts";
 import type { Engine } from "./engine/engine.ts";
-import { type EngineTimes, engineSettings } from "./engine/engine-settings.ts";
-import { startEngineThread } from "./engine/link/thread.ts";
-import type { ShowKey } from "./http/admin/first-key.ts";
 import type { Listening } from "./http/server.ts";
-import { type Core, partsOf, servicesOf, startAdmin, startPublic } from "./listeners.ts";
-import type { Log } from "./log/log.ts";
+import { type AppOptions, openCore, partsOf, servicesOf, startAdmin, startPublic } from "./listeners.ts";
 import { type CertificateWatch, watchCertificates } from "./serving/certificate-watch.ts";
-import {
-  type Certificate,
-  type CertificateFiles,
-  certificateFiles,
-  readCertificate,
-} from "./serving/certificates.ts";
-import { liveSettings, type Reloaded } from "./serving/reload.ts";
-import { StorageWatch } from "./storage-watch.ts";
+import type { Certificate, CertificateFiles } from "./serving/certificates.ts";
+import type { Reloaded } from "./serving/reload.ts";
 import type { Store } from "./store/store.ts";
-import { watchEventLoop } from "./threads/event-loop-delay.ts";
-import { exitWithout } from "./threads/exit.ts";
 
 /** A running server. */
 export interface App {
@@ -46,40 +30,7 @@ export interface App {
   stop(): Promise<void>;
 }
 
-interface AppOptions {
-  readonly config: Config;
-  readonly log: Log;
-  /** The clock; by default the system's. */
-  readonly now?: (() => number) | undefined;
-  /** A monotonic clock to go with `now`; by default `now` itself. */
-  readonly monotonic?: (() => number) | undefined;
-  readonly random?: (() => number) | undefined;
-  readonly times?: EngineTimes | undefined;
-  /** Shows the operator key of a first start; by default it is written to a file in the data directory. */
-  readonly showAdminKey?: ShowKey | undefined;
-  /** Wrong operator keys a minute for each address, in place of the default; 0 means no limit. */
-  readonly wrongKeyLimit?: number | undefined;
-  /** The credentials of S3, for backups that go there. */
-  readonly aws?: AwsVariables;
-  /** Its variables, for what is found in them. */
-  readonly env?: Environment | undefined;
-  /** The files that hold secrets of the settings, for what is found in their modes. */
-  readonly secretFiles?: readonly string[];
-  /** Called with the data before anything listens. */
-  readonly prepare?: ((store: Store) => Promise<void>) | undefined;
-  /** The first page of the public listener; by default there is none. */
-  readonly welcome?: WelcomeSource | undefined;
-}
-
 const drainMs = 10 * second;
-
-/*
- * The programs of threads. They are named in this directory, because in the executable all modules but the entry points
- * are one file in it.
- */
-const engineProgram = new URL("./engine/worker.ts", import.meta.url).href;
-export const backupProgram = new URL("./backups/backup-worker.ts", import.meta.url).href;
-export const databaseCheckProgram = new URL("./doctor/database-worker.ts", import.meta.url).href;
 
 interface Stoppable {
   stop(graceMs: number): Promise<void>;
@@ -160,39 +111,6 @@ export async function startApp(options: AppOptions): Promise<App> {
   }
 }
 
-/** The settings, the certificates and the engine with its data. */
-async function openCore(options: AppOptions) {
-  const { log, now = Date.now } = options;
-  const { live: config, reload, shown } = liveSettings(options.config);
-  const storage = new StorageWatch(log);
-  const files = certificateFiles(config);
-  const certificates = {
-    public: files.public && readCertificate(files.public, now()),
-    admin: files.admin && readCertificate(files.admin, now()),
-  };
-  const engine = await engineOf(options, storage.note);
-  const life: { phase: Core["life"]["phase"]; certificates: CertificateWatch | null } = {
-    phase: "starting",
-    certificates: null,
-  };
-  const programs = { backup: backupProgram, databaseCheck: databaseCheckProgram };
-  return {
-    config,
-    reload,
-    shown,
-    programs,
-    log,
-    now,
-    place: placeOf(config),
-    storage,
-    files,
-    certificates,
-    engine,
-    eventLoop: watchEventLoop(),
-    life,
-  };
-}
-
 /** Throws where the application that `--portal-login` names cannot be the one by which owners sign in. */
 async function requirePortalLogin({ portalLogin, publicUrl }: Config, store: Store): Promise<void> {
   if (portalLogin === null) return;
@@ -224,22 +142,4 @@ function watchedListener(
 ) {
   if (!files || !certificate) return [];
   return [{ name, files, certificate, replace: (next: Certificate) => listening.replaceCertificate(next) }];
-}
-
-/** Starts the engine in a thread of its own, or in this one when a clock is injected. */
-async function engineOf(options: AppOptions, onFault: StorageWatch["note"]): Promise<Engine> {
-  const { config, log, now, monotonic, random = Math.random, times = {} } = options;
-  const settings = engineSettings(config, times);
-  if (now) {
-    const { startEngine } = await import("./engine/start.ts");
-    return startEngine({ settings, log, now, monotonic: monotonic ?? now, random, onFault });
-  }
-  return startEngineThread({
-    program: engineProgram,
-    settings,
-    logLevel: config.logLevel,
-    log,
-    onFault,
-    failed: exitWithout("engine", log),
-  });
 }

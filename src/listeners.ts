@@ -6,13 +6,14 @@ import { createPublisher } from "./batch/publisher.ts";
 import { type Rereading, rereading } from "./batch/rereading.ts";
 import type { Config } from "./config/config.ts";
 import type { Environment } from "./config/read-config.ts";
-import type { settingsInForce } from "./config/shown-settings.ts";
 import type { WelcomeSource } from "./console/session.ts";
 import { catalogueOf, updateCatalogue } from "./domain/events/registered.ts";
 import { StatisticCounter } from "./domain/operations/statistics.ts";
 import { minute, second } from "./domain/time.ts";
-import type { DataPlace } from "./engine/data-place.ts";
+import { placeOf } from "./engine/data-place.ts";
 import type { Engine } from "./engine/engine.ts";
+import { type EngineTimes, engineSettings } from "./engine/engine-settings.ts";
+import { startEngineThread } from "./engine/link/thread.ts";
 import type { AdminDeps } from "./http/admin/base.ts";
 import type { ShowKey } from "./http/admin/first-key.ts";
 import { Cursors } from "./http/cursors.ts";
@@ -23,14 +24,18 @@ import { Traffic } from "./http/traffic.ts";
 import type { Log } from "./log/log.ts";
 import { trustedProxies } from "./proxies.ts";
 import type { CertificateWatch } from "./serving/certificate-watch.ts";
-import type { Certificate } from "./serving/certificates.ts";
+import { certificateFiles, readCertificate } from "./serving/certificates.ts";
+import { liveSettings } from "./serving/reload.ts";
 import { storingStatistics } from "./statistics.ts";
 import { hourlyKinds, logBytesOf, samplingSizes, sizesOf } from "./storage-sizes.ts";
-import type { StorageWatch } from "./storage-watch.ts";
+import { StorageWatch } from "./storage-watch.ts";
 import { heldSetting } from "./store/settings.ts";
+import type { Store } from "./store/store.ts";
 import { cursorKeyOf, dataIdOf, signingKeySetting } from "./stored-keys.ts";
 import { repeating, supervise } from "./supervisor.ts";
-import type { watchEventLoop } from "./threads/event-loop-delay.ts";
+import { backupProgram, databaseCheckProgram, engineProgram } from "./thread-programs.ts";
+import { watchEventLoop } from "./threads/event-loop-delay.ts";
+import { exitWithout } from "./threads/exit.ts";
 import { noSpans } from "./tracing/span-counts.ts";
 import { collectorOf } from "./tracing/tracing-settings.ts";
 
@@ -38,51 +43,86 @@ import { collectorOf } from "./tracing/tracing-settings.ts";
  * The stages of a start: what both listeners share, then each of them.
  */
 
-/** What a server is made of before anything listens. */
-export interface Core {
-  /** Limits are read anew for each request. */
+export interface AppOptions {
   readonly config: Config;
-  /** The settings in force. */
-  readonly shown: () => ReturnType<typeof settingsInForce>;
   readonly log: Log;
-  readonly now: () => number;
-  readonly place: DataPlace;
-  readonly storage: Pick<StorageWatch, "look" | "problem">;
-  readonly certificates: { readonly public: Certificate | null; readonly admin: Certificate | null };
-  readonly engine: Engine;
-  /** The URLs of programs of threads. */
-  readonly programs: { readonly backup: string; readonly databaseCheck: string };
-  readonly eventLoop: ReturnType<typeof watchEventLoop>;
-  readonly life: {
-    readonly phase: "starting" | "serving" | "stopping";
-    readonly certificates: Pick<CertificateWatch, "expiries"> | null;
-  };
-}
-
-interface AdminOptions {
-  /** Its variables, for what is found in them. */
-  readonly env?: Environment | undefined;
-  /** The files that hold secrets of its settings, for what is found in their modes. */
-  readonly secretFiles?: readonly string[];
+  /** The clock; by default the system's. */
+  readonly now?: (() => number) | undefined;
+  /** A monotonic clock to go with `now`; by default `now` itself. */
+  readonly monotonic?: (() => number) | undefined;
+  readonly random?: (() => number) | undefined;
+  readonly times?: EngineTimes | undefined;
   /** Shows the operator key of a first start; by default it is written to a file in the data directory. */
   readonly showAdminKey?: ShowKey | undefined;
   /** Wrong operator keys a minute for each address, in place of the default; 0 means no limit. */
   readonly wrongKeyLimit?: number | undefined;
-}
-
-interface BackupOptions {
-  /** The clocks that are injected. */
-  readonly now?: (() => number) | undefined;
-  readonly monotonic?: (() => number) | undefined;
   /** The credentials of S3, for backups that go there. */
   readonly aws?: AwsVariables;
+  /** Its variables, for what is found in them. */
+  readonly env?: Environment | undefined;
+  /** The files that hold secrets of the settings, for what is found in their modes. */
+  readonly secretFiles?: readonly string[];
+  /** Called with the data before anything listens. */
+  readonly prepare?: ((store: Store) => Promise<void>) | undefined;
+  /** The first page of the public listener; by default there is none. */
+  readonly welcome?: WelcomeSource | undefined;
 }
 
+export type Core = Awaited<ReturnType<typeof openCore>>;
 type Parts = Awaited<ReturnType<typeof partsOf>>;
 type Open = Awaited<ReturnType<typeof startPublic>>;
 
+/** The settings, the certificates and the engine with its data. */
+export async function openCore(options: AppOptions) {
+  const { log, now = Date.now } = options;
+  const { live: config, reload, shown } = liveSettings(options.config);
+  const storage = new StorageWatch(log);
+  const files = certificateFiles(config);
+  const certificates = {
+    public: files.public && readCertificate(files.public, now()),
+    admin: files.admin && readCertificate(files.admin, now()),
+  };
+  const engine = await engineOf(options, storage.note);
+  const life: { phase: "starting" | "serving" | "stopping"; certificates: CertificateWatch | null } = {
+    phase: "starting",
+    certificates: null,
+  };
+  return {
+    config,
+    reload,
+    shown,
+    log,
+    now,
+    place: placeOf(config),
+    storage,
+    files,
+    certificates,
+    engine,
+    eventLoop: watchEventLoop(),
+    life,
+  };
+}
+
+/** Starts the engine in a thread of its own, or in this one when a clock is injected. */
+async function engineOf(options: AppOptions, onFault: StorageWatch["note"]): Promise<Engine> {
+  const { config, log, now, monotonic, random = Math.random, times = {} } = options;
+  const settings = engineSettings(config, times);
+  if (now) {
+    const { startEngine } = await import("./engine/start.ts");
+    return startEngine({ settings, log, now, monotonic: monotonic ?? now, random, onFault });
+  }
+  return startEngineThread({
+    program: engineProgram,
+    settings,
+    logLevel: config.logLevel,
+    log,
+    onFault,
+    failed: exitWithout("engine", log),
+  });
+}
+
 /** What both listeners share. */
-export async function partsOf({ config, engine, log, now, place, programs }: Core, options: BackupOptions) {
+export async function partsOf({ config, engine, log, now, place }: Core, options: AppOptions) {
   const cursorKey = await cursorKeyOf(engine.store);
   const signingKey = (await engine.store.settings.get(signingKeySetting)) ?? "";
   const catalogue = await catalogueOf(await engine.store.eventTypes.all());
@@ -94,7 +134,7 @@ export async function partsOf({ config, engine, log, now, place, programs }: Cor
     "directory" in place
       ? await openBackups(place.directory, config, {
           dataId: () => dataIdOf(engine.store),
-          program: programs.backup,
+          program: backupProgram,
           now,
           monotonic: options.now && (options.monotonic ?? options.now),
           log,
@@ -150,7 +190,7 @@ export async function startPublic(core: Core, parts: Parts, welcome: WelcomeSour
 }
 
 /** Starts the engine and the admin listener, which is loaded only now. */
-export async function startAdmin(core: Core, parts: Parts, open: Open, options: AdminOptions) {
+export async function startAdmin(core: Core, parts: Parts, open: Open, options: AppOptions) {
   const { config, engine, log, now, place, storage, life } = core;
   const { outcomes, counter, cursorKey, tracing, ...shared } = parts;
   const { adminApp } = await import("./http/admin/app.ts");
@@ -189,7 +229,7 @@ export async function startAdmin(core: Core, parts: Parts, open: Open, options: 
       kindSizes: hourlyKinds(async () => {
         if ("database" in place) return store.statistics.kindSizes();
         const { measuredSizes } = await import("./doctor/database.ts");
-        return (await measuredSizes(core.programs.databaseCheck, place.directory)).kinds;
+        return (await measuredSizes(databaseCheckProgram, place.directory)).kinds;
       }, now),
       watched: {
         database: "directory" in place ? "sqlite" : "postgresql",
@@ -247,12 +287,12 @@ export function servicesOf(
 }
 
 /** What is wrong with the server; loaded when it is asked for first. */
-function findingsOf({ config, now, programs }: Core, options: AdminOptions): AdminDeps["findings"] {
+function findingsOf({ config, now }: Core, options: AppOptions): AdminDeps["findings"] {
   const { env = {}, secretFiles = [] } = options;
   let running: Promise<AdminDeps["findings"]> | null = null;
   return async () => {
     running ??= import("./doctor/running.ts").then(({ runningFindings }) =>
-      runningFindings({ config, env, secretFiles, program: programs.databaseCheck, now }),
+      runningFindings({ config, env, secretFiles, program: databaseCheckProgram, now }),
     );
     return (await running)();
   };

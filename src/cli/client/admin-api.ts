@@ -1,4 +1,3 @@
-import { backupProgram } from "../../app.ts";
 import { backupsElsewhere } from "../../backups/elsewhere.ts";
 import { openBackups } from "../../backups/open-backups.ts";
 import { platformData } from "../../batch/platform-data.ts";
@@ -17,6 +16,7 @@ import { createLog, type Log } from "../../log/log.ts";
 import { Ranking } from "../../ranking/ranking.ts";
 import { heldSetting } from "../../store/settings.ts";
 import { cursorKeyOf, dataIdOf } from "../../stored-keys.ts";
+import { backupProgram } from "../../thread-programs.ts";
 import { Refused, request } from "./http.ts";
 import { refusalOf } from "./refusal.ts";
 import { requireData } from "./require-data.ts";

@@ -88,21 +88,24 @@ interface ListAbout extends AnswerAbout {
   readonly example: unknown;
 }
 
-/** An answer with one thing, under `data`. The example is of that thing. */
+/** An answer with one thing, under `data`, by default called like the thing. The example is of that thing. */
 export function dataOf<Schema extends TSchema>(schema: Schema, { example, ...about }: AnswerAbout) {
-  return answer({ data: schema, message: Message }, { ...about, example: { data: example, message: "OK" } });
+  const shown = { name: `${schema.$id}Answer`, ...about, example: { data: example, message: "OK" } };
+  return answer({ data: schema, message: Message }, shown);
 }
 
-/** An answer with a whole list, under `data`. */
+/** An answer with a whole list, under `data`, by default called like its items. */
 export function listOf<Item extends TSchema>(item: Item, { order, example, ...about }: ListAbout) {
-  return dataOf(Type.Array(item, { description: order }), { ...about, example: [example] });
+  const data = Type.Array(item, { description: order });
+  return dataOf(data, { name: `${item.$id}List`, ...about, example: [example] });
 }
 
-/** An answer with a page of a list, under `data`. */
+/** An answer with a page of a list, under `data`, by default called like its items. */
 export function pageOf<Item extends TSchema>(item: Item, { order, example, ...about }: ListAbout) {
   const data = Type.Array(item, { description: order });
-  const shown = { data: [example], pagination: { cursor: "", has_more: false }, message: "OK" };
-  return answer({ data, pagination: Pagination, message: Message }, { ...about, example: shown });
+  const page = { data: [example], pagination: { cursor: "", has_more: false }, message: "OK" };
+  const shown = { name: `${item.$id}Page`, ...about, example: page };
+  return answer({ data, pagination: Pagination, message: Message }, shown);
 }
 
 /** An answer without a body. */

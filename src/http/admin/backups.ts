@@ -113,7 +113,6 @@ const FoundBackup = answerOf(BackupSchema, {
 
 const FoundBackups = pageOf(BackupSchema, {
   order: "The newest first.",
-  name: "BackupPage",
   description: "A page of backups.",
   example: exampleBackup,
 });

@@ -26,7 +26,6 @@ const exampleConsent = {
 
 const Consents = listOf(ConsentSchema, {
   order: "By application.",
-  name: "ConsentList",
   description: "One for each application.",
   example: exampleConsent,
 });

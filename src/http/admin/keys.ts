@@ -77,7 +77,6 @@ const example = {
 
 export const Keys = listOf(KeySchema, {
   order: "All of them.",
-  name: "OperatorKeyList",
   description: "All keys, without the keys themselves.",
   example: example,
 });

@@ -67,7 +67,6 @@ const NewToken = answer(
 
 export const Tokens = listOf(TokenSchema, {
   order: "All of them.",
-  name: "TokenList",
   description: "What each token is for.",
   example: exampleToken,
 });

@@ -26,7 +26,6 @@ const deliveryLinks = (place: string) =>
 
 const Deliveries = pageOf(DeliverySchema, {
   order: "The newest first.",
-  name: "DeliveryPage",
   description: "A page of deliveries.",
   links: {
     ...deliveryLinks("/data/0/id"),
@@ -36,14 +35,12 @@ const Deliveries = pageOf(DeliverySchema, {
 });
 
 const OneDelivery = dataOf(SentDeliverySchema, {
-  name: "SentDeliveryAnswer",
   description: "The delivery.",
   links: deliveryLinks("/data/id"),
   example: exampleSentDelivery,
 });
 
 const Retried = dataOf(DeliverySchema, {
-  name: "DeliveryAnswer",
   description: "It is about to be sent.",
   links: deliveryLinks("/data/id"),
   example: { ...exampleDelivery, status: "pending", finished_at: null },

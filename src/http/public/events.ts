@@ -31,13 +31,11 @@ const StandardWebhooksKeySchema = named(
 
 const EventTypes = listOf(EventTypeSchema, {
   order: "All of them.",
-  name: "EventTypeList",
   description: "All event types.",
   example: shown(builtInEventTypes[1] as EventType),
 });
 
 const PublicKey = dataOf(PublicKeySchema, {
-  name: "PublicKeyAnswer",
   description: "The key.",
   example: {
     public_key:
@@ -46,7 +44,6 @@ const PublicKey = dataOf(PublicKeySchema, {
 });
 
 const StandardWebhooksKey = dataOf(StandardWebhooksKeySchema, {
-  name: "StandardWebhooksKeyAnswer",
   description: "The key.",
   example: { public_key: "whpk_11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=" },
 });

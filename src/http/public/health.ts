@@ -51,7 +51,6 @@ const HealthSchema = named("SubscriptionHealth", "A subscription with its health
 });
 
 const Subscription = dataOf(HealthSchema, {
-  name: "SubscriptionHealthAnswer",
   description: "The subscription.",
   example: {
     ...exampleSubscription,

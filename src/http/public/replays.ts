@@ -21,7 +21,6 @@ const links = linksTo(
 );
 
 const OneReplay = dataOf(ReplaySchema, {
-  name: "ReplayAnswer",
   links,
   description: "The replay as far as it has come.",
   example: exampleReplay,
@@ -29,7 +28,6 @@ const OneReplay = dataOf(ReplaySchema, {
 
 const Replays = listOf(ReplaySchema, {
   order: "The newest first.",
-  name: "ReplayList",
   description: "The replays.",
   example: exampleReplay,
 });

@@ -139,7 +139,6 @@ const subscriptionLinks = (id: string) => ({
 
 const Subscriptions = listOf(SubscriptionSchema, {
   order: "All of them.",
-  name: "SubscriptionList",
   links: subscriptionLinks("$response.body#/data/0/id"),
   description: "The subscriptions.",
   example: exampleSubscription,

@@ -39,7 +39,6 @@ const operatorExample = { id, app_id: exampleApplication.id, ...example };
 
 const Deliveries = pageOf(OperatorDeliverySchema, {
   order: "The newest first.",
-  name: "DeliveryPage",
   description: "A page of deliveries.",
   links: linksTo(
     {

@@ -53,7 +53,6 @@ const exampleEndpoint: Static<typeof EndpointSchema> = {
 
 const Endpoints = pageOf(EndpointSchema, {
   order: "By application.",
-  name: "EndpointPage",
   description: "A page of endpoints.",
   example: exampleEndpoint,
 });

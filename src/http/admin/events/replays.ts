@@ -30,7 +30,6 @@ const OneReplay = answerOf(OperatorReplaySchema, {
 
 const Replays = listOf(OperatorReplaySchema, {
   order: "The newest first.",
-  name: "ReplayList",
   description: "The replays.",
   example: operatorExample,
 });

@@ -39,7 +39,6 @@ const example: Static<typeof NoticeSchema> = {
 
 const Notices = pageOf(NoticeSchema, {
   order: "The newest first.",
-  name: "NoticePage",
   description: "A page of notices.",
   example,
 });

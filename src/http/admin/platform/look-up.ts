@@ -25,7 +25,6 @@ const FoundUserSchema = named("FoundUser", "A user as a search finds it.", {
 
 const FoundUsers = listOf(FoundUserSchema, {
   order: "In the order of the public search.",
-  name: "FoundUserList",
   description: "The users found.",
   example: {
     id: exampleUser.id,
@@ -45,7 +44,6 @@ const exampleRanked = { id: exampleCategory.id, name: exampleCategory.name, view
 
 const Ranked = listOf(RankedCategorySchema, {
   order: "The most watched first.",
-  name: "RankedCategoryList",
   description: "The categories in the order in which the public API has them now.",
   example: exampleRanked,
 });

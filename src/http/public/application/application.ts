@@ -30,7 +30,6 @@ const changesPerMinute = 30;
 const shownNotices = 5;
 
 const OwnApplication = dataOf(OwnApplicationSchema, {
-  name: "OwnApplicationAnswer",
   description: "The application as it is now.",
   example: exampleOwnApplication,
 });
@@ -47,7 +46,6 @@ const NewSecretSchema = named("NewWebhookSecret", "A new signing secret.", {
   overlap_until: OverlapUntil,
 });
 const NewSecret = dataOf(NewSecretSchema, {
-  name: "NewWebhookSecretAnswer",
   description: "The new secret.",
   example: { webhook_secret: "whsec_…", overlap_until: "2026-01-14T17:08:06.123Z" },
 });

@@ -40,7 +40,6 @@ const exampleNamedSubscription: Static<typeof NamedSubscriptionSchema> = {
 
 export const NamedSubscriptionPage = pageOf(NamedSubscriptionSchema, {
   order: "The oldest first.",
-  name: "NamedSubscriptionPage",
   description: "A page of subscriptions.",
   example: exampleNamedSubscription,
 });

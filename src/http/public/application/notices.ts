@@ -6,7 +6,6 @@ import { exampleNotice, NoticeSchema, shownNotice } from "./notice-fields.ts";
 
 const NoticePage = pageOf(NoticeSchema, {
   order: "The newest first.",
-  name: "NoticePage",
   description: "A page of notices.",
   example: exampleNotice,
 });

@@ -44,11 +44,14 @@ export function rateLimiter(now: () => number, shares: RateShares | null = null)
   const fullest = shares ? 1 + mostDebt : 1;
   const buckets = new LRUCache<string, Bucket>({ max: maxBuckets });
 
-  const bucketOf = (key: string, at: number): Bucket => {
+  /** The bucket of `key`, refilled until now. */
+  const bucketOf = (key: string, limit: number): Bucket => {
+    const at = now();
     const known = buckets.get(key);
-    if (known) return known;
-    const bucket = { taken: 0, at, limit: 0 };
-    buckets.set(key, bucket);
+    const bucket = known ?? { taken: 0, at, limit: 0 };
+    if (!known) buckets.set(key, bucket);
+    bucket.taken = takenAt(bucket, limit, at);
+    bucket.at = at;
     return bucket;
   };
 
@@ -56,16 +59,13 @@ export function rateLimiter(now: () => number, shares: RateShares | null = null)
     /** Takes one request from the bucket of `key`. Returns null for a `limit` of 0, which means no limit. */
     take(key: string, limit: number): RateLimitState | null {
       if (limit === 0) return null;
-      const at = now();
       const perMs = limit / 60_000;
-      const bucket = bucketOf(key, at);
-      const refilled = Math.max(0, at - bucket.at) * perMs;
+      const bucket = bucketOf(key, limit);
       const most = bucket.limit === limit ? limit * fullest : limit;
-      const left = Math.min(most, Math.max(0, bucket.taken - refilled));
+      const left = Math.min(most, bucket.taken);
       const allowed = left <= limit - 1;
       const taken = allowed ? left + 1 : left;
       bucket.taken = taken;
-      bucket.at = at;
       bucket.limit = limit;
       if (allowed) shares?.count(key, limit, 1);
       return {
@@ -80,8 +80,7 @@ export function rateLimiter(now: () => number, shares: RateShares | null = null)
     look(key: string, limit: number): Pick<RateLimitState, "limit" | "remaining"> | null {
       if (limit === 0) return null;
       const bucket = buckets.peek(key);
-      const refilled = Math.max(0, now() - (bucket?.at ?? 0)) * (limit / 60_000);
-      const taken = Math.min(limit, Math.max(0, (bucket?.taken ?? 0) - refilled));
+      const taken = bucket ? Math.min(limit, takenAt(bucket, limit, now())) : 0;
       return { limit, remaining: Math.floor(limit - taken) };
     },
     /** Puts back one request that was taken with the same `key` and `limit`. */
@@ -93,15 +92,16 @@ export function rateLimiter(now: () => number, shares: RateShares | null = null)
     },
     /** Takes what was taken at another replica; below 0: gives back what was given back there. */
     takenElsewhere([key, limit, count]: Share): void {
-      const at = now();
-      const bucket = bucketOf(key, at);
-      const refilled = Math.max(0, at - bucket.at) * (limit / 60_000);
-      const taken = Math.max(0, bucket.taken - refilled) + count;
-      bucket.taken = Math.min(limit * fullest, Math.max(0, taken));
-      bucket.at = at;
+      const bucket = bucketOf(key, limit);
+      bucket.taken = Math.min(limit * fullest, Math.max(0, bucket.taken + count));
       bucket.limit = limit;
     },
   };
+}
+
+/** What a bucket with this limit still lacks at a time. */
+function takenAt({ taken, at: last }: Bucket, limit: number, at: number): number {
+  return Math.max(0, taken - Math.max(0, at - last) * (limit / 60_000));
 }
 
 export type RateLimiter = ReturnType<typeof rateLimiter>;

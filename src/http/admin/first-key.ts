@@ -64,13 +64,8 @@ export function keyFile(directory: string, log: Log): ShowKey {
     // Loaded on demand.
     const { syncDirectory, writePrivately } = await import("../../backups/private-file.ts");
     const path = join(directory, operatorKeyFile);
-    const content = new TextEncoder().encode(`${secret}\n`);
-    await writePrivately(path, chunksOf(content), () => {});
+    await writePrivately(path, new Blob([`${secret}\n`]).stream(), () => {});
     syncDirectory(directory);
     log.warn("operator_key_generated", { path, next: "take the key from this file, then delete the file" });
   };
-}
-
-async function* chunksOf(content: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield content;
 }

@@ -14,7 +14,6 @@ import { PastOrders } from "../../ranking/past-orders.ts";
 import { Ranking } from "../../ranking/ranking.ts";
 import { SharedOrders } from "../../ranking/shared-orders.ts";
 import type { Certificate } from "../../serving/certificates.ts";
-import type { ReplicaNews } from "../../store/replicas/news.ts";
 import type { Store } from "../../store/store.ts";
 import type { RequestTraces } from "../../tracing/requests.ts";
 import { publicKeyForms, readSigningKey } from "../../webhooks/signature.ts";
@@ -24,7 +23,7 @@ import { Cursors } from "../cursors.ts";
 import { invalidatingStore } from "../invalidating-store.ts";
 import type { PageLook } from "../pages/files.ts";
 import type { PlatformJwtReader } from "../platform-jwt.ts";
-import { type RateLimiter, type RateLimitState, rateLimiter } from "../rate-limit.ts";
+import { rateLimiter } from "../rate-limit.ts";
 import { RateShares } from "../replicas/rate-shares.ts";
 import { newsHearer } from "../replicas/replica-news.ts";
 import { type Listening, listen } from "../server.ts";
@@ -61,34 +60,8 @@ interface PublicServerOptions {
 /** The time from a change of the ranking to its message; longer than the ranking needs to show it. */
 const rankingEveryMs = 2 * second;
 
-/** The public listener and its caches, which are updated before a change is acknowledged. */
-interface PublicServer {
-  readonly ranking: Ranking;
-  /** null where no other process serves the same data. */
-  readonly follower: PlatformFollower | null;
-  /** Takes in what other replicas have done. */
-  hear(news: ReplicaNews): void;
-  /** Whether it is known what other replicas have changed. */
-  isCurrent(): boolean;
-  /** The engine's store, wrapped by `invalidatingStore`. */
-  readonly store: Store;
-  readonly traffic: Traffic;
-  /** Limits over all replicas. */
-  readonly limiter: RateLimiter;
-  /** What is left of the rate limit of an application; null: it is unlimited. */
-  rateLimit(application: Application): Pick<RateLimitState, "limit" | "remaining"> | null;
-  /** The external URL, without a trailing slash. */
-  readonly publicUrl: () => string;
-  /** The number of open event streams. */
-  openStreams(): number;
-  /** Starts to accept connections. Throws when the port is taken. */
-  listen(): Listening;
-  /** Ends event streams and waits up to `graceMs` for requests in flight. */
-  stop(graceMs: number): Promise<void>;
-}
-
-/** Creates the public listener with its caches. */
-export async function publicServer(options: PublicServerOptions): Promise<PublicServer> {
+/** Creates the public listener with its caches, which are updated before a change is acknowledged. */
+export async function publicServer(options: PublicServerOptions) {
   const { config, cursorKey, engine, catalogue, log, now } = options;
   const callers = new Changes();
   // Until it hears of changes elsewhere.
@@ -168,8 +141,11 @@ export async function publicServer(options: PublicServerOptions): Promise<Public
   });
   return {
     ranking,
+    /** null where no other process serves the same data. */
     follower,
+    /** Whether it is known what other replicas have changed. */
     isCurrent: () => callers.isCurrent,
+    /** Takes in what other replicas have done. */
     hear: newsHearer({
       callers,
       limiter: access.limiter,
@@ -179,19 +155,25 @@ export async function publicServer(options: PublicServerOptions): Promise<Public
       outcomes: options.outcomes,
       log,
     }),
+    /** The engine's store, wrapped by `invalidatingStore`. */
     store,
     traffic,
+    /** Limits over all replicas. */
     limiter: access.limiter,
-    rateLimit: ({ id, rate_limit }) => access.limiter.look(id, rate_limit ?? config.rateLimit),
+    /** What is left of the rate limit of an application; null: it is unlimited. */
+    rateLimit: ({ id, rate_limit }: Application) => access.limiter.look(id, rate_limit ?? config.rateLimit),
+    /** The external URL, without a trailing slash. */
     publicUrl: () => url,
     openStreams: () => streams.count,
+    /** Starts to accept connections. Throws when the port is taken. */
     listen() {
       const { host: hostname, port } = config;
       listening = listen(app, { hostname, port, certificate: options.certificate ?? null });
       url ||= listening.url;
       return listening;
     },
-    async stop(graceMs) {
+    /** Ends event streams and waits up to `graceMs` for requests in flight. */
+    async stop(graceMs: number) {
       // The listener waits for open answers, and a stream does not end by itself.
       streams.close();
       follower?.stop();

@@ -74,7 +74,9 @@ export function eventRoutes(app: AdminListener, deps: AdminDeps): void {
     if (key === undefined) return publishOne(publisher, body);
     // The fingerprint needs the whole body.
     return once(store, { key, request: body, now: now() }, (idOf) =>
-      isOne ? publishOne(publisher, body, idOf) : publishMany(publisher, [body], atomic, idOf),
+      isOne
+        ? publishOne(publisher, body, idOf)
+        : publishMany(publisher, new Blob([body]).stream(), atomic, idOf),
     );
   };
 
@@ -122,25 +124,21 @@ async function publishOne(publisher: PublishingOf, body: Uint8Array, idOf?: IdOf
 
 async function publishMany(
   publisher: PublishingOf,
-  stream: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  lines: AsyncIterable<Uint8Array>,
   atomic: boolean,
   idOf?: IdOf,
 ): Promise<KnownAnswer> {
   let index = 0;
   const read = (bytes: Uint8Array) => withId(parseJson(bytes, "line"), idOf?.(index++));
   const report = atomic
-    ? await applyAtomically(chunks(stream), read, (events) => publishTogether(publisher, events), { ignored })
-    : await applyBatch(chunks(stream), read, (events) => publishEach(publisher, events), { ignored });
+    ? await applyAtomically(lines, read, (events) => publishTogether(publisher, events), { ignored })
+    : await applyBatch(lines, read, (events) => publishEach(publisher, events), { ignored });
   return { status: 202, body: JSON.stringify(dataReport(report)) };
 }
 
 /** Counts what is beside the fields of an event: with a misspelt `id` it may be sent twice. Its data has to fit. */
 const ignored = (event: unknown): number =>
   Object.keys(event as object).filter((name) => !Object.hasOwn(EventInput.properties, name)).length;
-
-async function* chunks(stream: AsyncIterable<Uint8Array> | Iterable<Uint8Array>) {
-  yield* stream;
-}
 
 /** Sets the id of an event that has none. */
 function withId(event: unknown, id: string | undefined): unknown {

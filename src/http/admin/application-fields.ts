@@ -127,6 +127,11 @@ export const exampleApplication = {
   updated_at: "2026-01-14T16:08:06.123Z",
 };
 
+/** What belongs to an application as operators see it: with the application's id behind its own. */
+export function owned<T extends { readonly id: string }>(app_id: string, { id, ...rest }: T) {
+  return { id, app_id, ...rest };
+}
+
 /** Converts the given fields to the stored form; throws `invalid_parameter` with all problems. */
 export function checkFields(
   input: Static<typeof ApplicationChangesInput>,

@@ -1,5 +1,6 @@
 import { newSecret } from "../../domain/tokens.ts";
 import { replyProblem } from "../errors.ts";
+import { cookieOf } from "../pages/cookie.ts";
 import { htmlHeaders, htmlPage } from "../pages/standalone.ts";
 import { type RequestContext, reply } from "../request-context.ts";
 
@@ -47,11 +48,8 @@ export function browserCookie(publicUrl: string, lifetimeMs: number) {
   return {
     /** The secret of a browser that has one. */
     read(request: Request): string | null {
-      for (const pair of (request.headers.get("cookie") ?? "").split(";")) {
-        const [key = "", value = ""] = pair.trim().split("=");
-        if (key === name && secretForm.test(value)) return value;
-      }
-      return null;
+      const value = cookieOf(request, name) ?? "";
+      return secretForm.test(value) ? value : null;
     },
     make: () => newSecret("onair_br_"),
     /** Lax, because the browser comes back from another site. */

@@ -24,6 +24,12 @@ export function isFromPage(request: Request): boolean {
   return origin === null || (URL.canParse(origin) && new URL(origin).host === headers.get("host"));
 }
 
+/** The value of a cookie; null without one. */
+export function cookieOf({ headers }: Request, name: string): string | null {
+  const pairs = (headers.get("cookie") ?? "").split(";").map((pair) => pair.trim().split("="));
+  return pairs.find(([key]) => key === name)?.[1] ?? null;
+}
+
 /**
  * The cookie of this name. Behind https it has the prefix that keeps other hosts of the domain from setting it, and no
  * other counts: a host beside this one could else put a browser into a session of its own.
@@ -36,12 +42,8 @@ export function pageCookie(name: string) {
   };
   return {
     /** The value that a request of a page carries; null for any other request. */
-    read(request: Request): string | null {
-      const header = request.headers.get("cookie");
-      if (header === null || !isFromPage(request)) return null;
-      const pairs = new Map(header.split(";").map((pair) => pair.trim().split("=") as [string, string]));
-      return pairs.get(nameFor(request)) ?? null;
-    },
+    read: (request: Request): string | null =>
+      isFromPage(request) ? cookieOf(request, nameFor(request)) : null,
     /** The header that sets it, in the answer to a request of the page. */
     set: cookie,
     /** The headers that remove it. */

@@ -30,6 +30,19 @@ export const DisabledReason = oneOf(["gone", "failing", "no_webhook_url"], {
   description: "It answered 410, failed everything for 24 hours, or the application has no webhook URL.",
 });
 
+/** What every description of an endpoint has. */
+export const endpointFields = {
+  status: oneOf(["enabled", "failing", "disabled"], {
+    description: "`failing`: nothing succeeded since a failure. `disabled`: nothing is sent.",
+  }),
+  failures: Type.Integer({ description: "Failed attempts since the last success." }),
+  last_failure: nullable(LastFailure, { description: "null where it has not failed." }),
+  summary: Type.String({ description: "The state in one sentence. Its words may change." }),
+  advice: nullable(Type.String(), {
+    description: "What to do next; null where nothing is to do. Its words may change.",
+  }),
+};
+
 const HealthSchema = named("SubscriptionHealth", "A subscription with its health.", {
   ...subscriptionFields,
   status: oneOf(["enabled", "failing", "disabled"], {

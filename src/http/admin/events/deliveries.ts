@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { type DeliveryRecord, everything } from "../../../domain/delivery-log.ts";
+import { everything } from "../../../domain/delivery-log.ts";
 import { invalidFields } from "../../../domain/errors.ts";
 import { answerOf, linksTo, pageOf } from "../../answers.ts";
 import { existing } from "../../errors.ts";
@@ -15,7 +15,7 @@ import {
   shownSentDelivery,
 } from "../../public/delivery-fields.ts";
 import { operators, readers } from "../access.ts";
-import { exampleApplication } from "../application-fields.ts";
+import { exampleApplication, owned } from "../application-fields.ts";
 import type { AdminDeps, AdminListener } from "../base.ts";
 
 const OfApplication = Type.Optional(
@@ -27,15 +27,7 @@ const OfApplication = Type.Optional(
   }),
 );
 
-const owned = <T extends { id: string }>(
-  { application_id }: Pick<DeliveryRecord, "application_id">,
-  shown: T,
-) => {
-  const { id, ...rest } = shown;
-  return { id, app_id: application_id, ...rest };
-};
-const { id, ...example } = exampleDelivery;
-const operatorExample = { id, app_id: exampleApplication.id, ...example };
+const operatorExample = owned(exampleApplication.id, exampleDelivery);
 
 const Deliveries = pageOf(OperatorDeliverySchema, {
   order: "The newest first.",
@@ -74,7 +66,11 @@ export function deliveryRoutes(app: AdminListener, { store, cursors, now }: Admi
         const message = "is not an application";
         throw invalidFields([{ in: "query", field: "application_id", message }]);
       }
-      return { data: deliveries.map((one) => owned(one, shownDelivery(one))), pagination, message: "OK" };
+      return {
+        data: deliveries.map((one) => owned(one.application_id, shownDelivery(one))),
+        pagination,
+        message: "OK",
+      };
     },
     {
       roles: readers,
@@ -95,7 +91,7 @@ export function deliveryRoutes(app: AdminListener, { store, cursors, now }: Admi
     "/admin/v1/deliveries/:id",
     async ({ params: { id } }) => {
       const found = existing(await store.deliveries.find(everything, id), "delivery");
-      return owned(found, shownSentDelivery(found));
+      return owned(found.application_id, shownSentDelivery(found));
     },
     {
       roles: readers,
@@ -115,7 +111,7 @@ export function deliveryRoutes(app: AdminListener, { store, cursors, now }: Admi
     "/admin/v1/deliveries/:id/retry",
     async ({ params: { id }, status }) => {
       const retried = await store.deliveries.retry(everything, id, now());
-      return status(202, owned(retried, shownDelivery(retried)));
+      return status(202, owned(retried.application_id, shownDelivery(retried)));
     },
     {
       roles: operators,

@@ -8,7 +8,7 @@ import { answerOf, pageOf } from "../../answers.ts";
 import { existing } from "../../errors.ts";
 import { IsoTimestamp, named } from "../../fields.ts";
 import { pagedList } from "../../paging.ts";
-import { LastFailure, shownFailure } from "../../public/health.ts";
+import { endpointFields, shownFailure } from "../../public/health.ts";
 import { operators, readers } from "../access.ts";
 import { ApplicationParams, exampleApplication } from "../application-fields.ts";
 import type { AdminDeps, AdminListener } from "../base.ts";
@@ -18,22 +18,19 @@ const DisabledReason = oneOf(["gone", "failing"], {
   description: "It answered 410, or failed everything for 24 hours.",
 });
 
+const { status, failures, last_failure, summary, advice } = endpointFields;
 export const EndpointSchema = named("Endpoint", "The webhook of an application and its state.", {
   app_id: Type.String({ description: "The application whose webhook it is." }),
   app_name: Type.String({ description: "The name of the application." }),
-  status: oneOf(["enabled", "failing", "disabled"], {
-    description: "`disabled`: nothing is sent to it before it is enabled again.",
-  }),
+  status,
   disabled_reason: nullable(DisabledReason, { description: "null where it is not disabled." }),
   disabled_at: nullable(IsoTimestamp, { description: "When it was disabled." }),
   failing_since: nullable(IsoTimestamp, { description: "The first failure since the last success." }),
-  failures: Type.Integer({ description: "Failed attempts since the last success." }),
+  failures,
   last_success_at: nullable(IsoTimestamp, { description: "When it last took a delivery." }),
-  last_failure: nullable(LastFailure, { description: "null where it has not failed." }),
-  summary: Type.String({ description: "The state in one sentence. Its words may change." }),
-  advice: nullable(Type.String(), {
-    description: "What its developer can do next; null where nothing is to do. Its words may change.",
-  }),
+  last_failure,
+  summary,
+  advice,
 });
 
 const exampleEndpoint: Static<typeof EndpointSchema> = {

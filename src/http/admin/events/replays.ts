@@ -12,15 +12,11 @@ import {
   startReplay,
 } from "../../public/replay-fields.ts";
 import { operators, readers } from "../access.ts";
-import { exampleApplication } from "../application-fields.ts";
+import { exampleApplication, owned } from "../application-fields.ts";
 import type { AdminDeps, AdminListener } from "../base.ts";
 
-const owned = (replay: Replay) => {
-  const { id, ...rest } = shownReplay(replay);
-  return { id, app_id: replay.application_id, ...rest };
-};
-const { id, ...rest } = exampleReplay;
-const operatorExample = { id, app_id: exampleApplication.id, ...rest };
+const shown = (replay: Replay) => owned(replay.application_id, shownReplay(replay));
+const operatorExample = owned(exampleApplication.id, exampleReplay);
 
 const OneReplay = answerOf(OperatorReplaySchema, {
   description: "The replay as far as it has come.",
@@ -40,7 +36,7 @@ export function replayRoutes(app: AdminListener, { store, now }: AdminDeps): voi
     "/admin/v1/replays",
     async ({ body, status }) => {
       const replay = await newOperatorReplay(body, store, now());
-      return status(202, owned(await startReplay(store, replay)));
+      return status(202, shown(await startReplay(store, replay)));
     },
     {
       roles: operators,
@@ -60,7 +56,7 @@ export function replayRoutes(app: AdminListener, { store, now }: AdminDeps): voi
     "/admin/v1/replays",
     async () => {
       const found = await store.replays.page(everything, replayLimits.maxListed.application);
-      return { data: found.map(owned), message: "OK" };
+      return { data: found.map(shown), message: "OK" };
     },
     {
       roles: readers,
@@ -78,7 +74,7 @@ export function replayRoutes(app: AdminListener, { store, now }: AdminDeps): voi
     "/admin/v1/replays/:id",
     async ({ params: { id } }) => {
       const found = existing(await store.replays.find(everything, id), "replay");
-      return owned(found);
+      return shown(found);
     },
     {
       roles: readers,

@@ -14,7 +14,7 @@ import { about, Id, nullable, oneOf } from "../../../domain/validation/fields.ts
 import { endpointSummary } from "../../../webhooks/endpoint-summary.ts";
 import { IsoTimestamp, named, otherFieldsIgnored, picked, Ulid } from "../../fields.ts";
 import type { RateLimitState } from "../../rate-limit.ts";
-import { DisabledReason, healthOf, LastFailure, shownFailure } from "../health.ts";
+import { DisabledReason, endpointFields, healthOf, shownFailure } from "../health.ts";
 import { NoticeSchema, shownNotice } from "./notice-fields.ts";
 import { receivingFields } from "./receiving-fields.ts";
 
@@ -24,23 +24,20 @@ import { receivingFields } from "./receiving-fields.ts";
 
 const { webhook_url, delivery, redirect_uris } = receivingFields;
 
+const { status, failures, last_failure, summary, advice } = endpointFields;
 const EndpointState = named("EndpointState", "The receiver behind the webhook URL.", {
-  status: oneOf(["enabled", "failing", "disabled"], {
-    description: "`failing`: nothing succeeded since a failure. `disabled`: nothing is sent.",
-  }),
+  status,
   disabled_reason: nullable(DisabledReason, { description: "null where it is not disabled." }),
   since: nullable(IsoTimestamp, {
     description: "When it began to fail or was disabled; null while it is well.",
   }),
-  failures: Type.Integer({ description: "Failed attempts since the last success." }),
+  failures,
   last_success_at: nullable(IsoTimestamp, {
     description: "When it last took a delivery; exact to 5 seconds.",
   }),
-  last_failure: nullable(LastFailure, { description: "null where it has not failed." }),
-  summary: Type.String({ description: "The state in one sentence. Its words may change." }),
-  advice: nullable(Type.String(), {
-    description: "What to do next; null where nothing is to do. Its words may change.",
-  }),
+  last_failure,
+  summary,
+  advice,
 });
 
 const Secret = named("SecretInForce", "A secret that is good now, without itself.", {

@@ -3,26 +3,23 @@ import { endpointNotices, type Notice } from "../../../domain/operations/notices
 import { isoTime } from "../../../domain/time.ts";
 import { about, nullable, oneOf } from "../../../domain/validation/fields.ts";
 import { IsoTimestamp, named, Ulid } from "../../fields.ts";
-import { LastFailure } from "../health.ts";
+import { endpointFields } from "../health.ts";
 
 /*
  * Schemas of notices, for the public and the admin API.
  */
 
-const summary = Type.String({ description: "What happened, in one sentence. Its words may change." });
-const advice = nullable(Type.String(), {
-  description: "What to do next; null where nothing is to do. Its words may change.",
-});
+const { status, failures, last_failure, advice } = endpointFields;
 
 export const EndpointNoticeData = named("EndpointNoticeData", "The state of an endpoint at a time.", {
-  summary,
+  summary: Type.String({ description: "What happened, in one sentence. Its words may change." }),
   advice,
   application_id: about(Ulid, "The application whose endpoint it is."),
-  status: oneOf(["enabled", "failing", "disabled"], { description: "The state of the endpoint then." }),
+  status,
   disabled_reason: nullable(oneOf(["gone", "failing"]), { description: "null where it was not disabled." }),
   since: nullable(IsoTimestamp, { description: "When it began to fail or was disabled." }),
-  failures: Type.Integer({ description: "Failed attempts since the last success." }),
-  last_failure: nullable(LastFailure, { description: "null where it had not failed." }),
+  failures,
+  last_failure,
 });
 
 export const NoticeSchema = named("Notice", "A notice about the endpoint of the application.", {

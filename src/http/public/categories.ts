@@ -5,6 +5,7 @@ import { exampleCategory, exampleChannel } from "../../domain/examples.ts";
 import { about, Count, Id } from "../../domain/validation/fields.ts";
 import { fold } from "../../domain/validation/text.ts";
 import type { Page, RankedCategory, Ranking, Snapshot } from "../../ranking/ranking.ts";
+import type { Store } from "../../store/store.ts";
 import { answer, linksTo, NotModified, nextPage } from "../answers.ts";
 import { contentOf, keptFor, replyContent } from "../content.ts";
 import { type Cursors, listCursors, Pagination } from "../cursors.ts";
@@ -148,11 +149,7 @@ export function categoryRoutes(
     const place = places.positionIn(query);
     const [takenAt = 0, viewers = 0, id = 0] = place ?? [];
     const order = place ? await ranking.orderOf(takenAt) : ranking.current().order;
-    const found: RankedCategory[] = [];
-    for (const ranked of ranking.walk(order, place && { viewers, id })) {
-      if (!ranked.foldedName.includes(filter)) continue;
-      if (found.push(ranked) > limit) break;
-    }
+    const found = firstNamed(filter, ranking.walk(order, place && { viewers, id }), limit + 1);
     const page = found.slice(0, limit);
     const last = page.at(-1);
     const hasMore = found.length > limit;
@@ -168,15 +165,10 @@ export function categoryRoutes(
   const detail = async (snapshot: Snapshot, id: number): Promise<Page> => {
     const ranked = snapshot.category(id);
     if (!ranked) throw new DomainError("category_not_found", "There is no category with this id");
-    const live = snapshot.topChannels(id, categoryLimits.topChannels);
-    const channels = await store.channels.byIds(live.map(({ channel_id }) => channel_id));
-    const byId = new Map(channels.map((channel) => [channel.id, channel]));
     const profileImage = defaultPictures(publicUrl()).profile;
-    const top = live.flatMap(({ channel_id, viewers }) => {
-      const channel = byId.get(channel_id);
-      if (!channel) return [];
-      const { name, slug, profile_image } = channel;
-      return [{ id: channel_id, name, slug, profile_image: profile_image ?? profileImage, viewers }];
+    const live = await liveChannels(store, snapshot, id, categoryLimits.topChannels);
+    const top = live.map(({ channel: { id, name, slug, profile_image }, viewers }) => {
+      return { id, name, slug, profile_image: profile_image ?? profileImage, viewers };
     });
     const { description } = ranked.category;
     return pageOf({ category: { ...shown(ranked), description, top_channels: top } });
@@ -232,6 +224,31 @@ export function categoryRoutes(
       },
     },
   );
+}
+
+/** Those of some categories whose folded name contains this, as many as `most`. */
+export function firstNamed(part: string, categories: Iterable<RankedCategory>, most: number) {
+  const found: RankedCategory[] = [];
+  for (const ranked of categories) {
+    if (ranked.foldedName.includes(part) && found.push(ranked) === most) break;
+  }
+  return found;
+}
+
+/** The channels that are live in a category, those with the most viewers first. */
+export async function liveChannels(
+  { channels }: Pick<Store, "channels">,
+  snapshot: Snapshot,
+  categoryId: number,
+  most: number,
+) {
+  const live = snapshot.topChannels(categoryId, most);
+  const found = await channels.byIds(live.map(({ channel_id }) => channel_id));
+  const byId = new Map(found.map((channel) => [channel.id, channel]));
+  return live.flatMap(({ channel_id, viewers }) => {
+    const channel = byId.get(channel_id);
+    return channel ? [{ channel, viewers }] : [];
+  });
 }
 
 function pageOf(value: unknown): Page {

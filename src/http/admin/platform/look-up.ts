@@ -8,6 +8,7 @@ import type { RankedCategory } from "../../../ranking/ranking.ts";
 import { dataOf, listOf } from "../../answers.ts";
 import { named } from "../../fields.ts";
 import { IdParameter, LimitParameter, TextParameter } from "../../parameters.ts";
+import { firstNamed, liveChannels } from "../../public/categories.ts";
 import { SearchQuery } from "../../public/users.ts";
 import { everyRole } from "../access.ts";
 import type { AdminDeps, AdminListener } from "../base.ts";
@@ -112,12 +113,7 @@ export function lookUpRoutes(app: AdminListener, { store, data: { ranking } }: A
   app.get(
     "/admin/v1/ranking",
     ({ query: { name = "", limit = categoryLimits.defaultResults } }) => {
-      const wanted = fold(name);
-      const found: RankedCategory[] = [];
-      for (const ranked of ranking.walk(ranking.current().order, null)) {
-        if (found.length === limit) break;
-        if (ranked.foldedName.includes(wanted)) found.push(ranked);
-      }
+      const found = firstNamed(fold(name), ranking.walk(ranking.current().order, null), limit);
       return { data: found.map(shown), message: "OK" };
     },
     {
@@ -138,16 +134,8 @@ export function lookUpRoutes(app: AdminListener, { store, data: { ranking } }: A
       const snapshot = ranking.current();
       const ranked = snapshot.category(id);
       if (!ranked) throw new DomainError("category_not_found", "There is no category with this id");
-      const live = snapshot.topChannels(id, maxChannels);
-      const names = new Map(
-        (await store.channels.byIds(live.map(({ channel_id }) => channel_id))).map((one) => [
-          one.id,
-          one.name,
-        ]),
-      );
-      const channels = live.map((one) => {
-        return { id: one.channel_id, name: names.get(one.channel_id) ?? "", viewers: one.viewers };
-      });
+      const live = await liveChannels(store, snapshot, id, maxChannels);
+      const channels = live.map(({ channel: { id, name }, viewers }) => ({ id, name, viewers }));
       return { data: { ...shown(ranked), channels }, message: "OK" };
     },
     {

@@ -1,10 +1,17 @@
-import { beforeEach, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { atomicLimits } from "../../src/batch/apply.ts";
 import { isoTime } from "../../src/domain/time.ts";
 import { event, publish, subscribe } from "../support/publishing.ts";
 import { ownReceiver } from "../support/receiver.ts";
 import { category, channel, live, ndjson, user } from "../support/rows.ts";
-import { Clock, json, ownServer, type TestApplication, type TestServer } from "../support/server.ts";
+import {
+  Clock,
+  json,
+  ownServer,
+  startServer,
+  type TestApplication,
+  type TestServer,
+} from "../support/server.ts";
 
 interface Report {
   readonly errors: readonly object[];
@@ -14,16 +21,17 @@ let server: TestServer;
 let reader: TestApplication;
 let clock: Clock;
 
-beforeEach(async () => {
+/** Has the tests run against a new server with some data. */
+async function begin(start: typeof ownServer): Promise<void> {
   clock = new Clock();
   const users = [user(1, "one", { followers_count: 10 }), user(2, "two", { display_name: "One's twin" })];
-  server = await ownServer({ clock, users });
+  server = await start({ clock, users });
   const chess = category(5, "Chess", { tags: ["Board game", "Calm"] });
   await server.load("categories", [chess, category(6, "Go", { tags: ["Calm"] })]);
   await server.load("channels", [channel(11, "one", 1), channel(12, "two", 2)]);
   await server.load("livestreams", [live(11, 5, 7), live(12, 5, 3)]);
   reader = await server.application();
-});
+}
 
 /** Everything that the store holds of the platform's data, to see what has changed. */
 const everything = async () => {
@@ -41,43 +49,16 @@ const found = async (query: string) => {
   return (await json<{ data: { id: number }[] }>(answer)).data.map(({ id }) => id);
 };
 
-describe("one record", () => {
-  const bio = "Hello.\nWorld.";
-  const counts = { followers_count: 0, following_count: 0, is_verified: false };
-  const names = { username: "three", display_name: "three" };
-  const ofUser = {
-    id: 3,
-    ...names,
-    bio,
-    profile_picture: null,
-    ...counts,
-    created_at: isoTime(new Clock().ms),
-  };
-  const ofChannel = { name: "second", profile_image: null };
-  const [shogi, tags] = [category(7, "Shogi"), [{ id: 2, name: "Calm" }]];
-  const ofCategory = { ...shogi, icon: null, banner: null, description: "", tags };
+const put = (path: string, rows: readonly unknown[]) =>
+  server.admin(path.startsWith("livestreams") ? "PUT" : "POST", `/admin/v1/${path}`, ndjson(rows));
+const report = async (path: string, rows: readonly unknown[]) => json<Report>(await put(path, rows));
 
-  test.each<[string, string, object, object]>([
-    ["users/3", "user", { username: "three", bio }, ofUser],
-    ["categories/7", "category", { ...shogi, tags: ["Calm"] }, ofCategory],
-    ["channels/13", "channel", { user_id: 2, slug: "second" }, channel(13, "second", 2, ofChannel)],
-  ])("of %s is put, got, put again without a change, and deleted twice", async (path, one, body, record) => {
-    const address = `/admin/v1/${path}`;
-    expect((await server.admin("GET", address)).status).toBe(404);
-    const put = await server.admin("PUT", address, body);
-    const answer = { [one]: record, message: "OK" };
-    expect([put.status, await json<object>(put)]).toEqual([200, answer]);
-    const before = await everything();
-    clock.advance(1_000);
-    expect(await json<object>(await server.admin("PUT", address, body))).toEqual(answer);
-    expect(await everything()).toBe(before);
-    expect(await json<object>(await server.admin("GET", address))).toEqual(answer);
-    for (let i = 0; i < 2; i++) {
-      const gone = await server.admin("DELETE", address);
-      expect([gone.status, await gone.text()]).toEqual([204, ""]);
-    }
-    expect((await server.admin("GET", address)).status).toBe(404);
-  });
+// One server for all of them: what is refused changes nothing.
+describe("what is refused", () => {
+  beforeAll(() => begin(startServer));
+  afterAll(() => server.stop());
+
+  const lives = [live(11, 6, 100), live(19, 6, 1)];
 
   test.each([
     ["users/1", { username: "one" }, "profile_picture"],
@@ -85,7 +66,7 @@ describe("one record", () => {
     ["categories/5", { name: "Chess", slug: "chess" }, "banner"],
     ["channels/11", { user_id: 1, slug: "one" }, "profile_image"],
   ])(
-    "of %s with the rest of %p takes an address for its %s only where it can be read as one",
+    "a record of %s with the rest of %p takes an address for its %s only where it can be read as one",
     async (path, rest, field) => {
       const put = (address: string) =>
         server.admin("PUT", `/admin/v1/${path}`, { ...rest, [field]: address });
@@ -132,9 +113,95 @@ describe("one record", () => {
     expect([answer.status, (await json<{ message: string }>(answer)).message]).toEqual([status, message]);
     expect(await everything()).toBe(before);
   });
+
+  test.each<[string, unknown[], number, string]>([
+    [
+      "users/batch",
+      [user(3, "three"), user(1, "renamed"), user(4, "TWO")],
+      3,
+      'username "TWO" is taken by user 2',
+    ],
+    ["users/batch", [user(3, "three"), "", "{"], 3, "The line is not valid JSON"],
+    [
+      "categories/batch",
+      [category(7, "X", { tags: ["New"] }), category(8, "Go")],
+      2,
+      'slug "go" is taken by category 6',
+    ],
+    [
+      "channels/batch",
+      [channel(13, "x", 1), channel(14, "y", 9)],
+      2,
+      "user_id 9 is not a known user: import users first",
+    ],
+    ["livestreams", lives, 2, "channel_id 19 is not a known channel"],
+    ["livestreams?snapshot=true", lives, 2, "channel_id 19 is not a known channel"],
+  ])("%s with one refused line takes none", async (path, rows, line, message) => {
+    const before = await everything();
+    const answer = await put(`${path}${path.includes("?") ? "&" : "?"}atomic=true`, rows);
+    const none = { accepted: 0, rejected: 1, ignored_fields: 0, errors: [{ line, message }] };
+    expect([answer.status, await json<object>(answer)]).toEqual([200, none]);
+    expect(await everything()).toBe(before);
+    expect([(await shown(5)).viewers, (await shown(6)).viewers]).toEqual([10, 0]);
+    expect([await found("three"), await found("one")]).toEqual([[], [1, 2]]);
+  });
+
+  test.each([
+    [user(3, "one"), 3, 'username "one" is taken by user 2'],
+    [user(2, "two"), 1, 'username "two" is taken by user 2'],
+  ])("names that are swapped stay as they were beside the line %j", async (last, line, message) => {
+    const before = await everything();
+    const { errors } = await report("users/batch?atomic=true", [user(1, "two"), user(2, "one"), last]);
+    expect(errors.at(-1)).toMatchObject({ line, message });
+    expect(await everything()).toBe(before);
+    expect([await found("one"), await found("two")]).toEqual([[1, 2], [2]]);
+  });
+});
+
+describe("one record", () => {
+  beforeEach(() => begin(ownServer));
+
+  const bio = "Hello.\nWorld.";
+  const counts = { followers_count: 0, following_count: 0, is_verified: false };
+  const names = { username: "three", display_name: "three" };
+  const ofUser = {
+    id: 3,
+    ...names,
+    bio,
+    profile_picture: null,
+    ...counts,
+    created_at: isoTime(new Clock().ms),
+  };
+  const ofChannel = { name: "second", profile_image: null };
+  const [shogi, tags] = [category(7, "Shogi"), [{ id: 2, name: "Calm" }]];
+  const ofCategory = { ...shogi, icon: null, banner: null, description: "", tags };
+
+  test.each<[string, string, object, object]>([
+    ["users/3", "user", { username: "three", bio }, ofUser],
+    ["categories/7", "category", { ...shogi, tags: ["Calm"] }, ofCategory],
+    ["channels/13", "channel", { user_id: 2, slug: "second" }, channel(13, "second", 2, ofChannel)],
+  ])("of %s is put, got, put again without a change, and deleted twice", async (path, one, body, record) => {
+    const address = `/admin/v1/${path}`;
+    expect((await server.admin("GET", address)).status).toBe(404);
+    const put = await server.admin("PUT", address, body);
+    const answer = { [one]: record, message: "OK" };
+    expect([put.status, await json<object>(put)]).toEqual([200, answer]);
+    const before = await everything();
+    clock.advance(1_000);
+    expect(await json<object>(await server.admin("PUT", address, body))).toEqual(answer);
+    expect(await everything()).toBe(before);
+    expect(await json<object>(await server.admin("GET", address))).toEqual(answer);
+    for (let i = 0; i < 2; i++) {
+      const gone = await server.admin("DELETE", address);
+      expect([gone.status, await gone.text()]).toEqual([204, ""]);
+    }
+    expect((await server.admin("GET", address)).status).toBe(404);
+  });
 });
 
 describe("deleting", () => {
+  beforeEach(() => begin(ownServer));
+
   test("a user takes along profile, search, channel, livestream, tokens and subscriptions", async () => {
     const failing = ownReceiver(() => new Response(null, { status: 500 }));
     const app = await server.application({ webhook_url: failing.url });
@@ -188,43 +255,9 @@ describe("deleting", () => {
 });
 
 describe("?atomic=true", () => {
-  const put = (path: string, rows: readonly unknown[]) =>
-    server.admin(path.startsWith("livestreams") ? "PUT" : "POST", `/admin/v1/${path}`, ndjson(rows));
-  const report = async (path: string, rows: readonly unknown[]) => json<Report>(await put(path, rows));
-  const took = (accepted: number) => ({ accepted, rejected: 0, ignored_fields: 0, errors: [] });
-  const lives = [live(11, 6, 100), live(19, 6, 1)];
+  beforeEach(() => begin(ownServer));
 
-  test.each<[string, unknown[], number, string]>([
-    [
-      "users/batch",
-      [user(3, "three"), user(1, "renamed"), user(4, "TWO")],
-      3,
-      'username "TWO" is taken by user 2',
-    ],
-    ["users/batch", [user(3, "three"), "", "{"], 3, "The line is not valid JSON"],
-    [
-      "categories/batch",
-      [category(7, "X", { tags: ["New"] }), category(8, "Go")],
-      2,
-      'slug "go" is taken by category 6',
-    ],
-    [
-      "channels/batch",
-      [channel(13, "x", 1), channel(14, "y", 9)],
-      2,
-      "user_id 9 is not a known user: import users first",
-    ],
-    ["livestreams", lives, 2, "channel_id 19 is not a known channel"],
-    ["livestreams?snapshot=true", lives, 2, "channel_id 19 is not a known channel"],
-  ])("%s with one refused line takes none", async (path, rows, line, message) => {
-    const before = await everything();
-    const answer = await put(`${path}${path.includes("?") ? "&" : "?"}atomic=true`, rows);
-    const none = { accepted: 0, rejected: 1, ignored_fields: 0, errors: [{ line, message }] };
-    expect([answer.status, await json<object>(answer)]).toEqual([200, none]);
-    expect(await everything()).toBe(before);
-    expect([(await shown(5)).viewers, (await shown(6)).viewers]).toEqual([10, 0]);
-    expect([await found("three"), await found("one")]).toEqual([[], [1, 2]]);
-  });
+  const took = (accepted: number) => ({ accepted, rejected: 0, ignored_fields: 0, errors: [] });
 
   test("takes all where none is refused", async () => {
     const users = [user(3, "three"), user(1, "renamed")];
@@ -254,17 +287,6 @@ describe("?atomic=true", () => {
     for (const [path, slug] of Object.entries(slugs))
       expect(await (await server.admin("GET", `/admin/v1/${path}`)).text()).toContain(`"slug":"${slug}"`);
     expect(await everything()).not.toContain('" ');
-  });
-
-  test.each([
-    [user(3, "one"), 3, 'username "one" is taken by user 2'],
-    [user(2, "two"), 1, 'username "two" is taken by user 2'],
-  ])("names that are swapped stay as they were beside the line %j", async (last, line, message) => {
-    const before = await everything();
-    const { errors } = await report("users/batch?atomic=true", [user(1, "two"), user(2, "one"), last]);
-    expect(errors.at(-1)).toMatchObject({ line, message });
-    expect(await everything()).toBe(before);
-    expect([await found("one"), await found("two")]).toEqual([[1, 2], [2]]);
   });
 
   test("without it, lines are kept one after the other, and a swap is refused", async () => {

@@ -7,7 +7,6 @@ import { backlog } from "./delivery/backlog.ts";
 import { fanOut } from "./delivery/fan-out.ts";
 import { hanging, latency } from "./delivery/latency.ts";
 import { publish } from "./delivery/publish.ts";
-import { readPath } from "./delivery/read-path.ts";
 import { receivers } from "./delivery/receivers.ts";
 import { retries } from "./delivery/retries.ts";
 import type { Bench, Outcome, Section } from "./delivery/section.ts";
@@ -32,7 +31,6 @@ const sections: readonly Section[] = [
   latency,
   steady,
   hanging,
-  readPath,
   fanOut,
   backlog,
   retries,

@@ -1,22 +1,16 @@
 import { Database } from "bun:sqlite";
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import type { Socket } from "node:net";
 import { join } from "node:path";
 import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
 import { attemptTimeoutMs } from "../../src/webhooks/client/sender.ts";
-import { client, type ServerProcess, serve, subscriber } from "../support/process.ts";
+import { afterTests } from "../support/after-tests.ts";
+import { client, serve, subscriber } from "../support/process.ts";
 import { users } from "../support/real-data.ts";
 import { ndjson } from "../support/rows.ts";
-import { temporaryDirectory } from "../support/server.ts";
-import {
-  bytesReceiver,
-  closeAll,
-  closedPort,
-  type Receiver,
-  rawReceiver,
-  receiver,
-} from "./fixtures/receiver.ts";
+import { testDirectory } from "../support/server.ts";
+import { bytesReceiver, closedPort, type Receiver, rawReceiver, receiver } from "./fixtures/receiver.ts";
 import { timeoutMs } from "./fixtures/timeout.ts";
 
 /*
@@ -48,11 +42,14 @@ type Hostile = readonly [
   expected?: Expected,
 ];
 
+/** What the tests share is open until the last of them. */
+const open = { after: afterTests };
+
 const at = (started: Promise<Receiver>, scheme = "http", host = "127.0.0.1") =>
   started.then(({ port }) => `${scheme}://${host}:${port}/`);
 
 const answering = (status: number, headers: Record<string, string> = {}) =>
-  at(receiver((_, response) => response.writeHead(status, headers).end()));
+  at(receiver((_, response) => response.writeHead(status, headers).end(), open));
 
 const dripping = (start: string) =>
   at(
@@ -60,7 +57,7 @@ const dripping = (start: string) =>
       socket.write(start);
       const drip = setInterval(() => socket.write("a"), 50);
       socket.on("close", () => clearInterval(drip));
-    }),
+    }, open),
   );
 
 /** Writes a piece for as long as the other side takes it. */
@@ -76,15 +73,14 @@ function pour(socket: Socket, piece: Buffer): void {
   more();
 }
 
-let internal: Receiver;
-
-const empty = (tls = false) => receiver((_, response) => response.end(), { tls });
+const empty = (tls = false) => receiver((_, response) => response.end(), { tls, ...open });
+const internal = await empty();
 const pouring = (head: string, piece: Buffer) =>
   at(
     rawReceiver((socket) => {
       socket.write(head);
       pour(socket, piece);
-    }),
+    }, open),
   );
 const gigabyteOfBody = () =>
   pouring(`HTTP/1.1 200 OK\r\ncontent-length: ${gigabyte}\r\n\r\n`, Buffer.alloc(65_536, "x"));
@@ -96,7 +92,7 @@ const table: readonly Hostile[] = [
   ["refuses connections", async () => `http://127.0.0.1:${await closedPort()}/`, "refused", null, "pending"],
   [
     "resets connections",
-    () => at(rawReceiver((socket) => socket.resetAndDestroy())),
+    () => at(rawReceiver((socket) => socket.resetAndDestroy(), open)),
     "reset",
     null,
     "pending",
@@ -108,7 +104,7 @@ const table: readonly Hostile[] = [
   ["answers a gigabyte of headers", gigabyteOfHead, "too_large", null, "pending"],
   [
     "answers garbage",
-    () => at(bytesReceiver("\x16\x03\x01 this is no HTTP\r\n\r\n")),
+    () => at(bytesReceiver("\x16\x03\x01 this is no HTTP\r\n\r\n", open)),
     "protocol",
     null,
     "pending",
@@ -147,7 +143,7 @@ const table: readonly Hostile[] = [
     // The date has whole seconds, and lies a moment back when it is read.
     { retryIn: [2 * hour - 5_000, 2.5 * hour] },
   ],
-  ["never answers", () => at(rawReceiver(() => {})), "timeout", null, "pending", { slow: true }],
+  ["never answers", () => at(rawReceiver(() => {}, open)), "timeout", null, "pending", { slow: true }],
   [
     "drips its headers",
     () => dripping("HTTP/1.1 200 OK\r\nx-slow: "),
@@ -177,36 +173,26 @@ interface Recorded {
   readonly response: string;
 }
 
-const directory = temporaryDirectory();
+const directory = testDirectory();
 const applications = new Map<string, string>();
-let server: ServerProcess;
-let residentBefore: number;
-
-beforeAll(async () => {
-  internal = await receiver((_, response) => response.end());
-  server = await serve(["--data", directory.path, "--allow-private-webhooks"], {
-    command: [process.execPath, "--no-env-file", join(import.meta.dir, "fixtures/impatient-server.ts")],
-    env: { NODE_EXTRA_CA_CERTS: certificateFile },
-  });
-  const { admin } = client(server);
-  await admin("POST", "/admin/v1/users/batch", ndjson(users));
-  for (const [name, url] of table) {
-    const { id } = await subscriber(server, { webhook_url: await url(), event, broadcasters: [1001] });
-    applications.set(name, id);
-  }
-  if (process.platform === "linux") residentBefore = peakResidentBytes(server.pid);
-  const published = { name: event, version: 1, broadcaster_user_id: 1001, data };
-  expect((await admin("POST", "/admin/v1/events", published)).status).toBe(202);
+const server = await serve(["--data", directory, "--allow-private-webhooks"], {
+  command: [process.execPath, "--no-env-file", join(import.meta.dir, "fixtures/impatient-server.ts")],
+  env: { NODE_EXTRA_CA_CERTS: certificateFile },
 });
-afterAll(async () => {
-  await server.end("SIGKILL");
-  await closeAll();
-  directory.remove();
-});
+afterTests(() => server.end("SIGKILL"));
+const { admin } = client(server);
+await admin("POST", "/admin/v1/users/batch", ndjson(users));
+for (const [name, url] of table) {
+  const { id } = await subscriber(server, { webhook_url: await url(), event, broadcasters: [1001] });
+  applications.set(name, id);
+}
+const residentBefore = process.platform === "linux" ? peakResidentBytes(server.pid) : 0;
+const published = { name: event, version: 1, broadcaster_user_id: 1001, data };
+expect((await admin("POST", "/admin/v1/events", published)).status).toBe(202);
 
 /** The first attempt for an application and its delivery, as soon as they are recorded. */
 async function recorded(name: string): Promise<Recorded> {
-  const db = new Database(join(directory.path, "onair.db"), { readonly: true });
+  const db = new Database(join(directory, "onair.db"), { readonly: true });
   try {
     const find = db.prepare<Recorded, [string]>(
       `SELECT d.status, d.next_attempt_at, a.at, a.outcome, a.status AS answer, a.duration_ms, a.error, a.response

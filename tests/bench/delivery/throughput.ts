@@ -41,11 +41,7 @@ export const throughput: Section = {
 };
 
 /** Publishes as fast as deliveries arrive, and counts arrivals in a window of steady state. */
-export async function deliverFor(
-  { onAir, receiver, publishers }: Scene,
-  seconds: number,
-  meanwhile: () => Promise<void> = async () => {},
-): Promise<Pace> {
+async function deliverFor({ onAir, receiver, publishers }: Scene, seconds: number): Promise<Pace> {
   await receiver.report();
   let published = 0;
   let stopped = false;
@@ -70,7 +66,7 @@ export async function deliverFor(
     receiver: cpuSeconds(receiver.server.pid),
   });
   const before = await read();
-  await Promise.all([Promise.race([Bun.sleep(seconds * 1000), publishing]), meanwhile()]);
+  await Promise.race([Bun.sleep(seconds * 1000), publishing]);
   const after = await read();
   stopped = true;
   await publishing;

@@ -1,15 +1,5 @@
-import { afterEach, describe, expect, test } from "bun:test";
-import {
-  bytesReceiver,
-  closeAll,
-  delivery,
-  rawReceiver,
-  receiver,
-  respond,
-  sender,
-} from "../fixtures/receiver.ts";
-
-afterEach(closeAll);
+import { describe, expect, test } from "bun:test";
+import { bytesReceiver, delivery, rawReceiver, receiver, respond, sender } from "../fixtures/receiver.ts";
 
 describe("the time allowed", () => {
   test("is over for a receiver that never answers, which then sees the connection closed", async () => {

@@ -1,8 +1,7 @@
-import { afterEach, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import type { Socket } from "node:net";
 import {
   certificate,
-  closeAll,
   closedPort,
   delivery,
   rawReceiver,
@@ -11,8 +10,6 @@ import {
   respond,
   sender,
 } from "../fixtures/receiver.ts";
-
-afterEach(closeAll);
 
 describe("no connection", () => {
   test("where nothing listens", async () => {

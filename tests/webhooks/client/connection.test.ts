@@ -1,8 +1,7 @@
-import { afterEach, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import {
   bytesReceiver,
   certificate,
-  closeAll,
   delivery,
   rawReceiver,
   receiver,
@@ -10,8 +9,6 @@ import {
   respond,
   sender,
 } from "../fixtures/receiver.ts";
-
-afterEach(closeAll);
 
 const ok = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
 

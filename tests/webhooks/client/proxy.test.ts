@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import type { SendResult } from "../../../src/webhooks/client/sender.ts";
 import { proxyOf } from "../../../src/webhooks/egress-proxy.ts";
 import { event, publish, subscribe } from "../../support/publishing.ts";
@@ -8,7 +8,6 @@ import { type EgressProxy, egressProxy } from "../fixtures/proxy.ts";
 import {
   bytesReceiver,
   certificate,
-  closeAll,
   closedPort,
   delivery,
   rawReceiver,
@@ -16,8 +15,6 @@ import {
   respond,
   sender,
 } from "../fixtures/receiver.ts";
-
-afterEach(closeAll);
 
 test("the setting holds for all deliveries of a server", async () => {
   const proxy = await egressProxy();

@@ -1,8 +1,7 @@
-import { afterEach, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import {
   body,
   bytesReceiver,
-  closeAll,
   delivery,
   rawReceiver,
   receiver,
@@ -10,8 +9,6 @@ import {
   respond,
   sender,
 } from "../fixtures/receiver.ts";
-
-afterEach(closeAll);
 
 describe("the request", () => {
   test("is one POST of the bytes given, with the headers given", async () => {

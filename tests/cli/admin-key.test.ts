@@ -1,4 +1,3 @@
-import { Database } from "bun:sqlite";
 import { beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,7 +5,7 @@ import { startApp } from "../../src/app.ts";
 import { readConfig } from "../../src/config/read-config.ts";
 import { secretHash } from "../../src/domain/tokens.ts";
 import { createLog } from "../../src/log/log.ts";
-import { migrate, migrations } from "../../src/store/sqlite/database/migrations.ts";
+import { databaseBefore } from "../support/migrated.ts";
 import { ownProcess, program, run, type ServerProcess, serve } from "../support/process.ts";
 import { onTerminal, RunningCommand } from "../support/running-command.ts";
 import { ownDirectory } from "../support/server.ts";
@@ -173,14 +172,7 @@ describe("a key in ONAIR_ADMIN_KEY", () => {
 test("the key of an earlier version's first start goes on", async () => {
   const key = "onair_admin_of_an_earlier_version";
   mkdirSync(data);
-  const db = new Database(join(data, "onair.db"));
-  migrate(
-    db,
-    migrations.slice(
-      0,
-      migrations.findIndex(({ name }) => name.endsWith("operator_keys")),
-    ),
-  );
+  const db = databaseBefore("_operator_keys", join(data, "onair.db"));
   db.run("INSERT INTO settings (key, value) VALUES ('admin_key_hash', ?)", [
     secretHash(key).toString("base64"),
   ]);

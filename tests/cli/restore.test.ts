@@ -11,8 +11,8 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { migrate, migrations } from "../../src/store/sqlite/database/migrations.ts";
 import { addBallast, backupFiles, breakIndex, inDatabase, madeBackup } from "../support/backups.ts";
+import { databaseBefore } from "../support/migrated.ts";
 import { expectFailure, program, run } from "../support/process.ts";
 import { users } from "../support/real-data.ts";
 import { adminKey, ownServer, startServer, testDirectory, testServer } from "../support/server.ts";
@@ -103,10 +103,7 @@ test("takes nothing of a restore that was cut off", async () => {
 });
 
 test("restores a backup of an older version, which had no sessions", async () => {
-  const before = migrations.findIndex(({ name }) => name === "0021_operator_sessions");
-  const db = new Database(path("older.db"));
-  migrate(db, migrations.slice(0, before));
-  db.close(true);
+  databaseBefore("_operator_sessions", path("older.db")).close(true);
   expect(await onair("older.db", "--data", "older")).toMatchObject({ code: 0, stderr: "" });
 });
 

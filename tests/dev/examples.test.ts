@@ -1,40 +1,19 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { readConfig } from "../../src/config/read-config.ts";
 import { openCredentials } from "../../src/dev/credentials.ts";
-import { type DevPlatform, startDevPlatform } from "../../src/dev/platform.ts";
-import { terminalOn } from "../../src/dev/terminal.ts";
 import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
 import { exampleCategory, exampleChannel, exampleUser } from "../../src/domain/examples.ts";
-import { createLog } from "../../src/log/log.ts";
+import { afterTests } from "../support/after-tests.ts";
+import { startPlatform } from "../support/dev-platform.ts";
 import { find, type OpenApiDocument } from "../support/openapi.ts";
-import { temporaryDirectory } from "../support/server.ts";
+import { testDirectory } from "../support/server.ts";
 
 // What the references show is there on the platform of `onair dev`, so that their examples can be tried as they are.
 
-const directory = temporaryDirectory();
-const data = join(directory.path, "data");
-let platform: DevPlatform;
-let document: OpenApiDocument;
-
-beforeAll(async () => {
-  const args = ["--data", data, "--port", "0", "--admin-port", "0"];
-  platform = await startDevPlatform({
-    config: readConfig(args, {}, { allowPrivateWebhooks: "true" }),
-    credentials: openCredentials(data),
-    events: false,
-    terminal: terminalOn({ write() {} }, {}),
-    log: createLog("off"),
-    now: Date.now,
-    random: Math.random,
-    faults: null,
-  });
-  document = (await (await fetch(`${platform.app.publicUrl}/openapi.json`)).json()) as OpenApiDocument;
-});
-afterAll(async () => {
-  await platform.stop();
-  directory.remove();
-});
+const data = join(testDirectory(), "data");
+const platform = await startPlatform(data);
+afterTests(() => platform.stop());
+const document = (await (await fetch(`${platform.app.publicUrl}/openapi.json`)).json()) as OpenApiDocument;
 
 async function ask(url: string, key: string): Promise<unknown> {
   return (await fetch(url, { headers: { authorization: `Bearer ${key}` } })).json();

@@ -1,53 +1,34 @@
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { readConfig } from "../../src/config/read-config.ts";
 import { openCredentials } from "../../src/dev/credentials.ts";
-import { type DevPlatform, startDevPlatform } from "../../src/dev/platform.ts";
-import { terminalOn } from "../../src/dev/terminal.ts";
-import { createLog } from "../../src/log/log.ts";
+import type { DevPlatform } from "../../src/dev/platform.ts";
 import { newWebhookSecret } from "../../src/webhooks/signature.ts";
+import { afterThisTest } from "../support/after-tests.ts";
+import { startPlatform } from "../support/dev-platform.ts";
 import { ownReceiver } from "../support/receiver.ts";
-import { startServer, temporaryDirectory } from "../support/server.ts";
+import { ownDirectory, startServer } from "../support/server.ts";
 import { storedApplication } from "../support/store.ts";
 import { until } from "../support/until.ts";
 
-let directory: { path: string; remove(): void };
+let directory: string;
 let data: string;
-const running: DevPlatform[] = [];
-
 beforeEach(() => {
-  directory = temporaryDirectory();
-  data = join(directory.path, "data");
-});
-afterEach(async () => {
-  for (const platform of running.splice(0)) await platform.stop();
-  directory.remove();
+  directory = ownDirectory();
+  data = join(directory, "data");
 });
 
-async function start({ events = false, written = [] as string[], clock = Date.now } = {}) {
-  const config = readConfig(
-    ["--data", data, "--port", "0", "--admin-port", "0"],
-    {},
-    { allowPrivateWebhooks: "true" },
-  );
-  const platform = await startDevPlatform({
-    config,
-    credentials: openCredentials(data),
-    events,
-    terminal: terminalOn({ write: (text) => written.push(text) }, {}),
-    log: createLog("off"),
-    now: clock,
-    random: Math.random,
-    faults: null,
-  });
-  running.push(platform);
+const running = new Set<DevPlatform>();
+
+async function start(options: Parameters<typeof startPlatform>[1] = {}) {
+  const platform = await startPlatform(data, options);
+  running.add(platform);
+  afterThisTest(() => stop(platform));
   return platform;
 }
 
 async function stop(platform: DevPlatform) {
-  running.splice(running.indexOf(platform), 1);
-  await platform.stop();
+  if (running.delete(platform)) await platform.stop();
 }
 
 const viewers = async ({ app }: DevPlatform) => (await app.store.livestreams.all()).map((one) => one.viewers);
@@ -91,7 +72,7 @@ describe("a platform to develop against", () => {
 
   test("makes up what other applications subscribe to, and does what it says", async () => {
     const clock = clockAhead();
-    const platform = await start({ events: true, clock: clock.now });
+    const platform = await start({ events: true, now: clock.now });
     const { store } = platform.app;
     const { client_id } = openCredentials(data);
     const own = await store.subscriptions.ofApplication(client_id);
@@ -126,7 +107,7 @@ describe("a platform to develop against", () => {
   test("makes up nothing but viewer counts without events", async () => {
     const written: string[] = [];
     const clock = clockAhead();
-    const platform = await start({ written, clock: clock.now });
+    const platform = await start({ written, now: clock.now });
     // With events, each would be due by now, and the second move comes after they were published.
     clock.advance(60_000);
     await moved(platform, 2);
@@ -205,7 +186,7 @@ describe("a platform to develop against", () => {
     expect((await ask(first)).status).toBe(200);
     await stop(first);
     const later = Date.now() + 61 * 24 * 3_600_000;
-    const second = await start({ clock: () => later });
+    const second = await start({ now: () => later });
     expect((await ask(second)).status).toBe(200);
   });
 });
@@ -217,7 +198,7 @@ describe("credentials", () => {
     expect(statSync(join(data, "dev.json")).mode & 0o777).toBe(0o600);
     expect(readFileSync(join(data, ".gitignore"), "utf8")).toBe("*\n");
     expect(openCredentials(data)).toEqual(made);
-    expect(openCredentials(join(directory.path, "other"))).not.toMatchObject({
+    expect(openCredentials(join(directory, "other"))).not.toMatchObject({
       access_token: made.access_token,
     });
   });
@@ -240,7 +221,7 @@ describe("credentials", () => {
       writeFileSync(join(data, "dev.json"), text);
       expect(() => openCredentials(data)).toThrow("is damaged");
       expect(readFileSync(join(data, "dev.json"), "utf8")).toBe(text);
-      writeFileSync(join(data, "dev.json"), JSON.stringify(openCredentials(join(directory.path, "spare"))));
+      writeFileSync(join(data, "dev.json"), JSON.stringify(openCredentials(join(directory, "spare"))));
     }
   });
 

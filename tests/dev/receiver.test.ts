@@ -1,9 +1,10 @@
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
 import { devLog } from "../../src/dev/log.ts";
 import { type DevReceiver, isReceiverUrl, startReceiver } from "../../src/dev/receiver.ts";
 import { clockTime, cut, heldBack, printable, terminalOn } from "../../src/dev/terminal.ts";
 import { chatMessageSent } from "../../src/domain/events/chat-message-sent.ts";
 import { newWebhookSecret, sign } from "../../src/webhooks/signature.ts";
+import { afterThisTest } from "../support/after-tests.ts";
 
 const secret = newWebhookSecret();
 const now = Date.parse("2026-01-14T16:08:06Z");
@@ -39,8 +40,8 @@ describe("the local receiver", () => {
   beforeEach(() => {
     output = screen();
     receiver = startReceiver({ port: 0, secret, terminal: terminalOn(output, {}), now: () => now });
+    afterThisTest(() => receiver.stop());
   });
-  afterEach(() => receiver.stop());
 
   test("prints a genuine delivery and answers 204", async () => {
     expect(isReceiverUrl(receiver.url)).toBe(true);

@@ -1,4 +1,4 @@
-import { afterAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { adminListener } from "../../src/http/admin/base.ts";
 import { AuditTrail } from "../../src/http/admin/operations/audit-trail.ts";
 import { OperatorKeys } from "../../src/http/admin/operator-keys.ts";
@@ -6,20 +6,16 @@ import { authenticator } from "../../src/http/auth.ts";
 import { openApiRoutes } from "../../src/http/openapi/plugin.ts";
 import { publicListener, withTokens } from "../../src/http/public/base.ts";
 import { rateLimiter } from "../../src/http/rate-limit.ts";
-import { answerOtherMethods, type Listening, listen } from "../../src/http/server.ts";
+import { answerOtherMethods, listen } from "../../src/http/server.ts";
 import { createLog } from "../../src/log/log.ts";
-import { startServer } from "../support/server.ts";
+import { afterThisTest } from "../support/after-tests.ts";
+import { testServer } from "../support/server.ts";
 
 const log = createLog("off");
 const now = Date.now;
-const server = await startServer();
+const server = await testServer();
 const { store } = server.app;
 const access = { authenticator: authenticator(store, now), limiter: rateLimiter(now), defaultRateLimit: 0 };
-const listening: Listening[] = [];
-afterAll(async () => {
-  for (const one of listening) await one.stop(0);
-  await server.stop();
-});
 
 const trail = new AuditTrail({ store, log, now });
 const adminApp = () => adminListener({ log, now, operatorKeys: new OperatorKeys({ store, now }), trail });
@@ -50,7 +46,7 @@ test("a route that says who may call it is served, with its HEAD and OPTIONS", a
   app.get("/admin/v1/known", () => "secret", { roles: ["operator"] });
   answerOtherMethods(app, {});
   const one = listen(app, { hostname: "127.0.0.1", port: 0 });
-  listening.push(one);
+  afterThisTest(() => one.stop(0));
   const statuses = ["GET", "HEAD", "POST", "OPTIONS"].map(
     async (method) => (await fetch(`${one.url}/admin/v1/known`, { method })).status,
   );
@@ -63,7 +59,7 @@ test("a route that Elysia cannot compile answers 500 in the shape of all errors"
   await page.text();
   app.get("/broken", page, { keyless: true });
   const one = listen(app, { hostname: "127.0.0.1", port: 0 });
-  listening.push(one);
+  afterThisTest(() => one.stop(0));
   const answer = await fetch(`${one.url}/broken`);
   expect(answer.status).toBe(500);
   expect(answer.headers.get("content-type")).toBe("application/json");

@@ -1,21 +1,10 @@
-import { Database } from "bun:sqlite";
-import { afterAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { migrate, migrations } from "../../src/store/sqlite/database/migrations.ts";
+import { databaseBefore } from "../support/migrated.ts";
 import { ndjson } from "../support/rows.ts";
-import { isOnPostgres, json, startServer, type TestServer, temporaryDirectory } from "../support/server.ts";
+import { isOnPostgres, json, ownDirectory, ownServer, type TestServer } from "../support/server.ts";
 
 const last = Number.MAX_SAFE_INTEGER;
-const servers: TestServer[] = [];
-afterAll(async () => {
-  for (const server of servers) await server.stop();
-});
-
-async function start(data?: string): Promise<TestServer> {
-  const server = await startServer(data === undefined ? {} : { data });
-  servers.push(server);
-  return server;
-}
 
 interface Tagged {
   readonly id: number;
@@ -53,7 +42,7 @@ function idsByName(rows: readonly Tagged[]): Map<string, number> {
 
 describe("the id of a tag", () => {
   test("that On Air makes is free and in bounds, also when the platform has given the last one", async () => {
-    const server = await start();
+    const server = await ownServer();
     await put(server, [
       category(1, ["a", "b"]),
       category(2, [{ id: last, name: "last" }, "c"]),
@@ -82,7 +71,7 @@ describe("the id of a tag", () => {
   });
 
   test.skipIf(isOnPostgres)("goes through an export and an import unchanged", async () => {
-    const [from, to] = [await start(), await start()];
+    const [from, to] = [await ownServer(), await ownServer()];
     await put(from, [category(1, ["x", { id: last, name: "last" }]), category(2, ["y", "x", "z"])]);
     const ndjson = await exported(from);
     expect(await put(to, ndjson)).toMatchObject({ accepted: 2, rejected: 0 });
@@ -91,32 +80,27 @@ describe("the id of a tag", () => {
     idsByName(rowsOf(await exported(to)));
   });
 
-  test.each(["9007199254740992", "9007199254740993", "1e300", "0", "-1", "1.5", '"1"', "null"])(
-    "%s is refused",
-    async (id) => {
-      const server = servers[0] ?? (await start());
+  test("that is no such number is refused", async () => {
+    const server = await ownServer();
+    const wrong = ["9007199254740992", "9007199254740993", "1e300", "0", "-1", "1.5", '"1"', "null"];
+    for (const id of wrong) {
       const line = `{"id":9,"name":"N","slug":"n","tags":[{"id":${id},"name":"out of range"}]}`;
       const { rejected, errors } = await put(server, line);
-      expect([rejected, errors[0]?.message]).toEqual([1, expect.stringContaining("tags[0]")] as never);
+      expect([id, rejected, errors[0]?.message]).toEqual([
+        id,
+        1,
+        expect.stringContaining("tags[0]"),
+      ] as never);
       expect((await server.get("/public/v1/categories/9")).status).toBe(404);
-    },
-  );
+    }
+  });
 });
 
 test.skipIf(isOnPostgres)(
   "ids beyond what JSON carries, in a database of an earlier version, are mended when it is opened",
   async () => {
-    const directory = temporaryDirectory();
-    const file = join(directory.path, "onair.db");
-    const db = new Database(file, { create: true, strict: true });
-    db.run("PRAGMA journal_mode = WAL");
-    migrate(
-      db,
-      migrations.slice(
-        0,
-        migrations.findIndex(({ name }) => name === "0014_tag_ids"),
-      ),
-    );
+    const data = ownDirectory();
+    const db = databaseBefore("_tag_ids", join(data, "onair.db"));
     // As it came about: the last id was given by the platform, and each one made after it was one more.
     const names: [string, bigint][] = [
       ["one", 1n],
@@ -143,26 +127,21 @@ test.skipIf(isOnPostgres)(
       ]);
     }
     db.close();
-    const server = await start(directory.path);
-    try {
-      const ndjson = await exported(server);
-      const found = rowsOf(ndjson);
-      expect(found.map(({ tags }) => tags.map(({ name }) => name))).toEqual([
-        ["y", "one", "x"],
-        ["z", "last"],
-        ["three"],
-        [],
-      ]);
-      const ids = idsByName(found);
-      expect(Object.fromEntries(ids)).toEqual({ one: 1, three: 3, last, x: 2, y: 4, z: 5 });
-      // What is exported can be imported, here and elsewhere.
-      for (const to of [server, await start()])
-        expect(await put(to, ndjson)).toMatchObject({ accepted: 4, rejected: 0 });
-      await put(server, [category(5, ["new"])]);
-      idsByName(rowsOf(await exported(server)));
-    } finally {
-      await servers.splice(servers.indexOf(server), 1)[0]?.stop();
-      directory.remove();
-    }
+    const server = await ownServer({ data });
+    const ndjson = await exported(server);
+    const found = rowsOf(ndjson);
+    expect(found.map(({ tags }) => tags.map(({ name }) => name))).toEqual([
+      ["y", "one", "x"],
+      ["z", "last"],
+      ["three"],
+      [],
+    ]);
+    const ids = idsByName(found);
+    expect(Object.fromEntries(ids)).toEqual({ one: 1, three: 3, last, x: 2, y: 4, z: 5 });
+    // What is exported can be imported, here and elsewhere.
+    for (const to of [server, await ownServer()])
+      expect(await put(to, ndjson)).toMatchObject({ accepted: 4, rejected: 0 });
+    await put(server, [category(5, ["new"])]);
+    idsByName(rowsOf(await exported(server)));
   },
 );

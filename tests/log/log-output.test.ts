@@ -1,10 +1,11 @@
-import { afterAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { closeSync, constants, openSync, readFileSync, readSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type LineWriter, LogOutput } from "../../src/log/log-output.ts";
 import { seededRandom } from "../bench/support/random.ts";
+import { afterTests } from "../support/after-tests.ts";
 import { client, serve } from "../support/process.ts";
-import { Clock, temporaryDirectory } from "../support/server.ts";
+import { Clock, testDirectory } from "../support/server.ts";
 import { SmallDisk } from "../support/small-disk.ts";
 
 /** What becomes of a log whose reader is slow, stuck or gone, or whose disk is full: the server does not notice. */
@@ -166,15 +167,12 @@ describe("flush", () => {
 
 const disk = SmallDisk.make(2);
 if (!disk) console.warn("SKIPPED: a log on a full disk, because no file system can be mounted here");
-const directory = temporaryDirectory();
-afterAll(() => {
-  disk?.remove();
-  directory.remove();
-});
+else afterTests(() => disk.remove());
+const directory = testDirectory();
 
 /** A pipe that nobody reads yet. Both ends, so that neither has to wait for the other to be opened. */
 function pipe(name: string) {
-  const path = join(directory.path, name);
+  const path = join(directory, name);
   Bun.spawnSync(["mkfifo", path]);
   return { path, end: openSync(path, constants.O_RDWR | constants.O_NONBLOCK) };
 }
@@ -231,7 +229,7 @@ function readIfAny(descriptor: number, into: Buffer): number {
 
 test("a server whose log is not read goes on answering, and stops on a signal", async () => {
   const { end } = pipe("unread");
-  const server = await serve(["--data", join(directory.path, "data"), "--rate-limit", "0"], {
+  const server = await serve(["--data", join(directory, "data"), "--rate-limit", "0"], {
     env: { ONAIR_LOG_LEVEL: "info" },
     log: end,
   });

@@ -1,8 +1,8 @@
-import { afterEach, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { minute } from "../../src/domain/time.ts";
 import { holdsLater } from "../support/property.ts";
-import { Clock, json, startServer, type TestServer, temporaryDirectory } from "../support/server.ts";
+import { Clock, json, ownDirectory, ownServer, type TestServer } from "../support/server.ts";
 
 const channelCount = 80;
 
@@ -18,17 +18,11 @@ interface List {
 
 let server: TestServer;
 let clock: Clock;
-let stops: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const stop of stops.reverse()) await stop();
-  stops = [];
-});
 
 const category = (id: number, name = `Category ${id}`) => ({ id, name, slug: `category-${id}` });
 
 async function start(data?: string): Promise<void> {
-  server = await startServer({ clock, ...(data !== undefined && { data }) });
-  stops.push(() => server.stop());
+  server = await ownServer({ clock, ...(data !== undefined && { data }) });
 }
 
 /** A platform of some categories in which nobody is live yet. */
@@ -221,14 +215,12 @@ describe("a walk", () => {
   });
 
   test("goes on in today's order after a restart", async () => {
-    const directory = temporaryDirectory();
-    stops.push(directory.remove);
-    await startPlatform(5, directory.path);
+    const data = ownDirectory();
+    await startPlatform(5, data);
     await report({ 1: 50, 2: 40, 3: 30, 4: 20, 5: 10 });
     const first = await page("limit=2");
     await server.stop();
-    stops.pop();
-    await start(directory.path);
+    await start(data);
     expect(idsOf(await rest("limit=2", first))).toEqual([3, 4, 5]);
   });
 });

@@ -1,15 +1,15 @@
 import { Database } from "bun:sqlite";
-import { expect, test } from "bun:test";
+import { expect, onTestFinished, test } from "bun:test";
 import { join } from "node:path";
 import { type NewUser, userFrom } from "../../src/domain/users.ts";
 import { fold } from "../../src/domain/validation/text.ts";
-import { migrate, migrations } from "../../src/store/sqlite/database/migrations.ts";
 import { popularityBucket } from "../../src/store/sqlite/search/popularity.ts";
 import { openReader, openStore } from "../../src/store/sqlite/store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { seededRandom } from "../bench/support/random.ts";
-import { temporaryDirectory } from "../support/server.ts";
-import { stores } from "../support/store.ts";
+import { databaseBefore } from "../support/migrated.ts";
+import { ownDirectory } from "../support/server.ts";
+import { emptyStore, stores } from "../support/store.ts";
 
 const now = "2026-01-01T00:00:00Z";
 
@@ -149,67 +149,50 @@ async function expectCrowd(directory: string): Promise<void> {
 }
 
 test("a connection that only reads finds whatever was written before, tidied or not", async () => {
-  const directory = temporaryDirectory();
-  const store = openStore(directory.path);
-  const reader = openReader(directory.path);
-  try {
-    for (let start = 0; start < crowd.length; start += 60) {
-      await store.users.upsert(crowd.slice(start, start + 60), now);
-    }
-    await expectCrowdIn(reader);
-    // Only the second call knows that nothing has changed since the first.
-    expect(await store.users.tidySearch()).toBe(false);
-    expect(await store.users.tidySearch()).toBe(true);
-    while (await store.users.tidySearch());
-    expect(await store.users.tidySearch()).toBe(false);
-    await expectCrowdIn(reader);
-    await expectCrowdIn(store);
-  } finally {
-    await reader.close();
-    await store.close();
-    directory.remove();
+  const { store, path } = emptyStore();
+  const reader = openReader(path);
+  onTestFinished(() => reader.close());
+  for (let start = 0; start < crowd.length; start += 60) {
+    await store.users.upsert(crowd.slice(start, start + 60), now);
   }
+  await expectCrowdIn(reader);
+  // Only the second call knows that nothing has changed since the first.
+  expect(await store.users.tidySearch()).toBe(false);
+  expect(await store.users.tidySearch()).toBe(true);
+  while (await store.users.tidySearch());
+  expect(await store.users.tidySearch()).toBe(false);
+  await expectCrowdIn(reader);
+  await expectCrowdIn(store);
 });
 
 test("the trigram counts, lost or wrong after a crash, change no answer", async () => {
-  const directory = temporaryDirectory();
-  try {
-    const store = openStore(directory.path);
-    await store.users.upsert(crowd, now);
-    await store.close();
-    const counts = (value: number) => new Uint8Array(new Uint32Array(2 ** 16).fill(value).buffer);
-    const asWritten = null;
-    for (const bytes of [asWritten, counts(0), counts(2 ** 32 - 1), new Uint8Array(12)]) {
-      const db = new Database(join(directory.path, "onair.db"));
-      const { changes } = db.run("UPDATE search_statistics SET trigram_counts = ifnull(?, trigram_counts)", [
-        bytes,
-      ]);
-      db.close();
-      expect(changes).toBe(1);
-      await expectCrowd(directory.path);
-    }
-  } finally {
-    directory.remove();
+  const { store, path } = emptyStore();
+  await store.users.upsert(crowd, now);
+  await store.close();
+  const counts = (value: number) => new Uint8Array(new Uint32Array(2 ** 16).fill(value).buffer);
+  const asWritten = null;
+  for (const bytes of [asWritten, counts(0), counts(2 ** 32 - 1), new Uint8Array(12)]) {
+    const db = new Database(join(path, "onair.db"));
+    const { changes } = db.run("UPDATE search_statistics SET trigram_counts = ifnull(?, trigram_counts)", [
+      bytes,
+    ]);
+    db.close();
+    expect(changes).toBe(1);
+    await expectCrowd(path);
   }
 });
 
 test.each(["_search_trigrams", "_search_runs"])(
   "users of the version before %s are found: the index is filled anew when the store opens",
   async (step) => {
-    const directory = temporaryDirectory();
-    try {
-      const db = new Database(join(directory.path, "onair.db"), { create: true, strict: true });
-      const newIndex = migrations.findIndex(({ name }) => name.endsWith(step));
-      migrate(db, migrations.slice(0, newIndex));
-      db.run("INSERT INTO user_search (rowid, username) VALUES (1, 'as it was')");
-      const insert = db.prepare("INSERT INTO users VALUES (?, ?, ?, '', NULL, ?, 0, 0, ?)");
-      for (const user of crowd)
-        insert.run(user.id, user.username, user.display_name, user.followers_count, now);
-      db.close();
-      await expectCrowd(directory.path);
-    } finally {
-      directory.remove();
-    }
+    const directory = ownDirectory();
+    const db = databaseBefore(step, join(directory, "onair.db"));
+    db.run("INSERT INTO user_search (rowid, username) VALUES (1, 'as it was')");
+    const insert = db.prepare("INSERT INTO users VALUES (?, ?, ?, '', NULL, ?, 0, 0, ?)");
+    for (const user of crowd)
+      insert.run(user.id, user.username, user.display_name, user.followers_count, now);
+    db.close();
+    await expectCrowd(directory);
   },
 );
 

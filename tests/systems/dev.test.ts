@@ -1,40 +1,20 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import type { BrowserContext, Page } from "puppeteer-core";
-import { readConfig } from "../../src/config/read-config.ts";
 import { openCredentials } from "../../src/dev/credentials.ts";
-import { type DevPlatform, startDevPlatform } from "../../src/dev/platform.ts";
-import { terminalOn } from "../../src/dev/terminal.ts";
-import { createLog } from "../../src/log/log.ts";
+import type { DevPlatform } from "../../src/dev/platform.ts";
 import { afterTests } from "../support/after-tests.ts";
 import { violations } from "../support/axe.ts";
 import { browserContext, chromium } from "../support/chromium.ts";
+import { startPlatform } from "../support/dev-platform.ts";
 import { Tab } from "../support/pages.ts";
 import { json, testDirectory } from "../support/server.ts";
 
 /** The pages of `onair dev`, as a person with a browser and as a program meet them. */
 const directory = testDirectory();
 const data = join(directory, "data");
-let platform: DevPlatform;
-
-const start = (env: Record<string, string> = {}, at = data) =>
-  startDevPlatform({
-    config: readConfig(["--data", at, "--port", "0", "--admin-port", "0"], env, {
-      allowPrivateWebhooks: "true",
-      portal: "true",
-    }),
-    credentials: openCredentials(at),
-    events: false,
-    terminal: terminalOn({ write: () => {} }, {}),
-    log: createLog("off"),
-    now: Date.now,
-    random: Math.random,
-    faults: null,
-  });
-
-beforeAll(async () => {
-  platform = await start();
-});
+const start = (env: Record<string, string> = {}, at = data) => startPlatform(at, { env, portal: true });
+const platform = await start();
 afterTests(() => platform.stop());
 
 describe.skipIf(chromium === null)("in a real browser", () => {

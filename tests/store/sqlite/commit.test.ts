@@ -1,23 +1,21 @@
 import { Database } from "bun:sqlite";
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { beforeEach, expect, test } from "bun:test";
 import { join } from "node:path";
 import { DomainError } from "../../../src/domain/errors.ts";
 import { type Commit, groupCommit } from "../../../src/store/sqlite/database/commit.ts";
-import { temporaryDirectory } from "../../support/server.ts";
+import { afterThisTest } from "../../support/after-tests.ts";
+import { ownDirectory } from "../../support/server.ts";
 
-let directory: ReturnType<typeof temporaryDirectory>;
+let directory: string;
 let db: Database;
 let commit: Commit;
 beforeEach(() => {
-  directory = temporaryDirectory();
-  db = new Database(join(directory.path, "test.db"));
+  directory = ownDirectory();
+  db = new Database(join(directory, "test.db"));
   db.run("PRAGMA journal_mode = WAL");
   db.run("CREATE TABLE t (n INTEGER PRIMARY KEY, text TEXT)");
   commit = groupCommit(db);
-});
-afterEach(() => {
-  db.close();
-  directory.remove();
+  afterThisTest(() => db.close());
 });
 
 const insert =
@@ -74,7 +72,7 @@ test("when the disk is full all are rejected as unavailable, nothing is half-wri
 });
 
 test("a database that another process keeps locked is unavailable, not a crash", async () => {
-  const other = new Database(join(directory.path, "test.db"));
+  const other = new Database(join(directory, "test.db"));
   other.run("BEGIN IMMEDIATE");
   await expect(commit(insert(1))).rejects.toMatchObject({ code: "unavailable" });
   other.run("ROLLBACK");

@@ -1,50 +1,49 @@
 import { Database } from "bun:sqlite";
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Migration, migrate, migrations } from "../../../src/store/sqlite/database/migrations.ts";
 import { openStore } from "../../../src/store/sqlite/store.ts";
 import { run, serve } from "../../support/process.ts";
-import { temporaryDirectory } from "../../support/server.ts";
+import { ownDirectory } from "../../support/server.ts";
 
-let directory: ReturnType<typeof temporaryDirectory>;
+let directory: string;
 beforeEach(() => {
-  directory = temporaryDirectory();
+  directory = ownDirectory();
 });
-afterEach(() => directory.remove());
 
 describe("the data directory", () => {
   test("is made where missing, for its owner alone", async () => {
-    const path = join(directory.path, "deep", "data");
+    const path = join(directory, "deep", "data");
     await openStore(path).close();
     expect(statSync(path).mode & 0o777).toBe(0o700);
     expect(statSync(join(path, "onair.db")).mode & 0o777).toBe(0o600);
   });
 
   test("in use by another server says so, with its pid, and is free again when that was killed", async () => {
-    const server = await serve(["--data", directory.path]);
-    const second = await run(["serve", "--data", directory.path, "--port", "0", "--admin-port", "0"]);
+    const server = await serve(["--data", directory]);
+    const second = await run(["serve", "--data", directory, "--port", "0", "--admin-port", "0"]);
     expect([second.code, second.stdout]).toEqual([1, ""]);
     expect(second.stderr).toContain(`is in use by process ${server.pid}`);
     await server.end("SIGKILL");
-    await openStore(directory.path).close();
+    await openStore(directory).close();
   });
 
   test("that is no directory, holds no database, or is not writable is named with what to do", () => {
-    const file = join(directory.path, "file");
+    const file = join(directory, "file");
     writeFileSync(file, "");
     expect(() => openStore(file)).toThrow(`${file} is not a directory`);
     expect(() => openStore(join(file, "below"))).toThrow("is not a directory");
-    mkdirSync(join(directory.path, "garbage"));
-    writeFileSync(join(directory.path, "garbage", "onair.db"), "not a database at all ".repeat(100));
-    expect(() => openStore(join(directory.path, "garbage"))).toThrow("is not a database of onair");
+    mkdirSync(join(directory, "garbage"));
+    writeFileSync(join(directory, "garbage", "onair.db"), "not a database at all ".repeat(100));
+    expect(() => openStore(join(directory, "garbage"))).toThrow("is not a database of onair");
   });
 
   test.skipIf(process.getuid?.() === 0)(
     "that is not writable (not for root, who may write everywhere)",
     () => {
-      chmodSync(directory.path, 0o500);
-      expect(() => openStore(directory.path)).toThrow("is not writable");
+      chmodSync(directory, 0o500);
+      expect(() => openStore(directory)).toThrow("is not writable");
     },
   );
 
@@ -53,10 +52,10 @@ describe("the data directory", () => {
     ["onair.restoring", "a restore that was cut off"],
     ["onair.db-wal", "a database that is not there"],
   ])("with %s is never taken for a new one: it has a part of %s", (file, what) => {
-    const part = join(directory.path, file);
+    const part = join(directory, file);
     writeFileSync(part, "a part");
-    expect(() => openStore(directory.path)).toThrow(`has a part of ${what}`);
-    expect(readdirSync(directory.path)).not.toContain("onair.db");
+    expect(() => openStore(directory)).toThrow(`has a part of ${what}`);
+    expect(readdirSync(directory)).not.toContain("onair.db");
     expect(readFileSync(part, "utf8")).toBe("a part");
   });
 
@@ -67,9 +66,9 @@ describe("the data directory", () => {
 });
 
 test("what the write-ahead log grew during a long read, such as a backup, is given back", async () => {
-  const store = openStore(directory.path);
-  const logBytes = () => statSync(join(directory.path, "onair.db-wal")).size;
-  const reader = new Database(join(directory.path, "onair.db"), { readonly: true });
+  const store = openStore(directory);
+  const logBytes = () => statSync(join(directory, "onair.db-wal")).size;
+  const reader = new Database(join(directory, "onair.db"), { readonly: true });
   reader.run("BEGIN");
   reader.query("SELECT count(*) FROM users").get();
   for (let n = 0; n < 90; n++)
@@ -83,9 +82,9 @@ test("what the write-ahead log grew during a long read, such as a backup, is giv
 });
 
 test("closing does not wait for an open reader, and loses nothing", async () => {
-  const store = openStore(directory.path);
+  const store = openStore(directory);
   await store.settings.put("a", "1");
-  const reader = new Database(join(directory.path, "onair.db"), { readonly: true });
+  const reader = new Database(join(directory, "onair.db"), { readonly: true });
   reader.run("BEGIN");
   reader.query("SELECT count(*) FROM users").get();
   await store.settings.put("b", "2");
@@ -93,18 +92,18 @@ test("closing does not wait for an open reader, and loses nothing", async () => 
   await store.close();
   expect(performance.now() - closing).toBeLessThan(4_000);
   reader.close();
-  const again = openStore(directory.path);
+  const again = openStore(directory);
   expect([await again.settings.get("a"), await again.settings.get("b")]).toEqual(["1", "2"]);
   await again.close();
 });
 
 describe("migrations", () => {
   test("a database of a newer version is refused and not touched", async () => {
-    await openStore(directory.path).close();
-    const db = new Database(join(directory.path, "onair.db"));
+    await openStore(directory).close();
+    const db = new Database(join(directory, "onair.db"));
     db.run("INSERT INTO migrations (number, name, hash) VALUES (999, '0999_future', 'x')");
     db.close();
-    expect(() => openStore(directory.path)).toThrow(
+    expect(() => openStore(directory)).toThrow(
       "written by a newer version of onair (its migration 0999_future",
     );
   });

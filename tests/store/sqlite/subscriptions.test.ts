@@ -1,13 +1,14 @@
-import { Database } from "bun:sqlite";
+import type { Database } from "bun:sqlite";
 import { expect, onTestFinished, test } from "bun:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Subscription } from "../../../src/domain/subscriptions.ts";
 import { isoTime } from "../../../src/domain/time.ts";
 import { userFrom } from "../../../src/domain/users.ts";
-import { migrate, migrations } from "../../../src/store/sqlite/database/migrations.ts";
+import { migrate } from "../../../src/store/sqlite/database/migrations.ts";
 import { openForReading } from "../../../src/store/sqlite/database/open.ts";
 import { Snapshots } from "../../../src/store/sqlite/database/snapshots.ts";
 import { openReader, openStore } from "../../../src/store/sqlite/store.ts";
+import { databaseBefore } from "../../support/migrated.ts";
 import { temporaryDirectory } from "../../support/server.ts";
 import { emptyStore, storedApplication } from "../../support/store.ts";
 
@@ -73,10 +74,7 @@ test("a snapshot that fails to be read ends, and the next one sees what is there
 });
 
 test("the count of subscriptions is right in a database from before it was kept", () => {
-  const db = new Database(":memory:", { strict: true });
-  const before = migrations.findIndex(({ name }) => name.endsWith("_subscriptions"));
-  expect(before).toBeGreaterThan(0);
-  migrate(db, migrations.slice(0, before));
+  const db = databaseBefore("_subscriptions");
   db.run("PRAGMA foreign_keys = OFF");
   const insert = db.prepare(
     `INSERT INTO subscriptions (id, app_id, broadcaster_user_id, event, version, created_at, updated_at)

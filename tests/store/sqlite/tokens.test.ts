@@ -1,13 +1,10 @@
-import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { appTokensKept } from "../../../src/domain/tokens.ts";
-import { migrate, migrations } from "../../../src/store/sqlite/database/migrations.ts";
+import { migrate } from "../../../src/store/sqlite/database/migrations.ts";
+import { databaseBefore } from "../../support/migrated.ts";
 
 test("a database from before tokens were bounded keeps the newest of each application, and all of users", () => {
-  const db = new Database(":memory:", { strict: true });
-  const before = migrations.findIndex(({ name }) => name.endsWith("_access_bounds"));
-  expect(before).toBeGreaterThan(0);
-  migrate(db, migrations.slice(0, before));
+  const db = databaseBefore("_access_bounds");
   db.run("PRAGMA foreign_keys = OFF");
   for (const of of ["few", "many"]) {
     db.run(

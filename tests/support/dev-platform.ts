@@ -1,0 +1,34 @@
+import { readConfig } from "../../src/config/read-config.ts";
+import { openCredentials } from "../../src/dev/credentials.ts";
+import { type DevPlatform, startDevPlatform } from "../../src/dev/platform.ts";
+import { terminalOn } from "../../src/dev/terminal.ts";
+import { createLog } from "../../src/log/log.ts";
+
+interface Options {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly portal?: boolean;
+  readonly events?: boolean;
+  /** What it writes on its terminal. */
+  readonly written?: string[];
+  readonly now?: () => number;
+}
+
+/** The platform of `onair dev` in this process, on free ports. */
+export function startPlatform(
+  data: string,
+  { env = {}, portal = false, events = false, written = [], now = Date.now }: Options = {},
+): Promise<DevPlatform> {
+  return startDevPlatform({
+    config: readConfig(["--data", data, "--port", "0", "--admin-port", "0"], env, {
+      allowPrivateWebhooks: "true",
+      portal: String(portal),
+    }),
+    credentials: openCredentials(data),
+    events,
+    terminal: terminalOn({ write: (text) => written.push(text) }, {}),
+    log: createLog("off"),
+    now,
+    random: Math.random,
+    faults: null,
+  });
+}

@@ -1,5 +1,4 @@
 import type { Static } from "@sinclair/typebox";
-import type { Environment } from "../config/read-config.ts";
 import { newOperatorKey, roles } from "../domain/operator-keys.ts";
 import { isoTime } from "../domain/time.ts";
 import { openStorage } from "../engine/storage.ts";
@@ -8,8 +7,8 @@ import { command, readSeconds, switches, valued } from "./arguments.ts";
 import { type AdminApi, withAdminApi } from "./client/admin-api.ts";
 import { requireData } from "./client/require-data.ts";
 import { readTarget, type Target, targetHelp, targetOptions } from "./client/target.ts";
-import { note } from "./output/list.ts";
-import { print, recordLines, type Screen, screen, table } from "./output/print.ts";
+import type { Output } from "./output/output.ts";
+import { recordLines } from "./output/print.ts";
 
 const help = `Usage: onair admin-key <action> [options]
 
@@ -51,8 +50,8 @@ export const adminKey = command({
     revoke: { needs: "the id of the key" },
     reset: {},
   },
-  async run({ action, words: [id = ""], values, env, mistakes, check }) {
-    const { name, role, "expires-in": expiresIn, json = false } = values;
+  async run({ action, words: [id = ""], values, env, out, mistakes, check }) {
+    const { name, role, "expires-in": expiresIn } = values;
     if (action === "reset" && values.url !== undefined)
       mistakes.push("reset works on a data directory that no server uses: name it with --data");
     const target =
@@ -64,9 +63,9 @@ export const adminKey = command({
       mistakes.push("--role is missing: operator, publisher or reader");
     const expires_in = readSeconds("expires-in", expiresIn, mistakes);
     check();
-    if (action === "reset") return reset(target, json);
+    if (action === "reset") return reset(target, out);
     const body = { name, role, expires_in };
-    await withAdminApi(target, (api) => perform(api, { action, id, body, json, env }));
+    await withAdminApi(target, (api) => perform(api, { action, id, body, out }));
   },
 });
 
@@ -74,34 +73,30 @@ interface Asked {
   readonly action: "list" | "create" | "revoke";
   readonly id: string;
   readonly body: unknown;
-  readonly json: boolean;
-  readonly env: Environment;
+  readonly out: Output;
 }
 
-async function perform(api: AdminApi, { action, id, body, json, env }: Asked): Promise<void> {
+async function perform(api: AdminApi, { action, id, body, out }: Asked): Promise<void> {
   if (action === "revoke") {
     await api.send({ method: "DELETE", path: `${path}/${encodeURIComponent(id)}` });
-    return print(json ? JSON.stringify({ id, revoked: true }) : `${id} is revoked`);
+    return out.answer({ id, revoked: true }, `${id} is revoked`);
   }
-  const request = action === "list" ? { method: "GET" as const } : { method: "POST" as const, json: body };
-  const text = await (await api.send({ ...request, path })).text();
-  if (json) return print(text);
-  const answer = JSON.parse(text);
-  if (action === "create") return print(recordLines(answer, screen(env)));
-  if (answer.data.length === 0) return note("There is no key. A server has one as soon as it was started.");
-  return print(listed(answer, screen(env)));
-}
-
-function listed({ data }: Static<typeof Keys>, on: Screen): string {
-  const rows = data.map(({ id, name, role, prefix, created_at, expires_at, last_used_at }) => {
+  if (action === "create") return out.record(await api.json({ method: "POST", path, json: body }));
+  const keys = await api.json<Static<typeof Keys>>({ method: "GET", path });
+  const rows = keys.data.map(({ id, name, role, prefix, created_at, expires_at, last_used_at }) => {
     const isExpired = expires_at !== null && Date.parse(expires_at) <= Date.now();
     const end = isExpired ? "expired" : (expires_at ?? "never");
     return [id, role, prefix === "" ? "-" : `${prefix}…`, created_at, end, last_used_at ?? "never", name];
   });
-  return table(["ID", "ROLE", "KEY", "CREATED", "EXPIRES", "LAST USED", "NAME"], rows, on);
+  const columns = ["ID", "ROLE", "KEY", "CREATED", "EXPIRES", "LAST USED", "NAME"];
+  return out.table(keys, {
+    columns,
+    rows,
+    empty: "There is no key. A server has one as soon as it was started.",
+  });
 }
 
-async function reset({ place }: Target, json: boolean): Promise<void> {
+async function reset({ place }: Target, out: Output): Promise<void> {
   await requireData(place);
   const { store } = await openStorage(place);
   try {
@@ -110,8 +105,8 @@ async function reset({ place }: Target, json: boolean): Promise<void> {
     const { secret, key } = newOperatorKey({ name, role: "operator", source: "created", now });
     const ended = await store.operatorKeys.reset(key);
     const { id, role } = key;
-    if (json) await print(JSON.stringify({ id, name, role, key: secret, ended }));
-    else await print(`${recordLines({ id, name, role, key: secret })}\n\nOperator keys that ended: ${ended}`);
+    const made = { id, name, role, key: secret };
+    await out.answer({ ...made, ended }, `${recordLines(made)}\n\nOperator keys that ended: ${ended}`);
   } finally {
     await store.close();
   }

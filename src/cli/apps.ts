@@ -10,8 +10,8 @@ import {
   listApplications,
   reasons,
 } from "./output/applications.ts";
-import { note, pagingHelp, pagingNames, pagingOptions, readPaging } from "./output/list.ts";
-import { print, recordLines, screen } from "./output/print.ts";
+import { pagingHelp, pagingNames, pagingOptions, readPaging } from "./output/list.ts";
+import { note } from "./output/print.ts";
 
 const help = `Usage: onair apps <action> [options]
 
@@ -93,23 +93,21 @@ export const apps = command({
   // A former name.
   synonyms: { get: "show" },
   values: { scope: scopes },
-  async run({ action, words: [id = ""], values, env, mistakes, check }) {
+  async run({ action, words: [id = ""], values, env, out, mistakes, check }) {
     const target = readTarget(values, env, mistakes);
     const paging = readPaging(values, mistakes);
     const body = action.startsWith("rotate") ? rotationOf(values, mistakes) : fieldsOf(values, mistakes);
     if (action === "create" && values.name === undefined) mistakes.push("--name is missing");
     if (action === "change" && Object.keys(body).length === 0) mistakes.push("there is nothing to change");
     check();
-    const { json = false } = values;
     await withAdminApi(target, async (api) => {
-      if (action === "list") return listApplications(api, paging, { json, env });
+      if (action === "list") return listApplications(api, paging, out);
       const answer = await perform(api, action, id, body);
-      if (json) await print(JSON.stringify(answer));
-      else if (action === "delete") await print(`${id} is deleted`);
-      else await print(recordLines(forPeople(answer), screen(env)));
+      if (action === "delete") await out.answer(answer, `${id} is deleted`);
+      else await out.record(answer, forPeople(answer));
       if (action === "change" && values.enable) await noteEndpointState(api, id, target);
       const hasSecret = "client_secret" in answer || "webhook_secret" in answer;
-      if (hasSecret && !json) note("Secrets are shown only now.");
+      if (hasSecret && !out.json) note("Secrets are shown only now.");
     });
   },
 });

@@ -3,6 +3,7 @@ import { checkArguments, didYouMean } from "../arguments.ts";
 import type { Environment } from "../config/read-config.ts";
 import { durationMs, second } from "../domain/time.ts";
 import { type Candidates, type Command, UsageError, type Words } from "./command.ts";
+import { Output } from "./output/output.ts";
 
 /** Options of these names that take a value. */
 export function valued<const Name extends string>(...names: readonly Name[]) {
@@ -54,6 +55,8 @@ interface Asked<Options extends ParseArgsOptionsConfig, Action extends string> {
   readonly words: readonly string[];
   readonly values: Given<Options>;
   readonly env: Environment;
+  /** JSON where the command has the option `--json`, and it is given. */
+  readonly out: Output;
   /** Sentences; `run` adds those about what it reads itself. */
   readonly mistakes: string[];
   /** Throws a `UsageError` with all mistakes where there are some. */
@@ -85,7 +88,8 @@ export function command<const Options extends ParseArgsOptionsConfig, const Acti
       checkWords((action && actions?.[action]) ?? rest, words, mistakes);
       if (action && actions) refuseMisplaced(action, values, actions, mistakes);
       // Without actions there is none that `run` could look at.
-      const asked = { action: action as Action, words, values, env, mistakes, check };
+      const out = new Output("json" in values && values.json === true, env);
+      const asked = { action: action as Action, words, values, env, out, mistakes, check };
       return (await run(asked)) ?? 0;
     },
   };

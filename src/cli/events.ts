@@ -10,7 +10,8 @@ import { type Command, UsageError } from "./command.ts";
 import { eventNames } from "./completion/words.ts";
 import { sizeOf, streamOf } from "./input.ts";
 import { stopwatch } from "./output/format.ts";
-import { print, screen, table } from "./output/print.ts";
+import type { Output } from "./output/output.ts";
+import { print, table } from "./output/print.ts";
 import { printReport } from "./output/report.ts";
 import { registeredTypes } from "./trigger/publish-sample.ts";
 import { trigger } from "./trigger/trigger.ts";
@@ -45,7 +46,7 @@ const publishing = command({
     types: { most: 1, candidates: eventNames },
     trigger: { candidates: eventNames },
   },
-  async run({ action, words: [word = ""], values, env, mistakes, check }) {
+  async run({ action, words: [word = ""], values, env, out, mistakes, check }) {
     // The built-in types need no server: the one of the environment is used only when a key is set, too.
     const { ONAIR_URL, ONAIR_ADMIN_KEY, ONAIR_ADMIN_KEY_FILE } = env;
     const isNamed = values.url !== undefined || namesData(values);
@@ -53,10 +54,9 @@ const publishing = command({
     const targetEnv = action === "types" && !isAsked ? { ...env, ONAIR_URL: undefined } : env;
     const target = readTarget(values, targetEnv, mistakes);
     check();
-    const { json = false } = values;
     if (action === "types") {
       const more = isAsked ? await withAdminApi(target, registeredTypes) : [];
-      return types([...builtIn, ...more], word, { json, env });
+      return types([...builtIn, ...more], word, out);
     }
     sizeOf(word); // throws when it is unreadable
     const key = values["idempotency-key"];
@@ -67,7 +67,7 @@ const publishing = command({
       const answer = await api.send({ method: "POST", path: "/admin/v1/events", lines, headers });
       const report = (await answer.json()) as BatchReport;
       const alreadySent = answer.headers.get("idempotent-replayed") === "true";
-      await printReport(report, { json, alreadySent, took: took() });
+      await printReport(report, { json: out.json, alreadySent, took: took() });
       return report.rejected === 0 ? 0 : 1;
     });
   },
@@ -92,18 +92,14 @@ const builtIn: readonly ShownType[] = builtInEventTypes.map((type) => {
   return { name, version, description, schema, example };
 });
 
-async function types(
-  all: readonly ShownType[],
-  name: string,
-  { json, env }: { readonly json: boolean; readonly env: Environment },
-): Promise<number> {
+async function types(all: readonly ShownType[], name: string, out: Output): Promise<number> {
   const found = all.filter((type) => name === "" || type.name === name);
   if (name !== "" && found.length === 0) {
     const names = all.map((type) => type.name);
     const meant = didYouMean(name, names);
     throw new UsageError(`There is no event ${name}.${meant} "onair events types" lists all.`);
   }
-  if (json) {
+  if (out.json) {
     const shown = found.map(({ name, version, description, schema, example }) => {
       return { name, version, description, schema, example };
     });
@@ -111,7 +107,7 @@ async function types(
   } else if (name === "") {
     const rows = found.map(({ name, version, description }) => [name, String(version), description]);
     // Full descriptions, not cut to the terminal.
-    const on = { ...screen(env), columns: null };
+    const on = { ...out.screen, columns: null };
     await print(table(["NAME", "VERSION", "DESCRIPTION"], rows, on));
   } else {
     for (const { description, example } of found)

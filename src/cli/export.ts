@@ -3,7 +3,7 @@ import { withAdminApi } from "./client/admin-api.ts";
 import { readTarget, targetHelp, targetOptions } from "./client/target.ts";
 import { countOf, stopwatch } from "./output/format.ts";
 import { checkOutputFile, replaceFile } from "./output/output-file.ts";
-import { print, write } from "./output/print.ts";
+import { write } from "./output/print.ts";
 
 const help = `Usage: onair export <kind> [file] [options]
 
@@ -28,7 +28,7 @@ export const exportCommand = command({
   options: { ...targetOptions, ...switches("force", "json") },
   called: "kind",
   actions: { users: { most }, categories: { most }, channels: { most }, livestreams: { most } },
-  async run({ action: kind, words: [file = "-"], values, env, mistakes, check }) {
+  async run({ action: kind, words: [file = "-"], values, env, out, mistakes, check }) {
     const target = readTarget(values, env, mistakes);
     if (file !== "-") checkOutputFile(file, { force: values.force ?? false }, mistakes);
     check();
@@ -38,8 +38,7 @@ export const exportCommand = command({
       const { body } = await api.send({ method: "GET", path });
       return file === "-" ? copy(body, write) : replaceFile(file, (partial) => toFile(body, partial));
     });
-    if (file !== "-")
-      await print(values.json ? JSON.stringify({ rows }) : `${countOf(rows, "row")} ${took()}`);
+    if (file !== "-") await out.answer({ rows }, `${countOf(rows, "row")} ${took()}`);
   },
 });
 

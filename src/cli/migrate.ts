@@ -13,8 +13,9 @@ import { version } from "../version.ts";
 import { command, switches, valued } from "./arguments.ts";
 import { placeOfCommand } from "./client/target.ts";
 import { counted, stopwatch } from "./output/format.ts";
+import type { Output } from "./output/output.ts";
 import { checkOutputFile } from "./output/output-file.ts";
-import { print, table } from "./output/print.ts";
+import { table } from "./output/print.ts";
 import { type Progress, showProgress } from "./output/progress.ts";
 
 const help = `Usage: onair migrate [options]
@@ -48,14 +49,14 @@ export const migrate = command({
     ...valued("data", "database", "config", "backup"),
     ...switches("dry-run", "rebuild-search", "json"),
   },
-  async run({ values, env, mistakes, check }) {
+  async run({ values, env, out, mistakes, check }) {
     const { "dry-run": dryRun = false, "rebuild-search": rebuildSearch = false, backup = null } = values;
     const place = placeOfCommand(values, env);
     if ("database" in place) {
       if (backup !== null) mistakes.push(`--backup is for a data directory. ${backupsOfPostgres}`);
       if (rebuildSearch) mistakes.push("--rebuild-search is for a data directory");
       check();
-      return migratePostgres(place.database, { dryRun, json: values.json === true });
+      return migratePostgres(place.database, dryRun, out);
     }
     const { directory: data } = place;
     if (dryRun && (backup !== null || rebuildSearch))
@@ -69,7 +70,7 @@ export const migrate = command({
     const planned = { data, backup, rebuildSearch };
     const before = dryRun ? look(data, schemaState) : await upgrade(planned);
     const report = directoryReport(before, planned, dryRun);
-    await print(values.json ? JSON.stringify(report) : toldOfDirectory(report, took()));
+    await out.answer(report, toldOfDirectory(report, took()));
   },
 });
 
@@ -124,10 +125,7 @@ async function withProgress(
 }
 
 /** Brings a database of PostgreSQL to the form of this version, or tells what that would do. Throws a `StoreError`. */
-async function migratePostgres(
-  database: DatabaseSettings,
-  { dryRun, json }: { readonly dryRun: boolean; readonly json: boolean },
-): Promise<void> {
+async function migratePostgres(database: DatabaseSettings, dryRun: boolean, out: Output): Promise<void> {
   const settings = readDatabaseUrl(database.direct ?? database.url);
   const took = stopwatch();
   const before = await schemaOf(settings);
@@ -135,7 +133,7 @@ async function migratePostgres(
     await (await openPostgres(settings, { connections: 1 }, noteMigration)).close();
   const place = shownDataPlace({ database });
   const report = reportOf(before, dryRun);
-  await print(json ? JSON.stringify({ database: place, ...report }) : told(place, report, took()));
+  await out.answer({ database: place, ...report }, told(place, report, took()));
 }
 
 const noteMigration = (name: string) => process.stderr.write(`Applying ${name} …\n`);

@@ -1,13 +1,12 @@
 import type { Static } from "@sinclair/typebox";
-import type { Environment } from "../config/read-config.ts";
 import { scopes } from "../domain/tokens.ts";
 import type { Tokens } from "../http/admin/tokens.ts";
 import { command, readSeconds, repeatable, switches, valued } from "./arguments.ts";
 import { withAdminApi } from "./client/admin-api.ts";
 import { readTarget, targetHelp, targetOptions } from "./client/target.ts";
 import { countOf } from "./output/format.ts";
-import { note } from "./output/list.ts";
-import { print, recordLines, screen, table } from "./output/print.ts";
+import type { Output } from "./output/output.ts";
+import { note } from "./output/print.ts";
 
 const help = `Usage: onair tokens <action> <application> [options]
 
@@ -35,19 +34,16 @@ export const tokens = command({
   options: { ...targetOptions, ...switches("json"), ...repeatable("scope"), ...valued("expires-in") },
   actions: { create: { needs, options: ["scope", "expires-in"] }, list: { needs }, revoke: { needs } },
   values: { scope: scopes },
-  async run({ action, words: [id = ""], values, env, mistakes, check }) {
+  async run({ action, words: [id = ""], values, env, out, mistakes, check }) {
     const target = readTarget(values, env, mistakes);
-    const { scope, "expires-in": expiresIn, json = false } = values;
+    const { scope, "expires-in": expiresIn } = values;
     const expires_in = readSeconds("expires-in", expiresIn, mistakes);
     check();
     const body = { ...(scope && { scopes: scope }), expires_in };
     const path = `/admin/v1/applications/${encodeURIComponent(id)}/tokens`;
     await withAdminApi(target, async (api) => {
-      const text = await (
-        await api.send({ method: methods[action], path, ...(action === "create" && { json: body }) })
-      ).text();
-      if (json) return print(text);
-      await tell(action, JSON.parse(text), env);
+      const sent = { method: methods[action], path, ...(action === "create" && { json: body }) };
+      await tell(action, await api.json(sent), out);
     });
   },
 });
@@ -55,19 +51,21 @@ export const tokens = command({
 async function tell(
   action: keyof typeof methods,
   answer: Record<string, unknown>,
-  env: Environment,
+  out: Output,
 ): Promise<void> {
+  if (action === "revoke")
+    return out.answer(answer, `${countOf(Number(answer["revoked"]), "token")} revoked`);
   if (action === "create") {
-    await print(recordLines(answer, screen(env)));
-    return note("The token is shown only now.");
+    await out.record(answer);
+    if (!out.json) note("The token is shown only now.");
+    return;
   }
-  if (action === "revoke") return print(`${countOf(Number(answer["revoked"]), "token")} revoked`);
   const { data } = answer as Static<typeof Tokens>;
-  if (data.length === 0) return note("The application has no access tokens.");
   const rows = data.map(({ user_id, scopes, expires_at }) => [
     expires_at,
     String(user_id ?? "-"),
     scopes.join(" "),
   ]);
-  await print(table(["EXPIRES", "USER", "SCOPES"], rows, screen(env)));
+  const columns = ["EXPIRES", "USER", "SCOPES"];
+  await out.table(answer, { columns, rows, empty: "The application has no access tokens." });
 }

@@ -1,6 +1,5 @@
 import { version } from "../version.ts";
 import { command, switches } from "./arguments.ts";
-import { print } from "./output/print.ts";
 
 const help = `Usage: onair version [--json]
 
@@ -15,10 +14,9 @@ export const versionCommand = command({
   summary: "print the version; --json adds the runtime and platform",
   help,
   options: switches("json"),
-  async run({ values, check }) {
+  async run({ out, check }) {
     check();
     const { platform, arch } = process;
-    const facts = { version, bun: Bun.version, platform, arch };
-    await print(values.json ? JSON.stringify(facts) : `onair ${version}`);
+    await out.answer({ version, bun: Bun.version, platform, arch }, `onair ${version}`);
   },
 });

@@ -1,12 +1,11 @@
 import type { AnswerOf, Client } from "../../client/create-client.ts";
-import type { Environment } from "../../config/read-config.ts";
 import { deliveryModes } from "../../domain/applications.ts";
 import { command, type Given, readSeconds, repeatable, switches, valued } from "../arguments.ts";
 import { publicHelp, publicOptions, readPublicTarget, withPublicApi } from "../client/public-api.ts";
 import { profileNames } from "../completion/words.ts";
 import { counted } from "../output/format.ts";
-import { note } from "../output/list.ts";
-import { print, recordLines, screen, table } from "../output/print.ts";
+import type { Output } from "../output/output.ts";
+import { note, recordLines, table } from "../output/print.ts";
 
 const help = `Usage: onair app show
        onair app change [--webhook-url URL] [--delivery MODE] [--redirect-uri URI …]
@@ -53,17 +52,16 @@ export const app = command({
     "enable-endpoint": {},
   },
   values: { profile: profileNames },
-  async run({ action, values, env, mistakes, check }) {
+  async run({ action, values, env, out, mistakes, check }) {
     const overlap = readSeconds("overlap", values.overlap, mistakes);
     const changes = changesOf(values);
     if (action === "change" && Object.keys(changes).length === 0) mistakes.push("there is nothing to change");
     const target = readPublicTarget(values, env, mistakes);
     check();
     await withPublicApi(target, async (api) => {
-      if (action === "rotate-webhook-secret") return rotate(api, overlap, values, env);
+      if (action === "rotate-webhook-secret") return rotate(api, overlap, out);
       const { data } = await requested(api, action, changes);
-      if (values.json) await print(JSON.stringify(data));
-      else await show(data, env);
+      await show(data, out);
     });
   },
 });
@@ -85,23 +83,17 @@ function requested(
   return action === "change" ? api.patch(path, { body }) : api.post(`${path}/endpoint/enable`);
 }
 
-async function rotate(
-  api: Client,
-  overlap: number | undefined,
-  { json }: Values,
-  env: Environment,
-): Promise<void> {
+async function rotate(api: Client, overlap: number | undefined, out: Output): Promise<void> {
   const body = overlap === undefined ? {} : { overlap_seconds: overlap };
   const { data } = await api.post(`${path}/webhook-secret`, { body });
-  if (json) return print(JSON.stringify(data));
-  await print(recordLines(data, screen(env)));
-  note("The secret is shown only now.");
+  await out.record(data);
+  if (!out.json) note("The secret is shown only now.");
 }
 
-async function show(application: OwnApplication, env: Environment): Promise<void> {
+async function show(application: OwnApplication, out: Output): Promise<void> {
   const { endpoint, secrets, notices, rate_limit, subscriptions, ...rest } = application;
   const { limit, remaining } = rate_limit;
-  const on = screen(env);
+  const on = out.screen;
   const record = {
     ...rest,
     rate_limit:
@@ -122,5 +114,5 @@ async function show(application: OwnApplication, env: Environment): Promise<void
     // Not cut to the terminal, so that sentences stay complete.
     parts.push(table(["NOTICED", "WHAT", "SUMMARY"], told, { ...on, columns: null }));
   }
-  await print(parts.join("\n\n"));
+  await out.answer(application, parts.join("\n\n"));
 }

@@ -7,7 +7,7 @@ import { codeChallenge } from "../../domain/authorizations.ts";
 import { minute } from "../../domain/time.ts";
 import { request } from "../client/http.ts";
 import { throughRequest } from "../client/public-api.ts";
-import { note } from "../output/list.ts";
+import { note } from "../output/print.ts";
 
 interface BrowserLogin {
   /** The public listener. */

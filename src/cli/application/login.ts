@@ -6,8 +6,7 @@ import { command, readHttpUrl, readNumber, repeatable, switches, valued } from "
 import { defaultProfile, isProfileName, type Profile, Profiles } from "../client/profiles.ts";
 import { explained, throughRequest } from "../client/public-api.ts";
 import { profileNames } from "../completion/words.ts";
-import { note } from "../output/list.ts";
-import { print } from "../output/print.ts";
+import { note } from "../output/print.ts";
 import { redirectUriOf, signInByBrowser } from "./browser-login.ts";
 import { askFor, askForSecret, secretIn } from "./secret.ts";
 
@@ -44,7 +43,7 @@ export const login = command({
     ...repeatable("scope"),
   },
   values: { profile: profileNames, scope: scopes },
-  async run({ values, env, mistakes, check }) {
+  async run({ values, env, out, mistakes, check }) {
     const { browser = false, scope: scopes, "secret-file": file } = values;
     if (values.url === undefined) mistakes.push("--url is missing: the public listener of the platform");
     const url = readHttpUrl(values.url ?? "http://missing", "--url", mistakes).replace(/\/+$/, "");
@@ -76,8 +75,10 @@ export const login = command({
       session,
     };
     const kept = new Profiles(env).save(name, profile);
-    if (values.json) await print(JSON.stringify({ profile: name, url, client_id: clientId, file: kept }));
-    else await print(`${url} takes ${clientId}. It is kept as the profile "${name}" in ${kept}`);
+    await out.answer(
+      { profile: name, url, client_id: clientId, file: kept },
+      `${url} takes ${clientId}. It is kept as the profile "${name}" in ${kept}`,
+    );
   },
 });
 

@@ -4,8 +4,7 @@ import { describeError } from "../client/faults.ts";
 import { request } from "../client/http.ts";
 import { defaultProfile, type Profile, Profiles } from "../client/profiles.ts";
 import { profileNames } from "../completion/words.ts";
-import { note } from "../output/list.ts";
-import { print } from "../output/print.ts";
+import { note, print } from "../output/print.ts";
 
 const help = `Usage: onair logout [--profile NAME | --all]
 

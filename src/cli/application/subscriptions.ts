@@ -1,13 +1,12 @@
 import type { AnswerOf, Client } from "../../client/create-client.ts";
 import { OnairError } from "../../client/errors.ts";
-import type { Environment } from "../../config/read-config.ts";
-import { command, type Given, readNumber, switches, valued } from "../arguments.ts";
+import { command, readNumber, switches, valued } from "../arguments.ts";
 import { publicHelp, publicOptions, readPublicTarget, withPublicApi } from "../client/public-api.ts";
 import { failed, ok } from "../command.ts";
 import { eventNames, profileNames } from "../completion/words.ts";
 import { countOf } from "../output/format.ts";
-import { note } from "../output/list.ts";
-import { print, recordLines, screen, table } from "../output/print.ts";
+import type { Output } from "../output/output.ts";
+import { note, print } from "../output/print.ts";
 import { knownTypes } from "./event-types.ts";
 
 const help = `Usage: onair subscriptions list
@@ -32,8 +31,6 @@ Exit code: 0 when it is done, 1 when it failed, 2 for wrong usage.
 `;
 
 const options = { ...publicOptions, ...switches("json"), ...valued("broadcaster", "version") };
-type Values = Given<typeof options>;
-
 const path = "/public/v1/events/subscriptions";
 /** Ids of one request, at most. */
 const mostDeleted = 50;
@@ -56,25 +53,25 @@ export const subscriptions = command({
     delete: { needs, most: Number.POSITIVE_INFINITY },
   },
   values: { profile: profileNames },
-  async run({ action, words, values, env, mistakes, check }) {
+  async run({ action, words, values, env, out, mistakes, check }) {
     const version = readNumber("version", values.version, mistakes, 1);
     const target = readPublicTarget(values, env, mistakes);
     check();
     return withPublicApi(target, async (api) => {
-      if (action === "list") await list(api, values, env);
-      else if (action === "show") await show(api, words[0] ?? "", values, env);
+      if (action === "list") await list(api, out);
+      else if (action === "show") await show(api, words[0] ?? "", out);
       else if (action === "create")
-        return (await create(api, words, { ...values, number: version })) ? ok : failed;
-      else return (await remove(api, words, values)) ? ok : failed;
+        return (await create(api, words, { broadcaster: values.broadcaster, number: version, out }))
+          ? ok
+          : failed;
+      else return (await remove(api, words, out)) ? ok : failed;
       return ok;
     });
   },
 });
 
-async function list(api: Client, { json }: Values, env: Environment): Promise<void> {
+async function list(api: Client, out: Output): Promise<void> {
   const { data } = await api.get(path);
-  if (json) return print(JSON.stringify({ data }));
-  if (data.length === 0) return note("There are no subscriptions.");
   const rows = data.map(({ id, event, version, broadcaster_user_id, created_at }) => [
     id,
     String(broadcaster_user_id ?? "-"),
@@ -82,15 +79,15 @@ async function list(api: Client, { json }: Values, env: Environment): Promise<vo
     String(version),
     created_at,
   ]);
-  await print(table(["ID", "BROADCASTER", "EVENT", "VERSION", "CREATED"], rows, screen(env)));
+  const columns = ["ID", "BROADCASTER", "EVENT", "VERSION", "CREATED"];
+  await out.table({ data }, { columns, rows, empty: "There are no subscriptions." });
 }
 
-async function show(api: Client, id: string, { json }: Values, env: Environment): Promise<void> {
+async function show(api: Client, id: string, out: Output): Promise<void> {
   const { data } = await api.get(`${path}/{id}`, { params: { path: { id } } });
-  if (json) return print(JSON.stringify(data));
   const { last_failure, ...rest } = data;
   const failure = last_failure && `${last_failure.at}: ${last_failure.error ?? last_failure.status}`;
-  await print(recordLines({ ...rest, last_failure: failure }, screen(env)));
+  await out.record(data, { ...rest, last_failure: failure });
 }
 
 type Item = AnswerOf<typeof path, "post">["data"][number];
@@ -99,14 +96,22 @@ type Item = AnswerOf<typeof path, "post">["data"][number];
 async function create(
   api: Client,
   names: readonly string[],
-  { broadcaster, number, json }: Values & { readonly number: number | undefined },
+  {
+    broadcaster,
+    number,
+    out,
+  }: {
+    readonly broadcaster: string | undefined;
+    readonly number: number | undefined;
+    readonly out: Output;
+  },
 ): Promise<boolean> {
   const events = await knownTypes(api, names, number);
   const id = broadcaster === undefined ? undefined : await broadcasterId(api, broadcaster);
   const body = { events, ...(id !== undefined && { broadcaster_user_id: id }) };
   const items = await subscribed(api, body);
-  if (json) await print(JSON.stringify({ data: items }));
-  for (const item of json ? [] : items) {
+  if (out.json) await print(JSON.stringify({ data: items }));
+  for (const item of out.json ? [] : items) {
     if ("subscription_id" in item) await print(`${item.subscription_id}  ${item.name}`);
     else note(`${item.name}: ${item.error.replace("broadcaster_user_id", "--broadcaster")}`);
   }
@@ -138,7 +143,7 @@ async function subscribed(
  * Deletes those that are there. The API says of no id whether it was there, so that a mistyped one is found by the list.
  * Returns whether all of them were.
  */
-async function remove(api: Client, words: readonly string[], { json }: Values): Promise<boolean> {
+async function remove(api: Client, words: readonly string[], out: Output): Promise<boolean> {
   const named = [...new Set(words)];
   const known = new Set((await api.get(path)).data.map(({ id }) => id));
   const ids = named.filter((id) => known.has(id));
@@ -146,6 +151,6 @@ async function remove(api: Client, words: readonly string[], { json }: Values): 
   for (let i = 0; i < ids.length; i += mostDeleted) {
     await api.delete(path, { params: { query: { id: ids.slice(i, i + mostDeleted) } } });
   }
-  await print(json ? JSON.stringify({ deleted: ids }) : `${countOf(ids.length, "subscription")} deleted`);
+  await out.answer({ deleted: ids }, `${countOf(ids.length, "subscription")} deleted`);
   return ids.length === named.length;
 }

@@ -4,8 +4,7 @@ import { command, readNumber, switches, valued } from "../arguments.ts";
 import { publicHelp, publicOptions, readPublicTarget, withPublicApi } from "../client/public-api.ts";
 import { failed, ok } from "../command.ts";
 import { eventNames, profileNames } from "../completion/words.ts";
-import { note } from "../output/list.ts";
-import { print, recordLines, type Screen, screen, write } from "../output/print.ts";
+import { note, print, recordLines, type Screen, write } from "../output/print.ts";
 import { knownTypes } from "./event-types.ts";
 
 const help = `Usage: onair test [event type] [options]
@@ -28,7 +27,7 @@ export const testCommand = command({
   most: 1,
   candidates: eventNames,
   values: { profile: profileNames },
-  async run({ words: [event], values, env, mistakes, check }) {
+  async run({ words: [event], values, env, out, mistakes, check }) {
     const version = readNumber("version", values.version, mistakes, 1);
     if (event === undefined && version !== undefined) mistakes.push("--version needs an event type");
     const target = readPublicTarget(values, env, mistakes);
@@ -36,15 +35,15 @@ export const testCommand = command({
     return withPublicApi(target, async (api) => {
       const [type] = event === undefined ? [] : await knownTypes(api, [event], version);
       const body = type ? { event: type.name, version: type.version } : {};
-      if (values.json) {
+      if (out.json) {
         const { data } = await api.post("/public/v1/events/test", { body });
         await print(JSON.stringify(data));
         return data.delivered ? ok : failed;
       }
       // A boundary: the document has no type for the body of a stream.
       const stream: unknown = await api.post("/public/v1/events/test/stream", { body, parseAs: "stream" });
-      const data = await follow(stream as ReadableStream<Uint8Array>, screen(env));
-      await show(data, screen(env));
+      const data = await follow(stream as ReadableStream<Uint8Array>, out.screen);
+      await show(data, out.screen);
       return data.delivered ? ok : failed;
     });
   },

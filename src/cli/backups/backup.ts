@@ -11,8 +11,9 @@ import { readTarget, targetHelp, targetOptions } from "../client/target.ts";
 import { UsageError } from "../command.ts";
 import { counted, megabytes, stopwatch } from "../output/format.ts";
 import { pagesOf } from "../output/list.ts";
+import type { Output } from "../output/output.ts";
 import { checkOutputFile, replaceFile } from "../output/output-file.ts";
-import { print, recordLines, screen, write } from "../output/print.ts";
+import { print, write } from "../output/print.ts";
 import { type Progress, showProgress } from "../output/progress.ts";
 import { keptPage, placeHelp, placeOptions, printBackups, readNamedPlace } from "./kept-backups.ts";
 
@@ -54,8 +55,8 @@ export const backup = command({
   options,
   most: 1,
   candidates: ["list", "key"],
-  async run({ words: [file = null], values, env, mistakes, check }) {
-    const { force = false, json = false } = values;
+  async run({ words: [file = null], values, env, out, mistakes, check }) {
+    const { force = false } = values;
     if (file === "key") {
       for (const name of Object.keys(values)) mistakes.push(`--${name} is not for key`);
       check();
@@ -63,10 +64,10 @@ export const backup = command({
       return write(await newKeyFile());
     }
     const place = readNamedPlace(values, env, mistakes);
-    if (file === "list") return list(values, place, env, mistakes);
+    if (file === "list") return list(values, place, { env, out, mistakes });
     if (place) mistakes.push("--from is for list");
     const target = readTarget(values, env, mistakes);
-    mistakes.push(...misuse(file, force, json));
+    mistakes.push(...misuse(file, force, out.json));
     check();
     const took = stopwatch();
     await withAdminApi(target, async (api) => {
@@ -74,9 +75,8 @@ export const backup = command({
       if (file !== null) await download(api, made, file);
       if (file === "-") return;
       const told = { ...made, ...(file !== null && { file }) };
-      if (json) return print(JSON.stringify(told));
-      await print(recordLines({ ...told, size_bytes: counted(made.size_bytes) }, screen(env)));
-      await print(`It is done ${took()}.`);
+      await out.record(told, { ...told, size_bytes: counted(made.size_bytes) });
+      if (!out.json) await print(`It is done ${took()}.`);
     });
   },
 });
@@ -85,22 +85,21 @@ export const backup = command({
 async function list(
   values: Values,
   place: PlaceSettings | null,
-  env: Environment,
-  mistakes: string[],
+  { env, out, mistakes }: { readonly env: Environment; readonly out: Output; readonly mistakes: string[] },
 ): Promise<void> {
-  const { json = false, force, url, data, database } = values;
+  const { force, url, data, database } = values;
   if (force) mistakes.push("--force is for a file");
   if (place && (url ?? data ?? database) !== undefined)
     mistakes.push("--from and --url, --data or --database exclude each other");
   const target = place ? null : readTarget(values, env, mistakes);
   if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
-  if (place) await printBackups(keptPage(place), json, env);
+  if (place) await printBackups(keptPage(place), out);
   if (target)
     await withAdminApi(target, (api) => {
       const pages = pagesOf<Backup>({ limit: Number.POSITIVE_INFINITY, cursor: "" }, (page) =>
         api.json({ method: "GET", path: `${path}?${page}` }),
       );
-      return printBackups(pages, json, env);
+      return printBackups(pages, out);
     });
 }
 

@@ -15,7 +15,7 @@ import { isoTime } from "../../domain/time.ts";
 import { valued } from "../arguments.ts";
 import { UsageError } from "../command.ts";
 import { counted } from "../output/format.ts";
-import { type ListPage, printList } from "../output/list.ts";
+import type { ListPage, Output } from "../output/output.ts";
 
 export const placeOptions = { ...valued("from", "backup-endpoint", "backup-region") } as const;
 
@@ -106,14 +106,8 @@ export async function* keptPage(settings: PlaceSettings): AsyncGenerator<ListPag
 }
 
 /** Prints backups. */
-export async function printBackups(
-  pages: AsyncIterable<ListPage<ListedBackup>>,
-  json: boolean,
-  env: Environment,
-): Promise<void> {
-  await printList(pages, {
-    json,
-    env,
+export async function printBackups(pages: AsyncIterable<ListPage<ListedBackup>>, out: Output): Promise<void> {
+  await out.list(pages, {
     columns: ["ID", "STATUS", "MADE", "BYTES", "ENCRYPTED", "ERROR"],
     cells: ({ id, status, created_at, size_bytes, is_encrypted, error }) => [
       id,

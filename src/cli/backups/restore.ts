@@ -9,7 +9,6 @@ import { command, type Given, switches, valued } from "../arguments.ts";
 import { UsageError } from "../command.ts";
 import { sizeOf } from "../input.ts";
 import { countOf, stopwatch } from "../output/format.ts";
-import { print } from "../output/print.ts";
 import { type Progress, showProgress } from "../output/progress.ts";
 import { keptSource, placeHelp, placeOptions, readNamedPlace } from "./kept-backups.ts";
 
@@ -42,7 +41,7 @@ export const restore = command({
   help,
   options,
   most: 1,
-  async run({ words: [named], values, env, mistakes, check }) {
+  async run({ words: [named], values, env, out, mistakes, check }) {
     const options = (["data", "config"] as const).flatMap((name) =>
       values[name] === undefined ? [] : `--${name}=${values[name]}`,
     );
@@ -79,11 +78,10 @@ export const restore = command({
         if (process.stderr.isTTY) process.stderr.write("Checking it …\n");
       },
     }).finally(() => display.end());
-    if (values.json) await print(JSON.stringify({ data, ...restored, ...counts }));
-    else
-      await print(
-        `${data} has the database of ${source.shown} ${took()}: ${shownCounts(counts)}.\n${next(data, values)}`,
-      );
+    await out.answer(
+      { data, ...restored, ...counts },
+      `${data} has the database of ${source.shown} ${took()}: ${shownCounts(counts)}.\n${next(data, values)}`,
+    );
   },
 });
 

@@ -1,5 +1,5 @@
 import { OnairError } from "../../client/errors.ts";
-import { note } from "../output/list.ts";
+import { note } from "../output/print.ts";
 import { Refused, Unreachable } from "./http.ts";
 
 /**

@@ -5,7 +5,7 @@ import type {
   OperatorSentDeliverySchema,
 } from "../../http/public/delivery-fields.ts";
 import type { OperatorReplaySchema } from "../../http/public/replay-fields.ts";
-import type { ListPage } from "../output/list.ts";
+import type { ListPage } from "../output/output.ts";
 import type { AdminApi } from "./admin-api.ts";
 
 type OperatorDelivery = Static<typeof OperatorDeliverySchema> &

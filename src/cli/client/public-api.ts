@@ -4,7 +4,7 @@ import { OnairError } from "../../client/errors.ts";
 import type { Credentials } from "../../client/tokens.ts";
 import type { Environment } from "../../config/read-config.ts";
 import { readHttpUrl } from "../arguments.ts";
-import { note } from "../output/list.ts";
+import { note } from "../output/print.ts";
 import { request } from "./http.ts";
 import { defaultProfile, isProfileName, type Profile, Profiles } from "./profiles.ts";
 import { publicRefusal } from "./refusal.ts";

@@ -10,16 +10,8 @@ import { namesData, readTarget, type Target, targetOptions } from "../client/tar
 import { failed, ok, UsageError } from "../command.ts";
 import { eventNames, profileNames } from "../completion/words.ts";
 import { deliveryCells, deliveryColumns, printDelivery } from "../output/deliveries.ts";
-import {
-  type Paging,
-  pagesOf,
-  pagingHelp,
-  pagingNames,
-  pagingOptions,
-  printList,
-  readPaging,
-} from "../output/list.ts";
-import { print } from "../output/print.ts";
+import { type Paging, pagesOf, pagingHelp, pagingNames, pagingOptions, readPaging } from "../output/list.ts";
+import type { Output } from "../output/output.ts";
 import { followDeliveries } from "./follow-deliveries.ts";
 import { replay, retry } from "./redelivery.ts";
 
@@ -105,17 +97,16 @@ export const deliveries = command({
   choices: { status: deliveryStatuses },
   actions,
   values: { type: eventNames, profile: profileNames },
-  async run({ action, words: [id], values, env, mistakes, check }) {
+  async run({ action, words: [id], values, env, out, mistakes, check }) {
     const isOwn = usesPublicApi(values, env);
     const sinceMs = readDuration("since", values.since, mistakes);
     const after = sinceMs === undefined ? undefined : isoTime(Date.now() - sinceMs);
     mistakes.push(...misuse(action, id, values, isOwn));
     const paging = readPaging(values, mistakes);
     const perform = async (api: DeliveriesApi, option: string): Promise<number> => {
-      const { wait = false, json = false } = values;
-      const again = { api, env, json, wait, option };
-      if (action === "list") await list(api, paging, { ...values, ...(after && { after }) }, env, !isOwn);
-      else if (action === "show") await show(api, id ?? "", values, env);
+      const again = { api, out, wait: values.wait ?? false, option };
+      if (action === "list") await list(api, paging, { ...values, ...(after && { after }) }, out, !isOwn);
+      else if (action === "show") await printDelivery(await api.show(id ?? ""), out);
       else if (action === "retry") return (await retry(id ?? "", again)) ? failed : ok;
       else return (await replay(await asked(api, id, values, after), again)) ? failed : ok;
       return ok;
@@ -133,7 +124,7 @@ export const deliveries = command({
         `--${values.wait ? "wait" : "follow"} needs a running server, which sends: name it with --url`,
       );
     check();
-    if (action === "release") return release(target, values);
+    if (action === "release") return release(target, out);
     return withAdminApi(target, (api) => perform(allDeliveries(api), target.option)).catch((error) => {
       const isNameless = !namesData(values);
       throw error instanceof UsageError && isNameless
@@ -173,13 +164,15 @@ function misuse(action: Action, id: string | undefined, values: Values, isOwn: b
 }
 
 /** Lets a server send that holds everything back. */
-async function release(target: Target, { json }: Values): Promise<number> {
+async function release(target: Target, out: Output): Promise<number> {
   const path = "/admin/v1/deliveries/hold";
   await withAdminApi(target, async (api) => {
     const { held_since } = await api.json<{ held_since: string | null }>({ method: "GET", path });
     if (held_since !== null) await api.send({ method: "DELETE", path });
-    if (json) return print(JSON.stringify({ held_since }));
-    await print(held_since === null ? "Nothing was held." : `What was held since ${held_since} is sent now.`);
+    await out.answer(
+      { held_since },
+      held_since === null ? "Nothing was held." : `What was held since ${held_since} is sent now.`,
+    );
   });
   return ok;
 }
@@ -192,18 +185,16 @@ async function list(
   api: DeliveriesApi,
   paging: Paging,
   values: Values,
-  env: Environment,
+  out: Output,
   forOperator: boolean,
 ): Promise<void> {
-  const { after, before, json = false, follow = false } = values;
+  const { after, before, follow = false } = values;
   const query = { ...filtersOf(values), event_id: values.event, after, before };
-  if (follow) return followDeliveries(api, { query, first: paging.limit, json, forOperator, env });
+  if (follow) return followDeliveries(api, { query, first: paging.limit, forOperator, out });
   const isFiltered = Object.values(query).some((value) => value);
-  await printList(
+  await out.list(
     pagesOf(paging, (page) => api.page({ ...query, ...Object.fromEntries(new URLSearchParams(page)) })),
     {
-      json,
-      env,
       columns: deliveryColumns({ forOperator }),
       cells: deliveryCells,
       empty: `${isFiltered ? "There are no such deliveries." : "There are no deliveries."}${hintAt(values)}`,
@@ -216,12 +207,6 @@ function hintAt({ event = "" }: Values): string {
   return /^[a-z0-9_]+(\.[a-z0-9_]+)+$/.test(event)
     ? ` --event is the id of an event; --type ${event} lists those of a type.`
     : "";
-}
-
-async function show(api: DeliveriesApi, id: string, { json }: Values, env: Environment): Promise<void> {
-  const delivery = await api.show(id);
-  if (json) return print(JSON.stringify(delivery));
-  await printDelivery(delivery, env);
 }
 
 /** The replay to start or to show; cancels it when requested. */

@@ -1,10 +1,10 @@
 import { sleep } from "../../client/sleep.ts";
-import type { Environment } from "../../config/read-config.ts";
 import { onTermination } from "../../signals.ts";
 import { askingAgain } from "../client/absence.ts";
 import type { DeliveriesApi, Delivery, Fields } from "../client/deliveries-api.ts";
 import { deliveryCells, deliveryColumns } from "../output/deliveries.ts";
-import { print, screen, tableWriter } from "../output/print.ts";
+import type { Output } from "../output/output.ts";
+import { print, tableWriter } from "../output/print.ts";
 
 const everyMs = 1_000;
 const pageSize = 100;
@@ -15,9 +15,8 @@ interface FollowedList {
   readonly query: Fields;
   /** How many of those that are there already are shown first. */
   readonly first: number;
-  readonly json: boolean;
   readonly forOperator: boolean;
-  readonly env: Environment;
+  readonly out: Output;
 }
 
 /**
@@ -25,11 +24,11 @@ interface FollowedList {
  * as a delivery is among the newest hundred. A server that is away for a while is waited for.
  */
 export async function followDeliveries(api: DeliveriesApi, list: FollowedList): Promise<void> {
-  const { query, first, json, forOperator, env } = list;
+  const { query, first, forOperator, out } = list;
   const stop = new AbortController();
   void onTermination().then(() => stop.abort());
   process.stdout.on("error", () => stop.abort());
-  const tabulated = tableWriter(deliveryColumns({ forOperator }), screen(env));
+  const tabulated = tableWriter(deliveryColumns({ forOperator }), out.screen);
   const shown = new Shown();
   const start = await api.page({ ...query, limit: Math.min(first, pageSize) });
   let rows = shown.news(start.data).news;
@@ -37,8 +36,8 @@ export async function followDeliveries(api: DeliveriesApi, list: FollowedList): 
   shown.news((await api.page({ ...query, limit: pageSize })).data);
   const unlessAway = askingAgain();
   for (;;) {
-    for (const one of json ? rows : []) await print(JSON.stringify(one));
-    if (!json && rows.length > 0) await print(tabulated(rows.map(deliveryCells)));
+    for (const one of out.json ? rows : []) await print(JSON.stringify(one));
+    if (!out.json && rows.length > 0) await print(tabulated(rows.map(deliveryCells)));
     await sleep(everyMs, stop.signal);
     if (stop.signal.aborted) return;
     rows = (await unlessAway(() => newsOf(api, query, shown))) ?? [];

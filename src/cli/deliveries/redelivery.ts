@@ -1,17 +1,15 @@
-import type { Environment } from "../../config/read-config.ts";
 import { askingAgain } from "../client/absence.ts";
 import type { DeliveriesApi, Fields, ReplayAnswer } from "../client/deliveries-api.ts";
 import { poll } from "../client/poll.ts";
 import { noteOutcome, printDelivery } from "../output/deliveries.ts";
 import { counted } from "../output/format.ts";
-import { note } from "../output/list.ts";
-import { print, recordLines, screen } from "../output/print.ts";
+import type { Output } from "../output/output.ts";
+import { note } from "../output/print.ts";
 import { showProgress } from "../output/progress.ts";
 
 interface RedeliveryOptions {
   readonly api: DeliveriesApi;
-  readonly env: Environment;
-  readonly json: boolean;
+  readonly out: Output;
   /** Whether to wait for the result. */
   readonly wait: boolean;
   /** Options that name the same server or directory, to suggest another command. */
@@ -19,10 +17,7 @@ interface RedeliveryOptions {
 }
 
 /** Sends a delivery again. Returns whether it failed, as far as known. */
-export async function retry(
-  id: string,
-  { api, env, json, wait, option }: RedeliveryOptions,
-): Promise<boolean> {
+export async function retry(id: string, { api, out, wait, option }: RedeliveryOptions): Promise<boolean> {
   let delivery = await api.retry(id);
   const before = delivery.attempts.length;
   const isUnderWay = () => delivery.status === "pending" && delivery.attempts.length <= before;
@@ -32,17 +27,16 @@ export async function retry(
       delivery = (await unlessAway(() => api.show(id))) ?? delivery;
     });
   }
-  if (json) await print(JSON.stringify(delivery));
-  else await printDelivery(delivery, env);
+  await printDelivery(delivery, out);
   if (wait) noteOutcome(delivery);
-  else if (!json) note(`It is sent again. onair deliveries show ${id}${option} tells what became of it.`);
+  else if (!out.json) note(`It is sent again. onair deliveries show ${id}${option} tells what became of it.`);
   return wait && delivery.status !== "delivered";
 }
 
 /** Creates or shows a replay and its progress. Returns whether it was canceled while waiting. */
 export async function replay(
   asked: { readonly id: string } | { readonly range: Fields },
-  { api, env, json, wait, option }: RedeliveryOptions,
+  { api, out, wait, option }: RedeliveryOptions,
 ): Promise<boolean> {
   let current = "id" in asked ? await api.showReplay(asked.id) : await api.startReplay(asked.range);
   if (wait && current.state === "running") {
@@ -62,14 +56,11 @@ export async function replay(
       },
     ).finally(() => display.end());
   }
-  if (json) await print(JSON.stringify(current));
-  else {
-    const { skipped, ...rest } = current;
-    const counts = { matched: current.matched, queued: current.queued, ...skipped };
-    const numbers = Object.entries(counts).map(([name, count]) => [name, counted(count)]);
-    await print(recordLines({ ...rest, ...Object.fromEntries(numbers) }, screen(env)));
-    if (!current.dry_run) noteReplay(current, option);
-  }
+  const { skipped, ...rest } = current;
+  const counts = { matched: current.matched, queued: current.queued, ...skipped };
+  const numbers = Object.entries(counts).map(([name, count]) => [name, counted(count)]);
+  await out.record(current, { ...rest, ...Object.fromEntries(numbers) });
+  if (!out.json && !current.dry_run) noteReplay(current, option);
   return wait && current.state === "canceled";
 }
 

@@ -3,7 +3,8 @@ import type { Audit } from "../../http/admin/operations/audit.ts";
 import { command, readDuration, switches, valued } from "../arguments.ts";
 import { withAdminApi } from "../client/admin-api.ts";
 import { readTarget, targetHelp, targetOptions } from "../client/target.ts";
-import { type ListPage, pagesOf, pagingHelp, pagingOptions, printList, readPaging } from "../output/list.ts";
+import { pagesOf, pagingHelp, pagingOptions, readPaging } from "../output/list.ts";
+import type { ListPage } from "../output/output.ts";
 
 const help = `Usage: onair audit [filters] [options]
 
@@ -34,11 +35,11 @@ export const audit = command({
     ...switches("json"),
     ...valued("key", "action", "object", "object-id", "after", "before", "since"),
   },
-  async run({ values, env, mistakes, check }) {
+  async run({ values, env, out, mistakes, check }) {
     const target = readTarget(values, env, mistakes);
     const paging = readPaging(values, mistakes);
     const sinceMs = readDuration("since", values.since, mistakes);
-    const { key, action, object, "object-id": object_id, after, before, since, json = false } = values;
+    const { key, action, object, "object-id": object_id, after, before, since } = values;
     if (since && (after || before)) mistakes.push("--since and the times of a range exclude each other");
     check();
     const from = sinceMs === undefined ? after : isoTime(Date.now() - sinceMs);
@@ -51,9 +52,7 @@ export const audit = command({
         const query = new URLSearchParams([...new URLSearchParams(page), ...filters]);
         return api.json({ method: "GET", path: `/admin/v1/audit?${query}` });
       };
-      await printList(pagesOf(paging, get), {
-        json,
-        env,
+      await out.list(pagesOf(paging, get), {
         columns: ["AT", "WHO", "ACTION", "OBJECT", "FIELDS", "FROM"],
         cells,
         empty: filters.length > 0 ? "There are no such changes." : "There are no changes.",

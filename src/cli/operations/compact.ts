@@ -7,7 +7,6 @@ import { command, switches, valued } from "../arguments.ts";
 import { placeOfCommand } from "../client/target.ts";
 import { UsageError } from "../command.ts";
 import { megabytes, stopwatch } from "../output/format.ts";
-import { print } from "../output/print.ts";
 
 const help = `Usage: onair compact [options]
 
@@ -28,7 +27,7 @@ export const compact = command({
   summary: "give the free space of the database back to the disk",
   help,
   options: { ...valued("data", "config"), ...switches("json") },
-  async run({ values, env, mistakes, check }) {
+  async run({ values, env, out, mistakes, check }) {
     const place = placeOfCommand(values, env);
     if ("database" in place) {
       throw new UsageError(
@@ -44,10 +43,9 @@ export const compact = command({
     try {
       const { beforeBytes, afterBytes } = compactDatabase(directory);
       const [before, after] = [beforeBytes, afterBytes].map(megabytes);
-      await print(
-        values.json
-          ? JSON.stringify({ data: directory, before_bytes: beforeBytes, after_bytes: afterBytes })
-          : `The database of ${directory} has ${after} MB now, ${before} MB before, ${took()}. A running server gives free space back from now on.`,
+      await out.answer(
+        { data: directory, before_bytes: beforeBytes, after_bytes: afterBytes },
+        `The database of ${directory} has ${after} MB now, ${before} MB before, ${took()}. A running server gives free space back from now on.`,
       );
     } finally {
       lock.close();

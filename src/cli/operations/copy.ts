@@ -9,8 +9,8 @@ import { databaseFile } from "../../store/sqlite/database/directory.ts";
 import { command, switches, valued } from "../arguments.ts";
 import { UsageError } from "../command.ts";
 import { counted, stopwatch } from "../output/format.ts";
-import { note } from "../output/list.ts";
-import { print, table } from "../output/print.ts";
+import type { Output } from "../output/output.ts";
+import { note, print, table } from "../output/print.ts";
 import { type Progress, showProgress } from "../output/progress.ts";
 
 const help = `Usage: onair copy --from PLACE --to PLACE [options]
@@ -40,7 +40,7 @@ export const copy = command({
   summary: "move everything from a data directory to PostgreSQL, or back",
   help,
   options: { ...valued("from", "to"), ...switches("reopen", "json") },
-  async run({ values, env, mistakes }) {
+  async run({ values, env, out, mistakes }) {
     const from = readPlace("--from", values.from, env, mistakes);
     if (from !== null && "directory" in from && !existsSync(join(from.directory, databaseFile)))
       mistakes.push(`There is no data in ${from.directory}; name its directory with --from`);
@@ -49,8 +49,8 @@ export const copy = command({
     if (mistakes.length > 0 || from === null) throw new UsageError(mistakes.join("\n"));
     if (to === null) await reopen(from);
     else
-      await copyAll(from, to, values.json === true).catch((error) => {
-        if (error instanceof AlreadyCopied) return showCompleted(from, to, error.at, values.json === true);
+      await copyAll(from, to, out).catch((error) => {
+        if (error instanceof AlreadyCopied) return showCompleted(from, to, error.at, out);
         throw error;
       });
   },
@@ -92,10 +92,10 @@ async function reopen(from: DataPlace): Promise<void> {
 }
 
 /** The same copy again, of which everything was done. */
-function showCompleted(from: DataPlace, to: DataPlace, at: string, isJson: boolean): Promise<void> {
+function showCompleted(from: DataPlace, to: DataPlace, at: string, out: Output): Promise<void> {
   const [source, target] = [shownDataPlace(from), shownDataPlace(to)];
-  if (isJson) return print(JSON.stringify({ from: source, to: target, copied: null, completed_at: at }));
-  return print(
+  return out.answer(
+    { from: source, to: target, copied: null, completed_at: at },
     `${target} has everything of ${source} since ${at}, so nothing was copied now. Serve it: ${serving(to)}`,
   );
 }
@@ -111,7 +111,7 @@ function serving(place: DataPlace): string {
 
 const rowsOf = (counts: CopyCounts) => copiedNouns.reduce((sum, noun) => sum + counts[noun], 0);
 
-async function copyAll(from: DataPlace, to: DataPlace, isJson: boolean): Promise<void> {
+async function copyAll(from: DataPlace, to: DataPlace, out: Output): Promise<void> {
   const took = stopwatch();
   let display: { end(): void } | null = null;
   const progress: Progress & { rows: number } = { bytes: 0, totalBytes: null, rows: 0 };
@@ -125,10 +125,9 @@ async function copyAll(from: DataPlace, to: DataPlace, isJson: boolean): Promise
     },
   }).finally(() => display?.end());
   const [source, target] = [shownDataPlace(from), shownDataPlace(to)];
-  if (isJson)
-    return print(JSON.stringify({ from: source, to: target, copied: counts, damaged_bodies: damagedBodies }));
   const rows = Object.entries(counts).map(([noun, count]) => [noun, counted(count)]);
-  await print(
+  await out.answer(
+    { from: source, to: target, copied: counts, damaged_bodies: damagedBodies },
     [
       `${target} has everything of ${source} ${took()}. Serve it now: ${serving(to)}`,
       "",
@@ -137,7 +136,7 @@ async function copyAll(from: DataPlace, to: DataPlace, isJson: boolean): Promise
       `${source} is as it was, and no server uses it any more.`,
     ].join("\n"),
   );
-  if (damagedBodies.length > 0)
+  if (damagedBodies.length > 0 && !out.json)
     note(
       `These events have no body any more, because it is damaged in ${source}: ${damagedBodies.join(", ")}. What is pending of them fails; the platform can publish them again, under another id.`,
     );

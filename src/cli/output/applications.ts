@@ -1,9 +1,9 @@
 import type { Static } from "@sinclair/typebox";
-import type { Environment } from "../../config/read-config.ts";
 import type { ApplicationSchema } from "../../http/admin/application-fields.ts";
 import type { EndpointSchema } from "../../http/admin/events/endpoints.ts";
 import type { AdminApi } from "../client/admin-api.ts";
-import { type ListPage, type Paging, pagesOf, printList } from "./list.ts";
+import { type Paging, pagesOf } from "./list.ts";
+import type { ListPage, Output } from "./output.ts";
 
 /** An application and an endpoint in the admin API's form. */
 export type ApplicationAnswer = Static<typeof ApplicationSchema>;
@@ -15,11 +15,7 @@ export const reasons = { gone: "it answered 410", failing: "it failed everything
 type Listed = ApplicationAnswer & { readonly endpoint: Pick<EndpointAnswer, "status" | "disabled_reason"> };
 
 /** Prints applications, each with the state of its endpoint. */
-export async function listApplications(
-  api: AdminApi,
-  paging: Paging,
-  { json, env }: { readonly json: boolean; readonly env: Environment },
-): Promise<void> {
+export async function listApplications(api: AdminApi, paging: Paging, out: Output): Promise<void> {
   const unwell = await failingEndpoints(api);
   const get = async (query: string): Promise<ListPage<Listed>> => {
     const path = `/admin/v1/applications?${query}`;
@@ -30,9 +26,7 @@ export async function listApplications(
     };
     return { data: data.map(withEndpoint), pagination };
   };
-  await printList(pagesOf(paging, get), {
-    json,
-    env,
+  await out.list(pagesOf(paging, get), {
     columns: ["ID", "STATE", "ENDPOINT", "NAME", "WEBHOOK"],
     cells: (one) => {
       const state = one.disabled ? "disabled" : "enabled";

@@ -1,7 +1,6 @@
-import type { Environment } from "../../config/read-config.ts";
 import type { Delivery } from "../client/deliveries-api.ts";
-import { note } from "./list.ts";
-import { print, recordLines, type Screen, screen, table } from "./print.ts";
+import type { Output } from "./output.ts";
+import { note, recordLines, type Screen, table } from "./print.ts";
 
 type Attempt = Delivery["attempts"][number];
 
@@ -20,14 +19,12 @@ export function deliveryCells({ id, created_at, status, type, attempts, app_id }
 }
 
 /** Prints a delivery with its attempts, and the last request when it is known. */
-export async function printDelivery(
-  { attempts, request, ...delivery }: Delivery,
-  env: Environment,
-): Promise<void> {
-  const on = screen(env);
-  const parts = [recordLines({ ...delivery }, on), attemptTable(attempts, on)];
+export async function printDelivery(delivery: Delivery, out: Output): Promise<void> {
+  const { attempts, request, ...rest } = delivery;
+  const on = out.screen;
+  const parts = [recordLines(rest, on), attemptTable(attempts, on)];
   if (request) parts.push(recordLines(request.headers, on), request.body ?? "(the body is no longer kept)");
-  await print(parts.filter((part) => part !== "").join("\n\n"));
+  await out.answer(delivery, parts.filter((part) => part !== "").join("\n\n"));
 }
 
 function attemptTable(attempts: readonly Attempt[], on: Screen): string {

@@ -1,6 +1,5 @@
-import type { Environment } from "../../config/read-config.ts";
 import { readNumber, switches, valued } from "../arguments.ts";
-import { print, screen, tableWriter, write } from "./print.ts";
+import type { ListPage } from "./output.ts";
 
 export const pagingOptions = { ...valued("limit", "cursor"), ...switches("all") };
 export const pagingNames = ["limit", "cursor", "all"] as const;
@@ -35,12 +34,6 @@ export function readPaging(
   return { limit: all ? Number.POSITIVE_INFINITY : (number ?? defaultLimit), cursor };
 }
 
-/** A page of the admin API. */
-export interface ListPage<T> {
-  readonly data: readonly T[];
-  readonly pagination: { readonly cursor: string; readonly has_more: boolean };
-}
-
 /** The requested pages, following cursors. */
 export async function* pagesOf<T>(
   { limit, cursor: from }: Paging,
@@ -56,41 +49,4 @@ export async function* pagesOf<T>(
     ({ cursor } = page.pagination);
     if (!page.pagination.has_more) return;
   }
-}
-
-interface ListOutput<T> {
-  readonly json: boolean;
-  readonly env: Environment;
-  readonly columns: readonly string[];
-  cells(item: T): readonly string[];
-  /** The note for an empty list. */
-  readonly empty: string;
-}
-
-/** Prints a list page by page, as one JSON object or as a table, with a note when it is empty or has more pages. */
-export async function printList<T>(
-  pages: AsyncIterable<ListPage<T>>,
-  { json, env, columns, cells, empty }: ListOutput<T>,
-): Promise<void> {
-  const tabulated = tableWriter(columns, screen(env));
-  let pagination: ListPage<T>["pagination"] = { cursor: "", has_more: false };
-  let count = 0;
-  if (json) await write('{"data":[');
-  for await (const page of pages) {
-    ({ pagination } = page);
-    if (page.data.length === 0) continue;
-    if (json) {
-      const items = page.data.map((item) => JSON.stringify(item)).join(",");
-      await write(count > 0 ? `,${items}` : items);
-    } else await print(tabulated(page.data.map(cells)));
-    count += page.data.length;
-  }
-  if (json) return print(`],"pagination":${JSON.stringify(pagination)}}`);
-  if (pagination.has_more) note(`There are more: --all, or --cursor=${pagination.cursor}`);
-  else if (count === 0) note(empty);
-}
-
-/** Prints a note on standard error. */
-export function note(sentence: string): void {
-  process.stderr.write(`${sentence}\n`);
 }

@@ -26,6 +26,11 @@ export function print(line: string): Promise<void> {
   return write(`${line}\n`);
 }
 
+/** Prints a note on standard error. */
+export function note(sentence: string): void {
+  process.stderr.write(`${sentence}\n`);
+}
+
 /** The layout of standard output for people, with styles on a terminal. */
 export function screen(env: Environment): Screen {
   const { stdout } = process;

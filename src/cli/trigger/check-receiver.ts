@@ -1,12 +1,11 @@
-import type { Environment } from "../../config/read-config.ts";
 import { newId } from "../../domain/ids.ts";
 import { isoTime, minute, second } from "../../domain/time.ts";
 import { unsignedHeaders } from "../../webhooks/attempt.ts";
 import { diagnose } from "../../webhooks/diagnosis.ts";
 import { newWebhookSecret } from "../../webhooks/signature.ts";
 import { type Forwarded, forward } from "../client/forward.ts";
-import { note } from "../output/list.ts";
-import { print, screen, table } from "../output/print.ts";
+import type { Output } from "../output/output.ts";
+import { note, type Screen, table } from "../output/print.ts";
 
 /** An event to send to a receiver. */
 interface SampleEvent {
@@ -18,8 +17,7 @@ interface SampleEvent {
 interface ReceiverOptions {
   readonly url: string;
   readonly secret: string;
-  readonly json: boolean;
-  readonly env: Environment;
+  readonly out: Output;
 }
 
 /** What a receiver did with one request of the check. */
@@ -47,8 +45,10 @@ const isRefused = ({ status }: Forwarded) => status !== null && status >= 400 &&
 export async function sendSample(sample: SampleEvent, options: ReceiverOptions): Promise<boolean> {
   const answer = await sender(sample, options)({});
   const { status, durationMs, answer: text } = answer;
-  if (options.json) await print(JSON.stringify({ status, duration_ms: durationMs, answer: text }));
-  else await print(`${answered(answer)}${text === "" || status === null ? "" : `: ${text}`}`);
+  await options.out.answer(
+    { status, duration_ms: durationMs, answer: text },
+    `${answered(answer)}${text === "" || status === null ? "" : `: ${text}`}`,
+  );
   const problem = problemOf(answer, options.url);
   if (problem !== null) note(problem);
   return isAccepted(answer);
@@ -79,13 +79,13 @@ export async function checkReceiver(sample: SampleEvent, options: ReceiverOption
   const isInTime = answers.every(({ durationMs }) => durationMs < limitMs);
   results.push(resultOf("slow_answer", slowest, isInTime, "come within 15 seconds, better at once"));
   const ok = results.every((one) => one.ok);
-  if (options.json) {
-    const { name: type, version } = sample;
-    await print(JSON.stringify({ type, version, url: options.url, ok, checks: results }));
-  } else {
-    await print(`${sample.name} to ${options.url}\n\n${tableOf(results, options.env)}`);
-    note(`\n${conclusion(first, slowest, results, options.url)}`);
-  }
+  const { name: type, version } = sample;
+  const { url, out } = options;
+  await out.answer(
+    { type, version, url, ok, checks: results },
+    `${type} to ${url}\n\n${tableOf(results, out.screen)}`,
+  );
+  if (!out.json) note(`\n${conclusion(first, slowest, results, url)}`);
   return ok;
 }
 
@@ -129,13 +129,13 @@ const titles: Readonly<Record<Checked["check"], string>> = {
   slow_answer: "slowest answer",
 };
 
-function tableOf(results: readonly Checked[], env: Environment): string {
+function tableOf(results: readonly Checked[], on: Screen): string {
   const rows = results.map(({ check, ok, status, duration_ms: durationMs, answer, should }) => {
     const what = check === "slow_answer" ? `${durationMs} ms` : answered({ status, durationMs, answer });
     return [ok ? "ok" : "failed", titles[check], what, should];
   });
   // Not cut to the terminal, so that the advice stays complete.
-  return table(["STATE", "SENT", "ANSWER", "WHAT IT SHOULD"], rows, { ...screen(env), columns: null });
+  return table(["STATE", "SENT", "ANSWER", "WHAT IT SHOULD"], rows, { ...on, columns: null });
 }
 
 function conclusion(first: Forwarded, slowest: Forwarded, results: readonly Checked[], url: string): string {

@@ -6,6 +6,7 @@ import { type AdminApi, withAdminApi } from "../client/admin-api.ts";
 import type { Target } from "../client/target.ts";
 import { UsageError } from "../command.ts";
 import { countOf } from "../output/format.ts";
+import type { Output } from "../output/output.ts";
 import { print } from "../output/print.ts";
 import { type Assignment, withAssignments } from "./set-path.ts";
 
@@ -22,7 +23,7 @@ export interface SampleRequest {
 type Broadcaster = Pick<User, "id" | "username" | "is_verified" | "profile_picture">;
 
 /** Publishes the example of an event type like the platform. */
-export async function publishSample(target: Target, sample: SampleRequest, json: boolean): Promise<void> {
+export async function publishSample(target: Target, sample: SampleRequest, out: Output): Promise<void> {
   const { name, assignments } = sample;
   await withAdminApi(target, async (api) => {
     const type = await findType(api, sample);
@@ -35,11 +36,13 @@ export async function publishSample(target: Target, sample: SampleRequest, json:
     };
     const asked = { method: "POST", path: "/admin/v1/events", json: event } as const;
     const published = await api.json<{ id: string; deliveries: number }>(asked);
-    if (json) return print(JSON.stringify({ ...published, ...event }));
     const { id, deliveries } = published;
     const whose = `${broadcaster.username} (${broadcaster.id})`;
-    await print(`${name} of ${whose} is published as ${id}, for ${countOf(deliveries, "subscription")}`);
-    if (deliveries === 0)
+    await out.answer(
+      { ...published, ...event },
+      `${name} of ${whose} is published as ${id}, for ${countOf(deliveries, "subscription")}`,
+    );
+    if (deliveries === 0 && !out.json)
       await print("No application has subscribed to it for this broadcaster; --broadcaster names another");
   });
 }

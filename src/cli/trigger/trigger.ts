@@ -5,6 +5,7 @@ import { command, type Given, readHttpUrl, readNumber, repeatable, switches, val
 import { readTarget, targetHelp, targetOptions } from "../client/target.ts";
 import { UsageError } from "../command.ts";
 import { eventNames } from "../completion/words.ts";
+import type { Output } from "../output/output.ts";
 import { checkReceiver, sendSample } from "./check-receiver.ts";
 import { newestOf, publishSample, type SampleRequest } from "./publish-sample.ts";
 import { readAssignment, withAssignments } from "./set-path.ts";
@@ -52,13 +53,13 @@ export const trigger = command({
   options,
   needs: "the type of the event",
   candidates: eventNames,
-  async run({ words: [name = ""], values, env, mistakes, check }) {
+  async run({ words: [name = ""], values, env, out, mistakes, check }) {
     const sample = readSample(name, values, mistakes);
-    if (values.forward !== undefined) return forward(sample, values, env, mistakes);
+    if (values.forward !== undefined) return forward(sample, values, { env, out, mistakes });
     if (values.secret !== undefined || values.once) mistakes.push("--secret and --once are for --forward");
     const target = readTarget(values, env, mistakes);
     check();
-    await publishSample(target, sample, values.json ?? false);
+    await publishSample(target, sample, out);
   },
 });
 
@@ -80,9 +81,8 @@ function readSample(name: string, values: Values, mistakes: string[]): SampleReq
 /** Sends the sample to a local program, by default with all checks. Returns the exit code. */
 async function forward(
   { name, version, broadcaster, assignments }: SampleRequest,
-  { forward = "", secret: given, once = false, json = false, url, data, database }: Values,
-  env: Environment,
-  mistakes: string[],
+  { forward = "", secret: given, once = false, url, data, database }: Values,
+  { env, out, mistakes }: { readonly env: Environment; readonly out: Output; readonly mistakes: string[] },
 ): Promise<number> {
   const to = readHttpUrl(forward, "--forward", mistakes);
   const channel = readNumber("broadcaster", broadcaster, mistakes, 1);
@@ -97,7 +97,7 @@ async function forward(
   const type = newestOf(builtInEventTypes, { name, version });
   const set = channel === undefined ? assignments : [inChannel(channel), ...assignments];
   const sample = { name, version: type.version, data: withAssignments(type.example, set) };
-  const options = { url: to, secret, json, env };
+  const options = { url: to, secret, out };
   return (await (once ? sendSample : checkReceiver)(sample, options)) ? 0 : 1;
 }
 

@@ -1,0 +1,70 @@
+import type { Environment } from "../../config/read-config.ts";
+import { note, print, recordLines, type Screen, screen, table, tableWriter, write } from "./print.ts";
+
+/** A page of the admin API. */
+export interface ListPage<T> {
+  readonly data: readonly T[];
+  readonly pagination: { readonly cursor: string; readonly has_more: boolean };
+}
+
+interface Rows {
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+  /** The note when there are none. */
+  readonly empty: string;
+}
+
+interface ListForm<T> {
+  readonly columns: readonly string[];
+  cells(item: T): readonly string[];
+  /** The note for an empty list. */
+  readonly empty: string;
+}
+
+/** What a command prints on standard output: JSON for programs, or a text for people. */
+export class Output {
+  readonly screen: Screen;
+
+  constructor(
+    readonly json: boolean,
+    env: Environment,
+  ) {
+    this.screen = screen(env);
+  }
+
+  /** Prints a value as JSON, or this text. */
+  answer(value: unknown, text: string): Promise<void> {
+    return print(this.json ? JSON.stringify(value) : text);
+  }
+
+  /** Prints a record by its fields; `shown` is what people see of it. */
+  record(value: Readonly<Record<string, unknown>>, shown = value): Promise<void> {
+    return this.answer(value, recordLines(shown, this.screen));
+  }
+
+  /** Prints a value, for people as a table. */
+  async table(value: unknown, { columns, rows, empty }: Rows): Promise<void> {
+    if (rows.length === 0 && !this.json) note(empty);
+    else await this.answer(value, table(columns, rows, this.screen));
+  }
+
+  /** Prints a list page by page, as one JSON object or as a table, with a note when it is empty or has more pages. */
+  async list<T>(pages: AsyncIterable<ListPage<T>>, { columns, cells, empty }: ListForm<T>): Promise<void> {
+    const tabulated = tableWriter(columns, this.screen);
+    let pagination: ListPage<T>["pagination"] = { cursor: "", has_more: false };
+    let count = 0;
+    if (this.json) await write('{"data":[');
+    for await (const page of pages) {
+      ({ pagination } = page);
+      if (page.data.length === 0) continue;
+      if (this.json) {
+        const items = page.data.map((item) => JSON.stringify(item)).join(",");
+        await write(count > 0 ? `,${items}` : items);
+      } else await print(tabulated(page.data.map(cells)));
+      count += page.data.length;
+    }
+    if (this.json) return print(`],"pagination":${JSON.stringify(pagination)}}`);
+    if (pagination.has_more) note(`There are more: --all, or --cursor=${pagination.cursor}`);
+    else if (count === 0) note(empty);
+  }
+}

@@ -97,7 +97,8 @@ export function handlerContext(context: unknown) {
   return context as {
     requestContext: RequestContext;
     request: Request;
-    params: Readonly<Record<string, string>>;
+    /** None where the path has none. */
+    params?: Readonly<Record<string, string>>;
   };
 }
 

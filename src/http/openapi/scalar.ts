@@ -1,9 +1,8 @@
 import type { AnyElysia } from "elysia";
 import { dependencies } from "../../../package.json";
 import { contentOf, kept, replyCompressed } from "../content.ts";
-import { openGate } from "../input.ts";
+import { pageRoute } from "../pages/files.ts";
 import type { ExtraHeaders } from "../request-context.ts";
-import { handlerContext } from "../server.ts";
 import { scalarScript } from "./scalar-script.ts";
 
 /*
@@ -70,10 +69,8 @@ export function scriptRoute(app: AnyElysia, path: string): void {
     "content-type": "text/javascript; charset=utf-8",
     "cache-control": "public, max-age=31536000, immutable",
   };
-  app.get(
-    path,
-    async (context) => replyCompressed(handlerContext(context).requestContext, await script(), headers),
-    { transform: openGate, parse: "none", detail: { hide: true } },
+  pageRoute(app, "page", path, async (requestContext) =>
+    replyCompressed(requestContext, await script(), headers),
   );
 }
 

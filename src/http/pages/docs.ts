@@ -1,7 +1,5 @@
 import type { AnyElysia } from "elysia";
 import { kept, replyCompressed, replyContent } from "../content.ts";
-import { openGate } from "../input.ts";
-import { handlerContext } from "../server.ts";
 import {
   contentsOf,
   font,
@@ -9,8 +7,8 @@ import {
   found,
   pageFiles,
   pageHeaders,
+  pageRoute,
   replyFile,
-  unlimitedGate,
 } from "./files.ts";
 import { fontPath } from "./standalone.ts";
 
@@ -24,29 +22,17 @@ const site = kept(async () => {
 
 /** Serves the documentation and its files, and the font of pages that have no files. What is below `/docs/api` is the API reference. */
 export function docsRoutes(app: AnyElysia): void {
-  const hooks = { transform: openGate, parse: "none" as const, detail: { hide: true } };
-  const page = async (context: unknown) => {
-    const { requestContext, params } = handlerContext(context);
-    const { files, pages } = await site();
-    const file = found(files, found(pages, params?.["page"] ?? ""));
-    return replyCompressed(requestContext, file, pageHeaders);
-  };
-  app.get(path, page, hooks);
-  app.get(`${path}/:page`, page, hooks);
-  app.get(
-    fontPath,
-    async (context) => replyContent(handlerContext(context).requestContext, await font(), fontHeaders),
-    { ...hooks, transform: unlimitedGate },
+  for (const of of [path, `${path}/:page`])
+    pageRoute(app, "page", of, async (requestContext, { page = "" }) => {
+      const { files, pages } = await site();
+      return replyCompressed(requestContext, found(files, found(pages, page)), pageHeaders);
+    });
+  pageRoute(app, "file", fontPath, async (requestContext) =>
+    replyContent(requestContext, await font(), fontHeaders),
   );
-  app.get(
-    `${path}/files/:file`,
-    async (context) => {
-      const { requestContext, params } = handlerContext(context);
-      const name = params["file"] ?? "";
-      const { files } = await site();
-      const file = found(Object.hasOwn(files, name) ? files : (await pageFiles()).files, name);
-      return replyFile(requestContext, name, file);
-    },
-    { ...hooks, transform: unlimitedGate },
-  );
+  pageRoute(app, "file", `${path}/files/:file`, async (requestContext, { file = "" }) => {
+    const { files } = await site();
+    const content = found(Object.hasOwn(files, file) ? files : (await pageFiles()).files, file);
+    return replyFile(requestContext, file, content);
+  });
 }

@@ -59,9 +59,27 @@ export const pageHeaders: ExtraHeaders = {
 };
 
 /** A page has many files, which take from no limit. */
-export const unlimitedGate = asGate(async (context: unknown) => {
+const unlimitedGate = asGate(async (context: unknown) => {
   handlerContext(context).requestContext.isAdmitted = true;
 });
+
+/** Answers GET for a page, or for a file of one: a path that is no part of the API. */
+export function pageRoute(
+  app: AnyElysia,
+  kind: "page" | "file",
+  path: string,
+  answer: (
+    requestContext: RequestContext,
+    params: Readonly<Record<string, string>>,
+  ) => Response | Promise<Response>,
+): void {
+  const handler = (context: unknown) => {
+    const { requestContext, params = {} } = handlerContext(context);
+    return answer(requestContext, params);
+  };
+  const transform = kind === "file" ? unlimitedGate : openGate;
+  app.get(path, handler, { transform, parse: "none", detail: { hide: true } });
+}
 
 /** Files as they are sent. */
 export const contentsOf = (files: PageFiles["files"]) =>
@@ -88,39 +106,23 @@ export function pageRoutes(
   app: AnyElysia,
   { page, path, isRoot = false, look = {}, prefix = () => "" }: PageOptions,
 ): void {
-  const hooks = { transform: openGate, parse: "none" as const, detail: { hide: true } };
-  const unlimited = { ...hooks, transform: unlimitedGate };
-  const html = async (context: unknown) => {
-    const { requestContext } = handlerContext(context);
-    const { entries } = await pageFiles();
-    const text = htmlOf({ page, base: prefix() + path, look, entries });
-    return reply(requestContext, 200, text, pageHeaders);
-  };
-  const file = async (context: unknown) => {
-    const { requestContext, params } = handlerContext(context);
-    const name = params["file"] ?? "";
-    return replyFile(requestContext, name, found((await pageFiles()).files, name));
-  };
-  app.get(`${path}/files/:file`, file, unlimited);
-  app.get(`${path}/theme.css`, (context) => replyTheme(handlerContext(context).requestContext, look), hooks);
-  if (look.logo) {
-    const { logo } = look;
-    app.get(
-      `${path}/logo`,
-      async (context) => {
-        const headers = {
-          "content-type": logo.type,
-          "cache-control": "no-cache",
-          "content-security-policy": policy,
-        };
-        return reply(handlerContext(context).requestContext, 200, await logo.bytes(), headers);
-      },
-      hooks,
-    );
+  pageRoute(app, "file", `${path}/files/:file`, async (requestContext, { file = "" }) =>
+    replyFile(requestContext, file, found((await pageFiles()).files, file)),
+  );
+  pageRoute(app, "page", `${path}/theme.css`, (requestContext) => replyTheme(requestContext, look));
+  const { logo } = look;
+  if (logo) {
+    pageRoute(app, "page", `${path}/logo`, async (requestContext) => {
+      const caching = { "cache-control": "no-cache", "content-security-policy": policy };
+      return reply(requestContext, 200, await logo.bytes(), { "content-type": logo.type, ...caching });
+    });
   }
-  app.get(path, html, hooks);
-  app.get(`${path}/*`, html, hooks);
-  if (isRoot) app.get("/", html, hooks);
+  for (const of of [path, `${path}/*`, ...(isRoot ? ["/"] : [])])
+    pageRoute(app, "page", of, async (requestContext) => {
+      const { entries } = await pageFiles();
+      const text = htmlOf({ page, base: prefix() + path, look, entries });
+      return reply(requestContext, 200, text, pageHeaders);
+    });
 }
 
 /** What a name stands for; throws `not_found`. */

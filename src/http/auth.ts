@@ -139,21 +139,20 @@ export function admitAnyone({ limiter, defaultRateLimit }: Access, requestContex
   if (requestContext.rateLimit?.allowed === false) throw rateLimited(requestContext.rateLimit);
 }
 
-/** What a route needs of its caller: gives the caller, or throws `insufficient_scope`. */
-export type Requirement = (caller: Caller) => Caller;
+/** What a route needs of its caller: throws `insufficient_scope`. */
+export type Requirement = (caller: Caller) => void;
 
 /** A token with a scope. */
 export function needsScope(scope: Scope): Requirement {
   return (caller) => {
     if (!caller.grant.scopes.includes(scope)) throw missingScopes([scope]);
-    return caller;
   };
 }
 
 /** A token of an application that uses the event stream; throws `stream_disabled`, too. */
-export function needsStream(caller: Caller): Caller {
+export function needsStream(caller: Caller): void {
   needsScope("events:subscribe")(caller);
-  if (caller.application.delivery !== "webhook") return caller;
+  if (caller.application.delivery !== "webhook") return;
   const message =
     "This application gets its events by webhook only; set its delivery to stream or both by PATCH /public/v1/application";
   throw new DomainError("stream_disabled", message);
@@ -177,7 +176,6 @@ export function needsApplication(purpose: ApplicationPurpose): Requirement {
     const missing = application.scopes.filter((scope) => !grant.scopes.includes(scope));
     if (purpose === "changes" && missing.length > 0) throw missingScopes(application.scopes);
     if (purpose === "reads subscriptions") needsScope("events:subscribe")(caller);
-    return caller;
   };
 }
 
@@ -231,10 +229,11 @@ export async function admitWithOrWithout(
 function admitCaller(
   { limiter, defaultRateLimit }: Access,
   requestContext: RequestContext,
-  { grant, application }: Caller,
+  caller: Caller,
 ): void {
+  const { application } = caller;
   requestContext.isAdmitted = true;
-  requestContext.grant = grant;
+  requestContext.caller = caller;
   requestContext.rateLimit = limiter.take(application.id, application.rate_limit ?? defaultRateLimit);
   if (requestContext.rateLimit?.allowed === false) throw rateLimited(requestContext.rateLimit);
 }
@@ -261,6 +260,7 @@ export async function admitChanged(
   const caller = await admitAgain(access, requestContext, token);
   const { limiter, defaultRateLimit } = access;
   const { id, rate_limit } = caller.application;
+  requestContext.caller = caller;
   limiter.giveBack(id, requestContext.rateLimit?.limit ?? 0);
   requestContext.rateLimit = limiter.take(id, rate_limit ?? defaultRateLimit);
   if (requestContext.rateLimit?.allowed === false) throw rateLimited(requestContext.rateLimit);

@@ -123,9 +123,9 @@ export function replyProblem(requestContext: RequestContext, problem: Problem): 
 }
 
 /** The error of a request whose application or user was deleted meanwhile: its token or client is invalid. */
-function withOwnerGone({ path, grant }: RequestContext, thrown: unknown): unknown {
+function withOwnerGone({ path, caller }: RequestContext, thrown: unknown): unknown {
   if (!(thrown instanceof DomainError && thrown.details.isOwnerGone)) return thrown;
-  if (grant !== null) {
+  if (caller !== null) {
     return new DomainError("invalid_token", "The access token is unknown, revoked or expired");
   }
   return speaksOAuth(path) ? wrongClient() : thrown;

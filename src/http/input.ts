@@ -190,7 +190,7 @@ function readQuery(
   if (problems.some(({ field }) => field !== "limit")) return result;
   for (const field in result) {
     const { refineWithin } = schema.properties[field] as TextOptions;
-    const message = refineWithin?.(result[field] as string, result, requestContext.grant);
+    const message = refineWithin?.(result[field] as string, result, requestContext.caller?.grant ?? null);
     if (message) fault(field, message);
   }
   return result;

@@ -1,7 +1,6 @@
 import type { Application } from "../domain/applications.ts";
 import { newId } from "../domain/ids.ts";
 import type { OperatorKey } from "../domain/operator-keys.ts";
-import type { Grant } from "../domain/tokens.ts";
 import type { Log } from "../log/log.ts";
 import { clientAddress, clientNetwork, peerAddress, type TrustedProxies } from "../proxies.ts";
 import type { ActiveSpan } from "../tracing/tracer.ts";
@@ -22,7 +21,6 @@ export interface RequestContext {
   readonly startedAt: number;
   /** null where it is not traced. */
   readonly span: ActiveSpan | null;
-  grant: Grant | null;
   /** null until the token is verified. */
   caller: Caller | null;
   /** The key of the admin API that the request came with; null until it is found. */
@@ -100,7 +98,6 @@ export function newRequestContext(request: Request, listener: ListenerContext): 
     clientAddress: clientAddressOf(request, listener),
     startedAt: performance.now(),
     span: traces?.begin(path, request.headers.get("traceparent")) ?? null,
-    grant: null,
     caller: null,
     operatorKey: null,
     longBody: null,
@@ -141,9 +138,9 @@ export function reply(
 
 /** Counts an answer and logs it. */
 function recordAnswer(requestContext: RequestContext, status: number): void {
-  const { listener, request, requestId, method, path, startedAt, span, grant, operation } = requestContext;
+  const { listener, request, requestId, method, path, startedAt, span, caller, operation } = requestContext;
   const durationMs = performance.now() - startedAt;
-  const applicationId = grant?.applicationId ?? null;
+  const applicationId = caller?.application.id ?? null;
   const traceId = span?.sampledTraceId ?? null;
   listener.traffic.count({ status, durationMs, operation, requestId, traceId });
   if (span) {

@@ -159,12 +159,12 @@ export function withTokens(app: PublicListener, access: Access, cookie: PageCook
         const token = tokenIn(context);
         const { changeCount } = authenticator;
         const admitted = admit(access, requestContext, token);
-        requestContext.caller = requirement(admitted instanceof Promise ? await admitted : admitted);
+        requirement(admitted instanceof Promise ? await admitted : admitted);
         const reading = input.read(context);
         if (reading) await reading;
         // Its client decides how long a body takes: what was revoked or locked meanwhile counts.
         if (token !== null && authenticator.changeCount !== changeCount)
-          requestContext.caller = requirement(await admitChanged(access, requestContext, token));
+          requirement(await admitChanged(access, requestContext, token));
       }),
       resolve: ({ requestContext }: OpenContext) => ({ caller: requestContext.caller as Caller }),
     };

@@ -193,19 +193,13 @@ function streamed(
   begin: (watch: WatchSample) => Promise<SampleExchange>,
 ): Promise<ReadableStream<Uint8Array>> {
   return new Promise((resolve, reject) => {
-    let isOpen = true;
-    let controller: ReadableStreamDefaultController<Uint8Array>;
-    const stream = new ReadableStream<Uint8Array>({
-      start(made) {
-        controller = made;
-      },
-      cancel() {
-        isOpen = false;
-      },
-    });
+    const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+    const writer = writable.getWriter();
+    // Its reader may have left.
+    writer.closed.catch(() => {});
     const send = (event: string, data: unknown): void => {
-      if (isOpen) controller.enqueue(encoder.encode(frame(event, data)));
-      resolve(stream);
+      writer.write(encoder.encode(frame(event, data))).catch(() => {});
+      resolve(readable);
     };
     const watch: WatchSample = (step) => {
       if ("request" in step) send("request", shownRequest(step.request));
@@ -214,11 +208,11 @@ function streamed(
     begin(watch).then(
       (exchange) => {
         send("exchange", shown(exchange));
-        if (isOpen) controller.close();
+        writer.close().catch(() => {});
       },
       (error) => {
         reject(error);
-        if (isOpen) controller.error(error);
+        writer.abort(error).catch(() => {});
       },
     );
   });

@@ -87,17 +87,26 @@ export function keptMs(text: string): number {
   return ms >= hour && ms <= longestDays * day ? ms : Number.NaN;
 }
 
-/** How long something is kept by event type, as in `chat.message.sent=6h`, separated by commas. */
-export function keptTimes(text: string): Readonly<Record<string, string>> {
+/**
+ * Values by event type, as in `chat.message.sent=600`, separated by commas.
+ * @param read null for what is no such value
+ * @param form what they must be, with an example
+ */
+function byEventType<T>(text: string, read: (value: string) => T | null, form: string): Record<string, T> {
   return Object.fromEntries(
     entriesOf(text).map((entry) => {
-      const [, name = "", time = ""] = /^\s*([a-z][a-z0-9_.]{0,99})=([0-9a-z]+)\s*$/.exec(entry) ?? [];
-      if (!Number.isNaN(keptMs(time))) return [name, time];
-      throw new TypeError(
-        `must be event types with days or hours, like chat.message.sent=6h, and "${entry}" is not one`,
-      );
+      const [, name = "", given = ""] = /^([a-z][a-z0-9_.]{0,99})=([0-9a-z]+)$/.exec(entry) ?? [];
+      const value = read(given);
+      if (value !== null) return [name, value];
+      throw new TypeError(`must be event types with ${form}, and "${entry}" is not one`);
     }),
   );
+}
+
+/** How long something is kept by event type, as in `chat.message.sent=6h`, separated by commas. */
+export function keptTimes(text: string): Readonly<Record<string, string>> {
+  const read = (time: string) => (Number.isNaN(keptMs(time)) ? null : time);
+  return byEventType(text, read, "days or hours, like chat.message.sent=6h");
 }
 
 /** One of these values. */
@@ -163,16 +172,9 @@ const longestLifeSeconds = 31 * 24 * 3_600;
 
 /** Seconds by event type, as in `chat.message.sent=600`, separated by commas. */
 export function timesToLive(text: string): Readonly<Record<string, number>> {
-  return Object.fromEntries(
-    entriesOf(text).map((entry) => {
-      const [, name = "", digits] = /^\s*([a-z][a-z0-9_.]{0,99})=([0-9]{1,7})\s*$/.exec(entry) ?? [];
-      const seconds = Number(digits);
-      if (seconds <= longestLifeSeconds) return [name, seconds];
-      throw new TypeError(
-        `must be event types with seconds up to ${longestLifeSeconds}, like chat.message.sent=600, and "${entry}" is not one`,
-      );
-    }),
-  );
+  const read = (digits: string) =>
+    /^[0-9]{1,7}$/.test(digits) && Number(digits) <= longestLifeSeconds ? Number(digits) : null;
+  return byEventType(text, read, `seconds up to ${longestLifeSeconds}, like chat.message.sent=600`);
 }
 
 /** The URL of an HTTP proxy. */

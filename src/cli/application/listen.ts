@@ -1,7 +1,6 @@
 import type { KeyObject } from "node:crypto";
 import { followStream, type Streamed } from "../../client/event-stream.ts";
 import type { NoticeEvent } from "../../client/events.ts";
-import type { Environment } from "../../config/read-config.ts";
 import { verdictReasons } from "../../dev/receiver.ts";
 import { summaryOf } from "../../dev/summary.ts";
 import { clockTime, printable, type Terminal, terminalOn } from "../../dev/terminal.ts";
@@ -9,12 +8,11 @@ import { endpointNotices } from "../../domain/operations/notices.ts";
 import { jsonObject } from "../../domain/validation/json.ts";
 import { onTermination } from "../../signals.ts";
 import { isWebhookSecret, newWebhookSecret, readPublicKey, verify } from "../../webhooks/signature.ts";
-import { command, type Given, readHttpUrl, switches, valued } from "../arguments.ts";
+import { command, readHttpUrl, switches, valued } from "../arguments.ts";
 import { describeError } from "../client/faults.ts";
 import { type Forwarded, forward, type ReceivedDelivery } from "../client/forward.ts";
 import {
   forPeople,
-  type PublicTarget,
   publicHelp,
   publicOptions,
   readPublicTarget,
@@ -42,27 +40,22 @@ ${publicHelp}
 Ends with Ctrl-C. Exit code: 0 when it was ended, 1 when the server refused it, 2 for wrong usage.
 `;
 
-const options = { ...publicOptions, ...valued("forward", "secret", "from"), ...switches("json") };
-
-interface Settings {
-  readonly target: PublicTarget;
-  readonly forwardUrl: string | null;
-  readonly secret: string;
-  readonly isSecretNew: boolean;
-  readonly from: string | undefined;
-  readonly json: boolean;
-}
-
 export const listen = command({
   summary: "receive events over the stream, print them, forward them to a local program",
   help,
-  options,
+  options: { ...publicOptions, ...valued("forward", "secret", "from"), ...switches("json") },
   values: { profile: profileNames },
-  async run({ values, env, mistakes, check }) {
-    const settings = readSettings(values, env, mistakes);
+  async run({ values, env, out: { json }, mistakes, check }) {
+    const { forward: to, from, secret: given = env["ONAIR_WEBHOOK_SECRET"] } = values;
+    const target = readPublicTarget(values, env, mistakes);
+    const forwardUrl = to === undefined ? null : readHttpUrl(to, "--forward", mistakes);
+    if (given !== undefined && !isWebhookSecret(given))
+      mistakes.push("--secret must be whsec_ and the base64 of 24 to 64 bytes");
+    if (from !== undefined && !/^[\x21-\x7e]{1,200}$/.test(from))
+      mistakes.push("--from must be an id of the stream");
     check();
-    const { target, forwardUrl, secret, from, json } = settings;
     const { url } = target;
+    const secret = given ?? newWebhookSecret();
     const stop = new AbortController();
     const { signal } = stop;
     void onTermination().then(() => stop.abort());
@@ -70,7 +63,7 @@ export const listen = command({
     process.stdout.on("error", () => stop.abort());
     // With JSON on standard output, notices go to standard error.
     const terminal = terminalOn(json ? process.stderr : process.stdout, env);
-    if (forwardUrl && settings.isSecretNew) {
+    if (forwardUrl && given === undefined) {
       terminal.print(`Forwards to ${forwardUrl}, signed with ${secret} (made for this run)\n`);
     }
     const follow = {
@@ -102,26 +95,6 @@ export const listen = command({
     });
   },
 });
-
-function readSettings(values: Given<typeof options>, env: Environment, mistakes: string[]): Settings {
-  const target = readPublicTarget(values, env, mistakes);
-  const forwardUrl = values.forward === undefined ? null : readHttpUrl(values.forward, "--forward", mistakes);
-  const given = values.secret ?? env["ONAIR_WEBHOOK_SECRET"];
-  if (given !== undefined && !isWebhookSecret(given)) {
-    mistakes.push("--secret must be whsec_ and the base64 of 24 to 64 bytes");
-  }
-  if (values.from !== undefined && !/^[\x21-\x7e]{1,200}$/.test(values.from)) {
-    mistakes.push("--from must be an id of the stream");
-  }
-  return {
-    target,
-    forwardUrl,
-    secret: given ?? newWebhookSecret(),
-    isSecretNew: given === undefined,
-    from: values.from,
-    json: values.json ?? false,
-  };
-}
 
 /** An event of the stream by its kind. */
 type Received =

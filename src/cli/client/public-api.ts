@@ -6,12 +6,12 @@ import type { Environment } from "../../config/read-config.ts";
 import { readHttpUrl } from "../arguments.ts";
 import { note } from "../output/print.ts";
 import { request } from "./http.ts";
-import { defaultProfile, isProfileName, type Profile, Profiles } from "./profiles.ts";
+import { defaultProfile, isProfileName, Profiles } from "./profiles.ts";
 import { publicRefusal } from "./refusal.ts";
 import { type NamedData, namesData } from "./target.ts";
 
 /** The public API, and the credentials with which a command uses it. */
-export interface PublicTarget {
+interface PublicTarget {
   /** The public listener, without a trailing slash. */
   readonly url: string;
   readonly credentials: Credentials;
@@ -106,24 +106,15 @@ function ofProfile({ url, profile }: GivenTarget, env: Environment, mistakes: st
     mistakes.push(
       `the profile "${name}" is for ${found.url}: onair login --url ${url} --profile NAME makes another`,
     );
+  const { url: platform, ...credentials } = found;
   return {
-    url: found.url,
-    credentials: credentialsOf(found, (session) => void profiles.save(name, { ...found, session })),
-    advice: `"onair login --url ${found.url}${name === defaultProfile ? "" : ` --profile ${name}`}" signs in again.`,
+    url: platform,
+    credentials: {
+      ...credentials,
+      saveSession: (session) => void profiles.save(name, { ...found, session }),
+    },
+    advice: `"onair login --url ${platform}${name === defaultProfile ? "" : ` --profile ${name}`}" signs in again.`,
     option: profile === undefined ? "" : ` --profile ${profile}`,
-  };
-}
-
-function credentialsOf(
-  { clientId, clientSecret, scopes, session }: Profile,
-  saveSession: NonNullable<Credentials["saveSession"]>,
-): Credentials {
-  return {
-    clientId,
-    ...(clientSecret !== undefined && { clientSecret }),
-    ...(scopes && { scopes }),
-    ...(session && { session }),
-    saveSession,
   };
 }
 

@@ -18,6 +18,7 @@ const optionNames: Readonly<Record<string, string>> = {
   locked: "--lock",
   owner_user_id: "--owner",
   event: "the event type",
+  events: "the event type",
   overlap_seconds: "--overlap",
   broadcaster_user_id: "--broadcaster",
   object_id: "--object-id",
@@ -26,40 +27,14 @@ const optionNames: Readonly<Record<string, string>> = {
   id: "the id",
 };
 
-/** Fields whose option has the same name. */
-const sameNames = [
-  "action",
-  "after",
-  "before",
-  "cursor",
-  "delivery",
-  "expires_in",
-  "from",
-  "limit",
-  "key",
-  "name",
-  "object",
-  "rate_limit",
-  "role",
-  "webhook_concurrency",
-  "Idempotency-Key",
-  "status",
-  "subscription_limit",
-  "to",
-  "type",
-  "version",
-  "webhook_url",
-];
-
-/** The option for a field of the API: `--scope` for `scopes`, `--set content` for `data.content`. */
+/** The option for a field of the API: `--rate-limit` for `rate_limit`, `--set content` for `data.content`. */
 function optionOf(field: string): string {
   const [, head = field, rest = ""] = /^([A-Za-z_-]+)(.*)$/s.exec(field) ?? [];
-  const same = sameNames.includes(head) ? `--${head.toLowerCase().replaceAll("_", "-")}` : null;
-  const option = Object.hasOwn(optionNames, head) ? optionNames[head] : same;
-  if (option === undefined || option === null) return field;
-  if (head === "data") return rest === "" ? option : `${option} ${rest.replace(/^\./, "")}`;
+  const option = Object.hasOwn(optionNames, head)
+    ? optionNames[head]
+    : `--${head.toLowerCase().replaceAll("_", "-")}`;
   // An index has no meaning for an option that is repeated.
-  return option;
+  return head === "data" && rest !== "" ? `${option} ${rest.replace(/^\./, "")}` : `${option}`;
 }
 
 /** The content of an error answer; null when it does not come from an On Air server. */

@@ -18,19 +18,13 @@ import { atAnotherUrl, enabledAgain } from "../../domain/endpoints.ts";
 import { isoTime } from "../../domain/time.ts";
 import { sessionFamily } from "../../domain/tokens.ts";
 import type { ApplicationStore } from "../applications.ts";
+import { endPending } from "./deliveries/ending.ts";
 import { type Dialect, execute, type Orm, type Tables, type Work } from "./dialect.ts";
-import { type HurryRetries, renewEndpoint, troubledEndpoints } from "./endpoints.ts";
-
-/** What an application's change does to its deliveries, inside the same transaction. */
-export interface ItsDeliveries {
-  /** Ends what is pending. As `delivered` where it uses only its event stream from now on: there it can be read. */
-  endPending(orm: Orm, applicationId: string, as: "canceled" | "delivered", now: number): Work<void>;
-  readonly hurryRetries: HurryRetries;
-}
+import { renewEndpoint, troubledEndpoints } from "./endpoints.ts";
 
 type Changes = Partial<Tables["applications"]["$inferInsert"]>;
 
-export function applicationStore(db: Dialect, { endPending, hurryRetries }: ItsDeliveries): ApplicationStore {
+export function applicationStore(db: Dialect): ApplicationStore {
   const { orm, tables, transact, prepared, lock } = db;
   const { applications, tokens } = tables;
   const {
@@ -107,20 +101,20 @@ export function applicationStore(db: Dialect, { endPending, hurryRetries }: ItsD
         const changed = before ? yield* change(orm, id, changes, now) : null;
         if (!before || !changed) return null;
         if (changed.owner_user_id !== before.owner_user_id) yield* endSessions(orm, id);
-        if (!receives(changed)) yield* endPending(orm, id, "canceled", now);
-        else if (usesOnlyStream(changed)) yield* endPending(orm, id, "delivered", now);
+        if (!receives(changed)) yield* endPending(db, orm, id, "canceled", now);
+        else if (usesOnlyStream(changed)) yield* endPending(db, orm, id, "delivered", now);
         // The stream cannot fail.
         const isAnother = changed.webhook_url !== before.webhook_url;
         if (!isAnother && changes.delivery !== "stream") return changed;
         const state = isAnother ? atAnotherUrl : enabledAgain;
-        const generation = yield* renewEndpoint(tables, orm, hurryRetries, id, now, state);
+        const generation = yield* renewEndpoint(tables, orm, id, now, state);
         return generation === null ? changed : { ...changed, endpoint_generation: generation };
       }),
     remove: (id, now) =>
       transact(function* (orm) {
         const gone = orm.delete(applications).where(isIt(id)).returning({ id: applications.id });
         const isGone = (yield* execute(gone)).length > 0;
-        if (isGone) yield* endPending(orm, id, "canceled", now);
+        if (isGone) yield* endPending(db, orm, id, "canceled", now);
         return isGone;
       }),
     rotateClientSecret: (id, secret, rotation) =>

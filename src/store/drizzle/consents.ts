@@ -2,13 +2,11 @@ import { and, eq, sql } from "drizzle-orm";
 import type { Scope } from "../../domain/tokens.ts";
 import type { ConsentStore } from "../consents.ts";
 import { type Dialect, execute, type Orm, type Tables, type Work } from "./dialect.ts";
-import { type CancelSubscriptions, removeSubscriptions } from "./subscriptions.ts";
+import { removeSubscriptions } from "./subscriptions.ts";
 import { removeTokensOf } from "./tokens.ts";
 
-export function consentStore(
-  { orm, tables, transact, prepared, lock }: Dialect,
-  cancel: CancelSubscriptions,
-): ConsentStore {
+export function consentStore(db: Dialect): ConsentStore {
+  const { orm, tables, transact, prepared, lock } = db;
   const { applications, consents, users } = tables;
   const ofUser = prepared("consents", (orm) =>
     orm
@@ -39,7 +37,7 @@ export function consentStore(
         const { id, app_id, broadcaster_user_id } = tables.subscriptions;
         const isTheirs = and(eq(app_id, applicationId), eq(broadcaster_user_id, userId));
         const removal = orm.delete(tables.subscriptions).where(isTheirs).returning({ id });
-        return yield* removeSubscriptions(orm, cancel, applicationId, removal, now);
+        return yield* removeSubscriptions(db, orm, applicationId, removal, now);
       }),
   };
 }

@@ -9,10 +9,9 @@ import type { tables } from "../postgres/schema/tables.ts";
  * PostgreSQL's, whose statements are asynchronous; the tables of SQLite have the same columns.
  */
 
-/** Tables whose columns are other ones in each database, or that only PostgreSQL has. */
+/** Tables that are other ones in each database, or that only PostgreSQL has. */
 type Own =
   | "categoryOrders"
-  | "deliveries"
   | "deliveryParts"
   | "deliveryTimes"
   | "endpointShards"
@@ -21,7 +20,7 @@ type Own =
   | "replicas"
   | "userSearchTerms";
 
-/** The tables that both databases have. */
+/** The tables that both databases have. Of deliveries, PostgreSQL has more columns. */
 export type Tables = Omit<typeof tables, Own>;
 
 /** drizzle on a database, or in a transaction. */
@@ -68,6 +67,8 @@ export interface Dialect {
   transact<Result>(work: (orm: Orm) => Work<Result>): Promise<Result>;
   /** Runs statements one after the other, each of which is seen before the next one begins; with SQLite all at once. */
   inTurn<Result>(work: (orm: Orm) => Work<Result>): Promise<Result>;
+  /** Runs work that only reads, outside of a transaction. */
+  read<Result>(work: (orm: Orm) => Work<Result>): Promise<Result>;
   /** Runs one statement that changes something. */
   write(statement: PromiseLike<unknown>): Promise<void>;
   /**

@@ -4,19 +4,17 @@ import { disabledReceiver, noReceiver } from "../../domain/delivery-log.ts";
 import { type Endpoint, enabledAgain } from "../../domain/endpoints.ts";
 import { type DomainError, ownerGone } from "../../domain/errors.ts";
 import type { EndpointStore } from "../endpoints.ts";
+import { hurryRetries } from "./deliveries/ending.ts";
 import { type Dialect, execute, type Orm, type Tables, type Work } from "./dialect.ts";
 
-/** Makes the retries of an application due, inside a transaction. */
-export type HurryRetries = (orm: Orm, applicationId: string, now: number) => Work<void>;
-
-export function endpointStore(db: Dialect, hurryRetries: HurryRetries): EndpointStore {
+export function endpointStore(db: Dialect): EndpointStore {
   const { orm, tables, transact, prepared } = db;
   const isIt = eq(tables.endpoints.application_id, sql.placeholder("id"));
   const find = prepared("endpoint", (orm) => known(tables, orm).where(isIt));
   return {
     find: async (id) => (await find(orm, { id }))[0] ?? null,
     failing: () => troubledEndpoints(db),
-    enable: (id, now) => transact((orm) => renewEndpoint(tables, orm, hurryRetries, id, now)),
+    enable: (id, now) => transact((orm) => renewEndpoint(tables, orm, id, now)),
   };
 }
 
@@ -41,7 +39,6 @@ function known({ applications, endpoints }: Tables, orm: Orm) {
 export function* renewEndpoint(
   tables: Tables,
   orm: Orm,
-  hurryRetries: HurryRetries,
   applicationId: string,
   now: number,
   renewed: typeof enabledAgain = enabledAgain,
@@ -61,7 +58,7 @@ export function* renewEndpoint(
     const { generation: _, ...state } = renewed(endpoint, next.generation);
     yield* execute(orm.update(endpoints).set(state).where(isIts));
   }
-  yield* hurryRetries(orm, applicationId, now);
+  yield* hurryRetries(tables, orm, applicationId, now);
   return next.generation;
 }
 

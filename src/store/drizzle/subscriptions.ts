@@ -9,15 +9,9 @@ import {
   whyNotSubscribed,
 } from "../../domain/subscriptions.ts";
 import { isoTime } from "../../domain/time.ts";
-import type { RemovedSubscriptions, SubscribeResult, SubscriptionStore } from "../subscriptions.ts";
+import type { SubscribeResult, SubscriptionStore } from "../subscriptions.ts";
+import { cancelRemoved } from "./deliveries/ending.ts";
 import { type Dialect, execute, type Orm, type Tables, type Work } from "./dialect.ts";
-
-/** Cancels what is pending of removed subscriptions, inside a transaction. */
-export type CancelSubscriptions = (
-  orm: Orm,
-  removed: readonly RemovedSubscriptions[],
-  now: number,
-) => Work<void>;
 
 /** What each database does in its own way. */
 export interface OwnStatements {
@@ -26,7 +20,6 @@ export interface OwnStatements {
   counted(orm: Orm, applicationId: string): PromiseLike<readonly { readonly n: number }[]>;
   /** Whether the broadcaster is one of these, as the index of the keys says it. */
   isOf(broadcasters: readonly number[]): SQL | undefined;
-  readonly cancel: CancelSubscriptions;
 }
 
 export function subscriptionStore(db: Dialect, own: OwnStatements): SubscriptionStore {
@@ -36,7 +29,7 @@ export function subscriptionStore(db: Dialect, own: OwnStatements): Subscription
       db.transact((orm) => subscribe(db, own, orm, keys, { limit, now: isoTime(now), token })),
     list: own.list,
     count: async (applicationId) => (await own.counted(db.orm, applicationId))[0]?.n ?? 0,
-    remove: subscriptionRemoval(db, own.cancel),
+    remove: subscriptionRemoval(db),
   };
 }
 
@@ -172,22 +165,21 @@ function subscriptionReads({
 
 /** Removes subscriptions of an application by a statement, inside a transaction; gives their ids. */
 export function* removeSubscriptions(
+  db: Dialect,
   orm: Orm,
-  cancel: CancelSubscriptions,
   application_id: string,
   removal: PromiseLike<readonly { readonly id: string }[]>,
   now: number,
 ): Work<string[]> {
   const ids = (yield* execute(removal)).map(({ id }) => id);
-  yield* cancel(orm, [{ application_id, ids }], now);
+  yield* cancelRemoved(db, orm, [{ application_id, ids }], now);
   return ids;
 }
 
 /** How an application removes its subscriptions: of a user only those whose broadcaster that is. */
-function subscriptionRemoval(
-  { tables: { subscriptions }, transact, prepared, isOneOf }: Dialect,
-  cancel: CancelSubscriptions,
-): SubscriptionStore["remove"] {
+function subscriptionRemoval(db: Dialect): SubscriptionStore["remove"] {
+  const { tables, transact, prepared, isOneOf } = db;
+  const { subscriptions } = tables;
   const { id, app_id, broadcaster_user_id } = subscriptions;
   const removal = (name: string, isTheirs?: SQL) => {
     const isIt = and(eq(app_id, sql.placeholder("app")), isOneOf(id, sql.placeholder("ids")), isTheirs);
@@ -198,6 +190,6 @@ function subscriptionRemoval(
   return (app, ids, now, user = null) =>
     transact((orm) => {
       const remove = user === null ? ofAll : ofUser;
-      return removeSubscriptions(orm, cancel, app, remove(orm, { app, ids, user }), now);
+      return removeSubscriptions(db, orm, app, remove(orm, { app, ids, user }), now);
     });
 }

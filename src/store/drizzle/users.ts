@@ -3,8 +3,8 @@ import { sessionFamily } from "../../domain/tokens.ts";
 import { type NewUser, refusedUsername } from "../../domain/users.ts";
 import { givingUp, nameInBetween } from "../batch.ts";
 import type { RemovedUser, UserStore } from "../users.ts";
+import { cancelRemoved } from "./deliveries/ending.ts";
 import { type Dialect, execute, type Orm, type Work } from "./dialect.ts";
-import type { CancelSubscriptions } from "./subscriptions.ts";
 
 /** How users of one batch are put, inside a transaction. */
 interface Putting {
@@ -22,7 +22,6 @@ interface OwnStatements {
   putting(now: string): Putting;
   /** Whether a user has this name, as the index of the usernames says it. */
   isNamed(username: string): SQL;
-  readonly cancel: CancelSubscriptions;
   /** Takes a user that exists out of the search. */
   unindex(orm: Orm, id: number): Work<void>;
 }
@@ -37,7 +36,7 @@ const named = ({ id, username }: { readonly id: number; readonly username: strin
 /** Users apart from how they are found by name and searched. */
 export function userRecords(
   db: Dialect,
-  { putting, isNamed, cancel, unindex }: OwnStatements,
+  { putting, isNamed, unindex }: OwnStatements,
 ): Pick<UserStore, "upsert" | "page" | "remove" | "exists" | "count"> {
   const { orm, tables, transact, prepared, lock, isOneOf } = db;
   const { applications, channels, subscriptions, tokens, users } = tables;
@@ -108,7 +107,7 @@ export function userRecords(
           application_id,
           ids: some.map((one) => one.id),
         }));
-        yield* cancel(orm, removed, now);
+        yield* cancelRemoved(db, orm, removed, now);
         const sessions = owned.map((application) => sessionFamily(application.id));
         yield* execute(orm.delete(tokens).where(inArray(tokens.family_id, sessions)));
         yield* unindex(orm, id);

@@ -1,5 +1,7 @@
+import { eq } from "drizzle-orm";
 import type { NewNotice } from "../../domain/operations/notices.ts";
 import type { DeliveryStore } from "../deliveries.ts";
+import { retryDelivery } from "../drizzle/deliveries/requeue.ts";
 import { noticeAdder } from "../drizzle/notices.ts";
 import { finished, postgresDialect } from "./database/dialect.ts";
 import type { Postgres, Queries } from "./database/pool.ts";
@@ -8,13 +10,15 @@ import type { HandedOut } from "./deliveries/handed-out.ts";
 import { deliveryLog } from "./deliveries/log.ts";
 import type { OwnedShards } from "./deliveries/owned-shards.ts";
 import { recordAttempts } from "./deliveries/record.ts";
-import { retryDelivery } from "./deliveries/requeue.ts";
 import { deliveryStream } from "./deliveries/stream.ts";
 import { isKeptState } from "./endpoints.ts";
+import { deliveries } from "./schema/deliveries.ts";
 
 /** The queue of deliveries, and the log that they become. */
 export function deliveryStore(pool: Postgres, handedOut: HandedOut, owned: OwnedShards): DeliveryStore {
-  const addNotice = noticeAdder(postgresDialect(pool));
+  const shared = postgresDialect(pool);
+  const addNotice = noticeAdder(shared);
+  const isOfUser = (user: number) => eq(deliveries.broadcaster_user_id, user);
   const { page, find, backlog, backlogOfAll } = deliveryLog(pool);
   return {
     ...deliveryClaims(pool, handedOut, owned),
@@ -43,7 +47,8 @@ export function deliveryStore(pool: Postgres, handedOut: HandedOut, owned: Owned
     backlogOfAll,
     retry: (scope, id, now) =>
       pool.transact(async (transaction) => {
-        const retried = await deliveryLog(transaction).one(await retryDelivery(transaction, scope, id, now));
+        const seq = await finished(retryDelivery(shared, transaction.orm, isOfUser, scope, id, now));
+        const retried = await deliveryLog(transaction).one(seq);
         if (!retried) throw new Error("a delivery that was made due is missing");
         return retried;
       }),

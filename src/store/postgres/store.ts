@@ -1,10 +1,9 @@
 import { lazily, replacing } from "../../lazily.ts";
-import { applicationStore, type ItsDeliveries } from "../drizzle/applications.ts";
+import { applicationStore } from "../drizzle/applications.ts";
 import { auditStore } from "../drizzle/audit.ts";
 import { categoryStore } from "../drizzle/categories.ts";
 import { channelStore } from "../drizzle/channels.ts";
 import { consentStore } from "../drizzle/consents.ts";
-import { execute } from "../drizzle/dialect.ts";
 import { endpointStore } from "../drizzle/endpoints.ts";
 import { eventTypeStore } from "../drizzle/event-types.ts";
 import { idempotencyStore } from "../drizzle/idempotency.ts";
@@ -29,15 +28,13 @@ import { Notifications } from "./database/notifications.ts";
 import { openPostgres } from "./database/open.ts";
 import { openPool, type Postgres } from "./database/pool.ts";
 import { databaseBytes, sizesByKind } from "./database/sizes.ts";
-import { cancelRemoved, endPending } from "./deliveries/cancel.ts";
 import { HandedOut } from "./deliveries/handed-out.ts";
 import { OwnedShards } from "./deliveries/owned-shards.ts";
 import { eventPublisher } from "./deliveries/publishing.ts";
-import { hurryRetries } from "./deliveries/requeue.ts";
 import { deliveryStore } from "./deliveries.ts";
 import { putLivestreams } from "./livestreams.ts";
 import { orderStore } from "./orders.ts";
-import { replayStore } from "./replays.ts";
+import { postgresReplays } from "./replays.ts";
 import { ReplicaNewsExchange } from "./replicas/news.ts";
 import { Replica } from "./replicas/replica.ts";
 import { retentionStore } from "./retention.ts";
@@ -101,10 +98,6 @@ type Nouns = Omit<Store, "close">;
 function storeOn(db: Postgres, onFault: OnFault = () => {}, owned = new OwnedShards()): Store {
   const handedOut = new HandedOut();
   const shared = postgresDialect(db);
-  const itsDeliveries: ItsDeliveries = {
-    endPending: (...given) => execute(endPending(...given)),
-    hurryRetries: (...given) => execute(hurryRetries(...given)),
-  };
   const sizes = { databaseBytes: () => databaseBytes(db), kindSizes: () => sizesByKind(db) };
   const makers: { readonly [Noun in keyof Nouns]: () => Nouns[Noun] } = {
     users: () => userStore(db, shared),
@@ -115,16 +108,16 @@ function storeOn(db: Postgres, onFault: OnFault = () => {}, owned = new OwnedSha
         put: putLivestreams,
         all: async () => db.orm.select().from(livestreams),
       }),
-    applications: () => applicationStore(shared, itsDeliveries),
+    applications: () => applicationStore(shared),
     tokens: () => tokenStore(shared),
     loginRequests: () => loginRequestStore(shared),
-    consents: () => consentStore(shared, cancelRemoved),
+    consents: () => consentStore(shared),
     subscriptions: () => subscriptionStore(shared, subscriptionStatements(db)),
     events: () => eventPublisher(db, handedOut, owned),
     eventTypes: () => eventTypeStore(shared),
     deliveries: () => deliveryStore(db, handedOut, owned),
-    replays: () => replayStore(db),
-    endpoints: () => endpointStore(shared, itsDeliveries.hurryRetries),
+    replays: () => postgresReplays(shared),
+    endpoints: () => endpointStore(shared),
     notices: () => noticeStore(shared),
     audit: () => auditStore(shared),
     statistics: () => statisticStore(shared, sizes),

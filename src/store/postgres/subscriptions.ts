@@ -2,7 +2,6 @@ import { count, eq } from "drizzle-orm";
 import type { OwnStatements } from "../drizzle/subscriptions.ts";
 import type { SubscriptionList } from "../subscriptions.ts";
 import type { Queries } from "./database/pool.ts";
-import { cancelRemoved } from "./deliveries/cancel.ts";
 import { isOneOf } from "./schema/columns.ts";
 import { subscriptions } from "./schema/subscriptions.ts";
 
@@ -11,7 +10,6 @@ export const subscriptionStatements = (queries: Queries): OwnStatements => ({
   list: (application, broadcaster) => readSubscriptionList(queries, application, broadcaster),
   counted: (orm, id) => orm.select({ n: count() }).from(subscriptions).where(eq(subscriptions.app_id, id)),
   isOf: (broadcasters) => isOneOf(subscriptions.broadcaster_user_id, broadcasters),
-  cancel: cancelRemoved,
 });
 
 /** So many records of a list are one slice. */

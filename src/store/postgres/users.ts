@@ -6,7 +6,6 @@ import { lower, userRecords } from "../drizzle/users.ts";
 import { gathered } from "../rows/gathered.ts";
 import type { UserStore } from "../users.ts";
 import type { Postgres } from "./database/pool.ts";
-import { cancelRemoved } from "./deliveries/cancel.ts";
 import { given } from "./schema/columns.ts";
 import { users } from "./schema/platform.ts";
 import { userSearch } from "./search/search.ts";
@@ -33,7 +32,6 @@ export function userStore(db: Postgres, shared: Dialect): UserStore {
       putting: (now) => ({ put: (orm, batch) => put(orm, batch, now) }),
       // As the index `users_username` says it.
       isNamed: (username) => sql`lower(${users.username} COLLATE "C") = lower(${username} COLLATE "C")`,
-      cancel: cancelRemoved,
       // What the search knows of a user goes with its row.
       *unindex() {},
     }),

@@ -1,18 +1,21 @@
 import type { Database } from "bun:sqlite";
+import { sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { Endpoint } from "../../domain/endpoints.ts";
 import type { NewNotice } from "../../domain/operations/notices.ts";
 import type { DeliveryStore } from "../deliveries.ts";
+import { retryDelivery } from "../drizzle/deliveries/requeue.ts";
 import type { Dialect } from "../drizzle/dialect.ts";
 import type { Commit } from "./database/commit.ts";
+import { finished } from "./database/dialect.ts";
 import type { Snapshots } from "./database/snapshots.ts";
 import { backlogOfAll } from "./deliveries/backlog.ts";
 import { deliveryClaims } from "./deliveries/claim.ts";
 import { deliveryLog } from "./deliveries/log.ts";
 import { attemptRecorder } from "./deliveries/record.ts";
-import { retrier } from "./deliveries/requeue.ts";
 import type { StagedEvents } from "./deliveries/staged.ts";
 import { deliveryStream } from "./deliveries/stream.ts";
+import { deliveries } from "./schema/events.ts";
 
 interface DeliveryStoreParts {
   readonly shared: Dialect;
@@ -33,7 +36,8 @@ export function deliveryStore(
   const claims = deliveryClaims(db, orm, commit);
   const record = attemptRecorder(db);
   const log = deliveryLog(db, orm);
-  const retry = retrier(orm, shared);
+  const isOfUser = (user: number) => sql`EXISTS (SELECT 1 FROM events e
+    WHERE e.seq = ${deliveries.event_seq} AND e.broadcaster_user_id = ${user})`;
   return {
     ...claims,
     ...deliveryStream(db, orm),
@@ -64,7 +68,7 @@ export function deliveryStore(
     },
     retry: (scope, id, now) =>
       commit(() => {
-        const retried = log.one(retry(scope, id, now));
+        const retried = log.one(finished(retryDelivery(shared, shared.orm, isOfUser, scope, id, now)));
         if (!retried) throw new Error("a delivery that was made due is missing");
         return retried;
       }),

@@ -1,7 +1,7 @@
 import type { Database } from "bun:sqlite";
 import { drizzle } from "drizzle-orm/bun-sqlite";
 import { lazily, once } from "../../lazily.ts";
-import { applicationStore, type ItsDeliveries } from "../drizzle/applications.ts";
+import { applicationStore } from "../drizzle/applications.ts";
 import { auditStore } from "../drizzle/audit.ts";
 import { categoryStore } from "../drizzle/categories.ts";
 import { channelStore } from "../drizzle/channels.ts";
@@ -15,29 +15,27 @@ import { noticeAdder, noticeStore } from "../drizzle/notices.ts";
 import { operatorKeyStore } from "../drizzle/operator-keys.ts";
 import { settingStore } from "../drizzle/settings.ts";
 import { statisticStore } from "../drizzle/statistics.ts";
-import { type CancelSubscriptions, subscriptionStore } from "../drizzle/subscriptions.ts";
+import { subscriptionStore } from "../drizzle/subscriptions.ts";
 import { tokenStore } from "../drizzle/tokens.ts";
 import type { OnFault } from "../faults.ts";
 import type { Store } from "../store.ts";
 import { type Commit, groupCommit } from "./database/commit.ts";
 import { dataSize } from "./database/data-size.ts";
-import { atOnce, finished, sqliteDialect } from "./database/dialect.ts";
+import { finished, sqliteDialect } from "./database/dialect.ts";
 import { databaseIn } from "./database/directory.ts";
 import { withFaults } from "./database/faults.ts";
 import type { DirectoryLock } from "./database/lock.ts";
 import { openDatabase, openForReading, openIfReady } from "./database/open.ts";
 import { databaseBytes, sizesByKind } from "./database/sizes.ts";
 import { Snapshots } from "./database/snapshots.ts";
-import { deliveryCanceler } from "./deliveries/cancel.ts";
 import { deliveryModes } from "./deliveries/modes.ts";
-import { hurrier } from "./deliveries/requeue.ts";
 import { type StagedEvents, stagedEvents } from "./deliveries/staged.ts";
 import { deliveryStore } from "./deliveries.ts";
 import { endpointKeeper } from "./endpoints.ts";
 import { eventStore } from "./events.ts";
 import { livestreamStatements } from "./livestreams.ts";
 import { noOrders } from "./orders.ts";
-import { replayStore } from "./replays.ts";
+import { sqliteReplays } from "./replays.ts";
 import { retentionStore } from "./retention.ts";
 import { subscriptionStatements } from "./subscriptions.ts";
 import { userStore } from "./users.ts";
@@ -116,28 +114,20 @@ function storeOn(
   // For what reads or changes deliveries.
   const behind = staged.before(commit);
   const sharedBehind = sqliteDialect(orm, behind);
-  const cancel = once(() => deliveryCanceler(orm));
-  const hurry = once(() => hurrier(orm));
-  const itsDeliveries: ItsDeliveries = {
-    endPending: (_, ...given) => atOnce(() => cancel().ofApplication(...given)),
-    hurryRetries: (_, ...given) => atOnce(() => hurry()(...given)),
-  };
   const addNotice = once(() => noticeAdder(shared));
-  const cancelRemoved: CancelSubscriptions = (_, ...given) =>
-    atOnce(() => cancel().ofSubscriptions(...given));
   const sizes = { databaseBytes: async () => databaseBytes(db), kindSizes: async () => sizesByKind(db) };
   const makers: { readonly [Noun in keyof Nouns]: () => Nouns[Noun] } = {
-    users: () => userStore(db, orm, behind, sharedBehind, cancelRemoved),
+    users: () => userStore(db, orm, behind, sharedBehind),
     categories: () => categoryStore(shared),
     channels: () => channelStore(shared),
     livestreams: () => livestreamStore(shared, livestreamStatements(db, orm)),
-    applications: () => applicationStore(sqliteDialect(orm, modes.forgottenBy(behind)), itsDeliveries),
+    applications: () => applicationStore(sqliteDialect(orm, modes.forgottenBy(behind))),
     tokens: () => tokenStore(shared),
     loginRequests: () => loginRequestStore(shared),
-    consents: () => consentStore(sharedBehind, cancelRemoved),
+    consents: () => consentStore(sharedBehind),
     subscriptions: () => {
       const own = subscriptionStatements(orm, snapshots);
-      const { find, ...others } = subscriptionStore(sharedBehind, { ...own, cancel: cancelRemoved });
+      const { find, ...others } = subscriptionStore(sharedBehind, own);
       return { ...others, find: (...given) => staged.settle().then(() => find(...given)) };
     },
     events: () => eventStore(db, orm, commit, modes, staged, size()),
@@ -150,8 +140,8 @@ function storeOn(
         addNotice: (notice) => finished(addNotice()(shared.orm, notice)),
         snapshots,
       }),
-    replays: () => replayStore(db, orm, behind),
-    endpoints: () => endpointStore(sharedBehind, itsDeliveries.hurryRetries),
+    replays: () => sqliteReplays(db, orm, sharedBehind),
+    endpoints: () => endpointStore(sharedBehind),
     notices: () => noticeStore(shared),
     audit: () => auditStore(shared),
     statistics: () => statisticStore(shared, sizes),

@@ -8,10 +8,7 @@ import type { Snapshots } from "./database/snapshots.ts";
 import { subscriptionCounts, subscriptions } from "./schema/events.ts";
 
 /** Makes the statements of subscriptions that are SQLite's own. */
-export function subscriptionStatements(
-  orm: BunSQLiteDatabase,
-  snapshots: Snapshots,
-): Omit<OwnStatements, "cancel"> {
+export function subscriptionStatements(orm: BunSQLiteDatabase, snapshots: Snapshots): OwnStatements {
   const { application_id, subscriptions: n } = subscriptionCounts;
   const key = sql`ifnull(${subscriptions.broadcaster_user_id}, 0)`;
   return {

@@ -5,7 +5,6 @@ import type { NewUser, User } from "../../domain/users.ts";
 import { once } from "../../lazily.ts";
 import { excluded } from "../drizzle/columns/of-table.ts";
 import type { Dialect } from "../drizzle/dialect.ts";
-import type { CancelSubscriptions } from "../drizzle/subscriptions.ts";
 import { userRecords } from "../drizzle/users.ts";
 import { gathered } from "../rows/gathered.ts";
 import type { UserStore } from "../users.ts";
@@ -15,13 +14,7 @@ import { placeholders } from "./schema/columns.ts";
 import { users } from "./schema/platform.ts";
 import { type IndexChange, userSearch } from "./search/search.ts";
 
-export function userStore(
-  db: Database,
-  orm: BunSQLiteDatabase,
-  commit: Commit,
-  shared: Dialect,
-  cancel: CancelSubscriptions,
-): UserStore {
+export function userStore(db: Database, orm: BunSQLiteDatabase, commit: Commit, shared: Dialect): UserStore {
   const search = once(() => userSearch(db));
   const byName = db.prepare<KeptUser, [string]>("SELECT * FROM users WHERE username = ? COLLATE NOCASE");
   const byId = db.prepare<KeptUser, [number]>("SELECT * FROM users WHERE id = ?");
@@ -71,7 +64,6 @@ export function userStore(
     ...userRecords(shared, {
       putting,
       isNamed: (username) => sql`${users.username} = ${username} COLLATE NOCASE`,
-      cancel,
       unindex: (_, id) => atOnce(() => unindex(id)),
     }),
     async find(username) {

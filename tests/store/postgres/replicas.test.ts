@@ -3,19 +3,18 @@ import type { AttemptResult, DeliveryStatus, DueDelivery } from "../../../src/do
 import { everything } from "../../../src/domain/delivery-log.ts";
 import { newEndpoint } from "../../../src/domain/endpoints.ts";
 import { minute } from "../../../src/domain/time.ts";
-import { execute, type Orm } from "../../../src/store/drizzle/dialect.ts";
-import { endpointStore, type HurryRetries, renewEndpoint } from "../../../src/store/drizzle/endpoints.ts";
+import { cancelRemoved, endPending } from "../../../src/store/drizzle/deliveries/ending.ts";
+import type { Orm } from "../../../src/store/drizzle/dialect.ts";
+import { endpointStore, renewEndpoint } from "../../../src/store/drizzle/endpoints.ts";
 import { readDatabaseUrl } from "../../../src/store/postgres/database/connection-url.ts";
 import { finished, postgresDialect } from "../../../src/store/postgres/database/dialect.ts";
 import { openPostgres } from "../../../src/store/postgres/database/open.ts";
 import type { Postgres } from "../../../src/store/postgres/database/pool.ts";
-import { cancelRemoved, endPending } from "../../../src/store/postgres/deliveries/cancel.ts";
 import { HandedOut } from "../../../src/store/postgres/deliveries/handed-out.ts";
 import { OwnedShards } from "../../../src/store/postgres/deliveries/owned-shards.ts";
 import { eventPublisher } from "../../../src/store/postgres/deliveries/publishing.ts";
-import { hurryRetries } from "../../../src/store/postgres/deliveries/requeue.ts";
 import { deliveryStore } from "../../../src/store/postgres/deliveries.ts";
-import { replayStore } from "../../../src/store/postgres/replays.ts";
+import { postgresReplays } from "../../../src/store/postgres/replays.ts";
 import { emptyDatabase, hasPostgres } from "../../support/postgres.ts";
 import { attemptResult, newEvent, storedAt, wholeLog } from "../../support/store.ts";
 import { until } from "../../support/until.ts";
@@ -29,9 +28,8 @@ const never = () => false;
 const undo: (() => Promise<unknown>)[] = [];
 let url: string;
 
-const hurry: HurryRetries = (...given) => execute(hurryRetries(...given));
 const renew = (pool: Postgres, orm: Orm) =>
-  finished(renewEndpoint(postgresDialect(pool).tables, orm, hurry, "one", now));
+  finished(renewEndpoint(postgresDialect(pool).tables, orm, "one", now));
 
 async function replica() {
   const pool = await openPostgres(readDatabaseUrl(url), { connections: 4 });
@@ -220,8 +218,10 @@ describe.skipIf(!hasPostgres)("several processes on one PostgreSQL", () => {
     const ours = (await deliveries.claim("one", now, 8)).due;
     const theirs = (await deliveries.claim("two", now, 1)).due;
     await pool.transact(async (transaction) => {
-      await finished(cancelRemoved(transaction.orm, [{ application_id: "one", ids: ["one-1"] }], now));
-      await endPending(transaction.orm, "two", "delivered", now);
+      const shared = postgresDialect(pool);
+      const removed = [{ application_id: "one", ids: ["one-1"] }];
+      await finished(cancelRemoved(shared, transaction.orm, removed, now));
+      await finished(endPending(shared, transaction.orm, "two", "delivered", now));
     });
     await deliveries.record(
       [...ours, ...theirs].map((one) => ended(one, "pending")),
@@ -238,7 +238,8 @@ describe.skipIf(!hasPostgres)("several processes on one PostgreSQL", () => {
 
   test("a retry that was recorded for an earlier generation of its endpoint is due at once, and so is a replay", async () => {
     const { pool, events, deliveries } = await owner("one");
-    const [endpoints, replays] = [endpointStore(postgresDialect(pool), hurry), replayStore(pool)];
+    const shared = postgresDialect(pool);
+    const [endpoints, replays] = [endpointStore(shared), postgresReplays(shared)];
     for (const id of ["a", "b"]) await events.publish(newEvent(id), never);
     const { due } = await deliveries.claim("one", now, 8);
     expect(await pool.transact((transaction) => renew(pool, transaction.orm))).toBe(1);

@@ -8,7 +8,6 @@ import type {
 import type { DeliveryStore } from "../../deliveries.ts";
 import type { Queries } from "../database/pool.ts";
 import { deliveryPositions } from "./positions.ts";
-import { shownStatus } from "./requeue.ts";
 
 /** Rows of the log that one page looks at, at most. */
 const maxRows = 2_000;
@@ -16,6 +15,11 @@ const maxRows = 2_000;
 const maxCounted = 5_000;
 /** So many of all applications. */
 const maxCountedOfAll = 500_000;
+
+/** A column: the status of a delivery `d`. A pending delivery of a deleted subscription is shown as canceled. */
+const shownStatus = `CASE WHEN d.status = 'pending'
+    AND (SELECT count(*) = 0 FROM subscriptions s WHERE s.id = d.subscription_id)
+  THEN 'canceled' ELSE d.status END`;
 
 const shown = `d.seq::float8, d.id, d.application_id, d.subscription_id, d.event_id, d.type, d.version::float8,
   d.broadcaster_user_id::float8, d.sequence::float8, d.next_attempt_at::float8, d.expires_at::float8,

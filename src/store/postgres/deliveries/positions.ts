@@ -1,3 +1,4 @@
+import { sql } from "drizzle-orm";
 import { minute } from "../../../domain/time.ts";
 import type { Queries } from "../database/pool.ts";
 
@@ -29,20 +30,21 @@ SELECT least(last, (
 const clocksApartMs = 2 * minute;
 
 /** Where the log of deliveries has what, by number. */
-export function deliveryPositions(connection: Queries) {
+export function deliveryPositions({ orm }: Pick<Queries, "orm">) {
   return {
     /** The highest number up to which nothing can appear any more, 0 before the first. */
     async last(): Promise<number> {
-      const [row] = await connection.run<{ last: number }>(settled);
+      const [row] = await orm.execute<{ last: number }>(sql.raw(settled));
       return row?.last ?? 0;
     },
     /** Numbers below which nothing, and from which on nothing was published between these times; null: unbounded. */
     async between(after: number | null, before: number | null): Promise<{ from: number; to: number | null }> {
       if (after === null && before === null) return { from: 0, to: null };
-      const [row] = await connection.run<{ from: number | null; to: number | null }>(
-        `SELECT (SELECT seq FROM delivery_times WHERE at <= $1 ORDER BY at DESC LIMIT 1)::float8 AS from,
-                (SELECT seq FROM delivery_times WHERE at >= $2 ORDER BY at LIMIT 1)::float8 AS to`,
-        [after === null ? null : after - clocksApartMs, before === null ? null : before + clocksApartMs],
+      const earliest = after === null ? null : after - clocksApartMs;
+      const latest = before === null ? null : before + clocksApartMs;
+      const [row] = await orm.execute<{ from: number | null; to: number | null }>(
+        sql`SELECT (SELECT seq FROM delivery_times WHERE at <= ${earliest} ORDER BY at DESC LIMIT 1)::float8 AS from,
+                (SELECT seq FROM delivery_times WHERE at >= ${latest} ORDER BY at LIMIT 1)::float8 AS to`,
       );
       return { from: row?.from ?? 0, to: row?.to ?? null };
     },

@@ -14,9 +14,16 @@ import { isForeignKeyViolation, isUniqueViolation } from "./faults.ts";
 
 /** Columns that only PostgreSQL has, or that may be null here; nothing that is shared reads them. */
 type Other = "made" | "client" | "published_by" | "folded";
+/** Of deliveries: what is shown of their event, and their attempts. */
+type Logged = "event_id" | "type" | "version" | "broadcaster_user_id" | "published_at" | "attempt_log";
 
 tables satisfies {
-  readonly [Name in keyof Tables]: { readonly $inferSelect: Omit<Tables[Name]["$inferSelect"], Other> };
+  readonly [Name in keyof Tables]: {
+    readonly $inferSelect: Omit<
+      Tables[Name]["$inferSelect"],
+      Name extends "deliveries" ? Other | Logged : Other
+    >;
+  };
 };
 
 const rowId = sql`rowid`;
@@ -41,6 +48,7 @@ export function sqliteDialect(database: BunSQLiteDatabase, commit: Commit): Dial
     orm,
     transact,
     inTurn: transact,
+    read: async (work) => finished(work(orm)),
     write: (statement) => commit(() => void rowsOf(statement)),
     prepared(name, build) {
       const made = once(() => build(orm).prepare(name));

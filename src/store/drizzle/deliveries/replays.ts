@@ -1,0 +1,144 @@
+import { and, count, desc, eq, inArray, isNotNull, isNull, lte, ne, type SQL, sql } from "drizzle-orm";
+import { type DeliveryScope, everything } from "../../../domain/delivery-log.ts";
+import { ownerGone } from "../../../domain/errors.ts";
+import { checkBeside, type NewReplay, type Replay, replayLimits } from "../../../domain/replays.ts";
+import type { ReplayStore } from "../../replays.ts";
+import { afterStep, type ReplayRow, shownReplay } from "../../rows/replay-rows.ts";
+import { type Dialect, execute, type Orm, type Work } from "../dialect.ts";
+import { requireReceiver, whyNoReceiver } from "../endpoints.ts";
+import { obstacleOf, requeue } from "./requeue.ts";
+
+/** What one step looks at, at most. */
+export const maxRows = 500;
+/** With so many deliveries of an application due, its replays wait. */
+const maxDue = 64;
+
+/** Where each database has what in its log of deliveries. */
+interface OwnLog {
+  /** The numbers between two times: those of the range of a replay, the last one not included. */
+  range(orm: Orm, from: number, to: number): Work<{ readonly first: number; readonly end: number }>;
+  /** Numbers of the next deliveries of a replay, some that it asks for; `behind` is where to go on. */
+  ahead(orm: Orm, replay: ReplayRow): Work<{ readonly seqs: readonly number[]; readonly behind: number }>;
+}
+
+/** Jobs that send a range of deliveries again, in steps that keep what they did and how far they came in one commit. */
+export function replayStore(db: Dialect, log: OwnLog): ReplayStore {
+  const { orm, tables, transact, inTurn, lock } = db;
+  const { applications, deliveries, replays } = tables;
+  // The word itself, because a parameter would not match the partial index.
+  const isRunning = sql`${replays.state} = 'running'`;
+
+  const within = ({ application_id, broadcaster_user_id }: DeliveryScope) =>
+    and(
+      application_id === null ? undefined : eq(replays.application_id, application_id),
+      broadcaster_user_id === null ? undefined : eq(replays.broadcaster_user_id, broadcaster_user_id),
+    );
+  const ended = (orm: Orm, id: string, scope: DeliveryScope, now: number) =>
+    orm
+      .update(replays)
+      .set({ state: "canceled", finished_at: now })
+      .where(and(eq(replays.id, id), within(scope), isRunning));
+
+  /** Throws `conflict` where a running replay excludes this one; then forgets the oldest that are not listed any more. */
+  function* makeWay(orm: Orm, replay: NewReplay): Work<void> {
+    const isOwners = eq(replays.application_id, replay.application_id);
+    const others = yield* execute(orm.select().from(replays).where(and(isOwners, isRunning)));
+    checkBeside(replay, others.map(shownReplay));
+    const { broadcaster_user_id: user } = replay;
+    const { application, user: ofUser, users } = replayLimits.maxListed;
+    const keep = (most: number, which: SQL) => {
+      const older = orm
+        .select({ id: replays.id })
+        .from(replays)
+        .where(and(isOwners, which))
+        .orderBy(desc(replays.id))
+        .limit(Number.MAX_SAFE_INTEGER)
+        .offset(most);
+      return execute(
+        orm.delete(replays).where(and(inArray(replays.id, older), ne(replays.state, "running"))),
+      );
+    };
+    if (user === null) yield* keep(application, isNull(replays.broadcaster_user_id));
+    else {
+      yield* keep(ofUser, eq(replays.broadcaster_user_id, user));
+      yield* keep(users, isNotNull(replays.broadcaster_user_id));
+    }
+  }
+
+  function* create(orm: Orm, replay: NewReplay): Work<Replay> {
+    const { from, to, ...rest } = replay;
+    const { id } = applications;
+    const owner = orm.select({ id }).from(applications).where(eq(id, replay.application_id));
+    // One at a time, so that each sees the others that are running.
+    if ((yield* execute(lock(owner, "no key update"))).length === 0) throw ownerGone();
+    if (!replay.dry_run) yield* requireReceiver(tables, orm, replay.application_id);
+    yield* makeWay(orm, replay);
+    const range = yield* log.range(orm, from, to);
+    const times = { from_at: from, to_at: to, position: range.first };
+    const row = { ...rest, ...range, ...times, state: "running" as const };
+    const [made] = yield* execute(orm.insert(replays).values(row).returning());
+    if (!made) throw new Error("The replay was not kept");
+    return shownReplay(made);
+  }
+
+  /** How many deliveries may be made due now, so that what is new is not held up behind them. */
+  function* room(orm: Orm, { application_id, dry_run }: ReplayRow, now: number): Work<number> {
+    if (dry_run) return maxRows;
+    if (yield* whyNoReceiver(tables, orm, application_id)) return 0;
+    const isDue = and(
+      eq(deliveries.application_id, application_id),
+      sql`${deliveries.status} = 'pending'`,
+      lte(deliveries.next_attempt_at, now),
+    );
+    const some = orm.select({ seq: deliveries.seq }).from(deliveries).where(isDue).limit(maxDue).as("some");
+    const [due] = yield* execute(orm.select({ n: count() }).from(some));
+    return maxDue - (due?.n ?? maxDue);
+  }
+
+  function* step(orm: Orm, id: string, now: number): Work<boolean> {
+    const isIt = and(eq(replays.id, id), isRunning);
+    const [replay] = yield* execute(lock(orm.select().from(replays).where(isIt), "update"));
+    if (!replay) return false;
+    const left = yield* room(orm, replay, now);
+    const { seqs, behind } = yield* log.ahead(orm, replay);
+    const { seq } = deliveries;
+    const asked = orm.select({ seq, obstacle: obstacleOf(tables) }).from(deliveries);
+    const candidates = yield* execute(asked.where(db.isOneOf(seq, seqs)).orderBy(seq));
+    const after = afterStep(replay, candidates, { left, behind, now });
+    if (!replay.dry_run) yield* requeue(db, orm, after.queued, now);
+    yield* execute(orm.update(replays).set(after.replay).where(eq(replays.id, id)));
+    return true;
+  }
+
+  return {
+    create: (replay) => transact((orm) => create(orm, replay)),
+    async find(scope, id) {
+      const isIt = and(eq(replays.id, id), within(scope));
+      const [row] = await orm.select().from(replays).where(isIt);
+      return row ? shownReplay(row) : null;
+    },
+    async page(scope, limit) {
+      const rows = orm.select().from(replays).where(within(scope)).orderBy(desc(replays.id)).limit(limit);
+      return (await rows).map(shownReplay);
+    },
+    running: async () => (await orm.select().from(replays).where(isRunning)).map(shownReplay),
+    cancel: (scope, id, now) =>
+      inTurn(function* (orm) {
+        yield* execute(ended(orm, id, scope, now));
+        const isIt = and(eq(replays.id, id), within(scope));
+        return (yield* execute(orm.select({ id: replays.id }).from(replays).where(isIt))).length > 0;
+      }),
+    async advance(id, now) {
+      const isIt = and(eq(replays.id, id), isRunning);
+      // Asked outside of a transaction, because many may wait for a long time.
+      const [waiting] = await orm.select().from(replays).where(isIt);
+      if (!waiting) return false;
+      if (now - waiting.created_at >= replayLimits.maxAgeMs) {
+        await db.write(ended(orm, id, everything, now));
+        return false;
+      }
+      if ((await db.read((orm) => room(orm, waiting, now))) <= 0) return false;
+      return transact((orm) => step(orm, id, now));
+    },
+  };
+}

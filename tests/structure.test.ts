@@ -196,7 +196,6 @@ const postgresStatements = [
   "copy/",
   "database/",
   "deliveries/",
-  "replays.ts",
   "replicas/",
   "retention.ts",
   "search/",

@@ -1,6 +1,6 @@
 import type { KeyObject } from "node:crypto";
 import { type Recipient, usesOnlyStream } from "../domain/applications.ts";
-import type { DueDelivery } from "../domain/deliveries.ts";
+import type { AttemptResult, DueDelivery } from "../domain/deliveries.ts";
 import { errorFields } from "../log/log.ts";
 import type { AttemptTraces } from "../tracing/attempts.ts";
 import type { ActiveSpan } from "../tracing/tracer.ts";
@@ -10,14 +10,7 @@ import type { DeliveryCounter, EndedDelivery } from "./counts.ts";
 import type { DispatcherContext } from "./dispatcher-context.ts";
 import { updateEndpoint } from "./health.ts";
 import type { DeliveryIntake } from "./intake.ts";
-import {
-  type EndedAttempt,
-  type Ending,
-  endedWithoutAttempt,
-  judge,
-  notSent,
-  type Verdict,
-} from "./judge.ts";
+import { type EndedAttempt, type Ending, endedWithoutAttempt, judge, notSent } from "./judge.ts";
 import type { Notices } from "./notices/notice.ts";
 import type { EndpointQueue, UnderWay } from "./queues/endpoint-queue.ts";
 import type { Pace } from "./queues/pace.ts";
@@ -94,17 +87,17 @@ export function createDeliveryWorker(context: DispatcherContext, options: Delive
 
     checkClock();
     const ended = endedAttempt(attempt);
-    const verdict = judge(delivery, sent, ended);
-    report(attempt, sent, verdict);
+    const result = judge(delivery, sent, ended);
+    report(attempt, sent, result);
     queue.unrecorded++;
-    const recorded = recorder.add(verdict.result);
+    const recorded = recorder.add(result);
     // An outcome counts for the URL that was called, and not against what a person has changed since.
     if (!ended.isFormer && !queue.isLost) learn(queue, sent, ended);
     if (queue.hasMore) scheduler.add(queue);
     else scheduler.resume();
 
     await recorded;
-    queue.recorded(verdict.result, now());
+    queue.recorded(result, now());
     scheduler.add(queue);
   };
 
@@ -164,7 +157,7 @@ export function createDeliveryWorker(context: DispatcherContext, options: Delive
   };
 
   /** One wide line in the log, the counts, and the span. */
-  const report = (attempt: StartedAttempt, sent: SendResult, { result, decision }: Verdict): void => {
+  const report = (attempt: StartedAttempt, sent: SendResult, result: AttemptResult): void => {
     const { delivery, recipient, span } = attempt;
     const { class: outcome, status, error } = sent;
     const traceId = span?.sampledTraceId ?? null;
@@ -178,7 +171,7 @@ export function createDeliveryWorker(context: DispatcherContext, options: Delive
       status,
       duration_ms: sent.durationMs,
       error,
-      decision: decision.kind,
+      decision: result.status === "pending" ? "retry" : result.status,
       ...(traceId !== null && { trace_id: traceId }),
     });
     if (span) traces?.end(span, { delivery, url: recipient.webhook_url, outcome, status, error });

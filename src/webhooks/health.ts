@@ -6,12 +6,10 @@ import type { SendResult } from "./client/sender.ts";
 import type { Notices } from "./notices/notice.ts";
 import type { EndpointQueue } from "./queues/endpoint-queue.ts";
 import type { Recorder } from "./recorder.ts";
-import type { OutcomeClass } from "./retry.ts";
+import { gone, type OutcomeClass } from "./retry.ts";
 
 /** `last_success_at` of an endpoint is written at most this often. */
 const successEveryMs = 5 * second;
-
-const gone = 410;
 
 /** Failures on our side of the connection: an endpoint must not be disabled for the operator's proxy. */
 const ours: ReadonlySet<OutcomeClass> = new Set(["proxy", "internal", "canceled"]);

@@ -1,7 +1,7 @@
 import type { Attempt, AttemptResult, DueDelivery } from "../domain/deliveries.ts";
 import { maxAttempts } from "../domain/delivery-log.ts";
 import { type SendResult, unsent } from "./client/sender.ts";
-import { type Decision, nextStep } from "./retry.ts";
+import { nextStep } from "./retry.ts";
 
 /** The outcome of an attempt that failed on this side, before or while it was sent; the schedule goes on. */
 export const notSent = unsent({ class: "internal", error: "The request could not be made." });
@@ -18,34 +18,28 @@ export interface EndedAttempt {
   readonly random: number;
 }
 
-/** What is recorded of an attempt, and what was decided. */
-export interface Verdict {
-  readonly result: AttemptResult;
-  readonly decision: Decision;
-}
-
-/** Judges an attempt by its outcome. Pure. */
+/** Judges an attempt by its outcome: what is recorded of it. Pure. */
 export function judge(
   delivery: DueDelivery,
   sent: SendResult,
   { startedAt, endedAt: at, generation, isFormer, random }: EndedAttempt,
-): Verdict {
-  const { seq, expires_at: expiresAt, resume_at } = delivery;
+): AttemptResult {
+  const { seq, expires_at: expiresAt, resume_at: resumeAt } = delivery;
   const attempts = delivery.attempts + 1;
   const base = { seq, at, attempts, generation, attempt: attemptOf(sent, startedAt) };
   if (isFormer && sent.class !== "ok" && attempts < maxAttempts) {
     // It says nothing about the endpoint as it is now, which gets the delivery as if this attempt were not made.
     const extra_attempts = delivery.extra_attempts + 1;
-    const decision = { kind: "retry", at, slowDownEndpoint: false } as const;
-    const result = { ...base, extra_attempts, status: "pending", next_attempt_at: at } as const;
-    return { result: { ...result, resume_at: resume_at ?? at }, decision };
+    return { ...base, extra_attempts, status: "pending", next_attempt_at: at, resume_at: resumeAt ?? at };
   }
-  const extra_attempts = delivery.extra_attempts + (resume_at === null ? 0 : 1);
+  const extra_attempts = delivery.extra_attempts + (resumeAt === null ? 0 : 1);
   const attempt = attempts - extra_attempts;
-  const decision = nextStep({ attempt, resumeAt: resume_at, outcome: sent, now: at, expiresAt, random });
-  const next_attempt_at = decision.kind === "retry" ? decision.at : null;
-  const status = decision.kind === "retry" ? "pending" : decision.kind;
-  return { result: { ...base, extra_attempts, status, next_attempt_at, resume_at: null }, decision };
+  const next = nextStep({ attempt, resumeAt, outcome: sent, now: at, expiresAt, random });
+  const then =
+    next.kind === "retry"
+      ? ({ status: "pending", next_attempt_at: next.at } as const)
+      : { status: next.kind, next_attempt_at: null };
+  return { ...base, extra_attempts, ...then, resume_at: null };
 }
 
 /** How a delivery may end without a request. `failed`: the database has lost what was to be sent. */

@@ -43,12 +43,10 @@ export interface Outcome {
   readonly retryAfterMs: number | null;
 }
 
-/** What to do with the delivery, and with the endpoint that it went to. */
+/** What to do with the delivery. */
 export type Decision =
-  | { readonly kind: "delivered" }
-  | { readonly kind: "retry"; readonly at: number; readonly slowDownEndpoint: boolean }
-  | { readonly kind: "failed"; readonly slowDownEndpoint: boolean; readonly disableEndpoint: boolean }
-  | { readonly kind: "expired"; readonly slowDownEndpoint: boolean };
+  | { readonly kind: "delivered" | "failed" | "expired" }
+  | { readonly kind: "retry"; readonly at: number };
 
 /** The wait after the first, second, … failed attempt: the schedule of the Standard Webhooks specification. */
 export const retrySchedule: readonly number[] = [
@@ -81,7 +79,8 @@ const overloaded: ReadonlySet<number | null> = new Set([429, 502, 503, 504]);
 /** Whether a status says that the receiver, or the proxy before it, has too much to do. */
 export const isOverloaded = (status: number | null): boolean => overloaded.has(status);
 
-const gone = 410;
+/** The status that asks for no further requests. */
+export const gone = 410;
 
 /**
  * Decides what follows attempt number `attempt` of the schedule (1 is the first) that ended as `outcome` at `now`.
@@ -91,8 +90,8 @@ const gone = 410;
  * receiver that answers `Retry-After: 0` while it is down would use up all attempts in seconds.
  *
  * An attempt that a person asked for is none of the schedule, which goes on behind it at `resumeAt`; `attempt` is then
- * the number of the one before. It has failed for good where the schedule is at its end. A `canceled` attempt says
- * nothing about the receiver: it is due again at once, and its number should be used again.
+ * the number of the one before. It has failed for good where the schedule is at its end. A `canceled` attempt is not to be
+ * judged: it says nothing about the receiver.
  *
  * @param input.resumeAt null for an attempt of the schedule
  * @param input.expiresAt when the message loses its worth; null for never
@@ -108,21 +107,13 @@ export function nextStep(input: {
 }): Decision {
   const { attempt, resumeAt, outcome, now, expiresAt, random } = input;
   if (outcome.class === "ok") return { kind: "delivered" };
+  if (outcome.status === gone || attempt >= maxScheduledAttempts) return { kind: "failed" };
 
-  const slowDownEndpoint = overloaded.has(outcome.status);
-  if (outcome.status === gone) return { kind: "failed", slowDownEndpoint, disableEndpoint: true };
-
-  const isLast = attempt >= maxScheduledAttempts;
   // Behind an attempt that was asked for the schedule is not due before the shortest of its waits.
-  const step = resumeAt === null ? attempt : 1;
-  const wait =
-    outcome.class === "canceled" ? 0 : isLast ? null : waitAfter(step, outcome.retryAfterMs, random);
-  if (wait === null) return { kind: "failed", slowDownEndpoint, disableEndpoint: false };
-
+  const wait = waitAfter(resumeAt === null ? attempt : 1, outcome.retryAfterMs, random);
   // A clock that was far ahead may have given it its time.
   const at = Math.max(now + wait, Math.min(resumeAt ?? 0, now + longestWaitMs));
-  if (expiresAt !== null && at > expiresAt) return { kind: "expired", slowDownEndpoint };
-  return { kind: "retry", at, slowDownEndpoint };
+  return expiresAt !== null && at > expiresAt ? { kind: "expired" } : { kind: "retry", at };
 }
 
 function waitAfter(attempt: number, retryAfterMs: number | null, random: number): number {

@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import {
   type Decision,
+  isOverloaded,
   longestWaitMs,
   maxRetryAfterMs,
   maxScheduledAttempts,
@@ -38,13 +39,9 @@ describe("the schedule", () => {
     expect(retrySchedule).toEqual(waits);
     expect(maxScheduledAttempts).toBe(10);
     for (const [index, wait] of waits.entries()) {
-      expect(decide(status(500), { attempt: index + 1 })).toEqual({
-        kind: "retry",
-        at: now + wait,
-        slowDownEndpoint: false,
-      });
+      expect(decide(status(500), { attempt: index + 1 })).toEqual({ kind: "retry", at: now + wait });
     }
-    const givenUp: Decision = { kind: "failed", slowDownEndpoint: false, disableEndpoint: false };
+    const givenUp: Decision = { kind: "failed" };
     expect(decide(status(500), { attempt: 10 })).toEqual(givenUp);
     expect(decide(status(500), { attempt: 11 })).toEqual(givenUp);
   });
@@ -61,19 +58,8 @@ describe("the schedule", () => {
   test("every class but ok and canceled waits its turn", () => {
     const classes = outcomeClasses.filter((name) => !["ok", "status", "canceled"].includes(name));
     for (const kind of classes) {
-      expect(decide(failure(kind), { attempt: 2 })).toEqual({
-        kind: "retry",
-        at: now + 300_000,
-        slowDownEndpoint: false,
-      });
+      expect(decide(failure(kind), { attempt: 2 })).toEqual({ kind: "retry", at: now + 300_000 });
     }
-  });
-
-  test("a canceled attempt is due at once, even the last", () => {
-    const again: Decision = { kind: "retry", at: now, slowDownEndpoint: false };
-    expect(decide(failure("canceled"))).toEqual(again);
-    expect(decide(failure("canceled"), { attempt: 10 })).toEqual(again);
-    expect(decide(failure("canceled"), { expiresAt: now - 1 })).toMatchObject({ kind: "expired" });
   });
 });
 
@@ -103,7 +89,7 @@ describe("an attempt that a person asked for", () => {
 
   test("is delivered, gives up and expires as any other", () => {
     expect(decide(status(204), { resumeAt: now })).toEqual({ kind: "delivered" });
-    expect(decide(status(410), { resumeAt: now })).toMatchObject({ kind: "failed", disableEndpoint: true });
+    expect(decide(status(410), { resumeAt: now })).toMatchObject({ kind: "failed" });
     expect(decide(status(500), { resumeAt: now + 9, expiresAt: now })).toMatchObject({ kind: "expired" });
   });
 });
@@ -116,25 +102,20 @@ describe("what the status says", () => {
   });
 
   test.each([429, 502, 503, 504])("%p slows the endpoint down, whatever becomes of the message", (code) => {
-    expect(decide(status(code))).toMatchObject({ kind: "retry", slowDownEndpoint: true });
-    expect(decide(status(code), { attempt: 10 })).toMatchObject({ kind: "failed", slowDownEndpoint: true });
-    expect(decide(status(code), { expiresAt: now })).toMatchObject({
-      kind: "expired",
-      slowDownEndpoint: true,
-    });
+    expect(isOverloaded(code)).toBe(true);
+    expect(decide(status(code))).toEqual({ kind: "retry", at: now + 5_000 });
+    expect(decide(status(code), { attempt: 10 })).toEqual({ kind: "failed" });
+    expect(decide(status(code), { expiresAt: now })).toEqual({ kind: "expired" });
   });
 
   test.each([301, 307, 400, 401, 404, 408, 418, 500, 501, 505])("%p is retried and slows nothing", (code) => {
-    expect(decide(status(code))).toEqual({ kind: "retry", at: now + 5_000, slowDownEndpoint: false });
+    expect(isOverloaded(code)).toBe(false);
+    expect(decide(status(code))).toEqual({ kind: "retry", at: now + 5_000 });
   });
 
-  test("410 fails at once and disables the endpoint", () => {
+  test("410 fails at once", () => {
     for (const attempt of [1, 10]) {
-      expect(decide(status(410, 60_000), { attempt, expiresAt: now - 1 })).toEqual({
-        kind: "failed",
-        slowDownEndpoint: false,
-        disableEndpoint: true,
-      });
+      expect(decide(status(410, 60_000), { attempt, expiresAt: now - 1 })).toEqual({ kind: "failed" });
     }
   });
 });
@@ -142,10 +123,7 @@ describe("what the status says", () => {
 describe("time to live", () => {
   test("a message that would be sent after its time has expired", () => {
     expect(decide(status(500), { expiresAt: now + 5_000 })).toMatchObject({ kind: "retry", at: now + 5_000 });
-    expect(decide(status(500), { expiresAt: now + 4_999 })).toEqual({
-      kind: "expired",
-      slowDownEndpoint: false,
-    });
+    expect(decide(status(500), { expiresAt: now + 4_999 })).toEqual({ kind: "expired" });
   });
 
   test("Retry-After counts", () => {

@@ -95,8 +95,10 @@ export class Ranking {
     this.#changed();
   }
 
+  /** The ids of all categories, ascending. */
   categoryIds(): readonly number[] {
-    return this.#allIds();
+    this.#ids ??= [...this.#categories.keys()].sort((a, b) => a - b);
+    return this.#ids;
   }
 
   liveChannelIds(): number[] {
@@ -165,18 +167,13 @@ export class Ranking {
       const known = this.#categories.get(ids[i] ?? 0);
       if (known) yield ranked(known, viewers[i] ?? 0);
     }
-    const all = this.#allIds();
+    const all = this.categoryIds();
     const watched = new Set(ids);
     const behind = after?.viewers === 0 ? after.id : 0;
     for (let i = firstIndex(all.length, (at) => (all[at] ?? 0) > behind); i < all.length; i++) {
       const known = this.#categories.get(all[i] ?? 0);
       if (known && !watched.has(known.category.id)) yield ranked(known, 0);
     }
-  }
-
-  #allIds(): readonly number[] {
-    this.#ids ??= [...this.#categories.keys()].sort((a, b) => a - b);
-    return this.#ids;
   }
 
   #takeSnapshot(standings: Standings): Snapshot {

@@ -63,6 +63,9 @@ interface Asked<Options extends ParseArgsOptionsConfig, Action extends string> {
   check(): void;
 }
 
+/** With what a part of a command reads more of its line. */
+export type Reading = Pick<Asked<never, never>, "env" | "out" | "mistakes">;
+
 /** Makes a command, which checks its words and options by their definition before it runs. */
 export function command<const Options extends ParseArgsOptionsConfig, const Action extends string = never>(
   definition: Definition<Options, Action>,

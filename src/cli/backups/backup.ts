@@ -2,16 +2,14 @@ import { dirname } from "node:path";
 import type { Static } from "@sinclair/typebox";
 import type { PlaceSettings } from "../../backups/place.ts";
 import { type Content, syncDirectory, writePrivately } from "../../backups/private-file.ts";
-import type { Environment } from "../../config/read-config.ts";
 import type { BackupSchema } from "../../http/admin/backups.ts";
-import { command, type Given, switches } from "../arguments.ts";
+import { command, type Given, type Reading, switches } from "../arguments.ts";
 import { type AdminApi, withAdminApi } from "../client/admin-api.ts";
 import { poll } from "../client/poll.ts";
 import { readTarget, targetHelp, targetOptions } from "../client/target.ts";
 import { UsageError } from "../command.ts";
 import { counted, megabytes, stopwatch } from "../output/format.ts";
 import { pagesOf } from "../output/list.ts";
-import type { Output } from "../output/output.ts";
 import { checkOutputFile, replaceFile } from "../output/output-file.ts";
 import { print, write } from "../output/print.ts";
 import { type Progress, showProgress } from "../output/progress.ts";
@@ -85,7 +83,7 @@ export const backup = command({
 async function list(
   values: Values,
   place: PlaceSettings | null,
-  { env, out, mistakes }: { readonly env: Environment; readonly out: Output; readonly mistakes: string[] },
+  { env, out, mistakes }: Reading,
 ): Promise<void> {
   const { force, url, data, database } = values;
   if (force) mistakes.push("--force is for a file");

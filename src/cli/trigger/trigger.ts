@@ -1,11 +1,18 @@
-import type { Environment } from "../../config/read-config.ts";
 import { builtInEventTypes } from "../../domain/events/catalogue.ts";
 import { isWebhookSecret } from "../../webhooks/signature.ts";
-import { command, type Given, readHttpUrl, readNumber, repeatable, switches, valued } from "../arguments.ts";
+import {
+  command,
+  type Given,
+  type Reading,
+  readHttpUrl,
+  readNumber,
+  repeatable,
+  switches,
+  valued,
+} from "../arguments.ts";
 import { readTarget, targetHelp, targetOptions } from "../client/target.ts";
 import { UsageError } from "../command.ts";
 import { eventNames } from "../completion/words.ts";
-import type { Output } from "../output/output.ts";
 import { checkReceiver, sendSample } from "./check-receiver.ts";
 import { newestOf, publishSample, type SampleRequest } from "./publish-sample.ts";
 import { readAssignment, withAssignments } from "./set-path.ts";
@@ -82,7 +89,7 @@ function readSample(name: string, values: Values, mistakes: string[]): SampleReq
 async function forward(
   { name, version, broadcaster, assignments }: SampleRequest,
   { forward = "", secret: given, once = false, url, data, database }: Values,
-  { env, out, mistakes }: { readonly env: Environment; readonly out: Output; readonly mistakes: string[] },
+  { env, out, mistakes }: Reading,
 ): Promise<number> {
   const to = readHttpUrl(forward, "--forward", mistakes);
   const channel = readNumber("broadcaster", broadcaster, mistakes, 1);

@@ -1,6 +1,14 @@
 import { Database } from "bun:sqlite";
-import { beforeEach, describe, expect, test } from "bun:test";
-import { mkdirSync, readdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from "node:fs";
+import { beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import {
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import {
   type Admin,
@@ -15,8 +23,17 @@ import {
   type ShownBackup,
   sha256,
 } from "../support/backups.ts";
+import { giveTables } from "../support/migrated.ts";
 import { users } from "../support/real-data.ts";
-import { Clock, json, ownDirectory, ownServer, refusal, type TestServer } from "../support/server.ts";
+import {
+  Clock,
+  json,
+  ownDirectory,
+  ownServer,
+  refusal,
+  type TestServer,
+  testDirectory,
+} from "../support/server.ts";
 import { until } from "../support/until.ts";
 
 let data: string;
@@ -182,11 +199,14 @@ async function followed(id: string): Promise<ShownBackup[]> {
 }
 
 describe("of a large database", () => {
+  const large = testDirectory();
+  beforeAll(() => {
+    giveTables(large);
+    addBallast(large, 60);
+  });
   beforeEach(async () => {
     data = ownDirectory();
-    await start();
-    await server.stop();
-    addBallast(data, 60);
+    copyFileSync(join(large, "onair.db"), join(data, "onair.db"));
     await start();
   });
 

@@ -2,7 +2,7 @@ import { test as anyTest, describe, expect } from "bun:test";
 import type { Finding } from "../../src/domain/operations/findings.ts";
 import { hasOpenssl, selfSigned } from "../support/certificates.ts";
 import { program, run } from "../support/process.ts";
-import { adminKey, ownServer, testDirectory } from "../support/server.ts";
+import { adminKey, testDirectory, testServer } from "../support/server.ts";
 
 /*
  * Commands to an admin listener that takes only callers with a certificate of its authority.
@@ -19,7 +19,7 @@ const listener = [
   ...["--admin-tls-client-ca", mine.cert],
 ];
 
-const start = () => ownServer({ args: listener, isOnSqlite: true });
+const { app, data } = await testServer({ args: listener, isOnSqlite: true });
 // The certificate of the server is known by the last variable, which Bun reads once in a process.
 const ask = (words: readonly string[], more: Record<string, string> = {}) =>
   run(words, {
@@ -28,10 +28,8 @@ const ask = (words: readonly string[], more: Record<string, string> = {}) =>
   });
 
 describe("onair apps", () => {
-  const apps = async (words: readonly string[], more: Record<string, string> = {}) => {
-    const { app } = await start();
-    return ask(["apps", "list", "--url", app.adminUrl.replace("127.0.0.1", "localhost"), ...words], more);
-  };
+  const apps = (words: readonly string[], more: Record<string, string> = {}) =>
+    ask(["apps", "list", "--url", app.adminUrl.replace("127.0.0.1", "localhost"), ...words], more);
 
   test.each<[string, string[], Record<string, string>]>([
     ["options", own, {}],
@@ -73,7 +71,6 @@ describe("onair doctor", () => {
   };
 
   test("asks the server that it is told of", async () => {
-    const { app } = await start();
     for (const [words, more] of [
       [own, {}],
       [[], ownVariables],
@@ -92,7 +89,6 @@ describe("onair doctor", () => {
   });
 
   test("asks the server of its directory", async () => {
-    const { app, data } = await start();
     const ports = ["--port", new URL(app.publicUrl).port, "--admin-port", new URL(app.adminUrl).port];
     const here = ["--data", data, ...ports, ...listener];
     expect((await doctor(here))("server")).toMatchObject([

@@ -5,8 +5,6 @@ export interface Part {
   /** The lines that are shown. */
   readonly table: string;
   readonly goals: readonly Goal[];
-  /** The figures, for programs. */
-  readonly figures: unknown;
 }
 
 /** What all parts are told. */

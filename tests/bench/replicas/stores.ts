@@ -108,7 +108,6 @@ export async function measureStores(
   return {
     table: tableOf(measured),
     goals: goalsOf(measured.get("PostgreSQL") ?? []),
-    figures: Object.fromEntries(measured),
   };
 }
 

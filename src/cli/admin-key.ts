@@ -51,12 +51,12 @@ export const adminKey = command({
     reset: {},
   },
   async run({ action, words: [id = ""], values, env, out, mistakes, check }) {
-    const { name, role, "expires-in": expiresIn } = values;
-    if (action === "reset" && values.url !== undefined)
+    const { name, role, "expires-in": expiresIn, url, ...local } = values;
+    if (action === "reset" && url !== undefined)
       mistakes.push("reset works on a data directory that no server uses: name it with --data");
     const target =
       action === "reset"
-        ? readTarget({ ...values, url: undefined }, { ...env, ONAIR_URL: undefined }, mistakes)
+        ? readTarget(local, { ...env, ONAIR_URL: undefined }, mistakes)
         : readTarget(values, env, mistakes);
     if (action === "create" && name === undefined) mistakes.push("--name is missing");
     if (action === "create" && role === undefined)

@@ -12,12 +12,12 @@ import type { Environment } from "../../config/read-config.ts";
 import { baseUrl } from "../../config/setting-values.ts";
 import { idTime } from "../../domain/ids.ts";
 import { isoTime } from "../../domain/time.ts";
-import { valued } from "../arguments.ts";
+import { type Given, valued } from "../arguments.ts";
 import { UsageError } from "../command.ts";
 import { counted } from "../output/format.ts";
 import type { ListPage, Output } from "../output/output.ts";
 
-export const placeOptions = { ...valued("from", "backup-endpoint", "backup-region") } as const;
+export const placeOptions = valued("from", "backup-endpoint", "backup-region");
 
 /** @param of the action for which they are; "" for all */
 export const placeHelp = (
@@ -27,15 +27,9 @@ export const placeHelp = (
   --backup-endpoint URL, --backup-region NAME
                  for S3-compatible storage (ONAIR_BACKUP_ENDPOINT, ONAIR_BACKUP_REGION)`;
 
-interface PlaceValues {
-  readonly from?: string | undefined;
-  readonly "backup-endpoint"?: string | undefined;
-  readonly "backup-region"?: string | undefined;
-}
-
 /** Reads where backups are; null where that is not named. Adds problems to `mistakes`. */
 export function readNamedPlace(
-  values: PlaceValues,
+  values: Given<typeof placeOptions>,
   env: Environment,
   mistakes: string[],
 ): PlaceSettings | null {

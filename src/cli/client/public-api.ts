@@ -3,7 +3,7 @@ import { type Client, createClient } from "../../client/create-client.ts";
 import { OnairError } from "../../client/errors.ts";
 import type { Credentials } from "../../client/tokens.ts";
 import type { Environment } from "../../config/read-config.ts";
-import { readHttpUrl } from "../arguments.ts";
+import { type Given, readHttpUrl, valued } from "../arguments.ts";
 import { note } from "../output/print.ts";
 import { request } from "./http.ts";
 import { defaultProfile, isProfileName, Profiles } from "./profiles.ts";
@@ -21,11 +21,8 @@ interface PublicTarget {
   readonly option: string;
 }
 
-export const publicOptions = {
-  url: { type: "string" },
-  token: { type: "string" },
-  profile: { type: "string" },
-} as const;
+export const publicOptions = valued("url", "token", "profile");
+type GivenTarget = Given<typeof publicOptions>;
 
 export const publicHelp = `  --profile NAME what "onair login" keeps: where the platform is, and who you are there
                  (ONAIR_PROFILE, default: "default")
@@ -33,12 +30,6 @@ export const publicHelp = `  --profile NAME what "onair login" keeps: where the 
                  instead: the public listener (ONAIR_URL, default: http://127.0.0.1:8080) and an
                  access token with the scope events:subscribe (better: ONAIR_TOKEN, which other
                  users of the machine cannot see)`;
-
-interface GivenTarget {
-  readonly url?: string | undefined;
-  readonly token?: string | undefined;
-  readonly profile?: string | undefined;
-}
 
 const noCredentials =
   'nothing says who you are: make a profile with "onair login --url URL", or set ONAIR_TOKEN to an access token';

@@ -4,6 +4,7 @@ import { type Environment, readConfig, readSecret } from "../../config/read-conf
 import { variablesOf } from "../../config/setting-names.ts";
 import { type DataPlace, placeOf } from "../../engine/data-place.ts";
 import { type Certificate, CertificateError, readCertificate } from "../../serving/certificates.ts";
+import { type Given, valued } from "../arguments.ts";
 
 /** The target of a command: a running server, or data that it opens itself. */
 export interface Target {
@@ -23,14 +24,8 @@ export interface Target {
   readonly option: string;
 }
 
-export const targetOptions = {
-  url: { type: "string" },
-  data: { type: "string" },
-  database: { type: "string" },
-  config: { type: "string" },
-  "client-cert": { type: "string" },
-  "client-key": { type: "string" },
-} as const;
+export const targetOptions = valued("url", "data", "database", "config", "client-cert", "client-key");
+type GivenTarget = Given<typeof targetOptions>;
 
 export const targetHelp = `  --url URL      the admin listener of a running server, like http://127.0.0.1:8081 (ONAIR_URL); the
                  operator key is taken from ONAIR_ADMIN_KEY, or from the file that
@@ -47,21 +42,13 @@ export const targetHelp = `  --url URL      the admin listener of a running serv
 /** Options that say where data is. */
 const placeNames = ["data", "database", "config"] as const;
 
-export type NamedData = Readonly<Partial<Record<(typeof placeNames)[number], string | undefined>>>;
+export type NamedData = Pick<GivenTarget, (typeof placeNames)[number]>;
 
 /** Whether an option says where data is. */
 export const namesData = (given: NamedData): boolean => placeNames.some((name) => given[name] !== undefined);
 
 /** Reads the target of a command, and adds problems to `mistakes`. */
-export function readTarget(
-  given: NamedData & {
-    readonly url?: string | undefined;
-    readonly "client-cert"?: string | undefined;
-    readonly "client-key"?: string | undefined;
-  },
-  env: Environment,
-  mistakes: string[],
-): Target {
+export function readTarget(given: GivenTarget, env: Environment, mistakes: string[]): Target {
   const named = placeNames.filter((name) => given[name] !== undefined);
   const address = given.url ?? (named.length === 0 ? env["ONAIR_URL"] || undefined : undefined);
   const source = given.url === undefined ? "ONAIR_URL" : "--url";
@@ -107,7 +94,7 @@ function dataVariables(env: Environment, isHere: boolean): Environment {
 
 /** The certificate for requests to a server; null when there is none. */
 export function certificateOf(
-  given: { readonly "client-cert"?: string | undefined; readonly "client-key"?: string | undefined },
+  given: Pick<GivenTarget, "client-cert" | "client-key">,
   env: Environment,
   mistakes: string[],
 ): Certificate | null {

@@ -41,15 +41,13 @@ Exit code: 0 when all is well, 1 when check warns of variables that are no setti
     const mistakes = [...checkArguments(args, this.options).mistakes];
     const action = readWord("action", word, actionNames, mistakes);
     if (action === undefined) throw new UsageError(mistakes.join("\n"));
-    const json = rest.includes("--json");
-    const options = rest.filter((one) => one !== "--json");
-    const checked = checkConfig(options, env);
+    const checked = checkConfig(rest, env, {}, switches("json"));
     const unknown = unknownVariables(env).map(({ name, meant }) => {
       return `${name} is set, and no setting has that variable.${meant === null ? "" : ` Did you mean ${meant}?`}`;
     });
     for (const line of [...checked.mistakes, ...unknown]) process.stderr.write(`${line}\n`);
     if (checked.mistakes.length > 0) return wrongUsage;
-    return action === "check" ? check(unknown.length === 0) : show(checked, json);
+    return action === "check" ? check(unknown.length === 0) : show(checked, checked.flags["json"] === true);
   },
 };
 

@@ -1,4 +1,4 @@
-import { readNumber, switches, valued } from "../arguments.ts";
+import { type Given, readNumber, switches, valued } from "../arguments.ts";
 import type { ListPage } from "./output.ts";
 
 export const pagingOptions = { ...valued("limit", "cursor"), ...switches("all") };
@@ -21,14 +21,9 @@ export interface Paging {
 
 /** Reads the requested part of a list, and adds problems to `mistakes`. */
 export function readPaging(
-  values: {
-    readonly limit?: string | undefined;
-    readonly all?: boolean | undefined;
-    readonly cursor?: string | undefined;
-  },
+  { limit, all = false, cursor = "" }: Given<typeof pagingOptions>,
   mistakes: string[],
 ): Paging {
-  const { limit, all = false, cursor = "" } = values;
   if (all && limit !== undefined) mistakes.push("--limit and --all exclude each other");
   const number = readNumber("limit", limit, mistakes, 1);
   return { limit: all ? Number.POSITIVE_INFINITY : (number ?? defaultLimit), cursor };

@@ -19,21 +19,16 @@ export function useTitle(title: string): void {
 type Query = Readonly<Record<string, string | null | undefined>>;
 
 /** The address of a page, like `to("/deliveries", { status: "failed" })`. */
-export function to(path: string, query: Query = {}): string {
+export const to = (path: string, query: Query = {}): string => withQuery(base + path, query);
+
+function withQuery(path: string, query: Query): string {
   const given = Object.entries(query).filter((pair): pair is [string, string] => Boolean(pair[1]));
   const text = new URLSearchParams(given).toString();
-  return base + path + (text && `?${text}`);
+  return path + (text && `?${text}`);
 }
 
 /** The query of the page's address, and a function that changes some of it. */
 export function useQuery(): readonly [Readonly<Record<string, string>>, (change: Query) => void] {
   const { query, path, route } = useLocation();
-  const change = (changed: Query) => {
-    const given = Object.entries({ ...query, ...changed }).filter((pair): pair is [string, string] =>
-      Boolean(pair[1]),
-    );
-    const text = new URLSearchParams(given).toString();
-    route(path + (text && `?${text}`), true);
-  };
-  return [query, change];
+  return [query, (changed) => route(withQuery(path, { ...query, ...changed }), true)];
 }

@@ -4,17 +4,17 @@ import { useState } from "preact/hooks";
 import { session } from "./client.ts";
 import { useLiveStream } from "./live.ts";
 import { useLoad } from "./load.ts";
-import { Button, Card, Empty, Facts, FaultNotice, LinkButton, Status, Value } from "./parts/basics.tsx";
+import { Button, Card, Empty, Facts, LinkButton, Status, Value } from "./parts/basics.tsx";
 import { Code, Tabs } from "./parts/code.tsx";
 import { Brand, ConnectionBanner, ThemeButton } from "./parts/shell.tsx";
-import { Table } from "./parts/table.tsx";
+import { Read, Table } from "./parts/table.tsx";
 import { Time } from "./parts/time.tsx";
 import type { WelcomeFacts } from "./session.ts";
 
 /** The first page of `onair dev`: what runs where, sample users, calls to try, and what the receiver gets. */
 function Welcome() {
   useLiveStream("/welcome/events");
-  const { data, fault, reload } = useLoad(() => session<WelcomeFacts>("GET", {}, "facts"), [], ["inbox"]);
+  const facts = useLoad(() => session<WelcomeFacts>("GET", {}, "facts"), [], ["inbox"]);
   return (
     <>
       <header class="top plain">
@@ -24,8 +24,7 @@ function Welcome() {
       </header>
       <ConnectionBanner />
       <main>
-        <FaultNotice fault={data ? null : fault} retry={reload} />
-        {data && <Everything facts={data} />}
+        <Read of={facts}>{(facts) => <Everything facts={facts} />}</Read>
       </main>
     </>
   );
@@ -67,39 +66,35 @@ function Everything({ facts }: { facts: WelcomeFacts }) {
 }
 
 function Calls({ facts: { public_url, secrets, users, query } }: { facts: WelcomeFacts }) {
+  const api = `${public_url}/public/v1`;
   const token = secrets?.access_token ?? "TOKEN";
-  const header = `\\\n  -H 'Authorization: Bearer ${token}'`;
   const calls = [
-    { name: "Get a user", text: `curl '${public_url}/public/v1/users/${users[0]?.username}' ${header}` },
-    { name: "Search users", text: `curl '${public_url}/public/v1/users/search?query=${query}' ${header}` },
-    { name: "Top categories", text: `curl '${public_url}/public/v1/categories?limit=3'` },
+    { name: "Get a user", url: `${api}/users/${users[0]?.username}`, token },
+    { name: "Search users", url: `${api}/users/search?query=${query}`, token },
+    { name: "Top categories", url: `${api}/categories?limit=3` },
   ];
   return (
     <Card title="Three calls to try">
       <Tabs
         label="Calls"
-        tabs={calls.map(({ name, text }) => ({
-          name,
-          show: () => <Call key={name} name={name} text={text} />,
-        }))}
+        tabs={calls.map((call) => ({ name: call.name, show: () => <Call key={call.name} {...call} /> }))}
       />
     </Card>
   );
 }
 
 /** A call as a command, which the page makes as well. */
-function Call({ name, text }: { name: string; text: string }) {
+function Call({ name, url, token }: { name: string; url: string; token?: string }) {
   const [answer, setAnswer] = useState<string | null>(null);
+  const authorization = token && `Bearer ${token}`;
   const send = async () => {
-    const [, url = "", authorization] =
-      /^curl '([^']+)'(?: \\\n {2}-H 'Authorization: ([^']+)')?$/.exec(text) ?? [];
-    const headers = { ...(authorization && { authorization }) };
-    const response = await fetch(url, { headers });
+    const response = await fetch(url, { headers: { ...(authorization && { authorization }) } });
     setAnswer(await response.text());
   };
+  const header = authorization ? ` \\\n  -H 'Authorization: ${authorization}'` : "";
   return (
     <div class="stack tight">
-      <Code text={text} label={`Command: ${name}`} />
+      <Code text={`curl '${url}'${header}`} label={`Command: ${name}`} />
       <div class="row">
         <Button isSmall icon={Send} onClick={send}>
           Send it

@@ -75,7 +75,7 @@ async function allGroups(): Promise<PageGroup[]> {
 async function bundled(keep: (file: string, content: string) => string, font: string) {
   const options = { root: consoleFolder, target: "browser", minify: true } as const;
   const entry = (file: string) => ({ ...options, entrypoints: [join(consoleFolder, file)] });
-  const script = await Bun.build({ ...entry("docs.ts"), format: "iife" });
+  const script = await Bun.build({ ...entry("docs.tsx"), format: "iife" });
   const style = await Bun.build({ ...entry("style/docs.css"), external: ["inter.woff2"] });
   const text = async ({ outputs }: Bun.BuildOutput) => (await outputs[0]?.text()) ?? "";
   return {

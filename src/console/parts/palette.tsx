@@ -1,50 +1,37 @@
-import { signal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { useLocation } from "preact-iso";
 
 /** Something that the palette leads to. */
 export interface Place {
   readonly text: string;
+  /** What stands there, in a line. */
+  readonly about?: string;
   readonly kind: string;
   readonly href: string;
 }
 
-export const isPaletteOpen = signal(false);
-
-const waitMs = 150;
-
-/**
- * The command palette, which Ctrl-K or ⌘K opens: pages by name at once, and what `search` finds.
- * @param search looks up what a person types; it may fail
- */
-export function Palette({
-  places,
-  search,
-}: {
-  places: readonly Place[];
-  search: (text: string) => Promise<readonly Place[]>;
-}) {
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent) => {
-      if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey)) return;
-      event.preventDefault();
-      isPaletteOpen.value = !isPaletteOpen.value;
-    };
-    addEventListener("keydown", onKey);
-    return () => removeEventListener("keydown", onKey);
-  }, []);
-  return isPaletteOpen.value ? <PaletteDialog places={places} search={search} /> : null;
+interface PaletteProps {
+  readonly label: string;
+  readonly placeholder: string;
+  /** What fits a text and is known at once. */
+  readonly known: (text: string) => readonly Place[];
+  /** Looks up what else fits; it may fail. */
+  readonly search?: (text: string) => Promise<readonly Place[]>;
+  /** What is said when nothing fits a text. */
+  readonly nothing: (text: string) => string;
+  readonly go: (href: string) => void;
+  readonly onClose: () => void;
 }
 
-function PaletteDialog({ places, search }: Parameters<typeof Palette>[0]) {
-  const { route } = useLocation();
+const waitMs = 150;
+const most = 30;
+
+/** A dialog that leads to what a person types a part of. */
+export function Palette({ label, placeholder, known, search, nothing, go, onClose }: PaletteProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const [text, setText] = useState("");
   const [found, setFound] = useState<readonly Place[]>([]);
   const [chosen, setChosen] = useState(0);
-  const close = () => {
-    isPaletteOpen.value = false;
-  };
+  const wanted = text.trim();
   // As in `Dialog`.
   useLayoutEffect(() => {
     const element = dialog.current;
@@ -53,8 +40,7 @@ function PaletteDialog({ places, search }: Parameters<typeof Palette>[0]) {
   }, []);
   useEffect(() => {
     setFound([]);
-    const wanted = text.trim();
-    if (wanted === "") return;
+    if (wanted === "" || !search) return;
     let isOver = false;
     const timer = setTimeout(async () => {
       const results = await search(wanted).catch(() => []);
@@ -64,19 +50,21 @@ function PaletteDialog({ places, search }: Parameters<typeof Palette>[0]) {
       isOver = true;
       clearTimeout(timer);
     };
-  }, [text]);
-  const wanted = text.trim().toLowerCase();
-  const shown = [...places.filter((one) => one.text.toLowerCase().includes(wanted)), ...found].slice(0, 30);
+  }, [wanted]);
+  const shown = [...known(wanted), ...found].slice(0, most);
   const active = Math.min(chosen, Math.max(0, shown.length - 1));
-  const go = (place: Place | undefined) => {
+  useEffect(() => {
+    document.getElementById(`palette-${active}`)?.scrollIntoView({ block: "nearest" });
+  }, [active]);
+  const leave = (place: Place | undefined) => {
     if (!place) return;
-    close();
-    route(place.href);
+    onClose();
+    go(place.href);
   };
   const onKey = (event: KeyboardEvent) => {
     if (event.key === "ArrowDown") setChosen(Math.min(active + 1, shown.length - 1));
     else if (event.key === "ArrowUp") setChosen(Math.max(active - 1, 0));
-    else if (event.key === "Enter") go(shown[active]);
+    else if (event.key === "Enter") leave(shown[active]);
     else return;
     event.preventDefault();
   };
@@ -85,18 +73,19 @@ function PaletteDialog({ places, search }: Parameters<typeof Palette>[0]) {
     <dialog
       ref={dialog}
       class="palette"
-      aria-label="Go to"
-      onClose={close}
-      onClick={(event) => event.target === dialog.current && close()}
+      aria-label={label}
+      onClose={onClose}
+      onClick={(event) => event.target === dialog.current && onClose()}
     >
       <input
         type="text"
         role="combobox"
-        aria-label="Go to"
+        aria-label={label}
         aria-expanded="true"
         aria-controls="palette-list"
+        aria-autocomplete="list"
         aria-activedescendant={shown.length > 0 ? `palette-${active}` : undefined}
-        placeholder="Pages, applications, users, the id of a delivery…"
+        placeholder={placeholder}
         value={text}
         onInput={(event) => {
           setText((event.target as HTMLInputElement).value);
@@ -104,7 +93,9 @@ function PaletteDialog({ places, search }: Parameters<typeof Palette>[0]) {
         }}
         onKeyDown={onKey}
       />
-      {shown.length === 0 && <p>Nothing is called that.</p>}
+      <p role="status" hidden={shown.length > 0}>
+        {shown.length === 0 && nothing(wanted)}
+      </p>
       <div class="options" id="palette-list" role="listbox" aria-label="Found">
         {shown.map((place, i) => (
           // biome-ignore lint/a11y/useKeyWithClickEvents: Enter in the input does the same
@@ -114,9 +105,12 @@ function PaletteDialog({ places, search }: Parameters<typeof Palette>[0]) {
             id={`palette-${i}`}
             role="option"
             aria-selected={i === active}
-            onClick={() => go(place)}
+            onClick={() => leave(place)}
           >
-            <span class="cell long">{place.text}</span>
+            <div class="grow">
+              {place.about === undefined ? place.text : <strong>{place.text}</strong>}
+              <span>{place.about}</span>
+            </div>
             <small>{place.kind}</small>
           </div>
         ))}

@@ -82,20 +82,10 @@ function Member({ name, schema, value, onChange }: MemberProps) {
   const choices = schema.enum ?? literals(options);
   if (choices)
     return <Choice name={name} schema={schema} value={value} choices={choices} onChange={onChange} />;
-  if (isNullable && only && options.length === 1 && value === null) {
-    return (
-      <Field
-        label={name}
-        value=""
-        placeholder="null"
-        hint={schema.description}
-        onInput={(text) => onChange(read(only, text))}
-      />
-    );
-  }
   const known =
     only && options.length === 1 ? { ...only, description: schema.description ?? only.description } : schema;
-  if (known.type === "boolean") {
+  const isNull = isNullable && value === null;
+  if (known.type === "boolean" && !isNull) {
     return <Check label={name} checked={value === true} onChange={onChange} />;
   }
   if (known.type === "object" && known.properties && typeof value === "object" && value !== null) {
@@ -108,12 +98,14 @@ function Member({ name, schema, value, onChange }: MemberProps) {
       </details>
     );
   }
-  if (known.type === "integer" || known.type === "number" || known.type === "string") {
+  const isNumber = known.type === "integer" || known.type === "number";
+  if (isNumber || known.type === "string" || isNull) {
     return (
       <Field
         label={name}
         hint={known.description}
-        type={known.type === "string" ? "text" : "number"}
+        type={isNumber ? "number" : "text"}
+        placeholder={isNullable ? "null" : ""}
         value={value === undefined || value === null ? "" : String(value)}
         onInput={(text) => onChange(isNullable && text === "" ? null : read(known as Schema, text))}
       />

@@ -6,9 +6,10 @@ import { LocationProvider, useLocation } from "preact-iso";
 import { base, hasExpired, isConnected } from "../client.ts";
 import { useLiveStream } from "../live.ts";
 import { siteTitle, to, useTitle } from "../places.ts";
+import { beginTheme, changeTheme } from "../theme.ts";
 import { Button } from "./basics.tsx";
 import { Icon } from "./icon.tsx";
-import { isPaletteOpen, Palette, type Place } from "./palette.tsx";
+import { Palette, type Place } from "./palette.tsx";
 import { Toasts } from "./toasts.tsx";
 
 interface NavItem {
@@ -36,6 +37,7 @@ interface ShellProps {
 }
 
 const isMenuOpen = signal(false);
+const isPaletteOpen = signal(false);
 const hasLogo = "logo" in document.documentElement.dataset;
 
 export function Brand({ kind }: { kind: string }) {
@@ -69,7 +71,7 @@ export function Shell(props: ShellProps) {
 
 function Frame({ kind, groups, who, search, onSignOut, stream, docs, reference, children }: ShellProps) {
   useLiveStream(stream);
-  const { path } = useLocation();
+  const { path, route } = useLocation();
   const main = useRef<HTMLElement>(null);
   const before = useRef(path);
   const items = groups.flatMap((group) => group.items);
@@ -91,7 +93,16 @@ function Frame({ kind, groups, who, search, onSignOut, stream, docs, reference, 
     addEventListener("keydown", close);
     return () => removeEventListener("keydown", close);
   }, [isMenuOpen.value]);
-  const places = items.map(({ path, text }) => ({ text, kind: "Page", href: to(path) }));
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey)) return;
+      event.preventDefault();
+      isPaletteOpen.value = !isPaletteOpen.value;
+    };
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, []);
+  const pages = items.map(({ path, text }) => ({ text, kind: "Page", href: to(path) }));
   return (
     <div class="shell">
       <a class="skip" href="#main">
@@ -128,7 +139,7 @@ function Frame({ kind, groups, who, search, onSignOut, stream, docs, reference, 
           <span class="menu-button">
             <Button kind="quiet" icon={Menu} label="Menu" onClick={() => toggleMenu(true)} />
           </span>
-          <button type="button" class="find" onClick={openPalette}>
+          <button type="button" class="find" onClick={() => togglePalette(true)}>
             <Icon of={Search} />
             <span>Go to…</span>
             <kbd>Ctrl K</kbd>
@@ -147,7 +158,17 @@ function Frame({ kind, groups, who, search, onSignOut, stream, docs, reference, 
           {children}
         </main>
       </div>
-      <Palette places={places} search={search} />
+      {isPaletteOpen.value && (
+        <Palette
+          label="Go to"
+          placeholder="Pages, applications, users, the id of a delivery…"
+          known={(wanted) => pages.filter(({ text }) => text.toLowerCase().includes(wanted.toLowerCase()))}
+          search={search}
+          nothing={() => "Nothing is called that."}
+          go={route}
+          onClose={() => togglePalette(false)}
+        />
+      )}
       <Toasts />
     </div>
   );
@@ -170,22 +191,17 @@ function toggleMenu(open: boolean): void {
   isMenuOpen.value = open;
 }
 
-function openPalette(): void {
-  isPaletteOpen.value = true;
+function togglePalette(open: boolean): void {
+  isPaletteOpen.value = open;
 }
 
-const themeKey = "onair-theme";
-const preferred = () => (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
-const theme = signal(localStorage.getItem(themeKey) ?? preferred());
-document.documentElement.dataset["theme"] = theme.value;
+const theme = signal(beginTheme());
 
-/** Light or dark; until it is chosen, as the system has it. */
+/** Light or dark. */
 export function ThemeButton() {
   const other = theme.value === "dark" ? "light" : "dark";
   const change = () => {
-    theme.value = other;
-    localStorage.setItem(themeKey, other);
-    document.documentElement.dataset["theme"] = other;
+    theme.value = changeTheme();
   };
   return (
     <Button

@@ -5,8 +5,8 @@ import { useList } from "../../list.ts";
 import { Card, Empty, Head } from "../../parts/basics.tsx";
 import { QueryField } from "../../parts/form.tsx";
 import { List } from "../../parts/table.tsx";
-import { Time } from "../../parts/time.tsx";
-import { to, useQuery } from "../../places.ts";
+import { useQuery } from "../../places.ts";
+import { subscriptionColumns } from "../../subscriptions.tsx";
 
 type Subscription = components["schemas"]["NamedSubscription"];
 
@@ -64,38 +64,7 @@ export function Subscriptions() {
           label="Subscriptions"
           rows={list.rows}
           keyOf={({ id }) => id}
-          columns={[
-            {
-              name: "Channel",
-              show: (one) => (
-                <strong class="cell">{one.channel_name ?? one.username ?? one.broadcaster_user_id}</strong>
-              ),
-            },
-            { name: "Event", isFilling: true, show: ({ event }) => <span class="cell">{event}</span> },
-            {
-              name: "Application",
-              show: ({ app_id }) => (
-                <a class="cell" href={to(`/applications/${app_id}`)}>
-                  {names.get(app_id) ?? app_id}
-                </a>
-              ),
-            },
-            {
-              name: "Id",
-              hide: "medium",
-              show: ({ id, app_id }) => (
-                <a href={to("/deliveries", { subscription_id: id, application_id: app_id })}>
-                  <code>{id}</code>
-                </a>
-              ),
-            },
-            {
-              name: "Made",
-              hide: "narrow",
-              isNumber: true,
-              show: ({ created_at }) => <Time at={created_at} />,
-            },
-          ]}
+          columns={subscriptionColumns(({ app_id }) => ({ id: app_id, name: names.get(app_id) ?? app_id }))}
         />
       </Card>
     </>

@@ -8,9 +8,9 @@ import { Button, Card, Empty, Head, LinkButton, Notice, number } from "../../par
 import { Confirm, FormDialog } from "../../parts/dialog.tsx";
 import { Check, Field, Find } from "../../parts/form.tsx";
 import { List } from "../../parts/table.tsx";
-import { Time } from "../../parts/time.tsx";
 import { toast } from "../../parts/toasts.tsx";
 import { to, useQuery } from "../../places.ts";
+import { channelOf, subscriptionColumns } from "../../subscriptions.tsx";
 import { useEventTypes } from "./application.tsx";
 
 type Subscription = components["schemas"]["NamedSubscription"];
@@ -31,7 +31,7 @@ export function Subscriptions() {
     [
       one.id.toLowerCase(),
       one.event,
-      nameOf(one).toLowerCase(),
+      channelOf(one).toLowerCase(),
       one.username?.toLowerCase() ?? "",
       String(one.broadcaster_user_id),
     ].some((text) => text.includes(wanted));
@@ -78,24 +78,7 @@ export function Subscriptions() {
           rows={rows}
           keyOf={({ id }) => id}
           columns={[
-            {
-              name: "Channel",
-              isFilling: true,
-              show: (one) => (
-                <>
-                  <strong class="cell">{nameOf(one) || "all channels"}</strong>
-                  <small class="cell muted only-narrow">{one.event}</small>
-                </>
-              ),
-            },
-            { name: "Event", hide: "narrow", show: ({ event }) => <span class="cell">{event}</span> },
-            { name: "Id", hide: "medium", show: ({ id }) => <code class="muted">{id}</code> },
-            {
-              name: "Made",
-              hide: "narrow",
-              isNumber: true,
-              show: ({ created_at }) => <Time at={created_at} />,
-            },
+            ...subscriptionColumns<Subscription>(),
             {
               name: "",
               isNumber: true,
@@ -125,23 +108,13 @@ export function Subscriptions() {
         />
       )}
       {removing && (
-        <RemoveDialog
-          subscription={removing}
-          name={nameOf(removing)}
-          onClose={() => setRemoving(null)}
-          onDone={loaded.reload}
-        />
+        <RemoveDialog subscription={removing} onClose={() => setRemoving(null)} onDone={loaded.reload} />
       )}
     </>
   );
 }
 
-const titleOf = (one: Subscription) => `${one.event} of ${nameOf(one) || "all channels"}`;
-
-/** The channel of a subscription, by the best name that there is. */
-function nameOf({ channel_name, username, broadcaster_user_id }: Subscription): string {
-  return channel_name ?? username ?? String(broadcaster_user_id ?? "");
-}
+const titleOf = (one: Subscription) => `${one.event} of ${channelOf(one)}`;
 
 async function pages(filter: { channel?: string }, signal: AbortSignal) {
   const found: Subscription[] = [];
@@ -233,12 +206,10 @@ function SubscribeDialog({
 
 function RemoveDialog({
   subscription,
-  name,
   onClose,
   onDone,
 }: {
   subscription: Subscription;
-  name: string;
   onClose: () => void;
   onDone: () => void;
 }) {
@@ -255,7 +226,7 @@ function RemoveDialog({
   return (
     <Confirm title="Delete this subscription?" verb="Delete" act={act} onClose={onClose}>
       <p>
-        Your application gets no more <code>{event}</code> {name && <>of {name}</>}.
+        Your application gets no more <code>{event}</code> of {channelOf(subscription)}.
       </p>
       <Notice
         tone="warn"

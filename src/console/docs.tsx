@@ -1,4 +1,6 @@
-import { searchDialog } from "./docs/palette.ts";
+import { render } from "preact";
+import { SearchDialog } from "./docs/search-dialog.tsx";
+import { beginTheme, changeTheme, otherTheme } from "./theme.ts";
 
 /*
  * What the pages of the documentation do beyond being read. It runs before the page is painted, so that the page begins
@@ -6,20 +8,15 @@ import { searchDialog } from "./docs/palette.ts";
  */
 
 const html = document.documentElement;
-const themeKey = "onair-theme";
-const preferred = () => (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
-let theme = localStorage.getItem(themeKey) ?? preferred();
-html.dataset["theme"] = theme;
+beginTheme();
 html.classList.add("scripted");
 
 function themeButton(button: HTMLElement): void {
-  const name = () => button.setAttribute("aria-label", `Use ${theme === "dark" ? "light" : "dark"} colours`);
+  const name = () => button.setAttribute("aria-label", `Use ${otherTheme()} colours`);
   name();
   button.hidden = false;
   button.addEventListener("click", () => {
-    theme = theme === "dark" ? "light" : "dark";
-    localStorage.setItem(themeKey, theme);
-    html.dataset["theme"] = theme;
+    changeTheme();
     name();
   });
 }
@@ -56,13 +53,21 @@ function copyButton(code: HTMLElement): void {
   code.parentElement?.append(button);
 }
 
+/** Opens the search, which is closed by rendering nothing in its place. */
+function searchOpener(): () => void {
+  const place = document.body.appendChild(document.createElement("div"));
+  const at = (address: string | undefined) => new URL(address ?? "", location.href).href;
+  const site = { docs: at(html.dataset["docs"]), index: at(html.dataset["search"]) };
+  const close = () => render(null, place);
+  return () => render(<SearchDialog {...site} onClose={close} />, place);
+}
+
 addEventListener("DOMContentLoaded", () => {
   const byId = (id: string) => document.getElementById(id) as HTMLElement;
   themeButton(byId("theme"));
   menuButton(byId("menu"), document.querySelector(".side") as HTMLElement);
   document.querySelectorAll<HTMLElement>(".code > div").forEach(copyButton);
-  const at = (address: string | undefined) => new URL(address ?? "", location.href).href;
-  const search = searchDialog({ docs: at(html.dataset["docs"]), index: at(html.dataset["search"]) });
+  const search = searchOpener();
   byId("find").hidden = false;
   byId("find").addEventListener("click", search);
   addEventListener("keydown", (event) => {

@@ -43,13 +43,10 @@ describe.skipIf(chromium === null)("after a row was deleted", () => {
     async (kind, path, verb) => {
       await using tab = await signedIn(server, kind === "console" ? operator : app);
       await tab.go(path);
-      if (path.startsWith("/event-types")) {
-        await tab.page.$$eval("main details", (all) => {
-          for (const one of all) one.open = true;
-        });
-      }
+      // A type shows its buttons when it is open.
+      const open = `document.querySelectorAll("main details").forEach((one) => { one.open = true; })`;
       await tab.page.waitForFunction(
-        `[...document.querySelectorAll("main button")].filter((one) => one.textContent.startsWith("${verb}")).length > 1`,
+        `(${open}, [...document.querySelectorAll("main button")].filter((one) => one.textContent.startsWith("${verb}")).length > 1)`,
       );
       // First one of the middle, so that there are a row behind and one before.
       for (let names = await buttons(tab, verb); names.length > 0; ) {

@@ -1,20 +1,8 @@
-import { lazily, replacing } from "../../lazily.ts";
-import { applicationStore } from "../drizzle/applications.ts";
-import { auditStore } from "../drizzle/audit.ts";
-import { categoryStore } from "../drizzle/categories.ts";
-import { channelStore } from "../drizzle/channels.ts";
-import { consentStore } from "../drizzle/consents.ts";
-import { endpointStore } from "../drizzle/endpoints.ts";
-import { eventTypeStore } from "../drizzle/event-types.ts";
-import { idempotencyStore } from "../drizzle/idempotency.ts";
+import { replacing } from "../../lazily.ts";
 import { livestreamStore } from "../drizzle/livestreams.ts";
-import { loginRequestStore } from "../drizzle/login-requests.ts";
-import { noticeStore } from "../drizzle/notices.ts";
-import { operatorKeyStore } from "../drizzle/operator-keys.ts";
-import { settingStore } from "../drizzle/settings.ts";
+import { nounsOf, sharedNouns } from "../drizzle/nouns.ts";
 import { statisticStore } from "../drizzle/statistics.ts";
 import { subscriptionStore } from "../drizzle/subscriptions.ts";
-import { tokenStore } from "../drizzle/tokens.ts";
 import type { OnFault } from "../faults.ts";
 import type { ReplicaNewsLink } from "../replicas/news.ts";
 import type { Ownership } from "../replicas/ownership.ts";
@@ -22,7 +10,7 @@ import type { Store } from "../store.ts";
 import type { ConnectionSettings } from "./database/connection-url.ts";
 import { postgresDialect } from "./database/dialect.ts";
 import type { PoolOptions } from "./database/driver.ts";
-import { withFaults } from "./database/faults.ts";
+import { explainedFault } from "./database/faults.ts";
 import { appliedSteps } from "./database/migrations.ts";
 import { Notifications } from "./database/notifications.ts";
 import { openPostgres } from "./database/open.ts";
@@ -92,41 +80,26 @@ export function openPostgresReader(
   return storeOn(openPool(settings, { ...options, isReader: true }), onFault);
 }
 
-type Nouns = Omit<Store, "close">;
-
-/** Each noun prepares its statements when it is first used. */
 function storeOn(db: Postgres, onFault: OnFault = () => {}, owned = new OwnedShards()): Store {
   const handedOut = new HandedOut();
   const shared = postgresDialect(db);
   const sizes = { databaseBytes: () => databaseBytes(db), kindSizes: () => sizesByKind(db) };
-  const makers: { readonly [Noun in keyof Nouns]: () => Nouns[Noun] } = {
+  const makers = {
+    ...sharedNouns(shared, shared),
     users: () => userStore(db, shared),
-    categories: () => categoryStore(shared),
-    channels: () => channelStore(shared),
     livestreams: () =>
       livestreamStore(shared, {
         put: putLivestreams,
         all: async () => db.orm.select().from(livestreams),
       }),
-    applications: () => applicationStore(shared),
-    tokens: () => tokenStore(shared),
-    loginRequests: () => loginRequestStore(shared),
-    consents: () => consentStore(shared),
     subscriptions: () => subscriptionStore(shared, subscriptionStatements(db)),
     events: () => eventPublisher(db, handedOut, owned),
-    eventTypes: () => eventTypeStore(shared),
     deliveries: () => deliveryStore(db, handedOut, owned),
     replays: () => postgresReplays(shared),
-    endpoints: () => endpointStore(shared),
-    notices: () => noticeStore(shared),
-    audit: () => auditStore(shared),
     statistics: () => statisticStore(shared, sizes),
     retention: () => retentionStore(db),
-    idempotency: () => idempotencyStore(shared),
-    operatorKeys: () => operatorKeyStore(shared),
-    settings: () => settingStore(shared),
     orders: () => orderStore(db),
   };
-  const nouns = Object.entries(makers).map(([name, make]) => [name, () => withFaults(make(), onFault)]);
-  return Object.assign(lazily<Nouns>(Object.fromEntries(nouns)), { close: () => db.close() });
+  const nouns = nounsOf(makers, (error) => explainedFault(error, onFault));
+  return Object.assign(nouns, { close: () => db.close() });
 }

@@ -1,29 +1,19 @@
 import type { Database } from "bun:sqlite";
 import { drizzle } from "drizzle-orm/bun-sqlite";
-import { lazily, once } from "../../lazily.ts";
+import { once } from "../../lazily.ts";
 import { applicationStore } from "../drizzle/applications.ts";
-import { auditStore } from "../drizzle/audit.ts";
-import { categoryStore } from "../drizzle/categories.ts";
-import { channelStore } from "../drizzle/channels.ts";
-import { consentStore } from "../drizzle/consents.ts";
-import { endpointStore } from "../drizzle/endpoints.ts";
-import { eventTypeStore } from "../drizzle/event-types.ts";
-import { idempotencyStore } from "../drizzle/idempotency.ts";
 import { livestreamStore } from "../drizzle/livestreams.ts";
-import { loginRequestStore } from "../drizzle/login-requests.ts";
-import { noticeAdder, noticeStore } from "../drizzle/notices.ts";
-import { operatorKeyStore } from "../drizzle/operator-keys.ts";
-import { settingStore } from "../drizzle/settings.ts";
+import { noticeAdder } from "../drizzle/notices.ts";
+import { nounsOf, sharedNouns } from "../drizzle/nouns.ts";
 import { statisticStore } from "../drizzle/statistics.ts";
 import { subscriptionStore } from "../drizzle/subscriptions.ts";
-import { tokenStore } from "../drizzle/tokens.ts";
 import type { OnFault } from "../faults.ts";
 import type { Store } from "../store.ts";
 import { type Commit, groupCommit } from "./database/commit.ts";
 import { dataSize } from "./database/data-size.ts";
 import { finished, sqliteDialect } from "./database/dialect.ts";
 import { databaseIn } from "./database/directory.ts";
-import { withFaults } from "./database/faults.ts";
+import { explainedFault } from "./database/faults.ts";
 import type { DirectoryLock } from "./database/lock.ts";
 import { openDatabase, openForReading, openIfReady } from "./database/open.ts";
 import { databaseBytes, sizesByKind } from "./database/sizes.ts";
@@ -95,9 +85,6 @@ function readerOn(
   return Object.assign(storeOn(db, refuse, staged, snapshots, directory, onFault), { close });
 }
 
-type Nouns = Omit<Store, "close">;
-
-/** Each noun prepares its statements when it is first used: at a start most are not needed for a while. */
 function storeOn(
   db: Database,
   commit: Commit,
@@ -105,7 +92,7 @@ function storeOn(
   snapshots: Snapshots,
   directory: string,
   onFault: OnFault = () => {},
-): Nouns {
+): Omit<Store, "close"> {
   const orm = drizzle(db);
   const keepEndpoint = endpointKeeper(orm);
   const shared = sqliteDialect(orm, commit);
@@ -116,22 +103,17 @@ function storeOn(
   const sharedBehind = sqliteDialect(orm, behind);
   const addNotice = once(() => noticeAdder(shared));
   const sizes = { databaseBytes: async () => databaseBytes(db), kindSizes: async () => sizesByKind(db) };
-  const makers: { readonly [Noun in keyof Nouns]: () => Nouns[Noun] } = {
-    users: () => userStore(db, orm, behind, sharedBehind),
-    categories: () => categoryStore(shared),
-    channels: () => channelStore(shared),
-    livestreams: () => livestreamStore(shared, livestreamStatements(db, orm)),
+  const makers = {
+    ...sharedNouns(shared, sharedBehind),
     applications: () => applicationStore(sqliteDialect(orm, modes.forgottenBy(behind))),
-    tokens: () => tokenStore(shared),
-    loginRequests: () => loginRequestStore(shared),
-    consents: () => consentStore(sharedBehind),
+    users: () => userStore(db, orm, behind, sharedBehind),
+    livestreams: () => livestreamStore(shared, livestreamStatements(db, orm)),
     subscriptions: () => {
       const own = subscriptionStatements(orm, snapshots);
       const { find, ...others } = subscriptionStore(sharedBehind, own);
-      return { ...others, find: (...given) => staged.settle().then(() => find(...given)) };
+      return { ...others, find: (app: string, id: string) => staged.settle().then(() => find(app, id)) };
     },
     events: () => eventStore(db, orm, commit, modes, staged, size()),
-    eventTypes: () => eventTypeStore(shared),
     deliveries: () =>
       deliveryStore(db, orm, behind, {
         shared,
@@ -141,17 +123,10 @@ function storeOn(
         snapshots,
       }),
     replays: () => sqliteReplays(db, orm, sharedBehind),
-    endpoints: () => endpointStore(sharedBehind),
-    notices: () => noticeStore(shared),
-    audit: () => auditStore(shared),
     statistics: () => statisticStore(shared, sizes),
     retention: () => retentionStore(orm, behind, size()),
-    idempotency: () => idempotencyStore(shared),
-    operatorKeys: () => operatorKeyStore(shared),
-    settings: () => settingStore(shared),
     orders: () => noOrders,
   };
   const file = databaseIn(directory);
-  const nouns = Object.entries(makers).map(([name, make]) => [name, () => withFaults(make(), file, onFault)]);
-  return lazily<Nouns>(Object.fromEntries(nouns));
+  return nounsOf(makers, (error) => explainedFault(error, file, onFault));
 }

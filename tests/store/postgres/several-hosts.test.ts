@@ -3,7 +3,7 @@ import { rmSync } from "node:fs";
 import { randomUUIDv7 } from "bun";
 import { readDatabaseUrl } from "../../../src/store/postgres/database/connection-url.ts";
 import { driver } from "../../../src/store/postgres/database/driver.ts";
-import { withFaults } from "../../../src/store/postgres/database/faults.ts";
+import { explainedFault } from "../../../src/store/postgres/database/faults.ts";
 import { openPostgres } from "../../../src/store/postgres/database/open.ts";
 import { openPool } from "../../../src/store/postgres/database/pool.ts";
 import { primaryOf } from "../../../src/store/postgres/database/primary.ts";
@@ -123,8 +123,11 @@ describe.skipIf(!hasPostgres)("of several hosts", () => {
     const pool = openPool(withPorts(await unusedPort(), url.port), { connections: 1 });
     afterThisTest(() => pool.close());
     const faults: string[] = [];
-    const asked = withFaults({ one: () => pool.run("SELECT 1 AS one") }, (fault) => faults.push(fault));
-    expect(await asked.one()).toEqual([{ one: 1 }]);
+    const asked = () =>
+      pool.run("SELECT 1 AS one").catch((error) => {
+        throw explainedFault(error, (fault) => faults.push(fault));
+      });
+    expect(await asked()).toEqual([{ one: 1 }]);
     await administer(owner, `ALTER ROLE ${role} NOLOGIN`);
     await administer(
       owner,
@@ -132,7 +135,7 @@ describe.skipIf(!hasPostgres)("of several hosts", () => {
     );
     let refused: unknown;
     await until(async () => {
-      refused = await asked.one().catch((error: unknown) => error);
+      refused = await asked().catch((error: unknown) => error);
       return refused instanceof Error && /not permitted/.test(String(refused.cause ?? refused));
     });
     expect(refused).toMatchObject({ code: "unavailable" });

@@ -1,7 +1,7 @@
 import { SQL } from "bun";
 import { DrizzleQueryError } from "drizzle-orm";
 import { DomainError, ownerGone } from "../../../domain/errors.ts";
-import type { StorageFault } from "../../faults.ts";
+import type { OnFault, StorageFault } from "../../faults.ts";
 
 /** A statement had no answer in time. */
 export class DeadlineError extends Error {
@@ -81,21 +81,12 @@ function storeFault(thrown: unknown): unknown {
 }
 
 /**
- * The same verbs of a noun; an error of PostgreSQL is rejected as the error that the `Store` promises.
+ * The error that the `Store` promises for one of PostgreSQL.
  *
- * @param onFault called for each error that says that the storage cannot be used
+ * @param onFault called where it says that the storage cannot be used
  */
-export function withFaults<Noun extends object>(noun: Noun, onFault: (fault: StorageFault) => void): Noun {
-  const rejected = (error: unknown) => {
-    const fault = storageFaultOf(error);
-    if (fault !== null) onFault(fault);
-    throw storeFault(error);
-  };
-  const verbs = Object.entries(noun).map(([verb, method]) => [
-    verb,
-    // Not an async function, which costs each read one more promise.
-    (...args: unknown[]) => method(...args).catch(rejected),
-  ]);
-  // A boundary: the same verbs, each of which gives a promise.
-  return Object.fromEntries(verbs) as Noun;
+export function explainedFault(error: unknown, onFault: OnFault): unknown {
+  const fault = storageFaultOf(error);
+  if (fault !== null) onFault(fault);
+  return storeFault(error);
 }

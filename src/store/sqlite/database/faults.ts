@@ -2,7 +2,7 @@ import { SQLiteError } from "bun:sqlite";
 import { dirname } from "node:path";
 import { DrizzleQueryError } from "drizzle-orm";
 import { DomainError, messageOf, ownerGone } from "../../../domain/errors.ts";
-import { type StorageFault, StoreError } from "../../faults.ts";
+import { type OnFault, type StorageFault, StoreError } from "../../faults.ts";
 
 /** What a row has cannot be read as it was written: the database is damaged, though SQLite does not see it. */
 export class DamagedValue extends StoreError {
@@ -59,25 +59,12 @@ export function storageFaultOf(error: unknown): StorageFault | null {
 }
 
 /**
- * The same verbs of a noun; an error of SQLite is rejected as the error that the `Store` promises.
+ * The error that the `Store` promises for one of SQLite.
  *
- * @param onFault called for each error that says that the storage cannot be used
+ * @param onFault called where it says that the storage cannot be used
  */
-export function withFaults<Noun extends object>(
-  noun: Noun,
-  file: string,
-  onFault: (fault: StorageFault) => void,
-): Noun {
-  const rejected = (error: unknown) => {
-    const fault = storageFaultOf(error);
-    if (fault !== null) onFault(fault);
-    throw isDamage(error) ? damaged(file, codeOf(error) || messageOf(error), error) : storeFault(error);
-  };
-  const verbs = Object.entries(noun).map(([verb, method]) => [
-    verb,
-    // Not an async function, which costs each read one more promise.
-    (...args: unknown[]) => method(...args).catch(rejected),
-  ]);
-  // A boundary: the same verbs, each of which gives a promise.
-  return Object.fromEntries(verbs) as Noun;
+export function explainedFault(error: unknown, file: string, onFault: OnFault): unknown {
+  const fault = storageFaultOf(error);
+  if (fault !== null) onFault(fault);
+  return isDamage(error) ? damaged(file, codeOf(error) || messageOf(error), error) : storeFault(error);
 }

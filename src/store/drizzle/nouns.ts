@@ -1,0 +1,64 @@
+import { lazily } from "../../lazily.ts";
+import type { Store } from "../store.ts";
+import { applicationStore } from "./applications.ts";
+import { auditStore } from "./audit.ts";
+import { categoryStore } from "./categories.ts";
+import { channelStore } from "./channels.ts";
+import { consentStore } from "./consents.ts";
+import type { Dialect } from "./dialect.ts";
+import { endpointStore } from "./endpoints.ts";
+import { eventTypeStore } from "./event-types.ts";
+import { idempotencyStore } from "./idempotency.ts";
+import { loginRequestStore } from "./login-requests.ts";
+import { noticeStore } from "./notices.ts";
+import { operatorKeyStore } from "./operator-keys.ts";
+import { settingStore } from "./settings.ts";
+import { tokenStore } from "./tokens.ts";
+
+type Nouns = Omit<Store, "close">;
+type Makers = { readonly [Noun in keyof Nouns]: () => Nouns[Noun] };
+
+/**
+ * The nouns in which a database has no part of its own.
+ *
+ * @param behind the same database, for those that read or change deliveries
+ */
+export function sharedNouns(db: Dialect, behind: Dialect) {
+  return {
+    applications: () => applicationStore(behind),
+    audit: () => auditStore(db),
+    categories: () => categoryStore(db),
+    channels: () => channelStore(db),
+    consents: () => consentStore(behind),
+    endpoints: () => endpointStore(behind),
+    eventTypes: () => eventTypeStore(db),
+    idempotency: () => idempotencyStore(db),
+    loginRequests: () => loginRequestStore(db),
+    notices: () => noticeStore(db),
+    operatorKeys: () => operatorKeyStore(db),
+    settings: () => settingStore(db),
+    tokens: () => tokenStore(db),
+  } satisfies Partial<Makers>;
+}
+
+/**
+ * Nouns that are made, with their statements, when they are first used: at a start most are not needed for a while.
+ *
+ * @param explained makes of what a verb throws the error that the `Store` promises
+ */
+export function nounsOf(makers: Makers, explained: (error: unknown) => unknown): Nouns {
+  const rejected = (error: unknown) => {
+    throw explained(error);
+  };
+  const explaining = (noun: object) => {
+    const verbs = Object.entries(noun).map(([verb, method]) => [
+      verb,
+      // Not an async function, which costs each read one more promise.
+      (...args: unknown[]) => method(...args).catch(rejected),
+    ]);
+    return Object.fromEntries(verbs);
+  };
+  // A boundary: the same nouns, with the same verbs, each of which gives a promise.
+  const nouns = Object.entries(makers).map(([name, make]) => [name, () => explaining(make())]);
+  return lazily<Nouns>(Object.fromEntries(nouns));
+}

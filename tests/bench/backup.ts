@@ -28,14 +28,16 @@ const help = `Usage: bun tests/bench/backup.ts [options]
   --users N     in the database (default: 1,000,000)
   --rounds N    of each state in turn; shown are medians (default: 5)
   --cpus LIST   where the server runs, as taskset takes it (default: ${serverCore}; the load is on ${loadCore})
+  --json        print one line of JSON
 
 Asks for 200 users, 200 times for healthz and 50 writes a second, while nothing else is done, while backups are made,
 and while one is downloaded. Needs Linux, two cores, taskset, and some 3 GB in the directory for temporary files.
 `;
 
-const { users, rounds, cpus } = readOptions(help, {
+const { users, rounds, cpus, json } = readOptions(help, {
   numbers: { users: { default: 1_000_000, least: 1_000 }, rounds: { default: 5 } },
   texts: ["cpus"],
+  flags: ["json"],
 });
 
 const states = ["idle", "backup", "download"] as const;
@@ -178,17 +180,21 @@ const figures = states.map((state) => {
     ),
   };
 });
-const head = [
-  "",
-  "seconds",
-  "others' CPU",
-  ...Object.keys(questions).flatMap((name) => [`${name} p50`, "p99", "longest"]),
-];
-const rows = figures.map(({ state, seconds, others, answers }) => [
-  state,
-  seconds.toFixed(1),
-  `${Math.round(others * 100)} %`,
-  ...Object.values(answers).flatMap(({ p50, p99, longest }) => [p50, p99, longest].map(milliseconds)),
-]);
-process.stdout.write(`${whole(users)} users, ${megabytes(databaseBytes)}\n${table([head, ...rows])}\n`);
+if (json) {
+  process.stdout.write(`${JSON.stringify({ users, rounds, cpus, databaseBytes, figures })}\n`);
+} else {
+  const head = [
+    "",
+    "seconds",
+    "others' CPU",
+    ...Object.keys(questions).flatMap((name) => [`${name} p50`, "p99", "longest"]),
+  ];
+  const rows = figures.map(({ state, seconds, others, answers }) => [
+    state,
+    seconds.toFixed(1),
+    `${Math.round(others * 100)} %`,
+    ...Object.values(answers).flatMap(({ p50, p99, longest }) => [p50, p99, longest].map(milliseconds)),
+  ]);
+  process.stdout.write(`${whole(users)} users, ${megabytes(databaseBytes)}\n${table([head, ...rows])}\n`);
+}
 process.exit();

@@ -22,7 +22,7 @@ import {
   requireMachine,
   runBench,
 } from "./support/processes.ts";
-import { disturbance, say, table, verdictOf } from "./support/report.ts";
+import { disturbance, table, verdictOf } from "./support/report.ts";
 
 const sections: readonly Section[] = [
   throughput,
@@ -45,6 +45,7 @@ const help = `Usage: bun tests/bench/delivery.ts [options]
   --seconds N        length of a round, where it has one (default: 5)
   --backlog N        deliveries of the backlog (default: 1,000,000)
   --executable FILE  measure this one instead of dist/onair
+  --json             print one line of JSON
   --check            exit with 1 when a goal is not met
 
 On Air runs as in production; its log goes to /dev/null. The second core has the load and the receiver. Figures are
@@ -63,18 +64,19 @@ function describe({ section: { title }, outcome: { rows, goals }, others }: Meas
 }
 
 async function main(): Promise<void> {
-  const { rounds, seconds, backlog, only, executable, check } = readOptions(help, {
+  const { rounds, seconds, backlog, only, executable, json, check } = readOptions(help, {
     numbers: {
       rounds: { default: 3, most: 100 },
       seconds: { default: 5, most: 600 },
       backlog: { default: 1_000_000, most: 1e8 },
     },
     texts: ["executable"],
-    flags: ["check"],
+    flags: ["json", "check"],
     only: sections.map(({ name }) => name),
   });
   requireMachine({ taskset: "util-linux", openssl: "openssl" });
   pinThisProcess();
+  const say = (line: string) => void (json || process.stderr.write(`${line}\n`));
   const bench: Bench = {
     executable: await builtExecutable(executable),
     directory: benchDirectory(),
@@ -83,6 +85,7 @@ async function main(): Promise<void> {
     seconds,
     backlog,
     templates: new Set(),
+    say,
   };
   const measured: Measured[] = [];
   let failed = false;
@@ -93,12 +96,18 @@ async function main(): Promise<void> {
       const outcome = await section.measure(bench);
       const one = { section, outcome, others: others() };
       measured.push(one);
-      process.stdout.write(`${describe(one)}\n\n`);
+      if (!json) process.stdout.write(`${describe(one)}\n\n`);
     } catch (error) {
       if (!(error instanceof BenchError)) throw error;
       failed = true;
       process.stderr.write(`${section.name} failed: ${error.message}\n`);
     }
+  }
+  if (json) {
+    const results = measured.map(({ section: { name }, outcome: { figures, goals }, others }) => {
+      return { name, goals, others, figures };
+    });
+    process.stdout.write(`${JSON.stringify({ rounds, seconds, results })}\n`);
   }
   const missed = measured.some(({ outcome }) => outcome.goals.some(({ met }) => !met));
   if (failed || (check && missed)) process.exitCode = 1;

@@ -22,6 +22,7 @@ import { percentile } from "./support/rounds.ts";
 const help = `Usage: bun tests/bench/import.ts [options]
 
   --rows N   users to import (default: 1,000,000)
+  --json     print one line of JSON
   --check    exit with 1 when an import of a million users takes 60 seconds or more, or memory is not flat
 
 Runs from the sources, without pinning. Needs some 2 GB in the directory for temporary files.
@@ -177,12 +178,12 @@ async function bench(rows: number): Promise<Outcome[]> {
   return [direct, again, ...(await throughServer(file, rows, join(directory, "served")))];
 }
 
-const { rows, check } = readOptions(help, {
+const { rows, json, check } = readOptions(help, {
   numbers: { rows: { default: 1_000_000 } },
-  flags: ["check"],
+  flags: ["json", "check"],
 });
 const outcomes = await bench(rows);
-process.stdout.write(`${report(outcomes)}\n`);
+process.stdout.write(`${json ? JSON.stringify({ rows, outcomes }) : report(outcomes)}\n`);
 const met = outcomes.every(
   ({ rowsPerSecond, importerBytes, serverBytes }) =>
     rowsPerSecond > floor.rowsPerSecond && Math.max(importerBytes, serverBytes ?? 0) < floor.residentBytes,

@@ -21,6 +21,7 @@ const help = `Usage: bun tests/bench/ranking.ts [options]
   --categories N     (default: 2000)
   --reports N        reports that count, after five of warming up (default: 20)
   --executable FILE  measure this one instead of dist/onair
+  --json             print one line of JSON
   --check            exit with 1 when a report takes 100 ms of the event loop, a slice of it 10 ms (in the median), or
                      the list ever 2 s
 
@@ -157,10 +158,10 @@ async function mostViewers({ url }: OnAir): Promise<number | undefined> {
 }
 
 async function main(): Promise<void> {
-  const { channels, categories, reports, executable, check } = readOptions(help, {
+  const { channels, categories, reports, executable, json, check } = readOptions(help, {
     numbers: { channels: { default: 20_000 }, categories: { default: 2_000 }, reports: { default: 20 } },
     texts: ["executable"],
-    flags: ["check"],
+    flags: ["json", "check"],
   });
   requireMachine({ taskset: "util-linux" });
   const directory = benchDirectory();
@@ -177,12 +178,21 @@ async function main(): Promise<void> {
     ["a report over HTTP", served.request],
     ["until the list shows it", served.shown],
   ];
-  const head = [`${whole(channels)} channels in ${whole(categories)} categories`, "least", "median", "most"];
-  const rows = figures.map(([name, ms]) => [
-    name,
-    ...[Math.min(...ms), median(ms), Math.max(...ms)].map(milliseconds),
-  ]);
-  process.stdout.write(`${table([head, ...rows])}\n`);
+  if (json) {
+    process.stdout.write(`${JSON.stringify({ channels, categories, reports, ...measured, ...served })}\n`);
+  } else {
+    const head = [
+      `${whole(channels)} channels in ${whole(categories)} categories`,
+      "least",
+      "median",
+      "most",
+    ];
+    const rows = figures.map(([name, ms]) => [
+      name,
+      ...[Math.min(...ms), median(ms), Math.max(...ms)].map(milliseconds),
+    ]);
+    process.stdout.write(`${table([head, ...rows])}\n`);
+  }
   const met =
     median(measured.eventLoop) < floor.eventLoopMs &&
     median(measured.longestSlice) < floor.sliceMs &&

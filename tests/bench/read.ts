@@ -19,7 +19,6 @@ import {
   residentBytes,
   runBench,
 } from "./support/processes.ts";
-import { say } from "./support/report.ts";
 import type { Pace } from "./support/rounds.ts";
 
 const help = `Usage: bun tests/bench/read.ts [options]
@@ -31,6 +30,7 @@ const help = `Usage: bun tests/bench/read.ts [options]
                      ${workloadNames.slice(3).join(", ")}, separated by commas
   --alone            without Fastify and Hono, and without the floors beside them
   --executable FILE  measure this one instead of dist/onair
+  --json             print one line of JSON
   --check            exit with 1 when a floor is not met
 
 On Air runs as in production; its log goes to /dev/null. Where a server did not have its core to itself, a floor is
@@ -40,9 +40,11 @@ files for a week: 0.9 GB for a million users, 2.7 GB for ten million, which take
 
 const restMs = 5_000;
 
+type Say = (line: string) => void;
+
 /** The other stacks; none where they cannot be installed, which is said. */
-async function availableFrameworks(): Promise<readonly Framework[]> {
-  const failure = await installFrameworks();
+async function availableFrameworks(say: Say): Promise<readonly Framework[]> {
+  const failure = await installFrameworks(say);
   if (failure === null) return frameworks;
   process.stderr.write(`\nWITHOUT FASTIFY AND HONO, BECAUSE ${failure}\n\n`);
   return [];
@@ -55,13 +57,15 @@ interface Run {
   /** Without the other stacks. */
   readonly alone: boolean;
   readonly executable: string;
+  readonly say: Say;
+  readonly print: Say;
 }
 
 /** One that fails is told of and left out, and the others are measured all the same. */
-async function measureAll({ users, only, pace, alone, executable }: Run): Promise<Outcome[]> {
+async function measureAll({ users, only, pace, alone, executable, say, print }: Run): Promise<Outcome[]> {
   const directory = benchDirectory();
-  const available = alone ? [] : await availableFrameworks();
-  const filled = await filledPlatform(users);
+  const available = alone ? [] : await availableFrameworks(say);
+  const filled = await filledPlatform(users, say);
   const data = join(directory, "data");
   await copyOfData(filled, data);
   const onAir = await startOnAir(executable, data, directory, { args: ["--public-url", publicUrl] });
@@ -69,8 +73,8 @@ async function measureAll({ users, only, pace, alone, executable }: Run): Promis
   const idleBytes = residentBytes(onAir.pid);
   const token = await newToken(onAir);
   const database = join(directory, "yardsticks.db");
-  if (available.length > 0) await frameworkDatabase(filled, onAir, { file: database, token });
-  const bench: Bench = { filled, onAir, idleBytes, directory, frameworks: available, database };
+  if (available.length > 0) await frameworkDatabase(filled, onAir, { file: database, token, say });
+  const bench: Bench = { filled, onAir, idleBytes, directory, frameworks: available, database, say };
 
   const all = workloads(users, token, await etagOfPage(onAir));
   const outcomes: Outcome[] = [];
@@ -81,7 +85,7 @@ async function measureAll({ users, only, pace, alone, executable }: Run): Promis
     try {
       const outcome = await measure(bench, { ...workload, floors: wanted }, pace);
       outcomes.push(outcome);
-      process.stdout.write(`${describe(outcome)}\n`);
+      print(describe(outcome));
     } catch (error) {
       if (!(error instanceof BenchError)) throw error;
       process.stderr.write(`${name} failed: ${error.message}\n`);
@@ -99,30 +103,37 @@ function memoryOf(outcomes: readonly Outcome[]) {
 }
 
 async function main(): Promise<void> {
-  const { users, seconds, rounds, only, alone, check, executable } = readOptions(help, {
+  const { users, seconds, rounds, only, alone, json, check, executable } = readOptions(help, {
     numbers: {
       users: { default: 1_000_000, most: 10_000_000 },
       seconds: { default: 5, most: 600 },
       rounds: { default: 3, most: 100 },
     },
     texts: ["executable"],
-    flags: ["alone", "check"],
+    flags: ["alone", "json", "check"],
     only: workloadNames,
   });
   requireMachine({ wrk: "wrk", taskset: "util-linux" });
+  const say = (line: string) => void (json || process.stderr.write(`${line}\n`));
+  const print = (text: string) => void (json || process.stdout.write(`${text}\n`));
   const others = otherWork();
+  const pace = { seconds, rounds };
   const outcomes = await measureAll({
     users,
     only: workloadNames.filter((name) => only.includes(name)),
-    pace: { seconds, rounds },
+    pace,
     alone,
     executable: await builtExecutable(executable),
+    say,
+    print,
   });
   const memory = memoryOf(outcomes);
-  process.stdout.write(`${describeMemory(memory)}\n`);
-  process.stdout.write(
-    `Other programs took ${(others() * 100).toFixed(0)} % of the machine's time meanwhile.\n`,
-  );
+  print(describeMemory(memory));
+  print(`Other programs took ${(others() * 100).toFixed(0)} % of the machine's time meanwhile.`);
+  if (json) {
+    const results = outcomes.map(({ workload, ...rest }) => ({ name: workload.name, ...rest }));
+    process.stdout.write(`${JSON.stringify({ ...pace, log: "/dev/null", users, memory, results })}\n`);
+  }
   const verdicts = [...memory, ...outcomes.flatMap(({ verdicts }) => verdicts)];
   if (check && verdicts.some(({ met }) => !met)) process.exitCode = 1;
 }

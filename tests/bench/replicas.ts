@@ -30,6 +30,7 @@ const help = `Usage: bun tests/bench/replicas.ts [options]
   --users N          users of which reads are (default: 100000)
   --read-seconds N   how long a round of reads or of shares takes (default: 5)
   --executable FILE  measure this one instead of dist/onair
+  --json             print one line of JSON
   --check            exit with 1 when a goal is not met
 
 stores    Events of 650 bytes are published one by one and delivered to one endpoint, on SQLite and on PostgreSQL, whose
@@ -58,7 +59,7 @@ function read() {
       "read-seconds": { default: 5, most: 600 },
     },
     texts: ["executable"],
-    flags: ["check"],
+    flags: ["json", "check"],
     only: parts,
   });
 }
@@ -74,11 +75,11 @@ const measures: Record<PartName, (setting: Setting, options: Options) => Promise
 
 async function main(): Promise<void> {
   const options = read();
-  const { only, check } = options;
+  const { only, json, check } = options;
   const isReading = only.includes("reads") || only.includes("shares");
   requireMachine({ taskset: "util-linux", ...(isReading && { wrk: "wrk" }) });
   if (only.includes("reads")) {
-    const missing = await installFrameworks();
+    const missing = await installFrameworks((line) => process.stderr.write(`${line}\n`));
     if (missing !== null) throw new BenchError(missing);
   }
   pinThisProcess();
@@ -88,11 +89,17 @@ async function main(): Promise<void> {
   const found = new Map<PartName, Part>();
   for (const name of parts.filter((part) => only.includes(part)))
     found.set(name, await measures[name](setting, options));
-  report(found, others());
+  report(found, others(), json);
   if (check && [...found.values()].some(({ goals }) => goals.some(({ met }) => !met))) process.exitCode = 1;
 }
 
-function report(found: ReadonlyMap<PartName, Part>, others: number): void {
+function report(found: ReadonlyMap<PartName, Part>, others: number, json: boolean): void {
+  if (json) {
+    const figures = Object.fromEntries(
+      [...found].map(([name, { goals, figures }]) => [name, { goals, figures }]),
+    );
+    return void process.stdout.write(`${JSON.stringify({ others, ...figures })}\n`);
+  }
   for (const { table, goals } of found.values()) {
     process.stdout.write(`${[table, ...goals.map(verdictOf)].join("\n")}\n\n`);
   }

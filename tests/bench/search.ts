@@ -29,6 +29,7 @@ const help = `Usage: bun tests/bench/search.ts [options]
   --rounds N     times that the whole set is asked (default: 200)
   --import N     users imported to see what the index costs, 0 for none (default: 100000)
   --slow N       check every answer with a slow search where there are no more users (default: 2000000)
+  --json         print one line of JSON
   --check        exit with 1 when p99 of a query is not under 2 ms (10 ms on PostgreSQL), or the index costs half of the
                  import or more
 
@@ -208,9 +209,9 @@ async function main(): Promise<void> {
       slow: { default: 2_000_000, least: 0 },
     },
     texts: ["data", "database"],
-    flags: ["postgres", "check"],
+    flags: ["postgres", "json", "check"],
   });
-  const { users: count, rounds, data, database = null, check } = options;
+  const { users: count, rounds, data, database = null, json, check } = options;
   const isPostgres = options.postgres || database !== null;
   const imported = isPostgres ? 0 : options.import;
   const scratch = benchDirectory();
@@ -224,19 +225,23 @@ async function main(): Promise<void> {
   for (const size of imported > 0 ? [200, insertedAtOnce] : []) {
     imports.push(await measureImport(imported, size, scratch));
   }
-  const ms = (value: number) => `${value.toFixed(3)} ms`;
-  const rows = outcomes.map(({ kind, query, limit, matches, p50, p99, max, quiet }) => [
-    kind,
-    query.length > 20 ? `${query.slice(0, 19)}…` : query,
-    `${limit}`,
-    matches === null ? "" : whole(matches),
-    ...[p50, p99, max, quiet].map(ms),
-  ]);
-  const head = [`${whole(count)} users`, "query", "limit", "matches", "p50", "p99", "max", "quiet"];
-  process.stdout.write(`${table([head, ...rows])}\n\nThe database takes ${megabytes(databaseBytes)}.\n`);
-  for (const { groupSize, rowsPerSecond, indexShare } of imports) {
-    const share = `${(indexShare * 100).toFixed(0)} % of the time goes into the index`;
-    process.stdout.write(`Import in groups of ${groupSize}: ${whole(rowsPerSecond)} users/s; ${share}.\n`);
+  if (json) {
+    process.stdout.write(`${JSON.stringify({ users: count, rounds, databaseBytes, outcomes, imports })}\n`);
+  } else {
+    const ms = (value: number) => `${value.toFixed(3)} ms`;
+    const rows = outcomes.map(({ kind, query, limit, matches, p50, p99, max, quiet }) => [
+      kind,
+      query.length > 20 ? `${query.slice(0, 19)}…` : query,
+      `${limit}`,
+      matches === null ? "" : whole(matches),
+      ...[p50, p99, max, quiet].map(ms),
+    ]);
+    const head = [`${whole(count)} users`, "query", "limit", "matches", "p50", "p99", "max", "quiet"];
+    process.stdout.write(`${table([head, ...rows])}\n\nThe database takes ${megabytes(databaseBytes)}.\n`);
+    for (const { groupSize, rowsPerSecond, indexShare } of imports) {
+      const share = `${(indexShare * 100).toFixed(0)} % of the time goes into the index`;
+      process.stdout.write(`Import in groups of ${groupSize}: ${whole(rowsPerSecond)} users/s; ${share}.\n`);
+    }
   }
   const met =
     outcomes.every(({ quiet }) => quiet < (isPostgres ? floor.postgresP99Ms : floor.p99Ms)) &&

@@ -15,7 +15,7 @@ import {
   serverCore,
   startPinnedServer,
 } from "./support/processes.ts";
-import { ratio, say, table, whole } from "./support/report.ts";
+import { ratio, table, whole } from "./support/report.ts";
 import { median, percentile } from "./support/rounds.ts";
 
 const clients = ["ours", "node"] as const;
@@ -44,6 +44,7 @@ const help = `Usage: bun tests/bench/sending.ts [options]
   --rounds N   rounds of each measurement; in each, both clients have a window, in turn first (default: 20)
   --window MS  length of a window (default: 400)
   --warm-up N  rounds before them that do not count (default: 15)
+  --json       print one line of JSON
 
 Both clients run on the first core, one at a time, receivers on the second. A delivery has 700 bytes and nine headers of
 its own, its signatures (HMAC-SHA256 and Ed25519) among them. Figures are medians of the rounds. The ratio is what node's
@@ -206,14 +207,17 @@ async function main(): Promise<void> {
     rounds,
     window: windowMs,
     "warm-up": warmUps,
+    json,
   } = readOptions(help, {
     numbers: {
       rounds: { default: 20, most },
       window: { default: 400, most },
       "warm-up": { default: 15, most },
     },
+    flags: ["json"],
   });
   requireMachine({ taskset: "util-linux" });
+  const say = (line: string) => void (json || process.stderr.write(`${line}\n`));
   const others = otherWork();
   const summaries: Summary[] = [];
   for (const load of loads) {
@@ -223,6 +227,12 @@ async function main(): Promise<void> {
     }
   }
   const otherPart = others();
+  if (json) {
+    process.stdout.write(
+      `${JSON.stringify({ rounds, windowMs, threshold, others: otherPart, summaries })}\n`,
+    );
+    return;
+  }
   const part = `${(otherPart * 100).toFixed(0)} %`;
   process.stdout.write(
     `${report(summaries)}\n${verdict(summaries)}\nOther processes took ${part} of the machine\n`,

@@ -12,13 +12,14 @@ import { sampled } from "./soak/sample.ts";
 import { builtExecutable } from "./support/onair.ts";
 import { readOptions } from "./support/options.ts";
 import { benchDirectory, runBench } from "./support/processes.ts";
-import { say, table, whole } from "./support/report.ts";
+import { table, whole } from "./support/report.ts";
 
 const help = `Usage: bun tests/bench/soak.ts [options]
 
   --minutes N        how long it is measured, after a third more of warming up (default: 60)
   --events N         events published a second; everything else is in proportion (default: 20)
   --executable FILE  run this one instead of dist/onair
+  --json             print one line of JSON
 
 One server with its defaults, and at the same time: profiles, searches and categories are read, events published and
 delivered to endpoints that are prompt, slow, failing or gone, streams read and opened anew, applications and
@@ -29,9 +30,10 @@ in the log, an answer that was not expected, or an event that did not arrive.
 `;
 
 async function main(): Promise<void> {
-  const { minutes, events, executable } = readOptions(help, {
+  const { minutes, events, executable, json } = readOptions(help, {
     numbers: { minutes: { default: 60, most: 10_000 }, events: { default: 20, most: 1_000 } },
     texts: ["executable"],
+    flags: ["json"],
   });
   const command = [await builtExecutable(executable)];
   const directory = benchDirectory();
@@ -45,6 +47,7 @@ async function main(): Promise<void> {
     "--keep-backups",
     "1",
   ];
+  const say = (line: string) => process.stderr.write(`${line}\n`);
   const seconds = minutes * 60;
   const warmUpSeconds = seconds / 3;
 
@@ -63,7 +66,7 @@ async function main(): Promise<void> {
   closeSync(descriptor);
   say(`warming up for ${whole(warmUpSeconds)} s, then measuring for ${whole(seconds)} s`);
   load.start(server);
-  const { samples, otherWork } = await sampled(load, { pid: server.pid, data, seconds, warmUpSeconds });
+  const { samples, otherWork } = await sampled(load, { pid: server.pid, data, seconds, warmUpSeconds, say });
   const { done, arrived, lost, unexpected } = await load.stop();
   const code = await server.end("SIGTERM");
   const errors = (await Bun.file(log).text()).split("\n").filter((line) => line !== "");
@@ -76,20 +79,26 @@ async function main(): Promise<void> {
     ...(errors.length > 0 ? [`${errors.length} lines of errors in the log, the first: ${errors[0]}`] : []),
     ...(code === 0 ? [] : [`the server ended with ${code}`]),
   ];
-  process.stdout.write(`${table([
-    ["", "at first", "at last", "drift", "limit", ""],
-    ...found.map(({ name, unit, first, last, drift, limit, isFlat }) => [
-      name,
-      ...[first, last, drift, limit].map((value) => `${value.toFixed(unit === "" ? 0 : 1)} ${unit}`.trim()),
-      isFlat ? "flat" : "RISES",
-    ]),
-  ])}
+  if (json) {
+    const counts = { done, arrived, lost, metrics: found, problems };
+    const report = { minutes, events, otherWork, removesOld: past !== null, ...counts };
+    process.stdout.write(`${JSON.stringify(report)}\n`);
+  } else {
+    process.stdout.write(`${table([
+      ["", "at first", "at last", "drift", "limit", ""],
+      ...found.map(({ name, unit, first, last, drift, limit, isFlat }) => [
+        name,
+        ...[first, last, drift, limit].map((value) => `${value.toFixed(unit === "" ? 0 : 1)} ${unit}`.trim()),
+        isFlat ? "flat" : "RISES",
+      ]),
+    ])}
 done: ${Object.entries(done)
-    .map(([name, count]) => `${whole(count)} ${name}`)
-    .join(", ")}; ${whole(arrived)} deliveries arrived
+      .map(([name, count]) => `${whole(count)} ${name}`)
+      .join(", ")}; ${whole(arrived)} deliveries arrived
 other programs used ${(otherWork * 100).toFixed(0)} % of the machine
 ${problems.length === 0 ? "flat" : problems.join("\n")}
 `);
+  }
   if (problems.length > 0) process.exitCode = 1;
 }
 

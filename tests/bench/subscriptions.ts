@@ -16,6 +16,7 @@ const help = `Usage: bun tests/bench/subscriptions.ts [options]
   --others N         further applications with as many, mixed with these in the database (default: 9)
   --rounds N         measurements of each kind that count, after a tenth as many of warming up (default: 200)
   --executable FILE  measure this one instead of dist/onair
+  --json             print one line of JSON
   --check            exit with 1 when a list takes 20 ms (p99), holds up others for 10 ms (p99), or a creation takes
                      1 ms more than a bare commit (median)
 
@@ -76,14 +77,14 @@ function missed(lists: Lists, writes: readonly Writes[]): string[] {
 }
 
 async function main(): Promise<void> {
-  const { executable, check, ...given } = readOptions(help, {
+  const { executable, json, check, ...given } = readOptions(help, {
     numbers: {
       subscriptions: { default: 10_000, least: 20 },
       others: { default: 9, least: 0 },
       rounds: { default: 200 },
     },
     texts: ["executable"],
-    flags: ["check"],
+    flags: ["json", "check"],
   });
   const options: Options = { ...given, subscriptions: given.subscriptions - (given.subscriptions % 20) };
   requireMachine({ taskset: "util-linux" });
@@ -96,9 +97,12 @@ async function main(): Promise<void> {
   await onAir.stop();
   const shareOfOthers = others();
   const failures = missed(lists, writes);
-  process.stdout.write(`${reportOf(options, lists, writes)}\n`);
-  process.stdout.write(`Other work used ${(shareOfOthers * 100).toFixed(0)} % of the machine.\n`);
-  for (const failure of failures) process.stdout.write(`missed: ${failure}\n`);
+  if (json) process.stdout.write(`${JSON.stringify({ ...options, shareOfOthers, lists, writes })}\n`);
+  else {
+    process.stdout.write(`${reportOf(options, lists, writes)}\n`);
+    process.stdout.write(`Other work used ${(shareOfOthers * 100).toFixed(0)} % of the machine.\n`);
+    for (const failure of failures) process.stdout.write(`missed: ${failure}\n`);
+  }
   if (check && failures.length > 0) process.exitCode = 1;
 }
 

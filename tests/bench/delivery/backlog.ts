@@ -1,7 +1,7 @@
 import { newToken, type OnAir, subscribe } from "../support/onair.ts";
 import { peakResidentBytes, residentBytes } from "../support/processes.ts";
 import { newEventId, Receiver } from "../support/receiver.ts";
-import { megabytes, milliseconds, say, whole } from "../support/report.ts";
+import { megabytes, milliseconds, whole } from "../support/report.ts";
 import { manyApplications } from "./fan-out.ts";
 import { latencyAt } from "./latency.ts";
 import { broadcasters, dataDirectory, Publishers, serveDirectory } from "./platform.ts";
@@ -24,7 +24,7 @@ export const backlog: Section = {
   async measure(bench) {
     const data = await dataDirectory(bench, manyApplications, "backlog");
     const filled = await fill(bench, data);
-    say("Starting again with the backlog");
+    bench.say("Starting again with the backlog");
     const startedAt = performance.now();
     const onAir = await serveDirectory(bench, data);
     const startMs = performance.now() - startedAt;
@@ -43,6 +43,7 @@ export const backlog: Section = {
       await receiver.server.stop("SIGKILL");
       const complete = filled.deliveries >= bench.backlog;
       const short = complete ? "" : ` with only ${whole(filled.deliveries)} of ${whole(bench.backlog)}`;
+      const figures = { ...filled, startMs, startBytes, residentMost, peakBytes, latency };
       return {
         rows: [
           ["", "filled in", "RSS then", "RSS at most", "start", "drained/s", "new events' p50", "p99"],
@@ -57,6 +58,7 @@ export const backlog: Section = {
             milliseconds(latency.p99Ms),
           ],
         ],
+        figures,
         goals: [
           {
             text: `resident memory ${megabytes(residentMost)}${short}, goal ${megabytes(goal.residentBytes)}`,
@@ -80,7 +82,7 @@ export const backlog: Section = {
 };
 
 async function fill(bench: Bench, data: string) {
-  say(`Publishing ${whole(bench.backlog)} deliveries to endpoints that refuse connections`);
+  bench.say(`Publishing ${whole(bench.backlog)} deliveries to endpoints that refuse connections`);
   const onAir = await serveDirectory(bench, data);
   const publishers = new Publishers(onAir);
   try {

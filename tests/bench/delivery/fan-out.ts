@@ -46,6 +46,7 @@ export const fanOut: Section = {
             megabytes(peakBytes),
           ],
         ],
+        figures: { rounds, peakBytes },
         goals: [
           {
             text: `acknowledged after ${milliseconds(acknowledgedMs)}, goal ${goal.acknowledgedMs} ms`,

@@ -108,6 +108,7 @@ export const latency: Section = {
           row(`its first ${firstSeconds} s`, [first]),
           ["a bare sync", ...waits(syncs)],
         ],
+        figures: { first, rounds, syncs },
         goals: [
           {
             text: `p50 ${milliseconds(p50Ms)}, goal ${goal.p50Ms} ms`,
@@ -142,6 +143,7 @@ export const hanging: Section = {
       const allArrived = of(withOne, "arrivedShare") === 1;
       return {
         rows: [head, row("none hangs", without), row("one hangs: the others", withOne)],
+        figures: { without, with: withOne, ratio },
         goals: [
           {
             text: `p99 of the others ${ratio.toFixed(2)} of the run without it, goal ${goal.hangingRatio}`,

@@ -6,7 +6,6 @@ import { adminKey, load, newToken, type OnAir, startOnAir, subscribe } from "../
 import { sampleUsers } from "../support/platform.ts";
 import { BenchError } from "../support/processes.ts";
 import type { Receiver, ReceiverReport } from "../support/receiver.ts";
-import { say } from "../support/report.ts";
 import { Wire } from "../support/wire.ts";
 import type { Bench } from "./section.ts";
 
@@ -70,7 +69,7 @@ const atOnce = 32;
 export async function dataDirectory(bench: Bench, applications: number, name: string): Promise<string> {
   const template = join(bench.directory, `template-${applications}`);
   if (!bench.templates.has(applications)) {
-    say(`Making ${applications} applications with their subscriptions`);
+    bench.say(`Making ${applications} applications with their subscriptions`);
     await makeTemplate(bench, template, applications);
     bench.templates.add(applications);
   }

@@ -91,6 +91,7 @@ function outcome(alone: readonly Pace[], delivered: readonly Pace[], bare: reado
       row("one subscriber, and delivered", delivered),
       row("the bare program, delivered", bare),
     ],
+    figures: { alone, delivered, bare },
     goals: [
       {
         text: `with one subscriber ${whole(perSecond)}/s, goal ${whole(goalPerSecond)}/s`,

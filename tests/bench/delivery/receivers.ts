@@ -4,7 +4,7 @@ import { atOnce, type Behaviour, behaviours, steady } from "../support/behaviour
 import { adminKey, applicationPages, type OnAir } from "../support/onair.ts";
 import { BenchError, cpuSeconds, peakResidentBytes } from "../support/processes.ts";
 import { type Certificate, newEventId } from "../support/receiver.ts";
-import { type Goal, megabytes, say, whole } from "../support/report.ts";
+import { type Goal, megabytes, whole } from "../support/report.ts";
 import { median } from "../support/rounds.ts";
 import { broadcasters } from "./platform.ts";
 import { type Bench, inRounds, type Scene, type Section, withScene } from "./section.ts";
@@ -74,14 +74,14 @@ export const receivers: Section = {
     for (const audience of [one, many]) {
       let atOncePerSecond = Number.NaN;
       for (const behaviour of audience.behaviours) {
-        say(`${audience.endpoints} × ${behaviour.name}`);
+        bench.say(`${audience.endpoints} × ${behaviour.name}`);
         const figures = await measure(bench, { audience, behaviour, tls });
         if (behaviour === atOnce) atOncePerSecond = figures.perSecond;
         measured.push({ ...figures, ofAtOnce: figures.perSecond / atOncePerSecond });
       }
     }
     const head = ["", "mean", "deliveries/s", "of possible", "of at once", "CPU each", "left", "peak RSS"];
-    return { rows: [head, ...measured.map(row)], goals: goalsOf(measured) };
+    return { rows: [head, ...measured.map(row)], figures: { measured }, goals: goalsOf(measured) };
   },
 };
 

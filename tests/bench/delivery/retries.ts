@@ -1,7 +1,7 @@
 import { adminKey, applicationPages, type OnAir } from "../support/onair.ts";
 import { BenchError, residentBytes } from "../support/processes.ts";
 import { newEventId, Receiver } from "../support/receiver.ts";
-import { megabytes, milliseconds, say, whole } from "../support/report.ts";
+import { megabytes, milliseconds, whole } from "../support/report.ts";
 import { Wire } from "../support/wire.ts";
 import { addNewcomer, newcomer } from "./backlog.ts";
 import { manyApplications } from "./fan-out.ts";
@@ -31,7 +31,7 @@ export const retries: Section = {
     const receiver = await Receiver.start(bench.receiverPort);
     try {
       const pending = await fail(bench, data, receiver);
-      say(`Starting again with ${whole(pending)} retries`);
+      bench.say(`Starting again with ${whole(pending)} retries`);
       const startedAt = performance.now();
       const onAir = await serveDirectory(bench, data);
       const startMs = performance.now() - startedAt;
@@ -56,6 +56,7 @@ export const retries: Section = {
             milliseconds(latency.p99Ms),
           ],
         ],
+        figures: { pending, startMs, ...drained },
         goals: [
           {
             text: `ready after ${milliseconds(startMs)}${short}, goal ${whole(goal.startMs)} ms`,
@@ -75,7 +76,7 @@ export const retries: Section = {
 
 /** Publishes to endpoints that fail, until nothing is sent any more; gives how many deliveries wait for a retry. */
 async function fail(bench: Bench, data: string, receiver: Receiver): Promise<number> {
-  say(`Publishing ${whole(deliveries)} deliveries to endpoints that fail`);
+  bench.say(`Publishing ${whole(deliveries)} deliveries to endpoints that fail`);
   const onAir = await serveDirectory(bench, data);
   const publishers = new Publishers(onAir);
   try {

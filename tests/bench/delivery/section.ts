@@ -18,11 +18,14 @@ export interface Bench {
   readonly backlog: number;
   /** Counts of applications for which a data directory has been made. */
   readonly templates: Set<number>;
+  say(line: string): void;
 }
 
 export interface Outcome {
   /** Lines of a table; the first names the columns. */
   readonly rows: readonly (readonly string[])[];
+  /** The same and more, for programs. */
+  readonly figures: Readonly<Record<string, unknown>>;
   readonly goals: readonly Goal[];
 }
 

@@ -2,7 +2,7 @@ import { Database } from "bun:sqlite";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { cpuNanoseconds } from "../support/processes.ts";
-import { milliseconds, say } from "../support/report.ts";
+import { milliseconds } from "../support/report.ts";
 import { median } from "../support/rounds.ts";
 import { latencyAt } from "./latency.ts";
 import { broadcasters, ownBroadcasters } from "./platform.ts";
@@ -76,7 +76,9 @@ export const steady: Section = {
       const [cpuMs, bytes, p99Ms] = [of("cpuMs"), of("bytes"), of("p99Ms")];
       const stored = kept(scene.data);
       const total = stored.reduce((sum, { bytes }) => sum + bytes, 0);
-      say(stored.map(({ name, bytes }) => `${Math.round(bytes)} bytes of an event in ${name}`).join("\n"));
+      bench.say(
+        stored.map(({ name, bytes }) => `${Math.round(bytes)} bytes of an event in ${name}`).join("\n"),
+      );
       const kilobytes = (count: number) => `${(count / 1000).toFixed(1)} kB`;
       const row = (name: string, all: typeof rounds, atRest: string) => [
         name,
@@ -94,6 +96,7 @@ export const steady: Section = {
           row("On Air", rounds, kilobytes(total)),
           row("the bare program", bareRounds, ""),
         ],
+        figures: { rounds, bare: bareRounds, kept: stored },
         goals: [
           { text: `CPU ${milliseconds(cpuMs)}, goal ${goal.cpuMs} ms`, met: cpuMs <= goal.cpuMs },
           {

@@ -133,6 +133,7 @@ function outcome(onAir: readonly Pace[], bare: readonly Pace[]): Outcome {
   const perSecond = of(onAir, "perSecond");
   return {
     rows: [head, row("On Air", onAir), row("bare fetch", bare)],
+    figures: { onAir, bare, ratio, byCpu },
     goals: [
       {
         text: `${ratio.toFixed(2)} of bare (by CPU time ${byCpu.toFixed(2)}), goal ${goal.ratio}`,

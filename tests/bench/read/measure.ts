@@ -28,6 +28,7 @@ export interface Bench {
   /** The other stacks that there are, and the file of their database. */
   readonly frameworks: readonly Framework[];
   readonly database: string;
+  readonly say: (line: string) => void;
 }
 
 /** The runs of a server, and its memory before the first of them. */
@@ -104,7 +105,7 @@ async function startOthers(bench: Bench, workload: Workload, directory: string):
   // Of all users only one is asked for: the head is the same for each, and the bodies are there already.
   const asked = ofAllUsers ? { ...traffic, paths: traffic.paths.slice(0, 1) } : traffic;
   await captureAnswers(directory, bench.onAir, asked, status);
-  const file = ofAllUsers ? await profileAnswers(bench.filled) : join(directory, answersFile);
+  const file = ofAllUsers ? await profileAnswers(bench.filled, bench.say) : join(directory, answersFile);
   const answers = { directory, file, keyAfter: ofAllUsers ? usersPath : "", token };
   const wanted = inFrameworks ? bench.frameworks : [];
   return Promise.all([

@@ -79,7 +79,7 @@ export async function measureReads(setting: Setting, options: ReadsOptions): Pro
     for (const { server } of contenders) await server.stop();
     await database.stop();
   }
-  return { table: tableOf(measured), goals: goalsOf(measured) };
+  return { table: tableOf(measured), goals: goalsOf(measured), figures: Object.fromEntries(measured) };
 }
 
 async function startAll(

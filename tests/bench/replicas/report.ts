@@ -5,6 +5,8 @@ export interface Part {
   /** The lines that are shown. */
   readonly table: string;
   readonly goals: readonly Goal[];
+  /** The figures, for programs. */
+  readonly figures: unknown;
 }
 
 /** What all parts are told. */

@@ -37,7 +37,7 @@ interface SeveralOptions {
 /** Two replicas, of which each publisher takes one after the other. */
 export async function measureSeveral(setting: Setting, options: SeveralOptions): Promise<Part> {
   const several = await measure(setting, options);
-  return { table: tableOf(several), goals: goalsOf(several) };
+  return { table: tableOf(several), goals: goalsOf(several), figures: several };
 }
 
 async function measure(

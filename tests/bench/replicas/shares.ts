@@ -71,7 +71,7 @@ export async function measureShares(setting: Setting, options: SharesOptions): P
     await receiver.server.stop("SIGKILL");
     await database.stop();
   }
-  return { table: tableOf(measured), goals: goalsOf(measured) };
+  return { table: tableOf(measured), goals: goalsOf(measured), figures: Object.fromEntries(measured) };
 }
 
 function start({ executable, directory }: Setting, database: Database): Promise<OnAir> {

@@ -108,6 +108,7 @@ export async function measureStores(
   return {
     table: tableOf(measured),
     goals: goalsOf(measured.get("PostgreSQL") ?? []),
+    figures: Object.fromEntries(measured),
   };
 }
 

@@ -1,7 +1,6 @@
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { otherWork, residentBytes } from "../support/processes.ts";
-import { say } from "../support/report.ts";
 import { median, type Sample } from "./drift.ts";
 import type { SoakLoad } from "./load.ts";
 
@@ -15,10 +14,11 @@ interface Sampling {
   readonly data: string;
   readonly seconds: number;
   readonly warmUpSeconds: number;
+  readonly say: (line: string) => void;
 }
 
 /** Looks at a server under load every few seconds, after its time of warming up. */
-export async function sampled(load: SoakLoad, { pid, data, seconds, warmUpSeconds }: Sampling) {
+export async function sampled(load: SoakLoad, { pid, data, seconds, warmUpSeconds, say }: Sampling) {
   await Bun.sleep(warmUpSeconds * 1_000);
   load.takeLatencies();
   const others = otherWork();

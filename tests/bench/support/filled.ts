@@ -8,7 +8,7 @@ import { openStore } from "../../../src/store/sqlite/store.ts";
 import schema from "../yardsticks/schema.sql" with { type: "text" };
 import { sampleCategories, sampleChannels, sampleLivestreams, sampleUsers, usersPath } from "./platform.ts";
 import { BenchError, endWithThis, removeAtEnd } from "./processes.ts";
-import { say, whole } from "./report.ts";
+import { whole } from "./report.ts";
 
 /** A platform of so many users on disk, kept from one benchmark to the next; to be copied and never to be changed. */
 export interface Filled {
@@ -23,8 +23,10 @@ const root = resolve(import.meta.dir, "../../..");
 const cache = join(tmpdir(), "onair-bench-filled");
 const keptForMs = 7 * 24 * 3_600_000;
 
+type Say = (line: string) => void;
+
 /** The platform of so many users, made unless it is there already: half a minute for a million of them. */
-export async function filledPlatform(users: number): Promise<Filled> {
+export async function filledPlatform(users: number, say: Say): Promise<Filled> {
   const filled = { users, directory: join(cache, `${users}-${await versionOfSources()}`) };
   await made(join(filled.directory, "data"), async (data) => {
     removeUnused();
@@ -49,7 +51,7 @@ export async function copyOfData({ directory }: Filled, to: string): Promise<voi
 }
 
 /** A file of kept answers: Get User of every user, as On Air gives it at `publicUrl`. */
-export function profileAnswers({ users, directory }: Filled): Promise<string> {
+export function profileAnswers({ users, directory }: Filled, say: Say): Promise<string> {
   return made(join(directory, "profiles"), async (file) => {
     say("Writing the answers of all users");
     const sink = Bun.file(file).writer({ highWaterMark: 1 << 20 });
@@ -70,7 +72,11 @@ export function profileOf(row: object): { username: string; body: string } {
 }
 
 /** A copy of the database of the other stacks, with all users and nothing else. */
-export async function copyOfYardstickDatabase({ users, directory }: Filled, to: string): Promise<void> {
+export async function copyOfYardstickDatabase(
+  { users, directory }: Filled,
+  to: string,
+  say: Say,
+): Promise<void> {
   const kept = await made(join(directory, "yardsticks.db"), async (file) => {
     say("Filling the database of the other stacks");
     const db = new Database(file, { create: true, strict: true });

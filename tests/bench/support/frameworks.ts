@@ -5,7 +5,6 @@ import { secretHash } from "../../../src/domain/tokens.ts";
 import { copyOfYardstickDatabase, type Filled, publicUrl } from "./filled.ts";
 import { rateLimit } from "./onair.ts";
 import { BenchError, type Server, startPinnedServer } from "./processes.ts";
-import { say } from "./report.ts";
 import type { Tolerance } from "./yardsticks.ts";
 
 /** Servers in other stacks, in `tests/bench/yardsticks`: they do the work that On Air does, as their users write it. */
@@ -16,7 +15,7 @@ const directory = resolve(import.meta.dir, "../yardsticks");
 const node = join(directory, "node_modules/node/bin/node");
 
 /** Installs their packages unless that is done. Returns why it could not be, or null. */
-export async function installFrameworks(): Promise<string | null> {
+export async function installFrameworks(say: (line: string) => void): Promise<string | null> {
   const installed = join(directory, "node_modules/.package-lock.json");
   const wanted = join(directory, "package-lock.json");
   if (existsSync(installed) && existsSync(node) && statSync(installed).mtimeMs > statSync(wanted).mtimeMs) {
@@ -34,9 +33,9 @@ export async function installFrameworks(): Promise<string | null> {
 export async function frameworkDatabase(
   filled: Filled,
   onAir: Server,
-  { file, token }: { file: string; token: string },
+  { file, token, say }: { file: string; token: string; say: (line: string) => void },
 ): Promise<void> {
-  await copyOfYardstickDatabase(filled, file);
+  await copyOfYardstickDatabase(filled, file, say);
   const db = new Database(file, { readwrite: true, strict: true });
   db.run("INSERT INTO applications VALUES (?, ?)", ["benchmark", rateLimit]);
   db.run("INSERT INTO tokens VALUES (?, ?, ?, ?)", [

@@ -1,10 +1,5 @@
 import type { Ratio } from "./rounds.ts";
 
-/** Tells what is being done; what was found goes to the standard output. */
-export function say(line: string): void {
-  process.stderr.write(`${line}\n`);
-}
-
 /** Lines of a table whose columns stand under each other; the first is to the left, the others to the right. */
 export function table(rows: readonly (readonly string[])[]): string {
   const widths = rows.reduce<number[]>(

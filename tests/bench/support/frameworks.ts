@@ -14,6 +14,9 @@ export type Framework = (typeof frameworks)[number];
 const directory = resolve(import.meta.dir, "../yardsticks");
 const node = join(directory, "node_modules/node/bin/node");
 
+/** Where their packages are. */
+export const frameworkPackages = join(directory, "node_modules");
+
 /** Installs their packages unless that is done. Returns why it could not be, or null. */
 export async function installFrameworks(say: (line: string) => void): Promise<string | null> {
   const installed = join(directory, "node_modules/.package-lock.json");
@@ -76,10 +79,15 @@ async function* categoriesOf({ url }: Server): AsyncGenerator<Category> {
   }
 }
 
-export function startFramework(framework: Framework, database: string): Promise<Server> {
+/** The command that starts a framework's server, on a free port where it is 0. */
+export function frameworkCommand(framework: Framework, database: string, port: number): string[] {
   const program = join(directory, `${framework.toLowerCase()}-server.ts`);
   const runtime = framework === "Fastify" ? node : process.execPath;
-  return started(framework, [runtime, program, database, "0", publicUrl]);
+  return [runtime, program, database, String(port), publicUrl];
+}
+
+export function startFramework(framework: Framework, database: string): Promise<Server> {
+  return started(framework, frameworkCommand(framework, database, 0));
 }
 
 /** Fastify with `pg`, on the schema "fastify" of a database. */

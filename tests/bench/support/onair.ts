@@ -37,6 +37,16 @@ export interface OnAir extends Server {
   readonly adminUrl: string;
 }
 
+/** `onair serve` with the defaults but for rate limit and ports; a public port of 0 is a free one. */
+export function serveCommand(executable: string, port: number): string[] {
+  const ports = ["--port", String(port), "--admin-port", "0"];
+  return [executable, "serve", ...ports, "--rate-limit", String(rateLimit)];
+}
+
+export function serveEnvironment(home: string): Record<string, string> {
+  return { PATH: process.env.PATH ?? "", HOME: home, ONAIR_ADMIN_KEY: adminKey };
+}
+
 interface ServeOptions {
   readonly args?: readonly string[];
   /** As `taskset` takes it. */
@@ -71,16 +81,9 @@ async function started(
   place: Readonly<Record<string, string>>,
   { args = [], cpus, trusted }: ServeOptions,
 ): Promise<OnAir> {
-  const ports = ["--port", "0", "--admin-port", "0"];
-  const command = [executable, "serve", ...ports, "--rate-limit", String(rateLimit), ...args];
+  const command = [...serveCommand(executable, 0), ...args];
   const ready = /^onair ready public=(\S+) admin=(\S+)$/m;
-  const env = {
-    PATH: process.env.PATH ?? "",
-    HOME: cwd,
-    ONAIR_ADMIN_KEY: adminKey,
-    ...place,
-    ...(trusted && { NODE_EXTRA_CA_CERTS: trusted }),
-  };
+  const env = { ...serveEnvironment(cwd), ...place, ...(trusted && { NODE_EXTRA_CA_CERTS: trusted }) };
   const options = { cwd, env, ...(cpus !== undefined && { cpus }) };
   const { server, match } = await startPinnedServer("On Air", command, ready, options);
   return { ...server, adminUrl: match[2] ?? "" };

@@ -44,7 +44,7 @@ export class MemoryCapacity<T> {
   /** Frees the places of deliveries that have started or went back into the store. */
   free(count: number): void {
     this.#queued -= count;
-    if (this.#queued >= maxClaimed) return;
+    if (this.#queued >= maxClaimed || this.#waiting.size === 0) return;
     // As many as places, because one that waited may have nothing to claim any more, and then frees none.
     for (const queue of [...this.#waiting.values().take(count)]) {
       this.#waiting.delete(queue);

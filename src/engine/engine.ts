@@ -6,7 +6,7 @@ import type { StorageFault } from "../store/faults.ts";
 import type { ReplicaNewsLink } from "../store/replicas/news.ts";
 import type { Store } from "../store/store.ts";
 import type { SpanCounts } from "../tracing/span-counts.ts";
-import type { TracingSettings } from "../tracing/start.ts";
+import type { TracingSettings } from "../tracing/tracing-settings.ts";
 import type { DispatcherStats } from "../webhooks/dispatcher.ts";
 import type { ServerNoticeData } from "../webhooks/notices/notice.ts";
 import type { Sample, SampleExchange, WatchSample } from "../webhooks/sample.ts";

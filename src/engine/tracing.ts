@@ -1,23 +1,15 @@
 import type { EventSink } from "../domain/deliveries.ts";
 import type { Log } from "../log/log.ts";
 import type { AttemptTraces } from "../tracing/attempts.ts";
-import type { SpanCounts } from "../tracing/span-counts.ts";
-import type { TracingSettings } from "../tracing/start.ts";
+import type { TracingSettings } from "../tracing/tracing-settings.ts";
 
-/** The tracing of the engine's thread. */
-interface EngineTracing {
-  readonly attempts: AttemptTraces;
-  counts(): SpanCounts;
-  stop(): Promise<void>;
-}
-
-/** Loads it where it is set. */
-export async function tracingOf(settings: TracingSettings | null, log: Log): Promise<EngineTracing | null> {
+/** The tracing of the engine's thread, loaded where it is set. */
+export async function tracingOf(settings: TracingSettings | null, log: Log) {
   if (!settings) return null;
   const { startTracing } = await import("../tracing/start.ts");
   const { AttemptTraces } = await import("../tracing/attempts.ts");
-  const tracing = startTracing(settings, log);
-  return { attempts: new AttemptTraces(tracing.tracer), counts: () => tracing.counts, stop: tracing.stop };
+  const { tracer, ...tracing } = startTracing(settings, log);
+  return { attempts: new AttemptTraces(tracer), ...tracing };
 }
 
 /** Notes the trace of each event before its attempts can begin. */

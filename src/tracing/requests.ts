@@ -1,17 +1,17 @@
 import type { Log } from "../log/log.ts";
 import { PublishTraces } from "./publishing.ts";
-import { startTracing, type TracingSettings } from "./start.ts";
+import { startTracing } from "./start.ts";
 import { readTraceparent } from "./trace-context.ts";
 import type { ActiveSpan, Tracer } from "./tracer.ts";
+import type { TracingSettings } from "./tracing-settings.ts";
 
 /** The tracing of the thread that answers. */
 export function startRequestTracing(settings: TracingSettings, log: Log) {
-  const tracing = startTracing(settings, log);
+  const { tracer, ...tracing } = startTracing(settings, log);
   return {
-    publishing: new PublishTraces(tracing.tracer),
-    requestsOf: (isTrusted: boolean) => new RequestTraces(tracing.tracer, isTrusted),
-    counts: () => tracing.counts,
-    stop: tracing.stop,
+    publishing: new PublishTraces(tracer),
+    requestsOf: (isTrusted: boolean) => new RequestTraces(tracer, isTrusted),
+    ...tracing,
   };
 }
 

@@ -56,7 +56,16 @@ export const tracingSettings = {
 } satisfies SettingTable;
 type TracingConfig = ValuesOf<typeof tracingSettings>;
 
+/** Where spans go. */
+export interface TracingSettings {
+  readonly endpoint: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** The share of traces that are sampled, from 0 to 1. */
+  readonly share: number;
+}
+
 /** Where spans go; null: nothing is traced. */
-export function collectorOf({ otlpEndpoint: endpoint, otlpHeaders, otlpSample: share }: TracingConfig) {
+export function collectorOf(config: TracingConfig): TracingSettings | null {
+  const { otlpEndpoint: endpoint, otlpHeaders, otlpSample: share } = config;
   return endpoint === null ? null : { endpoint, headers: otlpHeaders ?? {}, share };
 }

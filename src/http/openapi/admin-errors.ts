@@ -1,7 +1,7 @@
 import type { ErrorCode } from "../../domain/errors.ts";
 import { statusOf } from "../errors.ts";
 import type { Json } from "./components.ts";
-import { type ErrorSample, errorResponder, errorSchema } from "./errors.ts";
+import { commonSamples, type ErrorSample, errorResponder, errorSchema } from "./errors.ts";
 import { challenge, contentRange, notKept, requestIdHeader, retryAfter } from "./headers.ts";
 
 /** Codes of the errors that routes of the admin listener may have. */
@@ -17,14 +17,10 @@ export const adminHeaders: Json = { "X-Request-Id": requestIdHeader, ...notKept 
 
 /** What each error looks like. */
 const samples: Readonly<Record<AdminErrorCode, ErrorSample>> = {
+  ...commonSamples,
   invalid_parameter: {
     message: "name must be at least 1 character",
     errors: [{ in: "body", field: "name", message: "must be at least 1 character" }],
-  },
-  invalid_json: { message: "The body is not valid JSON" },
-  invalid_cursor: {
-    message: "cursor is not one of this list",
-    errors: [{ in: "query", field: "cursor", message: "is not one of this list" }],
   },
   missing_token: { message: "This needs the operator key: Authorization: Bearer <key>" },
   invalid_token: { message: "The operator key is wrong, revoked or expired" },
@@ -35,14 +31,10 @@ const samples: Readonly<Record<AdminErrorCode, ErrorSample>> = {
   },
   rate_limited: { message: "Too many wrong operator keys from this address; try again in 3 seconds" },
   user_not_found: { message: "There is no user with this id" },
-  category_not_found: { message: "There is no category with this id" },
   not_found: { message: "There is no application with this id" },
   conflict: { message: 'username "one" is taken by user 1' },
   body_too_large: { message: "The body must be at most 262144 bytes" },
-  unsupported_media_type: { message: "The body must be sent with Content-Type: application/json" },
   range_not_satisfiable: { message: "There are 241754112 bytes" },
-  unavailable: { message: "The service cannot answer just now; try again soon" },
-  internal_error: { message: "Something went wrong on our side. The request id helps to find out what." },
 };
 
 const statuses: Readonly<Record<number, string>> = {

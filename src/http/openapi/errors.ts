@@ -35,6 +35,19 @@ export interface ErrorSample {
   readonly data?: readonly object[];
 }
 
+/** What errors look like that are the same on both listeners. */
+export const commonSamples = {
+  invalid_json: { message: "The body is not valid JSON" },
+  invalid_cursor: {
+    message: "cursor belongs to another list or filter",
+    errors: [{ in: "query", field: "cursor", message: "belongs to another list or filter" }],
+  },
+  category_not_found: { message: "There is no category with this id" },
+  unsupported_media_type: { message: "The body must be sent with Content-Type: application/json" },
+  unavailable: { message: "The service cannot answer just now; try again soon" },
+  internal_error: { message: "Something went wrong on our side. The request id helps to find out what." },
+} as const;
+
 /** What is said of the errors of a listener, or of OAuth. */
 interface ErrorWords<Code extends string> {
   readonly samples: Readonly<Record<Code, ErrorSample>>;

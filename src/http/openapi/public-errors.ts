@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import type { ErrorCode } from "../../domain/errors.ts";
 import { statusOf } from "../errors.ts";
 import { header, type Json } from "./components.ts";
-import { type ErrorSample, errorResponder, errorSchema } from "./errors.ts";
+import { commonSamples, type ErrorSample, errorResponder, errorSchema } from "./errors.ts";
 import { challenge, notKept, requestIdHeader, retryAfter, subscriptionBudget } from "./headers.ts";
 
 /** Codes of the errors that routes of the public listener may have. */
@@ -14,14 +14,10 @@ const missingBroadcaster = "Event channel.followed belongs to a channel: broadca
 
 /** What each error looks like. */
 export const publicSamples: Readonly<Record<PublicErrorCode, ErrorSample>> = {
+  ...commonSamples,
   invalid_parameter: {
     message: "limit must be an integer from 1 to 100",
     errors: [{ in: "query", field: "limit", message: "must be an integer from 1 to 100" }],
-  },
-  invalid_json: { message: "The body is not valid JSON" },
-  invalid_cursor: {
-    message: "cursor belongs to another list or filter",
-    errors: [{ in: "query", field: "cursor", message: "belongs to another list or filter" }],
   },
   subscription_failed: {
     message: missingBroadcaster,
@@ -39,15 +35,11 @@ export const publicSamples: Readonly<Record<PublicErrorCode, ErrorSample>> = {
     errors: [{ in: "body", field: "webhook_url", message: "is locked: only the platform can change it" }],
   },
   user_not_found: { message: "There is no user with this username" },
-  category_not_found: { message: "There is no category with this id" },
   not_found: { message: "There is nothing at this path" },
   method_not_allowed: { message: "This path answers GET, HEAD, OPTIONS" },
   conflict: { message: "The body of its event is no longer kept, so it cannot be sent again" },
   body_too_large: { message: "The body must be at most 65536 bytes" },
-  unsupported_media_type: { message: "The body must be sent with Content-Type: application/json" },
   rate_limited: { message: "Too many requests; try again in 3 seconds" },
-  unavailable: { message: "The service cannot answer just now; try again soon" },
-  internal_error: { message: "Something went wrong on our side. The request id helps to find out what." },
 };
 
 export const publicStatuses: Readonly<Record<number, string>> = {

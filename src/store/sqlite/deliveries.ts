@@ -1,11 +1,10 @@
 import type { Database } from "bun:sqlite";
 import { sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
-import type { Endpoint } from "../../domain/endpoints.ts";
-import type { NewNotice } from "../../domain/operations/notices.ts";
 import type { DeliveryStore } from "../deliveries.ts";
 import { retryDelivery } from "../drizzle/deliveries/requeue.ts";
 import type { Dialect } from "../drizzle/dialect.ts";
+import { noticeAdder } from "../drizzle/notices.ts";
 import type { Commit } from "./database/commit.ts";
 import { finished } from "./database/dialect.ts";
 import type { Snapshots } from "./database/snapshots.ts";
@@ -15,13 +14,12 @@ import { deliveryLog } from "./deliveries/log.ts";
 import { attemptRecorder } from "./deliveries/record.ts";
 import type { StagedEvents } from "./deliveries/staged.ts";
 import { deliveryStream } from "./deliveries/stream.ts";
+import { endpointKeeper } from "./endpoints.ts";
 import { deliveries } from "./schema/events.ts";
 
 interface DeliveryStoreParts {
   readonly shared: Dialect;
   readonly staged: Pick<StagedEvents, "settle">;
-  readonly keepEndpoint: (endpoint: Endpoint) => boolean;
-  readonly addNotice: (notice: NewNotice) => void;
   /** For counting, which takes many turns of the event loop. */
   readonly snapshots: Snapshots;
 }
@@ -31,8 +29,10 @@ export function deliveryStore(
   db: Database,
   orm: BunSQLiteDatabase,
   commit: Commit,
-  { shared, staged, keepEndpoint, addNotice, snapshots }: DeliveryStoreParts,
+  { shared, staged, snapshots }: DeliveryStoreParts,
 ): DeliveryStore {
+  const keepEndpoint = endpointKeeper(orm);
+  const addNotice = noticeAdder(shared);
   const claims = deliveryClaims(db, orm, commit);
   const record = attemptRecorder(db);
   const log = deliveryLog(db, orm);
@@ -45,7 +45,8 @@ export function deliveryStore(
       await commit(() => {
         record(results);
         const kept = new Set(endpoints.filter(keepEndpoint).map(({ application_id }) => application_id));
-        for (const notice of notices) if (kept.has(notice.application_id ?? "")) addNotice(notice);
+        for (const notice of notices)
+          if (kept.has(notice.application_id ?? "")) finished(addNotice(shared.orm, notice));
       });
       await claims.release(results.map(({ seq }) => seq));
     },

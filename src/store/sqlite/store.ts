@@ -3,7 +3,6 @@ import { drizzle } from "drizzle-orm/bun-sqlite";
 import { once } from "../../lazily.ts";
 import { applicationStore } from "../drizzle/applications.ts";
 import { livestreamStore } from "../drizzle/livestreams.ts";
-import { noticeAdder } from "../drizzle/notices.ts";
 import { nounsOf, sharedNouns } from "../drizzle/nouns.ts";
 import { statisticStore } from "../drizzle/statistics.ts";
 import { subscriptionStore } from "../drizzle/subscriptions.ts";
@@ -11,7 +10,7 @@ import type { OnFault } from "../faults.ts";
 import type { Store } from "../store.ts";
 import { type Commit, groupCommit } from "./database/commit.ts";
 import { dataSize } from "./database/data-size.ts";
-import { finished, sqliteDialect } from "./database/dialect.ts";
+import { sqliteDialect } from "./database/dialect.ts";
 import { databaseIn } from "./database/directory.ts";
 import { explainedFault } from "./database/faults.ts";
 import type { DirectoryLock } from "./database/lock.ts";
@@ -21,7 +20,6 @@ import { Snapshots } from "./database/snapshots.ts";
 import { deliveryModes } from "./deliveries/modes.ts";
 import { type StagedEvents, stagedEvents } from "./deliveries/staged.ts";
 import { deliveryStore } from "./deliveries.ts";
-import { endpointKeeper } from "./endpoints.ts";
 import { eventStore } from "./events.ts";
 import { livestreamStatements } from "./livestreams.ts";
 import { noOrders } from "./orders.ts";
@@ -94,14 +92,12 @@ function storeOn(
   onFault: OnFault = () => {},
 ): Omit<Store, "close"> {
   const orm = drizzle(db);
-  const keepEndpoint = endpointKeeper(orm);
   const shared = sqliteDialect(orm, commit);
   const modes = deliveryModes(orm);
   const size = once(() => dataSize(db));
   // For what reads or changes deliveries.
   const behind = staged.before(commit);
   const sharedBehind = sqliteDialect(orm, behind);
-  const addNotice = once(() => noticeAdder(shared));
   const sizes = { databaseBytes: async () => databaseBytes(db), kindSizes: async () => sizesByKind(db) };
   const makers = {
     ...sharedNouns(shared, sharedBehind),
@@ -114,14 +110,7 @@ function storeOn(
       return { ...others, find: (app: string, id: string) => staged.settle().then(() => find(app, id)) };
     },
     events: () => eventStore(db, orm, commit, modes, staged, size()),
-    deliveries: () =>
-      deliveryStore(db, orm, behind, {
-        shared,
-        staged,
-        keepEndpoint,
-        addNotice: (notice) => finished(addNotice()(shared.orm, notice)),
-        snapshots,
-      }),
+    deliveries: () => deliveryStore(db, orm, behind, { shared, staged, snapshots }),
     replays: () => sqliteReplays(db, orm, sharedBehind),
     statistics: () => statisticStore(shared, sizes),
     retention: () => retentionStore(orm, behind, size()),

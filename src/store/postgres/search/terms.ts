@@ -1,5 +1,6 @@
 import type { User } from "../../../domain/users.ts";
 import { fold } from "../../../domain/validation/text.ts";
+import { containedRuns, type Run, runsOf } from "../../rows/runs.ts";
 
 /** Between the folded names of a user: no name has it. */
 const separator = "\n";
@@ -16,10 +17,6 @@ export function searchedText(query: string): string | null {
   return text.includes(separator) || text.includes("\0") || [...text].length < 3 ? null : text;
 }
 
-/** Runs of one character are terms by their length, because `0000000` would else have no more than `000`. */
-const [shortestRun, longestRun] = [4, 8];
-const runs = /(.)\1{3,}/gsu;
-
 /** The kinds of terms, apart in their hashes. */
 const [trigram, beginning, run] = [1, 2, 3];
 
@@ -29,9 +26,7 @@ export function termsOf(names: string): number[] {
   const found = new Set<number>();
   for (const text of [name, displayName]) {
     addTrigrams(text, found);
-    for (const { character, length } of runsOf(text)) {
-      for (let n = shortestRun; n <= length; n++) found.add(hash(run, [character, n]));
-    }
+    for (const one of containedRuns(text)) found.add(ofRun(one));
   }
   found.add(beginningTerm(name));
   return [...found];
@@ -41,7 +36,7 @@ export function termsOf(names: string): number[] {
 export function termsIn(text: string): number[] {
   const found = new Set<number>();
   addTrigrams(text, found);
-  for (const { character, length } of runsOf(text)) found.add(hash(run, [character, length]));
+  for (const one of runsOf(text)) found.add(ofRun(one));
   return [...found];
 }
 
@@ -55,12 +50,7 @@ function addTrigrams(text: string, to: Set<number>): void {
   for (let i = 2; i < points.length; i++) to.add(hash(trigram, points.slice(i - 2, i + 1)));
 }
 
-function* runsOf(text: string): Generator<{ readonly character: number; readonly length: number }> {
-  for (const [found, character = ""] of text.matchAll(runs)) {
-    const length = Math.min(found.length / character.length, longestRun);
-    yield { character: character.codePointAt(0) ?? 0, length };
-  }
-}
+const ofRun = ({ character, length }: Run) => hash(run, [character.codePointAt(0) ?? 0, length]);
 
 const pointsOf = (text: string) => Array.from(text, (character) => character.codePointAt(0) ?? 0);
 

@@ -1,6 +1,5 @@
 import type { Database } from "bun:sqlite";
 import type { Column } from "drizzle-orm";
-import type { Attempt } from "../../../domain/deliveries.ts";
 import { newId } from "../../../domain/ids.ts";
 import { columnsOf } from "../../drizzle/columns/of-table.ts";
 import { StoreError } from "../../faults.ts";
@@ -19,6 +18,7 @@ import { lockDirectory } from "../database/lock.ts";
 import { look, schemaState } from "../database/look.ts";
 import { openDatabase } from "../database/open.ts";
 import { type KeptBody, readableBody } from "../deliveries/bodies.ts";
+import { attemptReader } from "../deliveries/log.ts";
 import { sqliteTables } from "./tables.ts";
 
 /** Rows that are read at once. */
@@ -104,9 +104,7 @@ async function* rowsOf(
   skipped: number,
   damagedBodies: string[],
 ): AsyncGenerator<readonly CopiedRow[]> {
-  const attemptsOf = db.prepare<LoggedAttempt, [number]>(
-    "SELECT * FROM attempts WHERE delivery_seq = ? ORDER BY number",
-  );
+  const attemptsOf = attemptReader(db);
   const columns = columnsOf(sqliteTables[noun]);
   let batch: CopiedRow[] = [];
   const all = db.query<Record<string, unknown>, [number]>(`${statementOf(noun)} LIMIT -1 OFFSET ?`);
@@ -118,7 +116,7 @@ async function* rowsOf(
       if (kept !== null && row["body"] === null) damagedBodies.push(String(row["id"]));
     }
     if (noun === "deliveries") {
-      row["attempt_log"] = attemptsOf.all(Number(row["seq"])).map(attemptOf);
+      row["attempt_log"] = attemptsOf(Number(row["seq"]));
       // Handed out when its server ended: `releaseAll` says the same at the next start.
       if (row["status"] === "pending") row["next_attempt_at"] ??= 0;
     }
@@ -156,21 +154,6 @@ export function countsIn(db: Database): CopyCounts {
   const attempts = counted(`${loggedDeliveries} CROSS JOIN attempts a ON a.delivery_seq = d.seq`);
   // Object.fromEntries loses the names.
   return { ...Object.fromEntries(nouns), attempts } as CopyCounts;
-}
-
-interface LoggedAttempt extends Omit<Attempt, "timings"> {
-  readonly delivery_seq: number;
-  readonly number: number;
-  readonly dns_ms: number | null;
-  readonly connect_ms: number | null;
-  readonly tls_ms: number | null;
-  readonly first_byte_ms: number | null;
-}
-
-function attemptOf(row: LoggedAttempt): Attempt {
-  const { delivery_seq: _, number: __, dns_ms, connect_ms, tls_ms, first_byte_ms, ...rest } = row;
-  const timings = { dnsMs: dns_ms, connectMs: connect_ms, tlsMs: tls_ms, firstByteMs: first_byte_ms };
-  return { ...rest, timings };
 }
 
 function asJson({ dataType }: Column, value: unknown): unknown {

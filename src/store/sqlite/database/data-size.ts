@@ -1,5 +1,6 @@
 import type { Database } from "bun:sqlite";
 import { DomainError } from "../../../domain/errors.ts";
+import { givesBack } from "./sizes.ts";
 
 /** From nine tenths of the largest size on, old data goes until it is well below. */
 const beginsAt = 0.9;
@@ -30,8 +31,7 @@ export function dataSize(db: Database): DataSize {
     `SELECT (page_count - freelist_count) * page_size AS bytes, freelist_count AS free, page_count AS count
      FROM pragma_page_count, pragma_freelist_count, pragma_page_size`,
   );
-  const mode = db.query<{ auto_vacuum: number }, []>("PRAGMA auto_vacuum").get()?.auto_vacuum;
-  const givesBack = mode === 2;
+  const canGiveBack = givesBack(db);
   const vacuum = db.prepare(`PRAGMA incremental_vacuum(${stepPages})`);
   let maxBytes = Number.POSITIVE_INFINITY;
   let isTrimming = false;
@@ -54,7 +54,7 @@ export function dataSize(db: Database): DataSize {
       return isTrimming;
     },
     hasSpare() {
-      if (!givesBack) return false;
+      if (!canGiveBack) return false;
       const { free, count } = pages.get() ?? { free: 0, count: 0 };
       return free > Math.max(sparePages, count / 16);
     },

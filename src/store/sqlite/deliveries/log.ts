@@ -58,10 +58,7 @@ export function deliveryLog(
   const byId = db.prepare<LoggedRow & { body: KeptBody | null }, [string]>(
     `SELECT ${columns}, e.body FROM deliveries d JOIN events e ON e.seq = d.event_seq WHERE d.id = ?`,
   );
-  const attemptsOf = db.prepare<LoggedAttempt, [number]>(
-    `SELECT at, outcome, status, duration_ms, dns_ms, connect_ms, tls_ms, first_byte_ms, error, response
-     FROM attempts WHERE delivery_seq = ? ORDER BY number`,
-  );
+  const attemptsOf = attemptReader(db);
   const everyDelivery = db.prepare<{ seq: number }, [number, number]>(
     "SELECT seq FROM deliveries WHERE seq >= ? AND seq < ? ORDER BY seq DESC",
   );
@@ -77,9 +74,7 @@ export function deliveryLog(
     .where(and(isHandedOut, eq(deliveries.subscription_id, sql.placeholder("id"))))
     .prepare();
 
-  const complete = (row: LoggedRow): DeliveryRecord => {
-    return { ...row, attempts: attemptsOf.all(row.seq).map(attemptOf) };
-  };
+  const complete = (row: LoggedRow): DeliveryRecord => ({ ...row, attempts: attemptsOf(row.seq) });
 
   /** What may match, numbered from `floor` to below `top`, newest first. */
   function* candidates(filter: DeliveryFilter, floor: number, top: number): Generator<Step, void> {
@@ -213,7 +208,15 @@ export function matches(
   );
 }
 
-function attemptOf({ dns_ms, connect_ms, tls_ms, first_byte_ms, ...rest }: LoggedAttempt): Attempt {
-  const timings = { dnsMs: dns_ms, connectMs: connect_ms, tlsMs: tls_ms, firstByteMs: first_byte_ms };
-  return { ...rest, timings };
+/** Makes what reads the attempts of a delivery, in order. */
+export function attemptReader(db: Database): (seq: number) => Attempt[] {
+  const attempts = db.prepare<LoggedAttempt, [number]>(
+    `SELECT at, outcome, status, duration_ms, dns_ms, connect_ms, tls_ms, first_byte_ms, error, response
+     FROM attempts WHERE delivery_seq = ? ORDER BY number`,
+  );
+  return (seq) =>
+    attempts.all(seq).map(({ dns_ms, connect_ms, tls_ms, first_byte_ms, ...rest }) => {
+      const timings = { dnsMs: dns_ms, connectMs: connect_ms, tlsMs: tls_ms, firstByteMs: first_byte_ms };
+      return { ...rest, timings };
+    });
 }

@@ -1,6 +1,7 @@
 import type { Database } from "bun:sqlite";
 import type { User, UserSummary } from "../../../domain/users.ts";
 import { fold } from "../../../domain/validation/text.ts";
+import { containedRuns, type Run, runsOf } from "../../rows/runs.ts";
 import type { SearchResult } from "../../users.ts";
 import { type FoundUser, SearchWork, searchMatches } from "./matches.ts";
 import { idBits, popularityBucket } from "./popularity.ts";
@@ -71,36 +72,15 @@ function startOf(foldedUsername: string): string {
   return shifted(0) + shifted(1) + shifted(2);
 }
 
-/** Runs of one character from `shortestRun` on are indexed by length; those above `longestRun` count as that long. */
-const [shortestRun, longestRun] = [4, 8];
-const runs = /(.)\1{3,}/gsu;
-
 /** The trigram that stands for a run, of a character that shares it with few others. */
-function runTrigram(character: string, length: number): string {
+function runTrigram({ character, length }: Run): string {
   const shifted = String.fromCodePoint(0xf0000 + ((character.codePointAt(0) ?? 0) & 0xffff));
   return `${shifted}\uf8ff${String.fromCharCode(0xe000 + length)}`;
 }
 
-/** The runs of a text: each character with its length, at most `longestRun`. */
-function* runsOf(text: string): Generator<{ character: string; length: number }> {
-  for (const [run, character = ""] of text.matchAll(runs)) {
-    yield { character, length: Math.min(run.length / character.length, longestRun) };
-  }
-}
-
-/** The trigrams of all runs that a text contains: a longer one contains the shorter ones. */
-function containedRuns(text: string): string {
-  let trigrams = "";
-  for (const { character, length } of runsOf(text)) {
-    for (let n = shortestRun; n <= length; n++) trigrams += runTrigram(character, n);
-  }
-  return trigrams;
-}
-
 /** What a name has to have, by the index, to contain a text. */
 function trigramsOf(text: string): string[] {
-  const ofRuns = [...runsOf(text)].map(({ character, length }) => runTrigram(character, length));
-  return [...new Set([...trigrams(text), ...ofRuns])];
+  return [...new Set([...trigrams(text), ...[...runsOf(text)].map(runTrigram)])];
 }
 
 /** The columns of the index. */
@@ -108,7 +88,8 @@ function indexedTexts({ username, display_name }: Indexed): readonly [string, st
   const name = fold(username);
   const displayName = fold(display_name);
   const more = displayName === name ? "" : displayName;
-  return [name, more, startOf(name) + containedRuns(name) + containedRuns(more)];
+  const runs = [...containedRuns(name), ...containedRuns(more)];
+  return [name, more, startOf(name) + runs.map(runTrigram).join("")];
 }
 
 const startsWith = (row: FoundUser, text: string) => fold(row.username).startsWith(text);

@@ -18,8 +18,8 @@ export interface OwnStatements {
   readonly list: SubscriptionStore["list"];
   /** How many an application has. */
   counted(orm: Orm, applicationId: string): PromiseLike<readonly { readonly n: number }[]>;
-  /** Whether the broadcaster is one of these, as the index of the keys says it. */
-  isOf(broadcasters: readonly number[]): SQL | undefined;
+  /** Whether it is of one of these applications, for one of these broadcasters: read by the index of the keys. */
+  isOf(applicationIds: readonly string[], broadcasters: readonly number[]): SQL | undefined;
 }
 
 export function subscriptionStore(db: Dialect, own: OwnStatements): SubscriptionStore {
@@ -65,8 +65,7 @@ function* subscribe(
   }
   const isEvent = yield* knownEvents(db, orm, keys);
   const columns = { id, app_id, broadcaster_user_id, event, version };
-  const isTheirs = and(isOneOf(app_id, ids), own.isOf(broadcasters));
-  const existing = yield* execute(orm.select(columns).from(subscriptions).where(isTheirs));
+  const existing = yield* execute(orm.select(columns).from(subscriptions).where(own.isOf(ids, broadcasters)));
   const found = new Map(existing.map((one) => [textOf(one), one.id]));
   const isKnown = new Set(known.map((user) => user.id));
   const counts = new Map<string, number>();

@@ -1,4 +1,4 @@
-import { count, eq } from "drizzle-orm";
+import { and, count, eq } from "drizzle-orm";
 import type { OwnStatements } from "../drizzle/subscriptions.ts";
 import type { SubscriptionList } from "../subscriptions.ts";
 import type { Queries } from "./database/pool.ts";
@@ -9,7 +9,11 @@ import { subscriptions } from "./schema/subscriptions.ts";
 export const subscriptionStatements = (queries: Queries): OwnStatements => ({
   list: (application, broadcaster) => readSubscriptionList(queries, application, broadcaster),
   counted: (orm, id) => orm.select({ n: count() }).from(subscriptions).where(eq(subscriptions.app_id, id)),
-  isOf: (broadcasters) => isOneOf(subscriptions.broadcaster_user_id, broadcasters),
+  isOf: (applicationIds, broadcasters) =>
+    and(
+      isOneOf(subscriptions.app_id, applicationIds),
+      isOneOf(subscriptions.broadcaster_user_id, broadcasters),
+    ),
 });
 
 /** So many records of a list are one slice. */

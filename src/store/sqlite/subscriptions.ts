@@ -1,21 +1,24 @@
 import type { Database } from "bun:sqlite";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { eq, inArray, sql } from "drizzle-orm";
+import { eq, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { OwnStatements } from "../drizzle/subscriptions.ts";
 import type { SubscriptionList } from "../subscriptions.ts";
 import type { Snapshots } from "./database/snapshots.ts";
-import { subscriptionCounts, subscriptions } from "./schema/events.ts";
+import { subscriptionCounts } from "./schema/events.ts";
 
 /** Makes the statements of subscriptions that are SQLite's own. */
 export function subscriptionStatements(orm: BunSQLiteDatabase, snapshots: Snapshots): OwnStatements {
   const { application_id, subscriptions: n } = subscriptionCounts;
-  const key = sql`ifnull(${subscriptions.broadcaster_user_id}, 0)`;
   return {
     list: (application, broadcaster) =>
       snapshots.during((moment) => readSubscriptionList(moment, application, broadcaster)),
     counted: (_, id) => orm.select({ n }).from(subscriptionCounts).where(eq(application_id, id)),
-    isOf: (broadcasters) => inArray(key, sql`(SELECT value FROM json_each(${JSON.stringify(broadcasters)}))`),
+    // Without the name of the index SQLite reads the list of each application, from one that holds all of it.
+    isOf: (applicationIds, broadcasters) =>
+      sql`rowid IN (SELECT rowid FROM subscriptions INDEXED BY subscriptions_key
+        WHERE app_id IN (SELECT value FROM json_each(${JSON.stringify(applicationIds)}))
+          AND ifnull(broadcaster_user_id, 0) IN (SELECT value FROM json_each(${JSON.stringify(broadcasters)})))`,
   };
 }
 

@@ -1,13 +1,16 @@
 import type { Database } from "bun:sqlite";
 import { expect, onTestFinished, test } from "bun:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { drizzle } from "drizzle-orm/bun-sqlite";
 import type { Subscription } from "../../../src/domain/subscriptions.ts";
 import { isoTime } from "../../../src/domain/time.ts";
 import { userFrom } from "../../../src/domain/users.ts";
 import { migrate } from "../../../src/store/sqlite/database/migrations.ts";
 import { openForReading } from "../../../src/store/sqlite/database/open.ts";
 import { Snapshots } from "../../../src/store/sqlite/database/snapshots.ts";
+import { subscriptions } from "../../../src/store/sqlite/schema/events.ts";
 import { openReader, openStore } from "../../../src/store/sqlite/store.ts";
+import { subscriptionStatements } from "../../../src/store/sqlite/subscriptions.ts";
 import { databaseBefore } from "../../support/migrated.ts";
 import { temporaryDirectory } from "../../support/server.ts";
 import { emptyStore, storedApplication } from "../../support/store.ts";
@@ -54,6 +57,25 @@ test("a list is of one moment, lets others have their turns, and hides nothing f
   expect(turns).toBeGreaterThan(8);
   // One that was asked for meanwhile does not show the moment of the first.
   expect(idsOf((await later).records)).toEqual([...ids.slice(1, -1), added]);
+});
+
+test("which of some keys an application has is read by their index, however many others it has", () => {
+  const { path } = emptyStore();
+  const db = openForReading(path);
+  onTestFinished(() => db.close());
+  const orm = drizzle(db);
+  const { isOf } = subscriptionStatements(orm, new Snapshots(() => db));
+  const { sql, params } = orm
+    .select()
+    .from(subscriptions)
+    .where(isOf(["an-application"], [1, 2]))
+    .toSQL();
+  const plan = db.query<{ detail: string }, string[]>(`EXPLAIN QUERY PLAN ${sql}`).all(...params.map(String));
+  const steps = plan.map(({ detail }) => detail).filter((detail) => detail.includes("subscriptions"));
+  expect(steps).toEqual([
+    "SEARCH subscriptions USING INTEGER PRIMARY KEY (rowid=?)",
+    "SEARCH subscriptions USING COVERING INDEX subscriptions_key (app_id=? AND <expr>=?)",
+  ]);
 });
 
 test("a snapshot that fails to be read ends, and the next one sees what is there then", async () => {

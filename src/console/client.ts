@@ -77,6 +77,13 @@ export async function done<T>(call: Promise<Answered<T>>): Promise<T> {
   throw faultOf(error, response.status);
 }
 
+/** What stands in the `data` of an answer. */
+export async function dataOf<T extends { readonly data: unknown }>(
+  call: Promise<Answered<T>>,
+): Promise<T["data"]> {
+  return (await done(call)).data;
+}
+
 interface ErrorBody {
   readonly message?: string;
   readonly code?: string;

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { admin, done } from "../client.ts";
+import { admin, dataOf, done } from "../client.ts";
 import { useLoad } from "../load.ts";
 import { Field } from "../parts/form.tsx";
 import { type Delivery, useDeliveries } from "./source.ts";
@@ -53,7 +53,7 @@ export function ApplicationField({
     async (signal) => {
       if (typed === null || typed.trim() === "" || isId(typed.trim())) return [];
       const query = { find: typed.trim(), limit: offered };
-      return (await done(admin.GET("/admin/v1/applications", { params: { query }, signal }))).data;
+      return dataOf(admin.GET("/admin/v1/applications", { params: { query }, signal }));
     },
     [typed],
   );

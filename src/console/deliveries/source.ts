@@ -1,7 +1,7 @@
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 import type { components, operations } from "../../client/api.d.ts";
-import { admin, api, done } from "../client.ts";
+import { admin, api, dataOf, done } from "../client.ts";
 import type { components as AdminComponents, operations as AdminOperations } from "../generated/admin.d.ts";
 
 /*
@@ -39,11 +39,10 @@ export const ownDeliveries: DeliverySource = {
   canSend: true,
   isOfAll: false,
   list: (query, signal) => done(api.GET("/public/v1/events/deliveries", { params: { query }, signal })),
-  one: async (id, signal) =>
-    (await done(api.GET("/public/v1/events/deliveries/{id}", { ...path(id), signal }))).data,
+  one: (id, signal) => dataOf(api.GET("/public/v1/events/deliveries/{id}", { ...path(id), signal })),
   retry: (id) => done(api.POST("/public/v1/events/deliveries/{id}/retry", path(id))),
-  replay: async (body) => (await done(api.POST("/public/v1/events/replays", { body }))).data,
-  replayOf: async (id) => (await done(api.GET("/public/v1/events/replays/{id}", path(id)))).data,
+  replay: (body) => dataOf(api.POST("/public/v1/events/replays", { body })),
+  replayOf: (id) => dataOf(api.GET("/public/v1/events/replays/{id}", path(id))),
   cancelReplay: (id) => done(api.DELETE("/public/v1/events/replays/{id}", path(id))),
 };
 

@@ -1,6 +1,6 @@
 import { Plus } from "lucide";
 import { useState } from "preact/hooks";
-import { admin, base, done, pageHeaders } from "../../client.ts";
+import { admin, base, dataOf, done, pageHeaders } from "../../client.ts";
 import type { components } from "../../generated/admin.d.ts";
 import { useAction, useLoad } from "../../load.ts";
 import { Bar, Button, Card, Empty, FaultNotice, Head, Status, size } from "../../parts/basics.tsx";
@@ -17,8 +17,7 @@ export function Backups() {
   const { canChange } = useOperator();
   const [removing, setRemoving] = useState<Backup | null>(null);
   const loaded = useLoad(
-    async (signal) =>
-      (await done(admin.GET("/admin/v1/backups", { params: { query: { limit: 100 } }, signal }))).data,
+    (signal) => dataOf(admin.GET("/admin/v1/backups", { params: { query: { limit: 100 } }, signal })),
     [],
     ["backups"],
   );

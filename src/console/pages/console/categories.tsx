@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { admin, done } from "../../client.ts";
+import { admin, dataOf, done } from "../../client.ts";
 import { useForm } from "../../form.ts";
 import { useLoad } from "../../load.ts";
 import { Button, Card, Empty, FaultNotice, Head, number } from "../../parts/basics.tsx";
@@ -20,8 +20,7 @@ export function Categories() {
   const name = query["name"] ?? "";
   const chosen = Number(query["category"]) || null;
   const ranking = useLoad(
-    async (signal) =>
-      (await done(admin.GET("/admin/v1/ranking", { params: { query: { name, limit: 100 } }, signal }))).data,
+    (signal) => dataOf(admin.GET("/admin/v1/ranking", { params: { query: { name, limit: 100 } }, signal })),
     [name],
     ["ranking"],
   );
@@ -87,8 +86,7 @@ export function Categories() {
 /** Who is live in a category. */
 function Live({ id, onCorrect }: { id: number; onCorrect: (() => void) | null }) {
   const loaded = useLoad(
-    async (signal) =>
-      (await done(admin.GET("/admin/v1/ranking/{id}", { params: { path: { id } }, signal }))).data,
+    (signal) => dataOf(admin.GET("/admin/v1/ranking/{id}", { params: { path: { id } }, signal })),
     [id],
     ["ranking"],
   );

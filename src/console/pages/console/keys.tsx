@@ -1,6 +1,6 @@
 import { Plus } from "lucide";
 import { useState } from "preact/hooks";
-import { admin, done } from "../../client.ts";
+import { admin, dataOf, done } from "../../client.ts";
 import { useForm } from "../../form.ts";
 import type { components } from "../../generated/admin.d.ts";
 import { useLoad } from "../../load.ts";
@@ -34,11 +34,7 @@ export function Keys() {
   const { canChange } = useOperator();
   const [isCreating, setCreating] = useState(false);
   const [revoking, setRevoking] = useState<Key | null>(null);
-  const loaded = useLoad(
-    async (signal) => (await done(admin.GET("/admin/v1/keys", { signal }))).data,
-    [],
-    ["keys"],
-  );
+  const loaded = useLoad((signal) => dataOf(admin.GET("/admin/v1/keys", { signal })), [], ["keys"]);
   const revoke = async ({ id }: Key) => {
     await done(admin.DELETE("/admin/v1/keys/{id}", { params: { path: { id } } }));
     setRevoking(null);

@@ -1,6 +1,6 @@
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
-import { admin, done } from "../../client.ts";
+import { admin, dataOf } from "../../client.ts";
 import type { components } from "../../generated/admin.d.ts";
 import { type Loaded, useLoad } from "../../load.ts";
 import type { ConsoleSession } from "../../session.ts";
@@ -21,9 +21,5 @@ export function useOperator(): Operator {
 
 /** The event types that can be published. */
 export function useCatalogue(): Loaded<readonly components["schemas"]["CatalogueEntry"][]> {
-  return useLoad(
-    async (signal) => (await done(admin.GET("/admin/v1/catalogue", { signal }))).data,
-    [],
-    ["event-types"],
-  );
+  return useLoad((signal) => dataOf(admin.GET("/admin/v1/catalogue", { signal })), [], ["event-types"]);
 }

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { admin, done } from "../../client.ts";
+import { admin, dataOf, done } from "../../client.ts";
 import { useDeliveries } from "../../deliveries/source.ts";
 import type { components } from "../../generated/admin.d.ts";
 import { useLoad } from "../../load.ts";
@@ -17,7 +17,7 @@ type Finding = components["schemas"]["Finding"];
 type Backup = components["schemas"]["Backup"];
 
 async function notices(limit: number, signal: AbortSignal) {
-  return (await done(admin.GET("/admin/v1/notices", { params: { query: { limit } }, signal }))).data;
+  return dataOf(admin.GET("/admin/v1/notices", { params: { query: { limit } }, signal }));
 }
 
 function statistics(range: Range, signal: AbortSignal) {
@@ -56,7 +56,7 @@ export function Overview() {
     ["deliveries", "applications", "backups"],
   );
   const findings = useLoad(
-    async (signal) => (await done(admin.GET("/admin/v1/findings", { signal }))).data,
+    (signal) => dataOf(admin.GET("/admin/v1/findings", { signal })),
     [],
     ["findings", "minute"],
   );

@@ -1,4 +1,4 @@
-import { admin, done } from "../../client.ts";
+import { admin, dataOf } from "../../client.ts";
 import { useLoad } from "../../load.ts";
 import { Card, Empty, Head, Status } from "../../parts/basics.tsx";
 import { Find } from "../../parts/form.tsx";
@@ -16,7 +16,7 @@ export function Users() {
     async (signal) => {
       if (!isLong) return [];
       const options = { params: { query: { query: wanted, limit: 50 } }, signal };
-      return (await done(admin.GET("/admin/v1/users/search", options))).data;
+      return dataOf(admin.GET("/admin/v1/users/search", options));
     },
     [wanted],
     ["users"],

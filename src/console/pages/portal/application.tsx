@@ -1,7 +1,7 @@
 import { type ComponentChildren, createContext } from "preact";
 import { useContext } from "preact/hooks";
 import type { components } from "../../../client/api.d.ts";
-import { api, done } from "../../client.ts";
+import { api, dataOf } from "../../client.ts";
 import { type Loaded, useLoad } from "../../load.ts";
 import { FaultNotice, Head, Loading } from "../../parts/basics.tsx";
 
@@ -18,7 +18,7 @@ const Context = createContext<Known | null>(null);
 /** The signed-in application, for all pages of the portal. */
 export function PortalApplication({ children }: { children: ComponentChildren }) {
   const application: Loaded<OwnApplication> = useLoad(
-    async (signal) => (await done(api.GET("/public/v1/application", { signal }))).data,
+    (signal) => dataOf(api.GET("/public/v1/application", { signal })),
     [],
     ["applications", "deliveries", "subscriptions"],
   );
@@ -42,9 +42,5 @@ export function useApplication(): Known {
 }
 
 export function useEventTypes(): Loaded<readonly EventType[]> {
-  return useLoad(
-    async (signal) => (await done(api.GET("/public/v1/events/types", { signal }))).data,
-    [],
-    ["event-types"],
-  );
+  return useLoad((signal) => dataOf(api.GET("/public/v1/events/types", { signal })), [], ["event-types"]);
 }

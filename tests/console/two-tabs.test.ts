@@ -86,7 +86,8 @@ const changes: Record<"portal" | "console", readonly Change[]> = {
     },
     {
       path: "/webhook",
-      before: "The endpoint takes what is sent to it",
+      // The step before gave it another URL.
+      before: "Nothing was sent to the endpoint yet.",
       asks: ["PATCH", "/public/v1/application", { webhook_url: null }],
       after: "Set the webhook URL",
     },

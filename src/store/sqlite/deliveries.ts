@@ -12,7 +12,7 @@ import { backlogOfAll } from "./deliveries/backlog.ts";
 import { deliveryClaims } from "./deliveries/claim.ts";
 import { deliveryLog } from "./deliveries/log.ts";
 import { attemptRecorder } from "./deliveries/record.ts";
-import type { StagedEvents } from "./deliveries/staged.ts";
+import { type StagedEvents, settled } from "./deliveries/staged.ts";
 import { deliveryStream } from "./deliveries/stream.ts";
 import { endpointKeeper } from "./endpoints.ts";
 import { deliveries } from "./schema/events.ts";
@@ -51,22 +51,10 @@ export function deliveryStore(
       await claims.release(results.map(({ seq }) => seq));
     },
     settle: staged.settle,
-    async page(filter, below, limit) {
-      await staged.settle();
-      return log.page(filter, below, limit);
-    },
-    async find(scope, id) {
-      await staged.settle();
-      return log.find(scope, id);
-    },
-    async backlog(applicationId, subscriptionId) {
-      await staged.settle();
-      return log.backlog(applicationId, subscriptionId);
-    },
-    async backlogOfAll() {
-      await staged.settle();
-      return snapshots.during(backlogOfAll);
-    },
+    page: settled(staged, log.page),
+    find: settled(staged, log.find),
+    backlog: settled(staged, log.backlog),
+    backlogOfAll: settled(staged, () => snapshots.during(backlogOfAll)),
     retry: (scope, id, now) =>
       commit(() => {
         const retried = log.one(finished(retryDelivery(shared, shared.orm, isOfUser, scope, id, now)));

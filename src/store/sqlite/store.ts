@@ -18,7 +18,7 @@ import { openDatabase, openForReading, openIfReady } from "./database/open.ts";
 import { databaseBytes, sizesByKind } from "./database/sizes.ts";
 import { Snapshots } from "./database/snapshots.ts";
 import { deliveryModes } from "./deliveries/modes.ts";
-import { type StagedEvents, stagedEvents } from "./deliveries/staged.ts";
+import { type StagedEvents, settled, stagedEvents } from "./deliveries/staged.ts";
 import { deliveryStore } from "./deliveries.ts";
 import { eventStore } from "./events.ts";
 import { livestreamStatements } from "./livestreams.ts";
@@ -105,9 +105,8 @@ function storeOn(
     users: () => userStore(db, orm, behind, sharedBehind),
     livestreams: () => livestreamStore(shared, livestreamStatements(db, orm)),
     subscriptions: () => {
-      const own = subscriptionStatements(orm, snapshots);
-      const { find, ...others } = subscriptionStore(sharedBehind, own);
-      return { ...others, find: (app: string, id: string) => staged.settle().then(() => find(app, id)) };
+      const store = subscriptionStore(sharedBehind, subscriptionStatements(orm, snapshots));
+      return { ...store, find: settled(staged, store.find) };
     },
     events: () => eventStore(db, orm, commit, modes, staged, size()),
     deliveries: () => deliveryStore(db, orm, behind, { shared, staged, snapshots }),

@@ -140,6 +140,14 @@ export function stagedEvents(db: Database, commit: Commit): StagedEvents {
   };
 }
 
+/** A verb that reads what was published, once it is in its place. */
+export function settled<Args extends readonly unknown[], Result>(
+  { settle }: Pick<StagedEvents, "settle">,
+  read: (...args: Args) => Promise<Result>,
+): (...args: Args) => Promise<Result> {
+  return (...args) => settle().then(() => read(...args));
+}
+
 function lastEvent(db: Database): number {
   return db.query<{ seq: number }, []>("SELECT ifnull(max(seq), 0) AS seq FROM events").get()?.seq ?? 0;
 }

@@ -48,8 +48,8 @@ const StandardWebhooksKey = dataOf(StandardWebhooksKeySchema, {
   example: { public_key: "whpk_11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=" },
 });
 
-/** Pages that look on ask again when a type is registered. */
-const typesKeptSeconds = 1;
+/** Asked again each time, by `ETag`: pages that look on read the list anew when a type is registered. */
+const typesKeptSeconds = 0;
 /** It stays the same as long as the data does. */
 const keyKeptSeconds = 300;
 

@@ -1,3 +1,4 @@
+import { usesOnlyStream } from "../domain/applications.ts";
 import type { DueDelivery } from "../domain/deliveries.ts";
 import { second } from "../domain/time.ts";
 import { errorFields } from "../log/log.ts";
@@ -84,6 +85,9 @@ export function createDeliveryIntake(context: DispatcherContext): DeliveryIntake
       changed.add(queue);
     }
     for (const queue of changed) {
+      // The store keeps none for one that gets none: another process has changed it, of which nothing was heard yet.
+      const { recipient } = queue;
+      if (recipient === null || (recipient && usesOnlyStream(recipient))) queue.invalidate();
       if (batch.recalled.has(queue) || queue.isHeldUp(now())) unload(queue);
       scheduler.add(queue);
     }

@@ -26,7 +26,7 @@ async function owning() {
     asked: () => void state.asked++,
   });
   await until(() => state.deliverer !== null);
-  return { application, state, ...run };
+  return { application, state, elsewhere: store, ...run };
 }
 
 test("while others may own what it holds, nothing starts; then it goes on in order", async () => {
@@ -104,3 +104,26 @@ test("a replay of what belongs to another one is told to that one, whose replays
   expect(state.asked).toBe(1);
   await stop();
 });
+
+test.each([
+  ["enabled", { disabled: true }, { disabled: false }],
+  ["given a webhook", { delivery: "stream" }, { delivery: "webhook" }],
+] as const)(
+  "an application %s at another process is sent what is published before that is heard",
+  async (_, off, on) => {
+    const { state, sent, application, dispatcher, publish, elsewhere, settled, stop } = await owning();
+    await publish("a");
+    await until(() => sent.length === 1);
+    sent[0]?.answer(ok);
+    await elsewhere.applications.update(application, off, 0);
+    state.deliverer?.heard({ kind: "changed", application });
+    await settled();
+    await elsewhere.applications.update(application, on, 0);
+    await publish("b");
+    await until(() => sent.length === 2);
+    sent[1]?.answer(ok);
+    await settled();
+    expect(dispatcher.stats.counts.finished).toMatchObject({ delivered: 2 });
+    await stop();
+  },
+);

@@ -6,7 +6,7 @@ import { readConfig } from "../../src/config/read-config.ts";
 import { secretHash } from "../../src/domain/tokens.ts";
 import { createLog } from "../../src/log/log.ts";
 import { databaseBefore } from "../support/migrated.ts";
-import { ownProcess, program, run, type ServerProcess, serve } from "../support/process.ts";
+import { expectFailure, ownProcess, program, run, type ServerProcess, serve } from "../support/process.ts";
 import { onTerminal, RunningCommand } from "../support/running-command.ts";
 import { ownDirectory } from "../support/server.ts";
 
@@ -161,8 +161,7 @@ describe("a key in ONAIR_ADMIN_KEY", () => {
       [{ ONAIR_ADMIN_KEY_FILE: join(directory, "none") }, "which is not there"],
     ] as const;
     for (const [variables, message] of mistakes) {
-      const refused = await run(["admin-key", ...list], { env: variables });
-      expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining(message)]);
+      expectFailure(await run(["admin-key", ...list], { env: variables }), 2, message);
       expect(() => readConfig([], variables)).toThrow(message);
     }
     await server.end("SIGTERM");
@@ -205,8 +204,7 @@ describe.each(["at a running server", "in a data directory"])("onair admin-key, 
     const listed = await onair("list");
     expect(listed.stdout).toMatch(/publisher +onair_admin_\S{4}… .* ci$/m);
     expect(listed.stdout).not.toContain(key);
-    const again = await onair("create", "--name", "ci", "--role", "reader");
-    expect([again.code, again.stderr]).toEqual([1, expect.stringContaining("a key with this name")]);
+    expectFailure(await onair("create", "--name", "ci", "--role", "reader"), 1, "a key with this name");
     // Beside the key of a server's environment no other has to stay; a directory does not know of such a key.
     const revoked = await onair("revoke", id);
     const isLast = way === "in a data directory";
@@ -223,8 +221,7 @@ test("reset ends every operator key of the directory and leaves the others", asy
     return (JSON.parse((await run(["admin-key", ...args], { env: at })).stdout) as { key: string }).key;
   };
   const [other, reader] = [await make("operator"), await make("reader")];
-  const busy = await run(["admin-key", "reset", "--data", data]);
-  expect([busy.code, busy.stderr]).toEqual([1, expect.stringContaining("is in use by")]);
+  expectFailure(await run(["admin-key", "reset", "--data", data]), 1, "is in use by");
   await server.end("SIGTERM");
   const { code, stdout } = await run(["admin-key", "reset", "--data", data, "--json"]);
   const { key, ended } = JSON.parse(stdout) as { key: string; ended: number };
@@ -246,6 +243,5 @@ test.each<[string[], string]>([
   [["reset", "--url", "http://127.0.0.1:9"], "name it with --data"],
   [["reset", "--data", "/none"], "There is no data in /none"],
 ])("wrong usage: %j", async (args, message) => {
-  const { code, stderr } = await run(["admin-key", ...args]);
-  expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
+  expectFailure(await run(["admin-key", ...args]), 2, message);
 });

@@ -140,8 +140,7 @@ describe("a failure is reported, and leaves no file", () => {
   });
 
   test("there is no server", async () => {
-    const { code, stderr } = await onair(["--url", "http://127.0.0.1:9"]);
-    expect([code, stderr]).toEqual([1, expect.stringContaining("cannot be reached")]);
+    expectFailure(await onair(["--url", "http://127.0.0.1:9"]), 1, "cannot be reached");
   });
 });
 
@@ -165,11 +164,7 @@ describe("wrong usage", () => {
 });
 
 test("a directory in use is refused; without a server it keeps as many as are set", async () => {
-  const refused = await onair(["--data", data]);
-  expect([refused.code, refused.stderr]).toEqual([
-    1,
-    expect.stringContaining(`in use by process ${process.pid}`),
-  ]);
+  expectFailure(await onair(["--data", data]), 1, `in use by process ${process.pid}`);
   await server.stop();
   try {
     const file = path("idle.db");

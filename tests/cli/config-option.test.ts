@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { run } from "../support/process.ts";
+import { expectFailure, run } from "../support/process.ts";
 import { startServer, testDirectory } from "../support/server.ts";
 
 /*
@@ -38,15 +38,14 @@ test("backups go to the place that it names", async () => {
 
 test("it does not go with --url, and its mistakes are told", async () => {
   const url = ["--url", "http://127.0.0.1:9"];
-  const both = await run(["apps", "list", "--config", file, ...url], {
-    env: { ONAIR_ADMIN_KEY: "x" },
-  });
-  expect([both.code, both.stderr]).toEqual([
+  expectFailure(
+    await run(["apps", "list", "--config", file, ...url], {
+      env: { ONAIR_ADMIN_KEY: "x" },
+    }),
     2,
-    expect.stringContaining("--url and --config exclude each other"),
-  ]);
+    "--url and --config exclude each other",
+  );
   const mistaken = join(directory, "mistaken.toml");
   writeFileSync(mistaken, "\ndta = 1\n");
-  const wrong = await run(["apps", "list", "--config", mistaken]);
-  expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining(":2 dta is no setting")]);
+  expectFailure(await run(["apps", "list", "--config", mistaken]), 2, ":2 dta is no setting");
 });

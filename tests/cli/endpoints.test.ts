@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { run } from "../support/process.ts";
+import { expectFailure, run } from "../support/process.ts";
 import { event, publish, settled, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { testReceiver } from "../support/receiver.ts";
@@ -53,6 +53,5 @@ test("enable-endpoint enables it, and change --enable has nothing more to say th
   expect(await shown()).toMatchObject({ status: "enabled", disabled_reason: null });
   expect((await apps("list")).stdout).toMatch(new RegExp(`^${app.id}  enabled +enabled +Gone`, "m"));
   expect((await apps("change", app.id, "--enable")).stderr).toBe("");
-  const unknown = await apps("enable-endpoint", "01KATHZX5M9S3E6R8B2D4F7G1H");
-  expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining("There is no application")]);
+  expectFailure(await apps("enable-endpoint", "01KATHZX5M9S3E6R8B2D4F7G1H"), 1, "There is no application");
 });

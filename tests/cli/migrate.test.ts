@@ -102,8 +102,7 @@ test("--backup keeps the database as it was, for its owner alone", async () => {
   const kept = inDatabase(file, schemaState);
   expect([kept.applied.at(-1), kept.users]).toEqual(["0004_oauth", users.length]);
   expect(look(data, schemaState)).toMatchObject({ pending: [], isSearchReady: true });
-  const taken = await onair("--data", data, "--backup", file);
-  expect([taken.code, taken.stderr]).toEqual([2, expect.stringContaining(`${file} exists`)]);
+  expectFailure(await onair("--data", data, "--backup", file), 2, `${file} exists`);
 });
 
 test("--rebuild-search fills an index that has lost users", async () => {

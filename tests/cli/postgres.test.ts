@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { run } from "../support/process.ts";
+import { expectFailure, run } from "../support/process.ts";
 
 const quiet = ["--port", "0", "--admin-port", "0"];
 
@@ -37,10 +37,9 @@ test.each([
   "audit",
   "admin-key list",
 ])("onair %s takes --database", async (command) => {
-  const { code, stderr } = await run([
-    ...command.split(" "),
-    "--database",
-    "postgres://onair@127.0.0.1:1/onair",
-  ]);
-  expect([code, stderr]).toEqual([1, expect.stringContaining("cannot be reached")]);
+  expectFailure(
+    await run([...command.split(" "), "--database", "postgres://onair@127.0.0.1:1/onair"]),
+    1,
+    "cannot be reached",
+  );
 });

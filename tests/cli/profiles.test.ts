@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { run } from "../support/process.ts";
+import { expectFailure, run } from "../support/process.ts";
 import { testProfiles } from "../support/profiles.ts";
 
 const { app, directory, env, file, login, onair, server, url } = await testProfiles();
@@ -70,18 +70,13 @@ describe("who a command is", () => {
     ];
     for (const text of ["", "{", "{}", "null", ...damaged.map((one) => JSON.stringify(one))]) {
       writeFileSync(file("default"), text, { mode: 0o600 });
-      const { code, stderr } = await listen([]);
-      expect([code, stderr]).toEqual([
-        1,
-        expect.stringContaining("is damaged: onair login --url URL --profile "),
-      ]);
+      expectFailure(await listen([]), 1, "is damaged: onair login --url URL --profile ");
     }
   });
 
   test("a directory in place of a profile is named", async () => {
     mkdirSync(file("folder"), { recursive: true });
-    const { code, stderr } = await listen(["--profile", "folder"]);
-    expect([code, stderr]).toEqual([1, expect.stringContaining("folder.json is not a file")]);
+    expectFailure(await listen(["--profile", "folder"]), 1, "folder.json is not a file");
     rmSync(file("folder"), { recursive: true });
   });
 

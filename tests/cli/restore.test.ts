@@ -120,8 +120,7 @@ test("takes directory and place of the file of settings, which it names again", 
   expect(stdout).toContain(`onair serve --config ${settings}\n`);
   const elsewhere = await onair("backup.db", "--config", settings, "--data", "elsewhere");
   expect(elsewhere.stdout).toContain(`onair serve --config ${settings} --data elsewhere\n`);
-  const taken = await onair("--config", settings);
-  expect([taken.code, taken.stderr]).toEqual([1, expect.stringContaining("configured")]);
+  expectFailure(await onair("--config", settings), 1, "configured");
 });
 
 test.each([
@@ -219,8 +218,7 @@ test.each([["onair.db"], ["onair.db-wal"]])("never into a directory that holds %
 });
 
 test("never into one that is served", async () => {
-  const { code, stderr } = await onair("backup.db", "--data", "served");
-  expect([code, stderr]).toEqual([1, expect.stringContaining(`in use by process ${process.pid}`)]);
+  expectFailure(await onair("backup.db", "--data", "served"), 1, `in use by process ${process.pid}`);
   expect((await server.get("/public/v1/users/xqcow", token)).status).toBe(200);
 });
 

@@ -6,12 +6,7 @@ import { getTableColumns, getTableName, is } from "drizzle-orm";
 import { PgTable } from "drizzle-orm/pg-core";
 import { SQLiteTable } from "drizzle-orm/sqlite-core";
 import { copiedNouns } from "../../src/store/operations/copy.ts";
-import {
-  copiedColumns,
-  ownColumns,
-  postgresNotCopied,
-  postgresTables,
-} from "../../src/store/postgres/copy/tables.ts";
+import { copiedColumns, ownColumns, postgresNotCopied } from "../../src/store/postgres/copy/tables.ts";
 import { sqliteNotCopied, sqliteTables } from "../../src/store/sqlite/copy/tables.ts";
 import { filledDirectory, rowsIn } from "../support/filled-directory.ts";
 import { run } from "../support/process.ts";
@@ -28,13 +23,10 @@ async function tablesOf(side: "sqlite" | "postgres"): Promise<string[]> {
 
 describe("what is copied", () => {
   test.each([
-    ["sqlite", sqliteTables, sqliteNotCopied],
-    ["postgres", postgresTables, postgresNotCopied],
-  ] as const)("every table of %s is, or has a reason", async (side, copied, notCopied) => {
-    const known = [
-      ...Object.values<SQLiteTable | PgTable>(copied).map(getTableName),
-      ...Object.keys(notCopied),
-    ];
+    ["sqlite", ["attempts"], sqliteNotCopied],
+    ["postgres", ["event_ids", "delivery_times"], postgresNotCopied],
+  ] as const)("every table of %s is, or has a reason", async (side, besides, notCopied) => {
+    const known = [...copiedNouns, ...besides, ...Object.keys(notCopied)];
     expect(known.sort()).toEqual(await tablesOf(side));
   });
 

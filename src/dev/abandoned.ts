@@ -20,13 +20,15 @@ export function abandonedByNpm({ npm_command }: Environment): Promise<"abandoned
   return promise;
 }
 
-/** The parent, which may be `bun run`, and where the system tells it the parent of that. */
+/** The parent, and where npm has started that, such as `bun run`, its parent, as far as the system tells it. */
 function ancestors(): string {
   const parent = process.ppid;
+  const told = (what: string) => readFileSync(`/proc/${parent}/${what}`, "latin1");
   try {
+    // npm itself began without it: its parent is a shell, which may end before.
+    if (!/(^|\0)npm_command=/.test(told("environ"))) return String(parent);
     // What is behind the name, which may have spaces: the state, then the parent.
-    const [, grandparent] =
-      readFileSync(`/proc/${parent}/stat`, "latin1").split(") ").at(-1)?.split(" ") ?? [];
+    const [, grandparent] = told("stat").split(") ").at(-1)?.split(" ") ?? [];
     return `${parent} ${grandparent}`;
   } catch {
     return String(parent);

@@ -1,0 +1,86 @@
+import { expect, test } from "bun:test";
+import { join } from "node:path";
+import { afterThisTest } from "../support/after-tests.ts";
+
+const program = join(import.meta.dir, "../../src/dev/abandoned.ts");
+
+/** Looks every 10 ms, and tells of each look the parent of its parent. */
+const watcher = `
+  import { readFileSync } from "node:fs";
+  const { setInterval } = globalThis;
+  globalThis.setInterval = (look) => setInterval(() => {
+    look();
+    console.log("looked below " + above());
+  }, 10);
+  function above() {
+    try {
+      return readFileSync("/proc/" + process.ppid + "/stat", "latin1").split(") ").at(-1).split(" ")[1];
+    } catch {
+      return "none";
+    }
+  }
+  const { abandonedByNpm } = await import(${JSON.stringify(program)});
+  abandonedByNpm(process.env).then(() => process.exit(console.log("abandoned")));
+  setInterval(() => {}, 60_000);
+`;
+
+/** In the place of npm: starts it as a command of its own. */
+const npm = `
+  const env = { ...process.env, npm_command: "run-script" };
+  const stdio = ["ignore", "inherit", "inherit"];
+  const child = Bun.spawn([process.execPath, "-e", ${JSON.stringify(watcher)}], { env, stdio });
+  await child.exited;
+`;
+
+test.skipIf(process.platform !== "linux")(
+  "what npm has started outlives the shell in which npm was started, and ends with npm",
+  async () => {
+    const { npm_command, ...env } = process.env;
+    const shell = Bun.spawn(["sh", "-c", '"$0" -e "$1" & echo "npm $!"; read _', process.execPath, npm], {
+      env,
+      stdin: "pipe",
+      stdout: "pipe",
+      stderr: "inherit",
+    });
+    const lines = linesOf(shell.stdout);
+    const pid = Number((await lines.next((line) => line.startsWith("npm "))).slice(4));
+    afterThisTest(() => {
+      try {
+        process.kill(pid, "SIGKILL");
+      } catch {
+        // It has ended.
+      }
+    });
+    await lines.next((line) => line === `looked below ${shell.pid}`);
+    shell.stdin.end();
+    await shell.exited;
+    await lines.next((line) => line.startsWith("looked") && line !== `looked below ${shell.pid}`);
+    expect(await lines.next(() => true)).toStartWith("looked");
+    process.kill(pid, "SIGKILL");
+    await lines.next((line) => line === "abandoned");
+  },
+  60_000,
+);
+
+function linesOf(stream: ReadableStream<Uint8Array>) {
+  const reader = stream.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  return {
+    /** The next line of which this is true; throws at the end, and for one that says that it was abandoned. */
+    async next(isWanted: (line: string) => boolean): Promise<string> {
+      for (;;) {
+        const end = text.indexOf("\n");
+        if (end === -1) {
+          const { done, value } = await reader.read();
+          if (done) throw new Error("It has ended");
+          text += value;
+          continue;
+        }
+        const line = text.slice(0, end);
+        text = text.slice(end + 1);
+        if (isWanted(line)) return line;
+        if (line === "abandoned") throw new Error("It ends before npm");
+      }
+    },
+  };
+}

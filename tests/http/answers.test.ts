@@ -149,6 +149,9 @@ function openCalls(): Call[] {
     { operation: list, status: 400, path: "/public/v1/categories?limit=0" },
     { operation: get, status: 200, path: "/public/v1/categories/3" },
     { operation: get, status: 304, path: "/public/v1/categories/3", init: known },
+    ...["/public/v1/events/types", "/public/v1/public-key", standardKey].map((path) => {
+      return { operation: `GET ${path}`, status: 304, path, init: known };
+    }),
     { operation: get, status: 400, path: "/public/v1/categories/x" },
     { operation: get, status: 404, path: "/public/v1/categories/5" },
     { operation: "GET /public/v1/events/types", status: 200, path: "/public/v1/events/types" },
@@ -217,6 +220,9 @@ async function bodiesOf(calls: readonly Call[], of: TestServer): Promise<Map<str
       return status !== 400 || !name.startsWith("Onair-");
     });
     expect([label, headers.filter((name) => !answer.headers.has(name))]).toEqual([label, []]);
+    const isPublic = documented.headers?.["Cache-Control"]?.$ref?.endsWith("/Public-Cache-Control") === true;
+    const caching = isPublic ? expect.stringMatching(/^public, max-age=[0-9]+$/) : "no-store";
+    expect([label, answer.headers.get("cache-control")]).toEqual([label, caching]);
     expect([label, answer.headers.get("content-type")?.replace(/;.*/, "") ?? null]).toEqual([label, type]);
     if (type === "text/event-stream") expect(body).toMatch(/^(retry|event): /);
     else if (type === "text/html") expect(body).toStartWith("<!doctype html>");

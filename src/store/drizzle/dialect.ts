@@ -3,6 +3,7 @@ import type { BunSQLDatabase } from "drizzle-orm/bun-sql";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
 import type { BatchMode, BatchResult } from "../batch.ts";
 import type { tables } from "../postgres/schema/tables.ts";
+import type { RemovedSubscriptions } from "../subscriptions.ts";
 
 /*
  * Nouns whose statements drizzle writes for both databases are implemented once, in this folder. Their types are
@@ -85,6 +86,8 @@ export interface Dialect {
   keepEach<Row>(rows: readonly Row[], mode: BatchMode, keeping: Keeping<Row>): Promise<BatchResult>;
   /** Whether a column has one of these values, of which there may be many; with a placeholder it takes the list. */
   isOneOf(column: PgColumn, values: readonly (string | number)[] | Placeholder): SQL;
+  /** Queries for the numbers of deliveries that wait of removed subscriptions; of a long backlog for the beginning. */
+  waitingOf(removed: readonly RemovedSubscriptions[], most: number): readonly SQL[];
   /** Locks the rows of a query until the transaction ends. SQLite has one writer, and nothing to lock. */
   lock<Query>(query: Query, strength: LockStrength, config?: { readonly skipLocked: true }): Query;
   /** Keeps all others from changing a table until the transaction ends. */

@@ -236,6 +236,22 @@ describe.skipIf(!hasPostgres)("several processes on one PostgreSQL", () => {
     expect(await deliveries.pending()).toHaveLength(0);
   });
 
+  test("what waits of a removed subscription is canceled, however much waits of others", async () => {
+    const { pool } = await owner("one");
+    await pool.run(
+      `INSERT INTO deliveries (seq, id, event_seq, event_id, type, version, broadcaster_user_id, published_at,
+         application_id, subscription_id, sequence, status, attempts, next_attempt_at, attempt_log)
+       SELECT g, g, g, g, '', 1, 1, 0, 'one', CASE WHEN g > 10000 THEN 'one-1' ELSE 'one-2' END, g, 'pending', 0, 0, '{}'
+       FROM generate_series(1, 10001) g`,
+    );
+    const removed = [{ application_id: "one", ids: ["one-1"] }];
+    await pool.transact(({ orm }) => finished(cancelRemoved(postgresDialect(pool), orm, removed, now)));
+    const ended = await pool.run(
+      "SELECT seq::float8, status, next_attempt_at FROM deliveries WHERE status <> 'pending'",
+    );
+    expect([...ended]).toEqual([{ seq: 10_001, status: "canceled", next_attempt_at: null }]);
+  });
+
   test("a retry that was recorded for an earlier generation of its endpoint is due at once, and so is a replay", async () => {
     const { pool, events, deliveries } = await owner("one");
     const shared = postgresDialect(pool);

@@ -27,21 +27,17 @@ const ended = { next_attempt_at: null, resume_at: null };
  * more of it, and of what is under way the attempt is kept.
  */
 export function* cancelRemoved(
-  { tables, isOneOf }: Dialect,
+  { tables, waitingOf }: Dialect,
   orm: Orm,
   removed: readonly RemovedSubscriptions[],
   now: number,
 ): Work<void> {
-  const { deliveries } = tables;
-  const { seq, subscription_id } = deliveries;
-  for (const { application_id, ids } of removed) {
-    if (ids.length === 0) continue;
-    const waiting = orm.select({ seq, subscription_id }).from(deliveries);
-    const some = waiting.where(isWaiting(tables, application_id)).limit(cancelAtOnce).as("some");
-    const theirs = orm.select({ seq: some.seq }).from(some).where(isOneOf(some.subscription_id, ids));
-    const canceled = { ...ended, status: "canceled", finished_at: now } as const;
-    const isTheirs = and(isPending(tables), inArray(seq, theirs));
-    yield* execute(orm.update(deliveries).set(canceled).where(isTheirs));
+  const some = removed.filter(({ ids }) => ids.length > 0);
+  if (some.length === 0) return;
+  const canceled = { ...ended, status: "canceled", finished_at: now } as const;
+  for (const waiting of waitingOf(some, cancelAtOnce)) {
+    const isTheirs = and(isPending(tables), inArray(tables.deliveries.seq, waiting));
+    yield* execute(orm.update(tables.deliveries).set(canceled).where(isTheirs));
   }
 }
 

@@ -9,7 +9,7 @@ import { keepBatch } from "./batch.ts";
 import { isForeignKeyViolation } from "./faults.ts";
 import type { Postgres, Queries } from "./pool.ts";
 
-const { applications, users } = tables;
+const { applications, deliveries, users } = tables;
 
 /** PostgreSQL for the nouns that `store/drizzle` implements. */
 export function postgresDialect(db: Postgres): Dialect {
@@ -37,6 +37,14 @@ export function postgresDialect(db: Postgres): Dialect {
         ...(finish && { finish: ({ orm }, kept) => finished(finish(orm, kept)) }),
       }),
     isOneOf,
+    waitingOf(removed, most) {
+      const { subscription_id } = deliveries;
+      const isTheirs = isOneOf(
+        subscription_id,
+        removed.flatMap(({ ids }) => ids),
+      );
+      return [sql`(SELECT seq FROM ${deliveries} WHERE ${isTheirs} AND status = 'pending' LIMIT ${most})`];
+    },
     // A boundary: every query of drizzle has it, with a type of its own.
     lock: <Query>(query: Query, ...how: [string, object?]) =>
       (query as { for(...how: [string, object?]): Query }).for(...how),

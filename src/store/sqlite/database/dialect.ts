@@ -77,6 +77,14 @@ export function sqliteDialect(database: BunSQLiteDatabase, commit: Commit): Dial
         return results;
       }),
     isOneOf: (column, values) => isOneOf(column, sql`${sql.param(values, asJson)}`),
+    // No index has the subscriptions: the beginning of each application's backlog is looked through.
+    waitingOf: (removed, most) =>
+      removed.map(
+        ({ application_id, ids }) => sql`(SELECT seq FROM (
+          SELECT seq, subscription_id FROM deliveries
+          WHERE application_id = ${application_id} AND next_attempt_at IS NOT NULL LIMIT ${most}
+        ) WHERE subscription_id IN (SELECT value FROM json_each(${JSON.stringify(ids)})))`,
+      ),
     lock: (query) => query,
     *lockTable() {},
     *lockOwners() {},

@@ -15,7 +15,7 @@ import type { OpenApiDocument } from "../support/openapi.ts";
 
 const seed = Number(process.env["ONAIR_TEST_SEED"] ?? 1);
 const seconds = Number(process.env["ONAIR_FUZZ_SECONDS"] ?? 0);
-const requests = 1_000;
+const requests = 2_000;
 
 /** A new platform, and requests to it. Fails with the smallest request that is answered wrongly. */
 async function fuzz(seed: number): Promise<void> {

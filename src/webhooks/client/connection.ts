@@ -3,6 +3,7 @@
 import type { LookupFunction, Socket } from "node:net";
 import type { ConnectionOptions } from "node:tls";
 import type { EgressProxy } from "../egress-proxy.ts";
+import { writeInBatch } from "./batched-writes.ts";
 import { failureOf, type SendFailure, type SendStage } from "./failures.ts";
 import type { Destination } from "./request-head.ts";
 import type { Timings } from "./result.ts";
@@ -88,7 +89,12 @@ export class Connection {
     if (body.length > maxCopiedBytes) {
       socket?.write(head, "latin1");
       socket?.write(body);
-    } else socket?.write(Buffer.concat([Buffer.from(head, "latin1"), body]));
+      return;
+    }
+    const bytes = Buffer.allocUnsafe(head.length + body.length);
+    bytes.write(head, 0, "latin1");
+    bytes.set(body, head.length);
+    if (socket !== undefined) writeInBatch(socket, bytes);
   }
 
   /** Closes it without an event. */

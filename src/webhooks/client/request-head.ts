@@ -3,6 +3,8 @@
 import { bareHost, isIP } from "../address.ts";
 import type { EgressProxy } from "../egress-proxy.ts";
 
+type HeaderFields = Readonly<Record<string, string>>;
+
 /** Where a webhook URL leads. */
 export interface Destination {
   readonly encrypted: boolean;
@@ -15,15 +17,49 @@ export interface Destination {
   readonly authority: string;
   /** Protocol, host and port: the same for all destinations that can share connections. */
   readonly origin: string;
+  /** The request's head up to the headers that differ from one request to the next. */
+  readonly head: string;
 }
 
-/** @param url one that `checkWebhookUrl` has accepted */
-export function destinationOf(url: URL): Destination {
+/**
+ * @param url one that `checkWebhookUrl` has accepted
+ * @param common the header lines of every request
+ * @param proxy of an http request, which it reads: the request then has the whole URL (RFC 9112, section 3.2.2) and
+ *   the proxy's credentials; an https request is not visible to it
+ */
+export function destinationOf(url: URL, common: string, proxy: EgressProxy | null): Destination {
   const host = bareHost(url);
   const encrypted = url.protocol === "https:";
   const port = url.port === "" ? (encrypted ? 443 : 80) : Number(url.port);
-  const { origin } = url;
-  return { encrypted, host, port, resolved: isIP(host) !== 0, authority: `${url.hostname}:${port}`, origin };
+  const readingProxy = encrypted ? null : proxy;
+  const path = `${readingProxy === null ? "" : url.origin}${url.pathname}${url.search}`;
+  const credentials = readingProxy?.authorization
+    ? `Proxy-Authorization: ${readingProxy.authorization}\r\n`
+    : "";
+  return {
+    encrypted,
+    host,
+    port,
+    resolved: isIP(host) !== 0,
+    authority: `${url.hostname}:${port}`,
+    origin: url.origin,
+    head: `POST ${path} HTTP/1.1\r\nHost: ${url.host}\r\n${credentials}${common}`,
+  };
+}
+
+/**
+ * The header lines of every request.
+ *
+ * @throws TypeError if the user agent cannot be sent
+ */
+export function commonLines(userAgent: string): string {
+  const lines = headerLines({
+    Connection: "keep-alive",
+    "Content-Type": "application/json",
+    "User-Agent": userAgent,
+  });
+  if (lines === null) throw new TypeError("The user agent must be printable.");
+  return lines;
 }
 
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
@@ -35,36 +71,23 @@ const fieldValue = /^[\t\x20-\x7e\x80-\xff]*$/;
 const reserved =
   /^(host|connection|content-length|content-type|user-agent|transfer-encoding|te|trailer|upgrade|expect|keep-alive|proxy-.*)$/i;
 
-/**
- * The head of one request; null if a header cannot be sent or is reserved.
- *
- * @param request.proxy of an http request, which it reads: the request then has the whole URL (RFC 9112, section 3.2.2)
- *   and the proxy's credentials; an https request is not visible to it
- */
-export function requestHead(request: {
-  readonly url: URL;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly bodyBytes: number;
-  readonly userAgent: string;
-  readonly proxy: EgressProxy | null;
-}): string | null {
-  const { url, headers, bodyBytes, userAgent, proxy } = request;
-  for (const name in headers) if (!token.test(name) || reserved.test(name)) return null;
-  const readingProxy = url.protocol === "https:" ? null : proxy;
-  const fields: Record<string, string> = {
-    Host: url.host,
-    ...(readingProxy?.authorization && { "Proxy-Authorization": readingProxy.authorization }),
-    Connection: "keep-alive",
-    "Content-Type": "application/json",
-    "User-Agent": userAgent,
-    ...headers,
-    "Content-Length": String(bodyBytes),
-  };
-  let head = `POST ${readingProxy === null ? "" : url.origin}${url.pathname}${url.search} HTTP/1.1\r\n`;
-  for (const name in fields) {
-    const value = fields[name] ?? "";
+function headerLines(headers: HeaderFields): string | null {
+  let lines = "";
+  for (const name in headers) {
+    const value = headers[name] ?? "";
     if (!fieldValue.test(value)) return null;
-    head += `${name}: ${value}\r\n`;
+    lines += `${name}: ${value}\r\n`;
   }
-  return `${head}\r\n`;
+  return lines;
+}
+
+/** The head of one request; null if a header cannot be sent or is reserved. */
+export function requestHead(
+  destination: Destination,
+  headers: HeaderFields,
+  bodyBytes: number,
+): string | null {
+  for (const name in headers) if (!token.test(name) || reserved.test(name)) return null;
+  const lines = headerLines(headers);
+  return lines === null ? null : `${destination.head}${lines}Content-Length: ${bodyBytes}\r\n\r\n`;
 }

@@ -16,7 +16,7 @@ import { proxyOf } from "../egress-proxy.ts";
 import { canceled, invalidHeaders } from "./failures.ts";
 import { OutgoingRequest, type SenderContext } from "./outgoing-request.ts";
 import { Pool } from "./pool.ts";
-import { destinationOf, requestHead } from "./request-head.ts";
+import { commonLines, type Destination, destinationOf, requestHead } from "./request-head.ts";
 import { type PassedStage, type SendResult, unsent } from "./result.ts";
 
 export type { PassedStage, ResponseHeaders, SendResult } from "./result.ts";
@@ -30,6 +30,9 @@ const maxReadBytes = 16_384;
 
 /** What is kept of it. */
 export const keptBytes = 1_024;
+
+/** URLs that are remembered as checked. */
+const maxDestinations = 10_000;
 
 export interface SenderOptions {
   /** Whether http URLs, and addresses that are not public, may be called. */
@@ -84,16 +87,10 @@ export interface Sender {
 /**
  * The caller bounds how many attempts run at a time.
  *
- * @throws TypeError if the proxy cannot be used
+ * @throws TypeError if the proxy or the user agent cannot be used
  */
 export function createSender(options: SenderOptions): Sender {
-  const {
-    allowPrivate,
-    userAgent,
-    timeoutMs = attemptTimeoutMs,
-    keepBytes = keptBytes,
-    keepHeaders = false,
-  } = options;
+  const { allowPrivate, timeoutMs = attemptTimeoutMs, keepBytes = keptBytes, keepHeaders = false } = options;
   const proxy = options.proxy === undefined ? null : proxyOf(options.proxy);
   const underWay = new Set<OutgoingRequest>();
   const context: SenderContext = {
@@ -104,16 +101,31 @@ export function createSender(options: SenderOptions): Sender {
     now: options.now ?? Date.now,
     underWay,
   };
+  const common = commonLines(options.userAgent);
   let closed = false;
+
+  // Checking and parsing a URL is a part of what sending costs, and most URLs come again.
+  const destinations = new Map<string, Destination>();
+
+  /** @returns the reason if the URL may not be called */
+  function destinationFor(url: string): Destination | string {
+    const known = destinations.get(url);
+    if (known !== undefined) return known;
+    const checked = checkWebhookUrl(url, { allowPrivate });
+    if (!checked.ok) return checked.reason;
+    const destination = destinationOf(checked.url, common, proxy);
+    if (destinations.size >= maxDestinations) destinations.clear();
+    destinations.set(url, destination);
+    return destination;
+  }
+
   return {
-    async send({ url: text, headers, body, mayBeSent, watch }, signal) {
-      const checked = checkWebhookUrl(text, { allowPrivate });
-      if (!checked.ok) return unsent({ class: "blocked", error: checked.reason });
+    async send({ url, headers, body, mayBeSent, watch }, signal) {
+      const destination = destinationFor(url);
+      if (typeof destination === "string") return unsent({ class: "blocked", error: destination });
       if (closed || signal?.aborted === true || mayBeSent?.() === false) return unsent(canceled);
-      const { url } = checked;
-      const head = requestHead({ url, headers, bodyBytes: body.length, userAgent, proxy });
+      const head = requestHead(destination, headers, body.length);
       if (head === null) return unsent(invalidHeaders);
-      const destination = destinationOf(url);
       const { promise, resolve: done } = Promise.withResolvers<SendResult>();
       new OutgoingRequest({ destination, head, body, mayBeSent, watch, signal, done }, context).begin();
       return promise;

@@ -92,14 +92,8 @@ describe("a header", () => {
     expect(target.connections).toHaveLength(0);
   });
 
-  test("of the sender's own that cannot be sent is not, either", async () => {
-    const target = await respond();
-    const result = await sender({ userAgent: "on\r\nair" }).send(delivery(target.url));
-    expect(result).toMatchObject({ class: "internal", status: null });
-    expect(target.connections).toHaveLength(0);
-  });
-
-  test("for a proxy that is none is a mistake of the caller", () => {
+  test("of every request that cannot be sent is a mistake of the caller", () => {
+    expect(() => sender({ userAgent: "on\r\nair" })).toThrow(TypeError);
     expect(() => sender({ proxy: "socks5://hush@proxy" })).toThrow(/^must be an http or https URL/);
   });
 });

@@ -56,7 +56,7 @@ export interface Engine extends EventSink, ReplicaNewsLink {
   readonly checkStorage: CheckStorage;
   /** Calls `listener` from now on with the applications that have something new on their event stream. */
   onStreamed(listener: StreamedListener): void;
-  /** Says whose outcomes are handed to the listener of `onOutcomes` from now on; by default none. */
+  /** Says whose outcomes are handed to the listener of `onOutcomes` from now on; by default none. Never rejects. */
   watchOutcomes(watched: WatchedOutcomes): Promise<void>;
   /** Calls `listener` with outcomes of deliveries and with what has changed, some times a second while they are watched. */
   onOutcomes(listener: OutcomeListener): void;

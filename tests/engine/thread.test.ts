@@ -59,6 +59,15 @@ test("at the first start nothing reads the database before the engine has create
   await engine.stop(0);
 });
 
+test("once it has ended, what the background asks of it is dropped, and other calls reject", async () => {
+  const engine = await start();
+  await engine.stop(0);
+  const notice = { summary: "The storage cannot be written.", advice: null };
+  await engine.notify("storage.failing", notice);
+  await engine.watchOutcomes({ all: true, applications: [] });
+  expect(await messageOf(engine.enable("app"))).toBe("The thread engine has ended");
+});
+
 describe("on a directory that was served before", () => {
   test("it is read before the engine has started, and a write waits for it", async () => {
     await servedBefore();

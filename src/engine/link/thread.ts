@@ -71,7 +71,8 @@ export async function startEngineThread(options: EngineThreadOptions): Promise<E
       watches.set(watched, watch);
       return remote.test(id, sample, watched).finally(() => watches.delete(watched));
     },
-    notify: remote.notify,
+    // Its callers handle no error, nor do those of `broadcast` and `watchOutcomes`: without the thread the process ends.
+    notify: (type, data) => remote.notify(type, data).catch(() => {}),
     stats: remote.stats,
     checkStorage: remote.checkStorage,
     onStreamed(listener) {
@@ -80,9 +81,8 @@ export async function startEngineThread(options: EngineThreadOptions): Promise<E
     onNews(listener) {
       hear = listener;
     },
-    // Without the thread the process ends.
     broadcast: (news) => void remote.broadcast(news).catch(() => {}),
-    watchOutcomes: remote.watchOutcomes,
+    watchOutcomes: (watched) => remote.watchOutcomes(watched).catch(() => {}),
     onOutcomes(listener) {
       outcomes = listener;
     },

@@ -1,5 +1,6 @@
 import type { components } from "./generated/admin.d.ts";
-import { Bar, Card, Figure, size } from "./parts/basics.tsx";
+import { Card, size } from "./parts/basics.tsx";
+import { Bar, Figure } from "./parts/figure.tsx";
 import { Table } from "./parts/table.tsx";
 import { fullTime, Time } from "./parts/time.tsx";
 import { to } from "./places.ts";

@@ -1,7 +1,8 @@
 import { useEffect, useState } from "preact/hooks";
 import { useAction } from "../load.ts";
-import { Bar, Button, FaultNotice, Notice, number } from "../parts/basics.tsx";
+import { Button, FaultNotice, Notice, number } from "../parts/basics.tsx";
 import { Dialog } from "../parts/dialog.tsx";
+import { Bar } from "../parts/figure.tsx";
 import { Field, Select } from "../parts/form.tsx";
 import { toast } from "../parts/toasts.tsx";
 import { ApplicationField } from "./application-names.tsx";

@@ -1,0 +1,37 @@
+import type { ComponentChildren } from "preact";
+
+/** A number that tells a state; with `href`, the way to what it counts. */
+export function Figure({
+  value,
+  label,
+  href,
+}: {
+  value: ComponentChildren;
+  label: ComponentChildren;
+  href?: string;
+}) {
+  const shown = (
+    <>
+      <strong>{value}</strong>
+      <small>{label}</small>
+    </>
+  );
+  return href ? (
+    <a class="card figure" href={href}>
+      {shown}
+    </a>
+  ) : (
+    <div class="card figure">{shown}</div>
+  );
+}
+
+/** How much of something is used; with `isShare`, of which all may be used. */
+export function Bar({ part, label, isShare = false }: { part: number; label: string; isShare?: boolean }) {
+  const percent = Math.round(Math.min(1, Math.max(0, part)) * 100);
+  const tone = isShare || part < 0.8 ? "" : part < 0.95 ? "warn" : "bad";
+  return (
+    <div class={`bar ${tone}`} role="progressbar" aria-label={label} aria-valuenow={percent}>
+      <div style={{ width: `${percent}%` }} />
+    </div>
+  );
+}

@@ -85,22 +85,7 @@ describe.skipIf(!isPossible)("the packages for npm, without Bun in PATH", () => 
   /** Starts `onair dev` by these words, in a process group of its own, and asks for a sample user. */
   async function dev(cwd: string, ...words: readonly string[]) {
     const command = [...words, "dev", "--json", "--port", "0", "--admin-port", "0"];
-    const child = Bun.spawn(command, { cwd, env, stdin: "ignore", stdout: "pipe", detached: true });
-    afterThisTest(() => {
-      try {
-        process.kill(-child.pid, "SIGKILL");
-      } catch {
-        // None of them is left.
-      }
-    });
-    const reader = child.stdout.getReader();
-    let text = "";
-    while (!text.includes("\n")) {
-      const { done, value } = await reader.read();
-      if (done) throw new Error(`${words.join(" ")} dev ended before it was ready`);
-      text += new TextDecoder().decode(value);
-    }
-    const { public_url, access_token } = JSON.parse(text.split("\n")[0] ?? "");
+    const { child, public_url, access_token } = await started(command, { cwd, env });
     const headers = { authorization: `Bearer ${access_token}` };
     const user = () => fetch(`${public_url}/public/v1/users/lunabytes`, { headers });
     expect((await user()).status).toBe(200);
@@ -199,28 +184,7 @@ test.skipIf(!Bun.which("npm"))(
       "0",
     ];
     const call = [...words, "--data", join(directory, "checkout")].join(" ");
-    const child = Bun.spawn(["npm", "exec", "--offline", "--call", call], {
-      cwd: root,
-      stdin: "ignore",
-      stdout: "pipe",
-      stderr: "ignore",
-      detached: true,
-    });
-    afterThisTest(() => {
-      try {
-        process.kill(-child.pid, "SIGKILL");
-      } catch {
-        // None of them is left.
-      }
-    });
-    const reader = child.stdout.getReader();
-    let text = "";
-    while (!/^\{.*\n/m.test(text)) {
-      const { done, value } = await reader.read();
-      if (done) throw new Error(`it ended before it was ready: ${text}`);
-      text += new TextDecoder().decode(value);
-    }
-    const { public_url } = JSON.parse(/^\{.*$/m.exec(text)?.[0] ?? "");
+    const { child, public_url } = await started(["npm", "exec", "--offline", "--call", call], { cwd: root });
     const ask = () => fetch(`${public_url}/openapi.json`);
     expect((await ask()).status).toBe(200);
     child.kill("SIGTERM");
@@ -228,6 +192,36 @@ test.skipIf(!Bun.which("npm"))(
   },
   patienceMs,
 );
+
+/** Starts what prints the addresses of `onair dev` as JSON, in a process group of its own that ends with the test. */
+async function started(
+  command: string[],
+  options: { cwd: string; env?: Record<string, string | undefined> },
+) {
+  const child = Bun.spawn(command, {
+    ...options,
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "ignore",
+    detached: true,
+  });
+  afterThisTest(() => {
+    try {
+      process.kill(-child.pid, "SIGKILL");
+    } catch {
+      // None of them is left.
+    }
+  });
+  const reader = child.stdout.getReader();
+  let text = "";
+  while (!/^\{.*\n/m.test(text)) {
+    const { done, value } = await reader.read();
+    if (done) throw new Error(`${command.join(" ")} ended before it was ready: ${text}`);
+    text += new TextDecoder().decode(value);
+  }
+  const line: { public_url: string; access_token: string } = JSON.parse(/^\{.*$/m.exec(text)?.[0] ?? "");
+  return { child, ...line };
+}
 
 /** Resolves when nothing answers any more; rejects after a minute. */
 async function gone(ask: () => Promise<unknown>): Promise<void> {

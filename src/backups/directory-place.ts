@@ -1,6 +1,6 @@
 import fs from "node:fs";
 import { basename, join } from "node:path";
-import { fileStream } from "../file-stream.ts";
+import { fileStream } from "../runtime/file-stream.ts";
 import { isMissing, keepPartial, wholeBackups } from "./files.ts";
 import { type BackupPlace, type CheckedFile, ownerFile, ownerIn } from "./place.ts";
 

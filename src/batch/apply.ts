@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { DomainError, inOneLine } from "../domain/errors.ts";
-import { TimeSlice } from "../event-loop.ts";
+import { TimeSlice } from "../runtime/event-loop.ts";
 import { type BatchMode, BatchRefused, type BatchResult } from "../store/batch.ts";
 import { type Line, lineGroups } from "./lines.ts";
 

@@ -7,7 +7,7 @@ import { newId } from "../domain/ids.ts";
 import { isoTime, second } from "../domain/time.ts";
 import { about, Id } from "../domain/validation/fields.ts";
 import { problems } from "../domain/validation/problems.ts";
-import { TimeSlice } from "../event-loop.ts";
+import { TimeSlice } from "../runtime/event-loop.ts";
 import { BatchRefused } from "../store/batch.ts";
 import type { PublishTraces } from "../tracing/publishing.ts";
 

@@ -1,7 +1,7 @@
 import type { Static } from "@sinclair/typebox";
+import { openStorage } from "../data/open.ts";
 import { newOperatorKey, roles } from "../domain/operator-keys.ts";
 import { isoTime } from "../domain/time.ts";
-import { openStorage } from "../engine/storage.ts";
 import type { Keys } from "../http/admin/keys.ts";
 import { command, readSeconds, switches, valued } from "./arguments.ts";
 import { type AdminApi, withAdminApi } from "./client/admin-api.ts";

@@ -1,5 +1,5 @@
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
-import { checkArguments, didYouMean } from "../arguments.ts";
+import { checkArguments, didYouMean } from "../config/command-line.ts";
 import type { Environment } from "../config/read-config.ts";
 import { durationMs, second } from "../domain/time.ts";
 import { type Candidates, type Command, UsageError, type Words } from "./command.ts";

@@ -13,9 +13,9 @@ import { type DevPlatform, startDevPlatform } from "../dev/platform.ts";
 import { firstFree, withAlternatives } from "../dev/ports.ts";
 import { heldBack, terminalOn } from "../dev/terminal.ts";
 import { logLevels } from "../log/log.ts";
-import { onSignals, onTermination } from "../signals.ts";
 import { readNumber, switches, valued } from "./arguments.ts";
 import { type Command, UsageError } from "./command.ts";
+import { onSignals, onTermination } from "./signals.ts";
 
 const defaults = { data: ".onair", allowPrivateWebhooks: "true", portal: "true" } as const;
 const ownOptions = { ...switches("json", "no-events", "faults"), ...valued("seed") } as const;

@@ -1,11 +1,11 @@
 import { checkConfig, type Environment } from "../config/read-config.ts";
 import { settingOptions, settingsHelp } from "../config/setting-names.ts";
+import { placeOf, shownDataPlace } from "../data/place.ts";
 import { examine } from "../doctor/examine.ts";
 import type { Finding } from "../domain/operations/findings.ts";
-import { placeOf, shownDataPlace } from "../engine/data-place.ts";
 import { logLevels } from "../log/log.ts";
+import { version } from "../runtime/version.ts";
 import { databaseCheckProgram } from "../thread-programs.ts";
-import { version } from "../version.ts";
 import { switches, valued } from "./arguments.ts";
 import { certificateOf } from "./client/target.ts";
 import { type Command, UsageError } from "./command.ts";

@@ -1,5 +1,5 @@
-import { checkArguments, didYouMean } from "../arguments.ts";
 import type { BatchReport } from "../batch/apply.ts";
+import { checkArguments, didYouMean } from "../config/command-line.ts";
 import type { Environment } from "../config/read-config.ts";
 import { builtInEventTypes } from "../domain/events/catalogue.ts";
 import type { RegisteredEventType } from "../domain/events/registered.ts";

@@ -1,9 +1,8 @@
 import { applyBatch, type BatchReport, maxErrors, maxLineBytes } from "../batch/apply.ts";
 import { untilSignal } from "../batch/lines.ts";
 import { type DataKind, dataKinds, type Intake, platformData } from "../batch/platform-data.ts";
-import { openStorage } from "../engine/storage.ts";
+import { openStorage } from "../data/open.ts";
 import { Ranking } from "../ranking/ranking.ts";
-import { onTermination } from "../signals.ts";
 import { command, switches } from "./arguments.ts";
 import { withAdminApi } from "./client/admin-api.ts";
 import { Unreachable } from "./client/http.ts";
@@ -12,6 +11,7 @@ import { isTyped, sizeOf, streamOf } from "./input.ts";
 import { megabytes, stopwatch } from "./output/format.ts";
 import { type Progress, showProgress } from "./output/progress.ts";
 import { printReport } from "./output/report.ts";
+import { onTermination } from "./signals.ts";
 
 /** Rows of one transaction when no server runs meanwhile. */
 const groupSize = 5_000;

@@ -1,6 +1,6 @@
-import { didYouMean } from "../arguments.ts";
+import { didYouMean } from "../config/command-line.ts";
 import type { Environment } from "../config/read-config.ts";
-import { version } from "../version.ts";
+import { version } from "../runtime/version.ts";
 import { ok, runCommand, wrongUsage } from "./command.ts";
 import { commands } from "./commands.ts";
 

@@ -7,11 +7,11 @@ import { shownSettings } from "../config/shown-settings.ts";
 import { createLog, errorFields, type Log, logFormats, logLevels } from "../log/log.ts";
 import { fileLines } from "../log/log-file.ts";
 import { LogOutput } from "../log/log-output.ts";
-import { isThisMachineAlone } from "../proxies.ts";
+import { version } from "../runtime/version.ts";
+import { isThisMachineAlone } from "../serving/client-address.ts";
 import { serviceManager } from "../serving/service-manager.ts";
-import { onSignals, onTermination } from "../signals.ts";
-import { version } from "../version.ts";
 import type { Command } from "./command.ts";
+import { onSignals, onTermination } from "./signals.ts";
 
 export const serve: Command = {
   summary: "run the server",

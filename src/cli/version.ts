@@ -1,4 +1,4 @@
-import { version } from "../version.ts";
+import { version } from "../runtime/version.ts";
 import { command, switches } from "./arguments.ts";
 
 const help = `Usage: onair version [--json]

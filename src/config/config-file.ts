@@ -1,5 +1,5 @@
-import { didYouMean } from "../arguments.ts";
-import { smallFile } from "../small-file.ts";
+import { smallFile } from "../runtime/small-file.ts";
+import { didYouMean } from "./command-line.ts";
 
 /** A file of settings as it was read. */
 export interface ConfigFile {

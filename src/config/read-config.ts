@@ -1,9 +1,9 @@
 import { resolve } from "node:path";
 import type { ParseArgsOptionsConfig } from "node:util";
-import { checkArguments } from "../arguments.ts";
 import { backupsOfPostgres } from "../backups/elsewhere.ts";
+import { smallFile } from "../runtime/small-file.ts";
 import { tlsMistakes } from "../serving/certificates.ts";
-import { smallFile } from "../small-file.ts";
+import { checkArguments } from "./command-line.ts";
 import { type Config, settings } from "./config.ts";
 import { type ConfigFile, readConfigFile } from "./config-file.ts";
 import { flagOf, mayBeInFile, names, settingOptions, variableOf } from "./setting-names.ts";

@@ -1,7 +1,7 @@
 import type { ParseArgsOptionsConfig } from "node:util";
-import { nearest } from "../arguments.ts";
-import { helpEntry } from "../help-text.ts";
+import { nearest } from "./command-line.ts";
 import { type Config, settings } from "./config.ts";
+import { helpEntry } from "./help-text.ts";
 import type { Setting } from "./setting-values.ts";
 
 /*

@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 import { day, durationMs, hour, minute } from "../domain/time.ts";
-import { trustedProxies } from "../proxies.ts";
+import { trustedProxies } from "../serving/client-address.ts";
 import { readDatabaseUrl } from "../store/postgres/database/connection-url.ts";
 import { proxyOf } from "../webhooks/egress-proxy.ts";
 

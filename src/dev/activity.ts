@@ -3,7 +3,7 @@ import { newId } from "../domain/ids.ts";
 import type { Livestream } from "../domain/livestreams.ts";
 import { second } from "../domain/time.ts";
 import { defaultPictures } from "../http/public/assets.ts";
-import { repeating, type Service } from "../supervisor.ts";
+import { repeating, type Service } from "../runtime/services.ts";
 import { between, type Random } from "./chance.ts";
 import { type GeneratedEvent, generateEvent, nextEvent, type Scene } from "./generated-events.ts";
 import { nextToChange, nextViewers } from "./livestreams.ts";

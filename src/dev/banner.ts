@@ -1,5 +1,5 @@
 import type { Config } from "../config/config.ts";
-import { version } from "../version.ts";
+import { version } from "../runtime/version.ts";
 import type { DevPlatform } from "./platform.ts";
 import type { Terminal } from "./terminal.ts";
 

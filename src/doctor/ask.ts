@@ -1,5 +1,5 @@
 import { jsonObject } from "../domain/validation/json.ts";
-import { beginningOf } from "../file-stream.ts";
+import { beginningOf } from "../runtime/file-stream.ts";
 
 const timeoutMs = 5_000;
 const longestAnswer = 256 * 1024;

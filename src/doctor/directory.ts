@@ -1,10 +1,10 @@
 import { accessSync, constants, readdirSync, type Stats, statSync } from "node:fs";
 import { join } from "node:path";
+import { sizesOf } from "../data/disk-sizes.ts";
 import { diskForecast, type FreeSpace } from "../domain/operations/disk-forecast.ts";
 import { type Finding, findingsOf } from "../domain/operations/findings.ts";
 import { shownBytes } from "../domain/operations/kind-sizes.ts";
 import { day, shownDuration } from "../domain/time.ts";
-import { sizesOf } from "../storage-sizes.ts";
 import { databaseFile, lockFile, pidFile } from "../store/sqlite/database/directory.ts";
 
 /** Whether this user can use the data directory, which all further checks need. */

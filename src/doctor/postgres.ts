@@ -1,8 +1,8 @@
+import type { DatabaseSettings } from "../data/place.ts";
+import { shownDataPlace } from "../data/place.ts";
 import { messageOf } from "../domain/errors.ts";
 import { type Finding, findingsOf } from "../domain/operations/findings.ts";
 import { shownSizes } from "../domain/operations/kind-sizes.ts";
-import type { DatabaseSettings } from "../engine/data-place.ts";
-import { shownDataPlace } from "../engine/data-place.ts";
 import { readDatabaseUrl } from "../store/postgres/database/connection-url.ts";
 import { postgresFacts } from "../store/postgres/database/facts.ts";
 import { schemaOf } from "../store/postgres/database/open.ts";

@@ -1,9 +1,9 @@
 import type { Config } from "../config/config.ts";
 import type { Environment } from "../config/read-config.ts";
+import { placeOf } from "../data/place.ts";
 import { messageOf } from "../domain/errors.ts";
 import { type Finding, findingsOf } from "../domain/operations/findings.ts";
 import { day, second } from "../domain/time.ts";
-import { placeOf } from "../engine/data-place.ts";
 import { warnBeforeMs } from "../serving/certificate-watch.ts";
 import { certificateFiles, readCertificate } from "../serving/certificates.ts";
 import { clockFinding, factFindings, factsElsewhere } from "./database.ts";

@@ -1,8 +1,8 @@
 import { isoTime, second } from "../domain/time.ts";
 import type { Log } from "../log/log.ts";
+import { pause, type Service } from "../runtime/services.ts";
 import { heldSetting } from "../store/settings.ts";
 import type { Store } from "../store/store.ts";
-import { pause, type Service } from "../supervisor.ts";
 
 /** A release is noticed so soon. */
 const lookEveryMs = second;

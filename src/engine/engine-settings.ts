@@ -1,10 +1,10 @@
 import type { Config } from "../config/config.ts";
 import { keptMs } from "../config/setting-values.ts";
-import { descriptorLimit } from "../descriptors.ts";
+import { placeOf } from "../data/place.ts";
 import { day } from "../domain/time.ts";
+import { descriptorLimit } from "../runtime/descriptors.ts";
 import { collectorOf } from "../tracing/tracing-settings.ts";
 import { connectionCapacity } from "../webhooks/queues/connection-capacity.ts";
-import { placeOf } from "./data-place.ts";
 import type { EngineSettings } from "./engine.ts";
 
 /** Times of the engine that no setting changes. */

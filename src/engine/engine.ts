@@ -1,16 +1,15 @@
+import type { DataPlace } from "../data/place.ts";
 import type { EventSink, Retention } from "../domain/deliveries.ts";
 import type { Histogram } from "../domain/operations/histogram.ts";
-import type { ServerNotice } from "../domain/operations/notices.ts";
+import type { ServerNotice, ServerNoticeData } from "../domain/operations/notices.ts";
 import type { Changed, OutcomeBatch, WatchedOutcomes } from "../domain/operations/outcomes.ts";
-import type { StorageFault } from "../store/faults.ts";
+import type { CheckStorage } from "../store/faults.ts";
 import type { ReplicaNewsLink } from "../store/replicas/news.ts";
 import type { Store } from "../store/store.ts";
 import type { SpanCounts } from "../tracing/span-counts.ts";
 import type { TracingSettings } from "../tracing/tracing-settings.ts";
 import type { DispatcherStats } from "../webhooks/dispatcher.ts";
-import type { ServerNoticeData } from "../webhooks/notices/notice.ts";
 import type { Sample, SampleExchange, WatchSample } from "../webhooks/sample.ts";
-import type { DataPlace } from "./data-place.ts";
 
 /** What the engine needs of the settings. */
 export interface EngineSettings {
@@ -75,6 +74,3 @@ export interface EngineStats extends DispatcherStats {
 export type OutcomeListener = (batches: readonly OutcomeBatch[], changed: readonly Changed[]) => void;
 
 export type StreamedListener = (applicationIds: readonly string[]) => void;
-
-/** Checks the storage; `isTroubled` asks for a write as well. Resolves to what is wrong with it, or null. */
-export type CheckStorage = (isTroubled: boolean) => Promise<StorageFault | null>;

@@ -1,12 +1,12 @@
+import { openStorage } from "../data/open.ts";
+import type { DataPlace } from "../data/place.ts";
 import { DomainError } from "../domain/errors.ts";
 import { newHistogram } from "../domain/operations/histogram.ts";
 import { noReplicas } from "../store/replicas/news.ts";
 import { noSpans } from "../tracing/span-counts.ts";
 import { DeliveryCounter } from "../webhooks/counts.ts";
 import { eventSink } from "../webhooks/event-sink.ts";
-import type { DataPlace } from "./data-place.ts";
 import type { Engine } from "./engine.ts";
-import { openStorage } from "./storage.ts";
 import { watchedStore } from "./watched-store.ts";
 
 /**

@@ -1,8 +1,8 @@
 import { noticeLimits } from "../domain/operations/notices.ts";
 import { hour, minute, second } from "../domain/time.ts";
+import { pause, repeating, type Service } from "../runtime/services.ts";
 import type { Ownership } from "../store/replicas/ownership.ts";
 import type { Store } from "../store/store.ts";
-import { pause, repeating, type Service } from "../supervisor.ts";
 import type { EngineSettings } from "./engine.ts";
 
 /** The pause after a step of cleaning, which leaves time for other work, and after the last step of a pass. */

@@ -1,5 +1,5 @@
 import type { Application } from "../domain/applications.ts";
-import { replacing } from "../lazily.ts";
+import { replacing } from "../runtime/lazily.ts";
 import type { Store } from "../store/store.ts";
 import type { Dispatcher } from "../webhooks/dispatcher.ts";
 import type { ReplayService } from "../webhooks/replays.ts";

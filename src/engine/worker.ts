@@ -3,7 +3,7 @@
  */
 
 import { getPriority, setPriority } from "node:os";
-import { inOneTurn } from "../event-loop.ts";
+import { inOneTurn } from "../runtime/event-loop.ts";
 import type { OnFault } from "../store/faults.ts";
 import type { ReplicaNews } from "../store/replicas/news.ts";
 import type { Store } from "../store/store.ts";

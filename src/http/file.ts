@@ -1,5 +1,5 @@
 import { DomainError } from "../domain/errors.ts";
-import type { ByteRange } from "../file-stream.ts";
+import type { ByteRange } from "../runtime/file-stream.ts";
 
 const oneRange = /^bytes=(?:([0-9]+)-([0-9]*)|-([0-9]+))$/;
 

@@ -1,4 +1,4 @@
-import { replacing } from "../lazily.ts";
+import { replacing } from "../runtime/lazily.ts";
 import type { ApplicationStore } from "../store/applications.ts";
 import type { ConsentStore } from "../store/consents.ts";
 import type { Store } from "../store/store.ts";

@@ -2,7 +2,7 @@ import type { Application } from "../domain/applications.ts";
 import { newId } from "../domain/ids.ts";
 import type { OperatorKey } from "../domain/operator-keys.ts";
 import type { Log } from "../log/log.ts";
-import { clientAddress, clientNetwork, peerAddress, type TrustedProxies } from "../proxies.ts";
+import { clientAddress, clientNetwork, peerAddress, type TrustedProxies } from "../serving/client-address.ts";
 import type { ActiveSpan } from "../tracing/tracer.ts";
 import type { Caller } from "./caller.ts";
 import type { RateLimitState } from "./rate-limit.ts";

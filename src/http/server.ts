@@ -2,10 +2,10 @@ import "./production.ts";
 import { type AnyElysia, Elysia, ElysiaCustomStatusResponse, ValidationError } from "elysia";
 import { DomainError, invalidFields } from "../domain/errors.ts";
 import { newId } from "../domain/ids.ts";
-import { inTime } from "../event-loop.ts";
 import { errorFields, type Log } from "../log/log.ts";
-import type { TrustedProxies } from "../proxies.ts";
+import { inTime } from "../runtime/event-loop.ts";
 import type { Certificate } from "../serving/certificates.ts";
+import type { TrustedProxies } from "../serving/client-address.ts";
 import { internalError, replyError, statusOf } from "./errors.ts";
 import { deferred, opaque, openGate, requireGates } from "./input.ts";
 import {

@@ -1,4 +1,4 @@
-import { smallFile } from "../small-file.ts";
+import { smallFile } from "../runtime/small-file.ts";
 import type { TlsConfig } from "./tls-settings.ts";
 
 /** A certificate or key that cannot be used. The message says which option names it, and why. */

@@ -18,3 +18,6 @@ export type StorageFault = "full" | "failing" | "damaged" | "replaced" | "unreac
 
 /** Called for each read or write that finds that the storage cannot be used. */
 export type OnFault = (fault: StorageFault) => void;
+
+/** Checks the storage; `isTroubled` asks for a write as well. Resolves to what is wrong with it, or null. */
+export type CheckStorage = (isTroubled: boolean) => Promise<StorageFault | null>;

@@ -1,5 +1,5 @@
 import { DomainError } from "../domain/errors.ts";
-import { inOneTurn } from "../event-loop.ts";
+import { inOneTurn } from "../runtime/event-loop.ts";
 import type { Notify, Remote } from "./contract.ts";
 import { type Answer, type Call, type LinkMessage, plainError, thrownError } from "./messages.ts";
 import { pathProxy } from "./path-proxy.ts";

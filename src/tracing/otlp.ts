@@ -1,4 +1,4 @@
-import { version } from "../version.ts";
+import { version } from "../runtime/version.ts";
 import type { EndedSpan } from "./tracer.ts";
 
 /** As the protocol numbers them. */

@@ -1,7 +1,7 @@
 import { second } from "../domain/time.ts";
+import { pause, type Service } from "../runtime/services.ts";
 import type { Ownership } from "../store/replicas/ownership.ts";
 import type { Store } from "../store/store.ts";
-import { pause, type Service } from "../supervisor.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 
 /** The pause between two steps of all replays together, so that any number of them leaves time for new deliveries. */

@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { signingKeySetting } from "../../src/data/stored-keys.ts";
 import { day } from "../../src/domain/time.ts";
 import type { Engine } from "../../src/engine/engine.ts";
 import { startEngineThread } from "../../src/engine/link/thread.ts";
 import { createLog } from "../../src/log/log.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
-import { signingKeySetting } from "../../src/stored-keys.ts";
 import { ownDirectory } from "../support/server.ts";
 
 const program = new URL("../../src/engine/worker.ts", import.meta.url).href;

@@ -1,7 +1,7 @@
 import { test as anyTest, beforeAll, describe, expect, spyOn, test } from "bun:test";
 import { join } from "node:path";
 import { minute } from "../../src/domain/time.ts";
-import { version } from "../../src/version.ts";
+import { version } from "../../src/runtime/version.ts";
 import { hasOpenssl, selfSigned } from "../support/certificates.ts";
 import { metric, metricsText, samplesOf } from "../support/metrics.ts";
 import { complaintsOf, hasPromtool } from "../support/promtool.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
+import { version } from "../../src/runtime/version.ts";
 import { SpanExporter } from "../../src/tracing/exporter.ts";
 import { Tracer } from "../../src/tracing/tracer.ts";
-import { version } from "../../src/version.ts";
 import { ownCollector, valuesOf } from "../support/collector.ts";
 import { keptLog } from "../support/kept-log.ts";
 import { until } from "../support/until.ts";

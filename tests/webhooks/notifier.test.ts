@@ -1,11 +1,12 @@
 import { describe, expect, test } from "bun:test";
+import { StorageWatch } from "../../src/data/storage-watch.ts";
+import type { ServerNoticeData } from "../../src/domain/operations/notices.ts";
 import { hour, minute } from "../../src/domain/time.ts";
 import { createLog } from "../../src/log/log.ts";
-import { StorageWatch } from "../../src/storage-watch.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { SendRequest, SendResult } from "../../src/webhooks/client/sender.ts";
 import { DeliveryCounter } from "../../src/webhooks/counts.ts";
-import { noticesOf, type ServerNoticeData } from "../../src/webhooks/notices/notice.ts";
+import { noticesOf } from "../../src/webhooks/notices/notice.ts";
 import { createNotifier } from "../../src/webhooks/notices/notifier.ts";
 import { stuckWatch } from "../../src/webhooks/notices/stuck-watch.ts";
 import {

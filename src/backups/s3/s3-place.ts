@@ -1,5 +1,5 @@
 import { day } from "../../domain/time.ts";
-import { type ByteRange, streamOf } from "../../file-stream.ts";
+import { type ByteRange, streamOf } from "../../runtime/file-stream.ts";
 import { type KeptBackup, readName } from "../files.ts";
 import { type BackupPlace, type CheckedFile, ownerFile, ownerIn, type PlaceSettings } from "../place.ts";
 import { S3Fault } from "./s3-fault.ts";

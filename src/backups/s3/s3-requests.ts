@@ -1,7 +1,7 @@
 import { AwsV4Signer } from "aws4fetch";
 import { baseUrl } from "../../config/setting-values.ts";
 import { DomainError } from "../../domain/errors.ts";
-import { beginningOf } from "../../file-stream.ts";
+import { beginningOf } from "../../runtime/file-stream.ts";
 import type { AwsVariables, PlaceSettings } from "../place.ts";
 import { readCredentials } from "./credentials.ts";
 import { answeredFault, brokenFault, S3Fault } from "./s3-fault.ts";

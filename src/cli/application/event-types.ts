@@ -1,5 +1,5 @@
-import { didYouMean } from "../../arguments.ts";
 import type { Client } from "../../client/create-client.ts";
+import { didYouMean } from "../../config/command-line.ts";
 import { UsageError } from "../command.ts";
 
 /** An event type with a version. */

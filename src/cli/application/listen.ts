@@ -6,7 +6,6 @@ import { summaryOf } from "../../dev/summary.ts";
 import { clockTime, printable, type Terminal, terminalOn } from "../../dev/terminal.ts";
 import { endpointNotices } from "../../domain/operations/notices.ts";
 import { jsonObject } from "../../domain/validation/json.ts";
-import { onTermination } from "../../signals.ts";
 import { isWebhookSecret, newWebhookSecret, readPublicKey, verify } from "../../webhooks/signature.ts";
 import { command, readHttpUrl, switches, valued } from "../arguments.ts";
 import { describeError } from "../client/faults.ts";
@@ -20,6 +19,7 @@ import {
 } from "../client/public-api.ts";
 import { profileNames } from "../completion/words.ts";
 import { print } from "../output/print.ts";
+import { onTermination } from "../signals.ts";
 
 const help = `Usage: onair listen [options]
 

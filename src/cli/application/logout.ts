@@ -1,4 +1,4 @@
-import { didYouMean } from "../../arguments.ts";
+import { didYouMean } from "../../config/command-line.ts";
 import { command, switches, valued } from "../arguments.ts";
 import { describeError } from "../client/faults.ts";
 import { request } from "../client/http.ts";

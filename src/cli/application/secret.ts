@@ -1,5 +1,5 @@
 import { createInterface } from "node:readline/promises";
-import { smallFile } from "../../small-file.ts";
+import { smallFile } from "../../runtime/small-file.ts";
 import { UsageError } from "../command.ts";
 
 const longestSecretBytes = 4096;

@@ -1,6 +1,6 @@
 import { second } from "../../domain/time.ts";
-import { beginningOf } from "../../file-stream.ts";
-import { version } from "../../version.ts";
+import { beginningOf } from "../../runtime/file-stream.ts";
+import { version } from "../../runtime/version.ts";
 import { sign } from "../../webhooks/signature.ts";
 import { connectionFault } from "./faults.ts";
 

@@ -1,7 +1,7 @@
-import { didYouMean } from "../../arguments.ts";
 import { type Client, createClient } from "../../client/create-client.ts";
 import { OnairError } from "../../client/errors.ts";
 import type { Credentials } from "../../client/tokens.ts";
+import { didYouMean } from "../../config/command-line.ts";
 import type { Environment } from "../../config/read-config.ts";
 import { type Given, readHttpUrl, valued } from "../arguments.ts";
 import { note } from "../output/print.ts";

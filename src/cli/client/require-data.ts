@@ -1,5 +1,5 @@
-import { type DataPlace, shownDataPlace } from "../../engine/data-place.ts";
-import { hasData } from "../../engine/storage.ts";
+import { hasData } from "../../data/open.ts";
+import { type DataPlace, shownDataPlace } from "../../data/place.ts";
 import { UsageError } from "../command.ts";
 
 /** Throws a `UsageError` where there is no data in a place yet, a `StoreError` where it cannot be used. */

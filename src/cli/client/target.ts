@@ -2,7 +2,7 @@ import type { BackupConfig } from "../../backups/backup-settings.ts";
 import { type AwsVariables, awsVariables } from "../../backups/place.ts";
 import { type Environment, readConfig, readSecret } from "../../config/read-config.ts";
 import { variablesOf } from "../../config/setting-names.ts";
-import { type DataPlace, placeOf } from "../../engine/data-place.ts";
+import { type DataPlace, placeOf } from "../../data/place.ts";
 import { type Certificate, CertificateError, readCertificate } from "../../serving/certificates.ts";
 import { type Given, valued } from "../arguments.ts";
 

@@ -1,10 +1,10 @@
 import { sleep } from "../../client/sleep.ts";
-import { onTermination } from "../../signals.ts";
 import { askingAgain } from "../client/absence.ts";
 import type { DeliveriesApi, Delivery, Fields } from "../client/deliveries-api.ts";
 import { deliveryCells, deliveryColumns } from "../output/deliveries.ts";
 import type { Output } from "../output/output.ts";
 import { print, tableWriter } from "../output/print.ts";
+import { onTermination } from "../signals.ts";
 
 const everyMs = 1_000;
 const pageSize = 100;

@@ -1,4 +1,4 @@
-import { checkArguments } from "../../arguments.ts";
+import { checkArguments } from "../../config/command-line.ts";
 import { checkConfig, type Environment } from "../../config/read-config.ts";
 import { settingOptions, unknownVariables } from "../../config/setting-names.ts";
 import { settingsWithSources } from "../../config/shown-settings.ts";

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type Environment, readSecret } from "../../config/read-config.ts";
-import { copyData, reopenData } from "../../engine/copying.ts";
-import { type DataPlace, shownDataPlace } from "../../engine/data-place.ts";
+import { copyData, reopenData } from "../../data/copy.ts";
+import { type DataPlace, shownDataPlace } from "../../data/place.ts";
 import { AlreadyCopied, type CopyCounts, copiedNouns } from "../../store/operations/copy.ts";
 import { readDatabaseUrl, shownPlace } from "../../store/postgres/database/connection-url.ts";
 import { databaseFile } from "../../store/sqlite/database/directory.ts";

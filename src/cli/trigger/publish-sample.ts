@@ -1,4 +1,4 @@
-import { didYouMean } from "../../arguments.ts";
+import { didYouMean } from "../../config/command-line.ts";
 import { builtInEventTypes } from "../../domain/events/catalogue.ts";
 import type { RegisteredEventType } from "../../domain/events/registered.ts";
 import type { User } from "../../domain/users.ts";

@@ -14,6 +14,15 @@ export const serverNotices = [
 ] as const;
 export type ServerNotice = (typeof serverNotices)[number];
 
+/** What a notice about the server says. */
+export interface ServerNoticeData {
+  /** What happened, in one sentence. */
+  readonly summary: string;
+  /** What to do next; null where nothing is to do. */
+  readonly advice: string | null;
+  readonly [fact: string]: unknown;
+}
+
 export type NoticeType = EndpointNotice | ServerNotice;
 
 /** A notice before it is stored. */

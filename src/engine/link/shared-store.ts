@@ -1,4 +1,4 @@
-import { lazily } from "../../lazily.ts";
+import { lazily } from "../../runtime/lazily.ts";
 import type { EventStore } from "../../store/events.ts";
 import type { Store } from "../../store/store.ts";
 import type { Remote } from "../../threads/contract.ts";

@@ -1,3 +1,4 @@
+import { openReading, openReadingIfReady } from "../../data/open.ts";
 import type { Log, LogLevel } from "../../log/log.ts";
 import type { OnFault } from "../../store/faults.ts";
 import type { ReplicaNews } from "../../store/replicas/news.ts";
@@ -5,7 +6,6 @@ import { lockDirectory } from "../../store/sqlite/database/lock.ts";
 import { startThread } from "../../threads/start.ts";
 import type { WatchSample } from "../../webhooks/sample.ts";
 import type { Engine, EngineSettings, OutcomeListener, StreamedListener } from "../engine.ts";
-import { openReading, openReadingIfReady } from "../storage.ts";
 import type { EngineThread } from "../worker.ts";
 import { sharedStore } from "./shared-store.ts";
 

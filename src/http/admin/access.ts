@@ -1,7 +1,7 @@
 import { DomainError } from "../../domain/errors.ts";
 import type { OperatorKey, Role } from "../../domain/operator-keys.ts";
-import { once } from "../../lazily.ts";
 import type { Log } from "../../log/log.ts";
+import { once } from "../../runtime/lazily.ts";
 import type { OperatorSessions } from "../pages/operator-sessions.ts";
 import { type RateLimiter, rateLimiter } from "../rate-limit.ts";
 import { clientNetworkOf, type RequestContext } from "../request-context.ts";

@@ -1,7 +1,7 @@
 import { isInForce, isUnshown, newLastUse, type OperatorKey } from "../../domain/operator-keys.ts";
 import { second } from "../../domain/time.ts";
 import { secretHash } from "../../domain/tokens.ts";
-import { inTime } from "../../event-loop.ts";
+import { inTime } from "../../runtime/event-loop.ts";
 import type { Store } from "../../store/store.ts";
 
 interface OperatorKeyOptions {

@@ -1,4 +1,4 @@
-import { version } from "../../version.ts";
+import { version } from "../../runtime/version.ts";
 import type { Reference } from "./plugin.ts";
 
 /** The name of the security scheme for the operator key. */

@@ -1,5 +1,5 @@
 import { type Scope, scopes } from "../../domain/tokens.ts";
-import { version } from "../../version.ts";
+import { version } from "../../runtime/version.ts";
 import type { Reference } from "./plugin.ts";
 
 /** The security scheme for an access token that is there already, to be pasted. */

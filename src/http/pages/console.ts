@@ -1,6 +1,6 @@
 import type { ConsoleSession } from "../../console/session.ts";
 import { DomainError } from "../../domain/errors.ts";
-import { version } from "../../version.ts";
+import { version } from "../../runtime/version.ts";
 import { everyRole } from "../admin/access.ts";
 import type { AdminListener } from "../admin/base.ts";
 import { hasBearer } from "../auth.ts";

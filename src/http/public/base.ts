@@ -3,7 +3,7 @@ import type { Application } from "../../domain/applications.ts";
 import type { Catalogue } from "../../domain/events/catalogue.ts";
 import type { Scope } from "../../domain/tokens.ts";
 import type { Log } from "../../log/log.ts";
-import type { TrustedProxies } from "../../proxies.ts";
+import type { TrustedProxies } from "../../serving/client-address.ts";
 import type { Store } from "../../store/store.ts";
 import {
   type Access,

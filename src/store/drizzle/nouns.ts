@@ -1,4 +1,4 @@
-import { lazily } from "../../lazily.ts";
+import { lazily } from "../../runtime/lazily.ts";
 import type { Store } from "../store.ts";
 import { applicationStore } from "./applications.ts";
 import { auditStore } from "./audit.ts";

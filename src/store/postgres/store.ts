@@ -1,4 +1,4 @@
-import { replacing } from "../../lazily.ts";
+import { replacing } from "../../runtime/lazily.ts";
 import { livestreamStore } from "../drizzle/livestreams.ts";
 import { nounsOf, sharedNouns } from "../drizzle/nouns.ts";
 import { statisticStore } from "../drizzle/statistics.ts";

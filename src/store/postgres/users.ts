@@ -1,6 +1,6 @@
 import { getTableColumns, sql } from "drizzle-orm";
 import type { NewUser } from "../../domain/users.ts";
-import { once } from "../../lazily.ts";
+import { once } from "../../runtime/lazily.ts";
 import { type Dialect, execute, type Orm, type Work } from "../drizzle/dialect.ts";
 import { lower, userRecords } from "../drizzle/users.ts";
 import { gathered } from "../rows/gathered.ts";

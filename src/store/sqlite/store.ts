@@ -1,6 +1,6 @@
 import type { Database } from "bun:sqlite";
 import { drizzle } from "drizzle-orm/bun-sqlite";
-import { once } from "../../lazily.ts";
+import { once } from "../../runtime/lazily.ts";
 import { applicationStore } from "../drizzle/applications.ts";
 import { livestreamStore } from "../drizzle/livestreams.ts";
 import { nounsOf, sharedNouns } from "../drizzle/nouns.ts";

@@ -2,7 +2,7 @@ import type { Database } from "bun:sqlite";
 import { sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { NewUser, User } from "../../domain/users.ts";
-import { once } from "../../lazily.ts";
+import { once } from "../../runtime/lazily.ts";
 import { excluded } from "../drizzle/columns/of-table.ts";
 import type { Dialect } from "../drizzle/dialect.ts";
 import { userRecords } from "../drizzle/users.ts";

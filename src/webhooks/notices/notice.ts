@@ -2,19 +2,16 @@ import type { KeyObject } from "node:crypto";
 import type { Recipient } from "../../domain/applications.ts";
 import { type Endpoint, endpointStatus } from "../../domain/endpoints.ts";
 import { newId } from "../../domain/ids.ts";
-import type { EndpointNotice, NewNotice, NoticeType, ServerNotice } from "../../domain/operations/notices.ts";
+import type {
+  EndpointNotice,
+  NewNotice,
+  NoticeType,
+  ServerNotice,
+  ServerNoticeData,
+} from "../../domain/operations/notices.ts";
 import { isoTime, isoTimeOrNull } from "../../domain/time.ts";
 import { endpointSummary } from "../endpoint-summary.ts";
 import { sign } from "../signature.ts";
-
-/** What a notice about the server says. */
-export interface ServerNoticeData {
-  /** What happened, in one sentence. */
-  readonly summary: string;
-  /** What to do next; null where nothing is to do. */
-  readonly advice: string | null;
-  readonly [fact: string]: unknown;
-}
 
 /** Makes notices. */
 export interface Notices {

@@ -1,9 +1,9 @@
+import type { ServerNoticeData } from "../../domain/operations/notices.ts";
 import { minute } from "../../domain/time.ts";
+import { repeating, type Service } from "../../runtime/services.ts";
 import type { Ownership } from "../../store/replicas/ownership.ts";
 import type { Store } from "../../store/store.ts";
-import { repeating, type Service } from "../../supervisor.ts";
 import type { Dispatcher } from "../dispatcher.ts";
-import type { ServerNoticeData } from "./notice.ts";
 
 /** Deliveries are stuck when none was attempted for this long although some are due. */
 const stuckAfterMs = 10 * minute;

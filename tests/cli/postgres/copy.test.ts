@@ -2,8 +2,8 @@ import { Database } from "bun:sqlite";
 import { beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { copyData } from "../../../src/engine/copying.ts";
-import type { DataPlace } from "../../../src/engine/data-place.ts";
+import { copyData } from "../../../src/data/copy.ts";
+import type { DataPlace } from "../../../src/data/place.ts";
 import { copiedNouns } from "../../../src/store/operations/copy.ts";
 import { copyingFromDatabase } from "../../../src/store/postgres/copy/source.ts";
 import { readDatabaseUrl } from "../../../src/store/postgres/database/connection-url.ts";
@@ -113,7 +113,7 @@ describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
 
   /** Copies in a process of its own, which kills itself after some batches; true where it was complete before that. */
   async function killedAfter(batches: number, from: DataPlace, to: DataPlace): Promise<boolean> {
-    const copying = join(import.meta.dir, "../../../src/engine/copying.ts");
+    const copying = join(import.meta.dir, "../../../src/data/copy.ts");
     const script = `
       const { copyData } = await import(${JSON.stringify(copying)});
       let batches = 0;

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { newId } from "../../../src/domain/ids.ts";
-import { clientNetwork } from "../../../src/proxies.ts";
+import { clientNetwork } from "../../../src/serving/client-address.ts";
 import type { Notifications } from "../../../src/store/postgres/database/notifications.ts";
 import type { Queries } from "../../../src/store/postgres/database/pool.ts";
 import { ReplicaNewsExchange } from "../../../src/store/postgres/replicas/news.ts";

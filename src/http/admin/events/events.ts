@@ -7,7 +7,7 @@ import { builtInEventTypes } from "../../../domain/events/catalogue.ts";
 import { exampleUser } from "../../../domain/examples.ts";
 import type { KnownAnswer } from "../../../domain/idempotency.ts";
 import { parseJson } from "../../../domain/validation/json.ts";
-import { TimeSlice } from "../../../event-loop.ts";
+import { TimeSlice } from "../../../runtime/event-loop.ts";
 import { answerOf } from "../../answers.ts";
 import { longBodyStream, mediaType, readBytes, requireMediaType } from "../../body.ts";
 import { named } from "../../fields.ts";

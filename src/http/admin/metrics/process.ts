@@ -1,5 +1,5 @@
-import { descriptorLimit, openDescriptors } from "../../../descriptors.ts";
-import { version } from "../../../version.ts";
+import { descriptorLimit, openDescriptors } from "../../../runtime/descriptors.ts";
+import { version } from "../../../runtime/version.ts";
 import type { AdminDeps } from "../base.ts";
 import type { AnyMetric } from "./exposition.ts";
 import { counter, gauge } from "./metric.ts";

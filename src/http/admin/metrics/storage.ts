@@ -1,6 +1,6 @@
 import type { KindSizes } from "../../../domain/operations/kind-sizes.ts";
 import { second } from "../../../domain/time.ts";
-import { inTime } from "../../../event-loop.ts";
+import { inTime } from "../../../runtime/event-loop.ts";
 import type { AdminDeps } from "../base.ts";
 import type { AnyMetric } from "./exposition.ts";
 import { gauge } from "./metric.ts";

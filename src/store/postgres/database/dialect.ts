@@ -1,6 +1,6 @@
 import { type Column, getTableColumns, inArray, type SQL, sql } from "drizzle-orm";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
-import { once } from "../../../lazily.ts";
+import { once } from "../../../runtime/lazily.ts";
 import { excluded } from "../../drizzle/columns/of-table.ts";
 import { type Dialect, execute, type Tables, type Work } from "../../drizzle/dialect.ts";
 import { given, isOneOf } from "../schema/columns.ts";

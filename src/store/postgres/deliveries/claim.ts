@@ -1,5 +1,5 @@
 import type { DueDelivery, SentEvent } from "../../../domain/deliveries.ts";
-import { inOneTurn } from "../../../event-loop.ts";
+import { inOneTurn } from "../../../runtime/event-loop.ts";
 import type { Claimed, DeliveryStore } from "../../deliveries.ts";
 import type { Postgres } from "../database/pool.ts";
 import type { HandedOut, Look } from "./handed-out.ts";

@@ -1,5 +1,5 @@
 import type { UserSummary } from "../../../domain/users.ts";
-import { once } from "../../../lazily.ts";
+import { once } from "../../../runtime/lazily.ts";
 import type { UserStore } from "../../users.ts";
 import type { Postgres } from "../database/pool.ts";
 import { TermFrequencies } from "./frequencies.ts";

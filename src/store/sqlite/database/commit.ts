@@ -1,5 +1,5 @@
 import type { Database } from "bun:sqlite";
-import { inOneTurn } from "../../../event-loop.ts";
+import { inOneTurn } from "../../../runtime/event-loop.ts";
 import { storeFault } from "./faults.ts";
 
 interface Waiting {

@@ -3,7 +3,7 @@ import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { PgColumn } from "drizzle-orm/pg-core";
 import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import { DomainError } from "../../../domain/errors.ts";
-import { once } from "../../../lazily.ts";
+import { once } from "../../../runtime/lazily.ts";
 import { BatchRefused } from "../../batch.ts";
 import { excluded } from "../../drizzle/columns/of-table.ts";
 import type { Dialect, Orm, Tables, Work } from "../../drizzle/dialect.ts";

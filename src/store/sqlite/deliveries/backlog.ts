@@ -1,6 +1,6 @@
 import type { Database } from "bun:sqlite";
 import type { Backlog } from "../../../domain/delivery-log.ts";
-import { TimeSlice } from "../../../event-loop.ts";
+import { TimeSlice } from "../../../runtime/event-loop.ts";
 
 /** So many pending deliveries are looked at. */
 const maxCounted = 500_000;

@@ -1,5 +1,5 @@
-import { newId } from "./domain/ids.ts";
-import type { Store } from "./store/store.ts";
+import { newId } from "../domain/ids.ts";
+import type { Store } from "../store/store.ts";
 
 /** The setting that holds the platform's Ed25519 key in PEM, made at the first start. */
 export const signingKeySetting = "signing_key";

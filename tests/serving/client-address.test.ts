@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { clientAddress, clientNetwork, trustedProxies } from "../src/proxies.ts";
+import { clientAddress, clientNetwork, trustedProxies } from "../../src/serving/client-address.ts";
 
 const trusted = trustedProxies(["10.0.0.0/8", "192.168.1.7", "fd00::/8", "::1"]);
 

@@ -1,9 +1,8 @@
-import { second } from "./domain/time.ts";
-import type { CheckStorage } from "./engine/engine.ts";
-import { inTime } from "./event-loop.ts";
-import type { Log } from "./log/log.ts";
-import type { StorageFault } from "./store/faults.ts";
-import type { ServerNoticeData } from "./webhooks/notices/notice.ts";
+import type { ServerNoticeData } from "../domain/operations/notices.ts";
+import { second } from "../domain/time.ts";
+import type { Log } from "../log/log.ts";
+import { inTime } from "../runtime/event-loop.ts";
+import type { CheckStorage, StorageFault } from "../store/faults.ts";
 
 const checkEveryMs = 5 * second;
 const checkAgainMs = second;

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { checkArguments, nearest } from "../src/arguments.ts";
+import { checkArguments, nearest } from "../../src/config/command-line.ts";
 
 const commands = ["serve", "dev", "import", "export", "apps", "tokens", "events", "deliveries", "doctor"];
 

@@ -11,7 +11,7 @@ import {
 } from "../store/operations/copy.ts";
 import { namedPlace, readDatabaseUrl } from "../store/postgres/database/connection-url.ts";
 import type { Store } from "../store/store.ts";
-import { type DataPlace, shownDataPlace } from "./data-place.ts";
+import { type DataPlace, shownDataPlace } from "./place.ts";
 
 /** What was copied. */
 interface Copied {

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { TimeSlice } from "../src/event-loop.ts";
+import { TimeSlice } from "../../src/runtime/event-loop.ts";
 
 test("work that asks whether its slice is over lets everybody else have turns", async () => {
   let turns = 0;

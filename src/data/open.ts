@@ -1,6 +1,6 @@
 import { lstatSync } from "node:fs";
 import { join } from "node:path";
-import type { OnFault, StorageFault } from "../store/faults.ts";
+import type { CheckStorage, OnFault, StorageFault } from "../store/faults.ts";
 import { readDatabaseUrl } from "../store/postgres/database/connection-url.ts";
 import { noReplicas, type ReplicaNewsLink } from "../store/replicas/news.ts";
 import { type Ownership, soleOwnership } from "../store/replicas/ownership.ts";
@@ -10,10 +10,9 @@ import type { DirectoryLock } from "../store/sqlite/database/lock.ts";
 import { databaseIdentity, lookAtStorage } from "../store/sqlite/database/storage-check.ts";
 import { openReader, openReaderIfReady, openStore } from "../store/sqlite/store.ts";
 import type { Store } from "../store/store.ts";
-import { signingKeySetting } from "../stored-keys.ts";
-import { requireNotMoved } from "./copying.ts";
-import type { DatabaseSettings, DataPlace } from "./data-place.ts";
-import type { CheckStorage } from "./engine.ts";
+import { requireNotMoved } from "./copy.ts";
+import type { DatabaseSettings, DataPlace } from "./place.ts";
+import { signingKeySetting } from "./stored-keys.ts";
 
 /** The store, opened to write. */
 interface OpenStorage {

@@ -1,4 +1,4 @@
-import { version as fromPackage } from "../package.json";
+import { version as fromPackage } from "../../package.json";
 
 /** The version of this build, as in `User-Agent: onair/…`. */
 export const version: string = fromPackage;

@@ -1,5 +1,5 @@
 import { setTimeout } from "node:timers/promises";
-import { errorFields, type Log } from "./log/log.ts";
+import { errorFields, type Log } from "../log/log.ts";
 
 /** A task that runs as long as the server. */
 export interface Service {

@@ -1,10 +1,10 @@
 import { statfsSync, statSync } from "node:fs";
 import { join } from "node:path";
-import type { KindSizes } from "./domain/operations/kind-sizes.ts";
-import { hour, minute, second } from "./domain/time.ts";
-import { inTime } from "./event-loop.ts";
-import type { Store } from "./store/store.ts";
-import { repeating, type Service } from "./supervisor.ts";
+import type { KindSizes } from "../domain/operations/kind-sizes.ts";
+import { hour, minute, second } from "../domain/time.ts";
+import { inTime } from "../runtime/event-loop.ts";
+import { repeating, type Service } from "../runtime/services.ts";
+import type { Store } from "../store/store.ts";
 
 /** The sizes of the disk and of the database on it, in bytes. */
 export interface StorageSizes {

@@ -1,8 +1,8 @@
-import type { StatisticCounter, StatisticRow } from "./domain/operations/statistics.ts";
-import { second } from "./domain/time.ts";
-import { errorFields, type Log } from "./log/log.ts";
-import type { Store } from "./store/store.ts";
-import { pause, type Service } from "./supervisor.ts";
+import type { StatisticCounter, StatisticRow } from "../domain/operations/statistics.ts";
+import { second } from "../domain/time.ts";
+import { errorFields, type Log } from "../log/log.ts";
+import { pause, type Service } from "../runtime/services.ts";
+import type { Store } from "../store/store.ts";
 
 /** Counts are stored so often; a crash loses those since the last time. */
 const storeEveryMs = 10 * second;

@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import type { ErrorObject, ValidateFunction } from "ajv/dist/2020";
+import type { ErrorObject } from "ajv/dist/2020";
 import { DomainError, type FieldProblem, invalidFields, messageOf } from "../errors.ts";
 import { second } from "../time.ts";
 import { maxProblems } from "../validation/problems.ts";
@@ -33,7 +33,7 @@ export const eventNamePattern = "^[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)+$";
 
 /**
  * The type in the catalogue's form. Throws `invalid_parameter` for an invalid schema, or an example that does not match
- * it. Of one that is stored, patterns of earlier versions are taken, too.
+ * it. Of one that is stored, patterns of earlier versions are taken, too, and the example is not checked again.
  */
 export async function eventTypeOf(
   registered: NewEventType,
@@ -42,7 +42,7 @@ export async function eventTypeOf(
   const { name, version, description, schema, example, time_to_live_seconds } = registered;
   const validate = await compiled(schema, isStored);
   const check = (data: unknown, prefix = "data") => schemaErrors(validate, data, prefix, name);
-  const wrong = check(example, "example");
+  const wrong = isStored ? [] : check(example, "example");
   if (wrong.length > 0) throw invalidFields(wrong);
   const timeToLiveMs = time_to_live_seconds === null ? null : time_to_live_seconds * second;
   return { name, version, description, payload: Type.Unsafe(schema), example, timeToLiveMs, check };
@@ -107,7 +107,10 @@ export function checkRemoval({ name, version, is_published }: RegisteredEventTyp
   throw new DomainError("conflict", message);
 }
 
-async function compiled(schema: JsonObject, isStored: boolean): Promise<ValidateFunction> {
+/** Finds what is wrong with a payload. Throws a `RangeError` when that would take too long. */
+type SchemaCheck = (data: unknown) => readonly ErrorObject[];
+
+async function compiled(schema: JsonObject, isStored: boolean): Promise<SchemaCheck> {
   const refuse = (message: string) => invalidFields([{ in: "body", field: "schema", message }]);
   if (schema["type"] !== "object") throw refuse('must be that of an object: "type": "object"');
   if (JSON.stringify(schema).length > eventTypeLimits.schemaBytes) {
@@ -119,6 +122,7 @@ async function compiled(schema: JsonObject, isStored: boolean): Promise<Validate
   const { Ajv2020 } = await import("ajv/dist/2020");
   const { boundedPattern, PatternError, storedPattern } = await import("./patterns.ts");
   const { boundedUniqueItems } = await import("./unique-items.ts");
+  const { boundReferences } = await import("./bounded-references.ts");
   // One instance for each schema, so that their ids do not collide. `format` is an annotation, as in the draft.
   const ajv = new Ajv2020({
     allErrors: true,
@@ -126,11 +130,18 @@ async function compiled(schema: JsonObject, isStored: boolean): Promise<Validate
     strictRequired: false,
     validateFormats: false,
     logger: false,
+    // A large definition would be written out wherever it is referred to.
+    inlineRefs: false,
     code: { regExp: isStored ? storedPattern : boundedPattern },
   });
   ajv.removeKeyword("uniqueItems").addKeyword(boundedUniqueItems);
+  const fillBudget = boundReferences(ajv);
   try {
-    return ajv.compile(schema);
+    const validate = ajv.compile(schema);
+    return (data) => {
+      fillBudget();
+      return validate(data) ? [] : (validate.errors ?? []);
+    };
   } catch (error) {
     if (error instanceof PatternError) throw refuse(error.message);
     const reason = messageOf(error);
@@ -138,17 +149,18 @@ async function compiled(schema: JsonObject, isStored: boolean): Promise<Validate
   }
 }
 
-function schemaErrors(validate: ValidateFunction, data: unknown, prefix: string, of: string): FieldProblem[] {
+function schemaErrors(check: SchemaCheck, data: unknown, prefix: string, of: string): FieldProblem[] {
+  let errors: readonly ErrorObject[];
   try {
-    if (validate(data)) return [];
+    errors = check(data);
   } catch (error) {
-    // The stack overflows. Of what is published the depth is limited, so that no other schema comes so far.
+    // The budget of references is used up, or the stack overflows. The depth of what is published is limited.
     if (!(error instanceof RangeError)) throw error;
-    const message = `cannot be checked, because the schema of ${of} refers to itself without end`;
+    const message = `cannot be checked, because the schema of ${of} refers to itself without end or too often`;
     return [{ in: "body", field: prefix, message }];
   }
   const messages = new Map<string, string>();
-  for (const error of validate.errors ?? []) {
+  for (const error of errors) {
     const { field, message } = problemOf(error, prefix, of);
     if (!messages.has(field)) messages.set(field, message);
     if (messages.size === maxProblems) break;

@@ -1,5 +1,11 @@
 import type { KnownAnswer, KnownRequest } from "../domain/idempotency.ts";
 
+/** A request that `begin` has noted. */
+export interface BegunRequest extends Pick<KnownRequest, "firstSeenAt"> {
+  readonly key: string;
+  readonly fingerprint: Uint8Array;
+}
+
 /** Requests of the admin API that came with an `Idempotency-Key`. */
 export interface IdempotencyStore {
   /**
@@ -7,9 +13,10 @@ export interface IdempotencyStore {
    * `conflict` where the key was another request's.
    */
   begin(key: string, fingerprint: Uint8Array, now: number): Promise<KnownRequest>;
-  finish(key: string, answer: KnownAnswer): Promise<void>;
-  /** Forgets the request. */
-  release(key: string): Promise<void>;
+  /** Keeps the answer of a request that has begun, also where the same request was released meanwhile. */
+  finish(request: BegunRequest, answer: KnownAnswer): Promise<void>;
+  /** Forgets a request that was refused, unless the same request has an answer, or the key is another request's by now. */
+  release(request: BegunRequest): Promise<void>;
   /** Returns how many were removed. */
   removeExpired(now: number): Promise<number>;
 }

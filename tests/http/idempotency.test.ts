@@ -87,6 +87,67 @@ test("a request that was refused may come again corrected", async () => {
   expect((await send("key-1", one)).status).toBe(202);
 });
 
+/** Has the first refusals wait before their key is forgotten: `come` resolves when one waits, `goOn` ends that. */
+function slowRefusals(many: number) {
+  const { idempotency } = server.app.store;
+  const { release } = idempotency;
+  const refusals = Array.from({ length: many }, () => ({
+    come: Promise.withResolvers<void>(),
+    goOn: Promise.withResolvers<void>(),
+  }));
+  const left = refusals.values();
+  Object.assign(idempotency, {
+    async release(...given: Parameters<typeof release>) {
+      const refusal = left.next().value;
+      refusal?.come.resolve();
+      await refusal?.goOn.promise;
+      return release(...given);
+    },
+  });
+  return refusals;
+}
+
+const unknownUser = JSON.stringify(event({ broadcaster_user_id: 99 }));
+
+test("a refusal that ends late forgets nothing of the corrected request under its key", async () => {
+  const refusals = slowRefusals(2);
+  const refused = [send("key-1", unknownUser), send("key-1", unknownUser)];
+  for (const { come } of refusals) await come.promise;
+  refusals[0]?.goOn.resolve();
+  expect((await Promise.race(refused)).status).toBe(400);
+  const text = await (await send("key-1", one)).text();
+  refusals[1]?.goOn.resolve();
+  expect((await Promise.all(refused)).map(({ status }) => status)).toEqual([400, 400]);
+  const again = await send("key-1", one);
+  expect([again.headers.get("idempotent-replayed"), await again.text()]).toEqual(["true", text]);
+});
+
+test.each(["noted", "given"])(
+  "a refusal that ends late forgets nothing of the same request, whose answer is about to be %s",
+  async (moment) => {
+    const [refusal] = slowRefusals(1);
+    const refused = send("key-1", unknownUser);
+    await refusal?.come.promise;
+    await server.load("users", [{ id: 99, username: "user_99" }]);
+    const { idempotency } = server.app.store;
+    const { finish } = idempotency;
+    const endRefusal = async () => {
+      refusal?.goOn.resolve();
+      expect((await refused).status).toBe(400);
+    };
+    Object.assign(idempotency, {
+      async finish(...given: Parameters<typeof finish>) {
+        if (moment === "noted") await endRefusal();
+        await finish(...given);
+        if (moment === "given") await endRefusal();
+      },
+    });
+    const text = await (await send("key-1", unknownUser)).text();
+    const again = await send("key-1", unknownUser);
+    expect([again.headers.get("idempotent-replayed"), await again.text()]).toEqual(["true", text]);
+  },
+);
+
 test("a request whose answer was never noted, as after a crash, is finished without sending anything twice", async () => {
   const before = receiver.received.length;
   const first = await send("key-1", many, "application/x-ndjson");

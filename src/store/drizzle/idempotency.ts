@@ -1,4 +1,4 @@
-import { eq, lte } from "drizzle-orm";
+import { and, eq, isNull, lte } from "drizzle-orm";
 import { idempotencyMs } from "../../domain/deliveries.ts";
 import { knownRequest } from "../../domain/idempotency.ts";
 import type { IdempotencyStore } from "../idempotency.ts";
@@ -25,8 +25,16 @@ export function idempotencyStore(db: Dialect): IdempotencyStore {
         );
         return { firstSeenAt: now, answer: null };
       }),
-    finish: (key, { status, body }) => write(orm.update(keys).set({ status, answer: body }).where(isIt(key))),
-    release: (key) => write(orm.delete(keys).where(isIt(key))),
+    finish({ key, fingerprint, firstSeenAt }, { status, body: answer }) {
+      const row = { key, fingerprint: Buffer.from(fingerprint), first_seen_at: firstSeenAt, status, answer };
+      const isSame = eq(keys.fingerprint, row.fingerprint);
+      const put = orm.insert(keys).values(row);
+      return write(put.onConflictDoUpdate({ target: keys.key, set: { status, answer }, setWhere: isSame }));
+    },
+    release({ key, fingerprint }) {
+      const isSame = eq(keys.fingerprint, Buffer.from(fingerprint));
+      return write(orm.delete(keys).where(and(isIt(key), isSame, isNull(keys.status))));
+    },
     removeExpired: (now) =>
       db.inTurn(function* (orm) {
         const expired = orm.delete(keys).where(lte(keys.first_seen_at, now - idempotencyMs));

@@ -43,12 +43,13 @@ export async function once(
     const seed = new Bun.CryptoHasher("sha256").update(`${key}\0${index}\0`).update(fingerprint).digest();
     return derivedId(firstSeenAt, seed);
   };
+  const begun = { key, fingerprint, firstSeenAt };
   try {
     const answer = await work(idOf);
-    await idempotency.finish(key, answer);
+    await idempotency.finish(begun, answer);
     return answer;
   } catch (error) {
-    if (error instanceof DomainError && error.code !== "unavailable") await idempotency.release(key);
+    if (error instanceof DomainError && error.code !== "unavailable") await idempotency.release(begun);
     throw error;
   }
 }

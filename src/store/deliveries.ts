@@ -16,6 +16,8 @@ export interface DeliveryStore {
   last(): Promise<number>;
   /** The number of the last delivery of events published before a time. */
   lastBefore(time: number): Promise<number>;
+  /** When the event of the last delivery up to a number was published; null where none of these is kept. */
+  publishedUpTo(seq: number): Promise<number | null>;
   /** The highest number of a delivery of an application that is no longer kept, 0 where there is none. */
   lastRemoved(applicationId: string): Promise<number>;
   /** What an application is to get on its event stream behind a number, in order; some at a time. */

@@ -44,6 +44,7 @@ function endlessLog(perRead: number) {
   const deliveries = {
     last: async () => log.last,
     lastBefore: async () => 0,
+    publishedUpTo: async () => null,
     lastRemoved: async () => 0,
     async streamed(_: string, after: number) {
       log.reads++;

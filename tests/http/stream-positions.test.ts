@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
-import { day, isoTime } from "../../src/domain/time.ts";
+import { cpSync } from "node:fs";
+import { day, isoTime, second } from "../../src/domain/time.ts";
 import { openStream, resumeStream, type StreamedEvent, streamPath } from "../support/event-stream.ts";
 import { event, publish, publishAll, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
@@ -59,9 +60,9 @@ test("a program that has had no event yet misses none: `after` is where it begin
   const path = `${streamPath}?after=${isoTime(Date.now())}`;
   (await openStream(server, quiet, both, undefined, path)).close();
   await publish(server, event(chat));
-  const second = resumeStream(server, quiet, both, undefined, path);
-  const [missed] = await second.arrived(1);
-  second.close();
+  const again = resumeStream(server, quiet, both, undefined, path);
+  const [missed] = await again.arrived(1);
+  again.close();
   expect(missed?.type).toBe(chat);
   await publish(server, event(chat));
   const [next] = await resumeStream(server, quiet, both, missed?.id, path).arrived(1);
@@ -81,8 +82,8 @@ test("a server that stops ends its streams at once, and a client goes on where i
   expect(performance.now() - at).toBeLessThan(5_000);
   await client.until(({ errors }) => errors.length > 0);
 
-  const second = await ownServer({ data });
-  expect(types(await resumeStream(second, known, both, seen?.id).arrived(1))).toEqual([chat]);
+  const next = await ownServer({ data });
+  expect(types(await resumeStream(next, known, both, seen?.id).arrived(1))).toEqual([chat]);
 });
 
 test.skipIf(isOnPostgres)(
@@ -130,5 +131,33 @@ test.skipIf(isOnPostgres)(
     await publish(own, event(followed));
     expect(types(await after.arrived(1))).toEqual([followed]);
     expect(types(await resumed(busy, seen?.id, 2))).toEqual(["gap", followed]);
+  },
+);
+
+test.skipIf(isOnPostgres)(
+  "a reader that was further than the copy that goes on misses nothing of what that has published since",
+  async () => {
+    const clock = new Clock();
+    const [data, copy] = [ownDirectory(), ownDirectory()];
+    const before = await ownServer({ data, clock, users });
+    const known = await streaming(before);
+    await publish(before, event(followed));
+    await before.stop();
+    cpSync(data, copy, { recursive: true });
+    const lost = await ownServer({ data, clock });
+    const client = await openStream(lost, known, both);
+    clock.advance(second);
+    await publishAll(lost, [event(followed), event(followed)]);
+    const [, seen] = await client.arrived(2);
+    client.close();
+    await lost.stop();
+
+    clock.advance(second);
+    const restored = await ownServer({ data: copy, clock });
+    await publishAll(restored, [event(chat), event(chat), event(chat)]);
+    const events = await resumeStream(restored, known, both, seen?.id).arrived(2);
+    expect(types(events)[0]).toBe("gap");
+    const all = await resumeStream(restored, known, both, events[0]?.id).arrived(3);
+    expect(types(all)).toEqual([chat, chat, chat]);
   },
 );

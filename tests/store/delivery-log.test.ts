@@ -236,6 +236,15 @@ describe.each(stores)("$name: the log of deliveries", ({ empty }) => {
       if (after) expect(last).toBeLessThan(after.seq);
     }
   });
+
+  test("when the last delivery up to a number was published", async () => {
+    expect(await store.deliveries.publishedUpTo(0)).toBeNull();
+    const first = log[0] ?? never();
+    for (const { seq, published_at } of [first, log[5_000] ?? never(), log.at(-1) ?? never()])
+      expect(await store.deliveries.publishedUpTo(seq)).toBe(published_at);
+    expect(await store.deliveries.publishedUpTo(first.seq - 1)).toBeNull();
+    expect(await store.deliveries.publishedUpTo(Number.MAX_SAFE_INTEGER)).toBe(log.at(-1)?.published_at ?? 0);
+  });
 });
 
 function attempt(status: number, at: number) {

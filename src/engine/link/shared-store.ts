@@ -37,6 +37,7 @@ export function sharedStore(reader: Store, engine: Remote<EngineThread["offers"]
         "backlogOfAll",
         "last",
         "lastBefore",
+        "publishedUpTo",
         "lastRemoved",
         "streamed",
       ]),

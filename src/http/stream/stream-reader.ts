@@ -74,10 +74,10 @@ export class StreamReader {
     const noticeAt = async (time: number) =>
       owner.userId === null ? await store.notices.lastBefore(time) : 0;
     const last = await store.deliveries.last();
+    // A number above the last one comes from a database that was since restored from a backup.
     const known: KnownPosition | null = lastId === null ? null : positionOfId(cursors, lastId, owner);
     const keptSince = now - keptMs;
-    // A number above the last one comes from a database that was since restored from a backup.
-    if (known && known.seq <= last) {
+    if (known && known.seq <= last && !(await this.#isRewritten(known))) {
       // An old position is valid when nothing after it was removed.
       const isKept =
         known.at >= keptSince || (await store.deliveries.lastRemoved(owner.applicationId)) <= known.seq;
@@ -94,6 +94,15 @@ export class StreamReader {
     const position = { seq: await store.deliveries.lastBefore(at), at, notice: await noticeAt(at) };
     if (!known && from === at) return { position, frames: opening };
     return { position, frames: opening + gapFrame(idOf(cursors, position, owner), from, at) };
+  }
+
+  /**
+   * Whether a position is of a database that was since restored from a backup, which has given the number to an event that
+   * was published later.
+   */
+  async #isRewritten({ seq, at }: KnownPosition): Promise<boolean> {
+    const publishedAt = await this.#options.store.deliveries.publishedUpTo(seq);
+    return publishedAt !== null && publishedAt > at;
   }
 
   /** Reads what is behind a position; what several streams ask for at once is read once. */

@@ -39,7 +39,7 @@ FROM those t ORDER BY t.seq`;
 /** The log of deliveries as event streams read it. */
 export function deliveryStream(
   queries: Queries,
-): Pick<DeliveryStore, "last" | "lastBefore" | "lastRemoved" | "streamed"> {
+): Pick<DeliveryStore, "last" | "lastBefore" | "publishedUpTo" | "lastRemoved" | "streamed"> {
   const { last, between } = deliveryPositions(queries);
   return {
     last,
@@ -52,6 +52,13 @@ export function deliveryStream(
         [from, end, time],
       );
       return row ? row.seq - 1 : end;
+    },
+    async publishedUpTo(seq) {
+      const [row] = await queries.run<{ at: number }>(
+        "SELECT published_at::float8 AS at FROM deliveries WHERE seq <= $1 ORDER BY deliveries.seq DESC LIMIT 1",
+        [seq],
+      );
+      return row?.at ?? null;
     },
     async lastRemoved(applicationId) {
       const [row] = await queries.run<{ up_to: number }>(

@@ -1,9 +1,9 @@
 import type { Database } from "bun:sqlite";
-import { eq, sql } from "drizzle-orm";
+import { desc, eq, lte, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { StreamedDelivery } from "../../../domain/deliveries.ts";
 import type { DeliveryStore } from "../../deliveries.ts";
-import { deliveryRegionBits, removedDeliveries } from "../schema/events.ts";
+import { deliveries, deliveryRegionBits, events, removedDeliveries } from "../schema/events.ts";
 import { type KeptBody, readableBody } from "./bodies.ts";
 import { deliveryPositions, regionOf, regionSize } from "./positions.ts";
 
@@ -29,12 +29,20 @@ interface StreamedRow {
 export function deliveryStream(
   db: Database,
   orm: BunSQLiteDatabase,
-): Pick<DeliveryStore, "last" | "lastBefore" | "lastRemoved" | "streamed"> {
+): Pick<DeliveryStore, "last" | "lastBefore" | "publishedUpTo" | "lastRemoved" | "streamed"> {
   const { last, since } = deliveryPositions(orm);
   const lastRemoved = orm
     .select({ up_to: removedDeliveries.up_to })
     .from(removedDeliveries)
     .where(eq(removedDeliveries.application_id, sql.placeholder("id")))
+    .limit(1)
+    .prepare();
+  const upTo = orm
+    .select({ at: events.published_at })
+    .from(deliveries)
+    .innerJoin(events, eq(events.seq, deliveries.event_seq))
+    .where(lte(deliveries.seq, sql.placeholder("seq")))
+    .orderBy(desc(deliveries.seq))
     .limit(1)
     .prepare();
   // Numbers first, from the index alone, so that no body is sorted.
@@ -53,31 +61,33 @@ export function deliveryStream(
   return {
     last: async () => last(),
     lastBefore: async (time) => Math.min(since(time) - 1, last()),
+    publishedUpTo: async (seq) => upTo.get({ seq })?.at ?? null,
     lastRemoved: async (id) => lastRemoved.get({ id })?.up_to ?? 0,
     async streamed(applicationId, after, userId) {
       // Before the look, so that what is committed meanwhile is not taken for seen.
       const end = last();
-      const deliveries: StreamedDelivery[] = [];
+      const found: StreamedDelivery[] = [];
       let bytes = 0;
       let lost = 0;
       const first = regionOf(after + 1);
       const lastRegion = Math.min(regionOf(end), first + mostRegions - 1);
       for (let region = first; region <= lastRegion; region++) {
         for (const row of inRegion.iterate(region, applicationId, after, userId)) {
-          if (deliveries.length >= mostDeliveries || bytes >= mostBytes) {
-            return { deliveries, lost, upTo: row.seq - 1, isAll: false };
+          if (found.length >= mostDeliveries || bytes >= mostBytes) {
+            return { deliveries: found, lost, upTo: row.seq - 1, isAll: false };
           }
           if (row.isShown === 0) continue;
           const body = readableBody(row.body)?.toString() ?? null;
           if (body === null) lost++;
           else {
             bytes += body.length;
-            deliveries.push(deliveryOf(row, body));
+            found.push(deliveryOf(row, body));
           }
         }
       }
       const lastLooked = (lastRegion + 1) * regionSize - 1;
-      return { deliveries, lost, upTo: Math.max(after, Math.min(end, lastLooked)), isAll: end <= lastLooked };
+      const isAll = end <= lastLooked;
+      return { deliveries: found, lost, upTo: Math.max(after, Math.min(end, lastLooked)), isAll };
     },
   };
 }

@@ -1,7 +1,7 @@
 import type { KnownAnswer, KnownRequest } from "../domain/idempotency.ts";
 
 /** A request that `begin` has noted. */
-export interface BegunRequest extends Pick<KnownRequest, "firstSeenAt"> {
+interface BegunRequest extends Pick<KnownRequest, "firstSeenAt"> {
   readonly key: string;
   readonly fingerprint: Uint8Array;
 }

@@ -243,13 +243,10 @@ async function subscribe(
   limit: number,
   now: number,
 ): Promise<void> {
-  const keys = people.slice(0, subscribedBroadcasters).flatMap(({ user }) =>
-    subscribedEvents.map((event) => ({
-      app_id: applicationId,
-      broadcaster_user_id: user.id,
-      event,
-      version: 1,
-    })),
-  );
-  await store.subscriptions.subscribe(keys, limit, now);
+  const wanted = people
+    .slice(0, subscribedBroadcasters)
+    .flatMap(({ user }) =>
+      subscribedEvents.map((event) => ({ broadcaster_user_id: user.id, event, version: 1 })),
+    );
+  await store.subscriptions.subscribe({ applicationId, wanted, limit }, now);
 }

@@ -29,9 +29,8 @@ export interface SubscriptionFilter {
   readonly event: string | null;
 }
 
-/** The identity of a subscription: subscribing again returns the existing one. */
-export interface SubscriptionKey {
-  readonly app_id: string;
+/** What an application subscribes to: of each it has one subscription at most. */
+export interface WantedEvent {
   readonly broadcaster_user_id: number;
   readonly event: string;
   readonly version: number;
@@ -39,7 +38,7 @@ export interface SubscriptionKey {
 
 export const subscriptionLimits = { maxEvents: 50, maxIds: 50, defaultPerApplication: 10_000 } as const;
 
-/** Why a key cannot be subscribed to. */
+/** Why an event cannot be subscribed to. */
 export const whyNotSubscribed = {
   unknownEvent: "There is no event of this name; GET /public/v1/events/types lists them",
   unknownBroadcaster: (id: number) => `broadcaster_user_id ${id} is not a known user`,

@@ -78,10 +78,10 @@ export function watchedStore(
     }),
     subscriptions: () => ({
       ...store.subscriptions,
-      async subscribe(keys, ...rest) {
-        const results = await store.subscriptions.subscribe(keys, ...rest);
-        note("subscriptions", [...new Set(keys.map(({ app_id }) => app_id))]);
-        return results;
+      async subscribe(request, now) {
+        const subscribed = await store.subscriptions.subscribe(request, now);
+        note("subscriptions", [request.applicationId]);
+        return subscribed;
       },
       async remove(applicationId, ids, now, userId) {
         const removed = await store.subscriptions.remove(applicationId, ids, now, userId);

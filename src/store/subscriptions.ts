@@ -2,22 +2,16 @@ import type {
   NamedSubscription,
   Subscription,
   SubscriptionFilter,
-  SubscriptionKey,
+  WantedEvent,
 } from "../domain/subscriptions.ts";
 
 /** Which application gets which events of which broadcaster. */
 export interface SubscriptionStore {
   /**
-   * Gives what exists or creates it, one result per key; `limit` is the most that the application may have. `token`:
-   * the hash of the access token that allows it; where that has ended, this rejects with `invalid_token`. Of a registered
-   * event type that was removed, whatever the caller knew, nothing is created.
+   * Gives what exists or creates it. Of a registered event type that was removed, whatever the caller knew, nothing is
+   * created. Where the token has ended, this rejects with `invalid_token`.
    */
-  subscribe(
-    keys: readonly SubscriptionKey[],
-    limit: number,
-    now: number,
-    token?: Uint8Array | null,
-  ): Promise<SubscribeResult[]>;
+  subscribe(request: SubscribeRequest, now: number): Promise<SubscribeResults>;
   /** In the order in which they were made. */
   ofApplication(applicationId: string): Promise<Subscription[]>;
   /** The same, or of these the ones with this broadcaster, as they were at one moment, ready to be sent. */
@@ -37,6 +31,24 @@ export interface SubscriptionStore {
     now: number,
     userId?: number | null,
   ): Promise<string[]>;
+}
+
+/** What an application asks for. */
+export interface SubscribeRequest {
+  readonly applicationId: string;
+  readonly wanted: readonly WantedEvent[];
+  /** The most subscriptions that it may have. */
+  readonly limit: number;
+  /** The hash of the access token that allows it; none where no token is stored. */
+  readonly token?: Uint8Array | null;
+}
+
+/** What came of it. */
+export interface SubscribeResults {
+  /** One for each that was wanted, in order. */
+  readonly results: readonly SubscribeResult[];
+  /** How many the application has now. */
+  readonly used: number;
 }
 
 /** A subscription that was asked for: its id, or why there is none. */

@@ -125,8 +125,8 @@ describe.each(["at a running server", "in a data directory"])("%s", (way) => {
     const receiver = ownReceiver();
     const { id } = await answered<App>("apps", "create", "--name", "Events", "--webhook-url", receiver.url);
     const running = server ?? (await startServer({ data: path }));
-    const key = { app_id: id, broadcaster_user_id: 1, event: "channel.followed", version: 1 };
-    await running.app.store.subscriptions.subscribe([key], 10, Date.now());
+    const wanted = [{ broadcaster_user_id: 1, event: "channel.followed", version: 1 }];
+    await running.app.store.subscriptions.subscribe({ applicationId: id, wanted, limit: 10 }, Date.now());
     if (!server) await running.stop();
     const file = await fileOf("events.ndjson", [event, "{", event]);
     const counts = "2 accepted, 1 rejected";

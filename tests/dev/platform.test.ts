@@ -83,7 +83,7 @@ describe("a platform to develop against", () => {
     );
     const receiver = ownReceiver();
     const [somebody] = platform.sample.people.slice(-1);
-    const app_id = await storedApplication(store, {
+    const applicationId = await storedApplication(store, {
       webhook_url: receiver.url,
       webhook_secret: newWebhookSecret(),
     });
@@ -92,7 +92,7 @@ describe("a platform to develop against", () => {
       event: "livestream.status.updated",
       version: 1,
     };
-    await store.subscriptions.subscribe([{ app_id, ...wanted }], 10, Date.now());
+    await store.subscriptions.subscribe({ applicationId, wanted: [wanted], limit: 10 }, Date.now());
     // The next event would come in 2 to 5 seconds.
     clock.advance(5_000);
     const [delivery] = await receiver.arrived(1);

@@ -49,12 +49,12 @@ describe.each(stores)("$name: the log of deliveries", ({ empty }) => {
       storedApplication(store, { id: "rare" }),
       storedApplication(store, { id: "none" }),
     ]);
-    const subscribe = (app_id: string, users: readonly number[]) =>
-      store.subscriptions.subscribe(
-        users.flatMap((id) => types.map((event) => ({ app_id, broadcaster_user_id: id, event, version: 1 }))),
-        1_000,
-        start,
+    const subscribe = (applicationId: string, users: readonly number[]) => {
+      const wanted = users.flatMap((id) =>
+        types.map((event) => ({ broadcaster_user_id: id, event, version: 1 })),
       );
+      return store.subscriptions.subscribe({ applicationId, wanted, limit: 1_000 }, start);
+    };
     const all = users.map(({ id }) => id);
     await subscribe(large, all);
     await subscribe(half, all.slice(0, broadcasters / 2));

@@ -25,16 +25,11 @@ describe.each(stores)("lists for people in $name", ({ empty }) => {
       channelFrom({ id: 20, user_id: 1, slug: "maya", name: "Maya live" }),
     ]);
     const [one, two] = [await storedApplication(store), await storedApplication(store)];
-    const key = (app_id: string, broadcaster_user_id: number, event: string) => {
-      return { app_id, broadcaster_user_id, event, version: 1 };
-    };
-    const wanted = [
-      key(one, 1, "channel.followed"),
-      key(one, 2, "channel.followed"),
-      key(one, 1, "kicks.gifted"),
-    ];
-    await store.subscriptions.subscribe(wanted, 10, 0);
-    await store.subscriptions.subscribe([key(two, 1, "channel.followed")], 10, 0);
+    const to = (broadcaster_user_id: number, event: string) => ({ broadcaster_user_id, event, version: 1 });
+    const followed = to(1, "channel.followed");
+    const wanted = [followed, to(2, "channel.followed"), to(1, "kicks.gifted")];
+    await store.subscriptions.subscribe({ applicationId: one, wanted, limit: 10 }, 0);
+    await store.subscriptions.subscribe({ applicationId: two, wanted: [followed], limit: 10 }, 0);
     const shown = async (filter: object, after = "", limit = 10) =>
       (await store.subscriptions.page({ ...all, ...filter }, after, limit)).map(
         ({ app_id, username, channel_slug, channel_name, event }) =>

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
 import { newId } from "../../src/domain/ids.ts";
-import type { Subscription } from "../../src/domain/subscriptions.ts";
+import type { Subscription, WantedEvent } from "../../src/domain/subscriptions.ts";
 import { userFrom } from "../../src/domain/users.ts";
 import type { Store } from "../../src/store/store.ts";
 import { storedApplication, stores } from "../support/store.ts";
@@ -37,15 +37,17 @@ describe.each(stores)("$name", ({ empty }) => {
     app = await storedApplication(store);
   });
 
+  const subscribeTo = (wanted: readonly WantedEvent[], { to = app, most = limit } = {}) =>
+    store.subscriptions.subscribe({ applicationId: to, wanted, limit: most }, now);
+
   /** Subscribes to so many events, spread over all broadcasters; gives the ids in order. */
   async function subscribe(count: number, to = app): Promise<string[]> {
-    const keys = Array.from({ length: count }, (_, i) => ({
-      app_id: to,
+    const wanted = Array.from({ length: count }, (_, i) => ({
       broadcaster_user_id: 1 + (i % broadcasters),
       event: builtInEventTypes[Math.floor(i / broadcasters)]?.name ?? "",
       version: 1,
     }));
-    return (await store.subscriptions.subscribe(keys, limit, now)).map((one) => ("id" in one ? one.id : ""));
+    return (await subscribeTo(wanted, { to })).results.map((one) => ("id" in one ? one.id : ""));
   }
 
   async function listed(of = app, broadcaster: number | null = null) {
@@ -71,11 +73,7 @@ describe.each(stores)("$name", ({ empty }) => {
     test("shows what it is given as it is", async () => {
       const event = 'odd "name" \\ ü\n';
       await store.eventTypes.put({ ...type, name: event, version: 7 }, now);
-      await store.subscriptions.subscribe(
-        [{ app_id: app, broadcaster_user_id: 2, event, version: 7 }],
-        limit,
-        now,
-      );
+      await subscribeTo([{ broadcaster_user_id: 2, event, version: 7 }]);
       const [record] = (await listed()).records;
       expect(record).toEqual({
         id: expect.any(String),
@@ -99,16 +97,16 @@ describe.each(stores)("$name", ({ empty }) => {
 
   test("none is to an event type that is not there, as one that was removed meanwhile", async () => {
     await store.eventTypes.put({ ...type, version: 2 }, now);
-    const key = { app_id: app, broadcaster_user_id: 1 };
+    const key = { broadcaster_user_id: 1 };
     const wanted = [
       { ...key, event: type.name, version: 1 },
       { ...key, event: type.name, version: 2 },
       { ...key, event: followed, version: 1 },
     ];
-    const made = await store.subscriptions.subscribe(wanted, limit, now);
+    const { results, used } = await subscribeTo(wanted);
     const error = expect.stringContaining("There is no event of this name");
-    expect(made).toEqual([{ error }, { id: expect.any(String) }, { id: expect.any(String) }]);
-    expect((await listed()).used).toBe(2);
+    expect(results).toEqual([{ error }, { id: expect.any(String) }, { id: expect.any(String) }]);
+    expect([used, (await listed()).used]).toEqual([2, 2]);
   });
 
   describe("the kept count is what counting gives", () => {
@@ -140,8 +138,7 @@ describe.each(stores)("$name", ({ empty }) => {
 
     test("after a registered event type is deleted", async () => {
       await store.eventTypes.put(type, now);
-      const key = { app_id: app, broadcaster_user_id: 1, event: type.name, version: 1 };
-      await store.subscriptions.subscribe([key], limit, now);
+      await subscribeTo([{ broadcaster_user_id: 1, event: type.name, version: 1 }]);
       await subscribe(9);
       expect(await counted()).toBe(10);
       await store.eventTypes.remove(type.name, 1);
@@ -149,17 +146,13 @@ describe.each(stores)("$name", ({ empty }) => {
     });
 
     test("at the limit, within one request and over several", async () => {
-      const keys = [1, 2, 3].map((n) => ({
-        app_id: app,
-        broadcaster_user_id: n,
-        event: followed,
-        version: 1,
-      }));
-      const made = await store.subscriptions.subscribe(keys, 2, now);
-      expect(made.map((one) => "id" in one)).toEqual([true, true, false]);
-      const again = await store.subscriptions.subscribe(keys, 2, now);
-      expect(again.map((one) => "id" in one)).toEqual([true, true, false]);
-      expect(again.slice(0, 2)).toEqual(made.slice(0, 2));
+      const wanted = [1, 2, 3].map((n) => ({ broadcaster_user_id: n, event: followed, version: 1 }));
+      const made = await subscribeTo(wanted, { most: 2 });
+      expect(made.results.map((one) => "id" in one)).toEqual([true, true, false]);
+      const again = await subscribeTo(wanted, { most: 2 });
+      expect(again.results.map((one) => "id" in one)).toEqual([true, true, false]);
+      expect(again.results.slice(0, 2)).toEqual(made.results.slice(0, 2));
+      expect([made.used, again.used]).toEqual([2, 2]);
       expect(await counted()).toBe(2);
     });
   });

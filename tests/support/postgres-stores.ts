@@ -20,3 +20,11 @@ export async function ownPostgres(): Promise<{ store: Store; other: Store; pool:
   });
   return { store, other, pool };
 }
+
+/** How many statements of other connections to this database wait for a lock. */
+export async function waitingForLocks({ run }: Pick<Postgres, "run">): Promise<number> {
+  const rows = await run(
+    "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+  );
+  return rows.length;
+}

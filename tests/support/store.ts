@@ -152,10 +152,10 @@ export async function subscriber(
 ): Promise<string> {
   const user = userFrom({ id: broadcaster, username: `user_${broadcaster}` });
   await store.users.upsert([user], isoTime(storedAt));
-  const app_id = await storedApplication(store, { webhook_secret: newWebhookSecret(), ...fields });
-  const keys = events.map((event) => ({ app_id, broadcaster_user_id: broadcaster, event, version: 1 }));
-  await store.subscriptions.subscribe(keys, keys.length, storedAt);
-  return app_id;
+  const applicationId = await storedApplication(store, { webhook_secret: newWebhookSecret(), ...fields });
+  const wanted = events.map((event) => ({ broadcaster_user_id: broadcaster, event, version: 1 }));
+  await store.subscriptions.subscribe({ applicationId, wanted, limit: wanted.length }, storedAt);
+  return applicationId;
 }
 
 /** An event of user 1 as it is handed to the store. */

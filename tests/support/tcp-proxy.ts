@@ -3,6 +3,8 @@ import { connect, createServer, type Socket } from "node:net";
 /** A proxy between a program and a server, which can cut them off from each other. */
 export interface TcpProxy {
   readonly port: number;
+  /** How often a program has sent something for which it had waited for the server before. */
+  readonly roundTrips: number;
   /** Holds all bytes, in both directions; connections stay open. */
   hold(): void;
   /** Lets the bytes go on that were held. */
@@ -18,9 +20,17 @@ export async function tcpProxy(firstTarget: number): Promise<TcpProxy> {
   let targetPort = firstTarget;
   const sockets = new Set<Socket>();
   let [isHeld, isCut] = [false, false];
+  let [roundTrips, isAsking] = [0, false];
   const server = createServer((near) => {
     if (isCut) return void near.destroy();
     const far = connect(targetPort, "127.0.0.1");
+    near.on("data", () => {
+      if (!isAsking) roundTrips++;
+      isAsking = true;
+    });
+    far.on("data", () => {
+      isAsking = false;
+    });
     for (const [from, to] of [
       [near, far],
       [far, near],
@@ -41,6 +51,9 @@ export async function tcpProxy(firstTarget: number): Promise<TcpProxy> {
   if (address === null || typeof address === "string") throw new Error("the proxy has no port");
   return {
     port: address.port,
+    get roundTrips() {
+      return roundTrips;
+    },
     hold() {
       isHeld = true;
       for (const socket of sockets) socket.pause();

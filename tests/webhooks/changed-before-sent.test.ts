@@ -76,8 +76,8 @@ describe.each(stores)("$name", ({ empty }) => {
   test("a subscription that is removed: it is not sent, and one to another subscription is", async () => {
     const user = userFrom({ id: 2, username: "user_2" });
     await store.users.upsert([user], "2026-01-14T16:00:00.000Z");
-    const key = { app_id: application, broadcaster_user_id: 2, event: "channel.followed", version: 1 };
-    await store.subscriptions.subscribe([key], 10, 0);
+    const wanted = [{ broadcaster_user_id: 2, event: "channel.followed", version: 1 }];
+    await store.subscriptions.subscribe({ applicationId: application, wanted, limit: 10 }, 0);
     const one = dispatching(store, { send });
     await one.publish("e1");
     await one.publish("e2", 2);

@@ -197,25 +197,27 @@ export function subscriptionRoutes(
     path,
     async ({ body, caller: { application, grant, tokenHash }, set }) => {
       const broadcaster = grant.userId ?? body.broadcaster_user_id ?? null;
-      const wanted = body.events.map(({ name, version }) => ({ name, version }));
-      const refusals = wanted.map(({ name, version }) =>
+      const asked = body.events.map(({ name, version }) => ({ name, version }));
+      const refusals = asked.map(({ name, version }) =>
         refusal(name, version, broadcaster, application, catalogue),
       );
-      const keys = wanted.flatMap(({ name, version }, i) =>
+      const wanted = asked.flatMap(({ name, version }, i) =>
         broadcaster === null || refusals[i] !== null
           ? []
-          : [{ app_id: application.id, broadcaster_user_id: broadcaster, event: name, version }],
+          : [{ broadcaster_user_id: broadcaster, event: name, version }],
       );
       const limit = limitOf(application);
-      const results = (await store.subscriptions.subscribe(keys, limit, now(), tokenHash)).values();
-      const data = wanted.map((item, i): Item => {
+      const request = { applicationId: application.id, wanted, limit, token: tokenHash };
+      const subscribed = await store.subscriptions.subscribe(request, now());
+      const results = subscribed.results.values();
+      const data = asked.map((item, i): Item => {
         const error = refusals[i];
         if (error) return { ...item, error };
         const result = results.next().value;
         if (!result) throw new Error("The store gave fewer results than keys");
         return "id" in result ? { ...item, subscription_id: result.id } : { ...item, error: result.error };
       });
-      Object.assign(set.headers, budget(application, await store.subscriptions.count(application.id)));
+      Object.assign(set.headers, budget(application, subscribed.used));
       if (!data.some((item) => "subscription_id" in item)) throw allFailed(data);
       return { data, message: "OK" };
     },

@@ -31,11 +31,23 @@ export type Orm = BunSQLDatabase;
  * Work in a transaction: a generator in which `yield* execute(statement)` stands where `await statement` would, because a
  * transaction of SQLite is synchronous, and one of PostgreSQL waits for each statement.
  */
-export type Work<Result> = Generator<PromiseLike<unknown>, Result, unknown>;
+export type Work<Result> = Generator<readonly PromiseLike<unknown>[], Result, unknown[]>;
 
 /** Runs a statement, and gives its rows where it has any. */
 export function* execute<Result>(statement: PromiseLike<Result>): Work<Result> {
-  return (yield statement) as Result;
+  const [result] = yield [statement];
+  return result as Result;
+}
+
+/**
+ * Runs queries of `select` in this order, and gives the rows of each. Each sees what was committed before it began, as if
+ * one waited for the other; but with PostgreSQL all of them are one round trip.
+ */
+export function* executeAll<Rows extends readonly (readonly unknown[])[]>(
+  ...queries: { readonly [I in keyof Rows]: PromiseLike<Rows[I]> }
+): Work<Rows> {
+  // A boundary: the rows come in the order of the queries.
+  return (yield queries) as unknown as Rows;
 }
 
 /** What drizzle has built, before it is prepared. */

@@ -5,28 +5,32 @@ import { newId } from "../../domain/ids.ts";
 import {
   type Subscription,
   type SubscriptionFilter,
-  type SubscriptionKey,
+  type WantedEvent,
   whyNotSubscribed,
 } from "../../domain/subscriptions.ts";
 import { isoTime } from "../../domain/time.ts";
-import type { SubscribeResult, SubscriptionStore } from "../subscriptions.ts";
+import type {
+  SubscribeRequest,
+  SubscribeResult,
+  SubscribeResults,
+  SubscriptionStore,
+} from "../subscriptions.ts";
 import { cancelRemoved } from "./deliveries/ending.ts";
-import { type Dialect, execute, type Orm, type Tables, type Work } from "./dialect.ts";
+import { type Dialect, execute, executeAll, type Orm, type Tables, type Work } from "./dialect.ts";
 
 /** What each database does in its own way. */
 export interface OwnStatements {
   readonly list: SubscriptionStore["list"];
   /** How many an application has. */
   counted(orm: Orm, applicationId: string): PromiseLike<readonly { readonly n: number }[]>;
-  /** Whether it is of one of these applications, for one of these broadcasters: read by the index of the keys. */
-  isOf(applicationIds: readonly string[], broadcasters: readonly number[]): SQL | undefined;
+  /** Whether it is of this application, for one of these broadcasters: read by the index of the keys. */
+  isOf(applicationId: string, broadcasters: readonly number[]): SQL | undefined;
 }
 
 export function subscriptionStore(db: Dialect, own: OwnStatements): SubscriptionStore {
   return {
     ...subscriptionReads(db),
-    subscribe: (keys, limit, now, token = null) =>
-      db.transact((orm) => subscribe(db, own, orm, keys, { limit, now: isoTime(now), token })),
+    subscribe: (request, now) => db.transact((orm) => subscribe(db, own, orm, request, isoTime(now))),
     list: own.list,
     count: async (applicationId) => (await own.counted(db.orm, applicationId))[0]?.n ?? 0,
     remove: subscriptionRemoval(db),
@@ -36,77 +40,81 @@ export function subscriptionStore(db: Dialect, own: OwnStatements): Subscription
 type Made = Tables["subscriptions"]["$inferInsert"];
 
 /**
- * Gives the subscriptions of keys, or creates them; nothing is created after the token, its consent or its application
- * ended. Locks applications, then users, then the token: in the order in which those that remove them do; and event types
- * that were registered.
+ * Gives the subscriptions that are wanted, or creates them; nothing is created after the token, its consent or its
+ * application ended.
  */
 function* subscribe(
   db: Dialect,
   own: OwnStatements,
   orm: Orm,
-  keys: readonly SubscriptionKey[],
-  { limit, now, token }: { limit: number; now: string; token: Uint8Array | null },
-): Work<SubscribeResult[]> {
-  const { lock, isOneOf } = db;
-  const { applications, subscriptions, tokens, users } = db.tables;
-  const { id, app_id, broadcaster_user_id, event, version } = subscriptions;
-  const ids = [...new Set(keys.map((key) => key.app_id))];
-  const broadcasters = keys.map((key) => key.broadcaster_user_id);
-  // Others that subscribe for these applications, and count, come after this.
-  const owners = orm.select({ id: applications.id }).from(applications).where(isOneOf(applications.id, ids));
-  yield* execute(lock(owners.orderBy(applications.id), "no key update"));
-  const concerned = orm.select({ id: users.id }).from(users).where(isOneOf(users.id, broadcasters));
-  const known = yield* execute(lock(concerned.orderBy(users.id), "key share"));
-  if (token) {
-    const isIt = eq(tokens.hash, Buffer.from(token));
-    const allowing = orm.select({ hash: tokens.hash }).from(tokens).where(isIt);
-    if ((yield* execute(lock(allowing, "key share"))).length === 0)
-      throw new DomainError("invalid_token", "The access token was revoked");
-  }
-  const isEvent = yield* knownEvents(db, orm, keys);
-  const columns = { id, app_id, broadcaster_user_id, event, version };
-  const existing = yield* execute(orm.select(columns).from(subscriptions).where(own.isOf(ids, broadcasters)));
-  const found = new Map(existing.map((one) => [textOf(one), one.id]));
-  const isKnown = new Set(known.map((user) => user.id));
-  const counts = new Map<string, number>();
-  for (const id of ids) counts.set(id, (yield* execute(own.counted(orm, id)))[0]?.n ?? 0);
+  request: SubscribeRequest,
+  now: string,
+): Work<SubscribeResults> {
+  const { applicationId: app_id, wanted, limit, token = null } = request;
+  const { hasToken, users, isEvent, found, count } = yield* lockedState(db, own, orm, request);
+  if (token && !hasToken) throw new DomainError("invalid_token", "The access token was revoked");
+  let used = count;
   const made: Made[] = [];
-  const results = keys.map((key): SubscribeResult => {
-    const its = found.get(textOf(key));
+  const results = wanted.map((one): SubscribeResult => {
+    const its = found.get(textOf(one));
     if (its !== undefined) return { id: its };
-    if (!isEvent(key)) return { error: whyNotSubscribed.unknownEvent };
-    const { app_id, broadcaster_user_id: broadcaster } = key;
-    if (!isKnown.has(broadcaster)) return { error: whyNotSubscribed.unknownBroadcaster(broadcaster) };
-    const count = counts.get(app_id) ?? 0;
-    if (count >= limit) return { error: whyNotSubscribed.limitReached(limit) };
+    if (!isEvent(one)) return { error: whyNotSubscribed.unknownEvent };
+    const { broadcaster_user_id: broadcaster } = one;
+    if (!users.has(broadcaster)) return { error: whyNotSubscribed.unknownBroadcaster(broadcaster) };
+    if (used >= limit) return { error: whyNotSubscribed.limitReached(limit) };
     const id = newId();
-    made.push({ ...key, id, sequence: 0, published_by: null, created_at: now, updated_at: now });
-    counts.set(app_id, count + 1);
-    found.set(textOf(key), id);
+    made.push({ ...one, app_id, id, sequence: 0, published_by: null, created_at: now, updated_at: now });
+    found.set(textOf(one), id);
+    used++;
     return { id };
   });
-  yield* db.put(orm, subscriptions, made);
-  return results;
+  yield* db.put(orm, db.tables.subscriptions, made);
+  return { results, used };
 }
 
-/** Tells which of the keys are of an event that is built in or registered. */
-function* knownEvents(
-  { tables: { eventTypes }, lock, isOneOf }: Dialect,
+/**
+ * Locks the application, then users, then the token, in the order in which those that remove them do, and event types that
+ * are registered; then reads what the application has. Others that subscribe for it, and count, come after this.
+ */
+function* lockedState(
+  { tables, lock, isOneOf }: Dialect,
+  own: OwnStatements,
   orm: Orm,
-  keys: readonly SubscriptionKey[],
-): Work<(key: SubscriptionKey) => boolean> {
-  const isBuiltIn = ({ event, version }: SubscriptionKey) => findEventType(event, version) !== undefined;
-  const others = keys.filter((key) => !isBuiltIn(key)).map(({ event }) => event);
-  if (others.length === 0) return isBuiltIn;
-  const { name, version } = eventTypes;
-  const named = orm.select({ name, version }).from(eventTypes).where(isOneOf(name, others));
-  const registered = yield* execute(lock(named, "key share"));
-  return (key) =>
-    isBuiltIn(key) || registered.some((one) => one.name === key.event && one.version === key.version);
+  { applicationId, wanted, token }: SubscribeRequest,
+) {
+  const { applications, eventTypes, subscriptions, tokens, users } = tables;
+  const broadcasters = [...new Set(wanted.map(({ broadcaster_user_id }) => broadcaster_user_id))];
+  const others = wanted.filter((one) => !isBuiltIn(one)).map((one) => one.event);
+  const application = orm.select({ id: applications.id }).from(applications);
+  const concerned = orm.select({ id: users.id }).from(users).where(isOneOf(users.id, broadcasters));
+  const allowing = orm.select({ hash: tokens.hash }).from(tokens);
+  const types = orm.select({ name: eventTypes.name, version: eventTypes.version }).from(eventTypes);
+  const { id, broadcaster_user_id, event, version } = subscriptions;
+  const existing = orm.select({ id, broadcaster_user_id, event, version }).from(subscriptions);
+  const [, known, allowed, registered, found, [counted]] = yield* executeAll(
+    lock(application.where(eq(applications.id, applicationId)), "no key update"),
+    lock(concerned.orderBy(users.id), "key share"),
+    // Without a token, none has this hash.
+    lock(allowing.where(eq(tokens.hash, Buffer.from(token ?? []))), "key share"),
+    lock(types.where(isOneOf(eventTypes.name, others)), "key share"),
+    existing.where(own.isOf(applicationId, broadcasters)),
+    own.counted(orm, applicationId),
+  );
+  const isRegistered = ({ event, version }: WantedEvent) =>
+    registered.some((type) => type.name === event && type.version === version);
+  return {
+    hasToken: allowed.length > 0,
+    users: new Set(known.map((user) => user.id)),
+    isEvent: (one: WantedEvent) => isBuiltIn(one) || isRegistered(one),
+    found: new Map(found.map((one) => [textOf(one), one.id])),
+    count: counted?.n ?? 0,
+  };
 }
 
-const textOf = ({ app_id, broadcaster_user_id, event, version }: Pick<Subscription, keyof SubscriptionKey>) =>
-  `${app_id} ${broadcaster_user_id} ${event} ${version}`;
+const isBuiltIn = ({ event, version }: WantedEvent) => findEventType(event, version) !== undefined;
+
+const textOf = ({ broadcaster_user_id, event, version }: Pick<Subscription, keyof WantedEvent>) =>
+  `${broadcaster_user_id} ${event} ${version}`;
 
 /** What is read of subscriptions. */
 function subscriptionReads({

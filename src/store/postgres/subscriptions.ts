@@ -9,11 +9,8 @@ import { subscriptions } from "./schema/subscriptions.ts";
 export const subscriptionStatements = (queries: Queries): OwnStatements => ({
   list: (application, broadcaster) => readSubscriptionList(queries, application, broadcaster),
   counted: (orm, id) => orm.select({ n: count() }).from(subscriptions).where(eq(subscriptions.app_id, id)),
-  isOf: (applicationIds, broadcasters) =>
-    and(
-      isOneOf(subscriptions.app_id, applicationIds),
-      isOneOf(subscriptions.broadcaster_user_id, broadcasters),
-    ),
+  isOf: (applicationId, broadcasters) =>
+    and(eq(subscriptions.app_id, applicationId), isOneOf(subscriptions.broadcaster_user_id, broadcasters)),
 });
 
 /** So many records of a list are one slice. */

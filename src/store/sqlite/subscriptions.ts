@@ -14,10 +14,10 @@ export function subscriptionStatements(orm: BunSQLiteDatabase, snapshots: Snapsh
     list: (application, broadcaster) =>
       snapshots.during((moment) => readSubscriptionList(moment, application, broadcaster)),
     counted: (_, id) => orm.select({ n }).from(subscriptionCounts).where(eq(application_id, id)),
-    // Without the name of the index SQLite reads the list of each application, from one that holds all of it.
-    isOf: (applicationIds, broadcasters) =>
+    // Without the name of the index SQLite reads the list of the application, from one that holds all of it.
+    isOf: (applicationId, broadcasters) =>
       sql`rowid IN (SELECT rowid FROM subscriptions INDEXED BY subscriptions_key
-        WHERE app_id IN (SELECT value FROM json_each(${JSON.stringify(applicationIds)}))
+        WHERE app_id = ${applicationId}
           AND ifnull(broadcaster_user_id, 0) IN (SELECT value FROM json_each(${JSON.stringify(broadcasters)})))`,
   };
 }

@@ -66,9 +66,9 @@ async function fill(store: Store): Promise<void> {
     at,
   );
   for (let i = 0; i < applications; i++) {
-    const app_id = await storedApplication(store, {});
-    const key = { app_id, broadcaster_user_id: i + 1, event: channelFollowed.name, version: 1 };
-    await store.subscriptions.subscribe([key], 10, Date.parse(at));
+    const applicationId = await storedApplication(store, {});
+    const wanted = [{ broadcaster_user_id: i + 1, event: channelFollowed.name, version: 1 }];
+    await store.subscriptions.subscribe({ applicationId, wanted, limit: 10 }, Date.parse(at));
   }
   await store.deliveries.releaseAll();
 }

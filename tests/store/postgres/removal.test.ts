@@ -1,10 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { codeChallenge } from "../../../src/domain/authorizations.ts";
-import type { Postgres } from "../../../src/store/postgres/database/pool.ts";
 import { consents } from "../../../src/store/postgres/schema/access.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { hasPostgres } from "../../support/postgres.ts";
-import { ownPostgres } from "../../support/postgres-stores.ts";
+import { ownPostgres, waitingForLocks } from "../../support/postgres-stores.ts";
 import { storedApplication } from "../../support/store.ts";
 import { until } from "../../support/until.ts";
 
@@ -57,9 +56,9 @@ const uses: readonly Use[] = [
   {
     name: "a subscription, by a token",
     prepare: ({ tokens }, application) => tokens.create(hash("token"), grant(application)),
-    use({ subscriptions }, app_id) {
-      const key = { app_id, broadcaster_user_id: 1, event: "channel.followed", version: 1 };
-      return subscriptions.subscribe([key], 10, now, hash("token"));
+    use({ subscriptions }, applicationId) {
+      const wanted = [{ broadcaster_user_id: 1, event: "channel.followed", version: 1 }];
+      return subscriptions.subscribe({ applicationId, wanted, limit: 10, token: hash("token") }, now);
     },
   },
   { name: "a token", use: ({ tokens }, application) => tokens.create(hash("token"), grant(application)) },
@@ -101,7 +100,7 @@ describe.skipIf(!hasPostgres)("while it is removed", () => {
       await remover.transact(async ({ run }) => {
         await run(`SELECT FROM ${owner} FOR UPDATE`);
         isUsed = use(store, application).catch((error: unknown) => error);
-        await until(() => waitsForALock(remover));
+        await until(async () => (await waitingForLocks(remover)) > 0);
         // It holds nothing that goes with the owner.
         await run("SET LOCAL lock_timeout = '1ms'");
         await run(`DELETE FROM ${owner}`);
@@ -127,7 +126,7 @@ test.skipIf(!hasPostgres)(
     await revoker.transact(async ({ run }) => {
       await run("SELECT FROM consents FOR UPDATE");
       given = comesBack(store);
-      await until(() => waitsForALock(revoker));
+      await until(async () => (await waitingForLocks(revoker)) > 0);
       await run("DELETE FROM consents");
     });
     await given;
@@ -180,9 +179,9 @@ describe.skipIf(!hasPostgres)("tokens that are being given when what they rest o
         row,
       );
       const giving = given.give(store, application);
-      await until(async () => (await waiting(other)) === 1);
+      await until(async () => (await waitingForLocks(other)) === 1);
       both = Promise.all([giving, revoke(revoking, application)]);
-      await until(async () => (await waiting(other)) === 2);
+      await until(async () => (await waitingForLocks(other)) === 2);
       throw undone;
     });
     await expect(holding).rejects.toBe(undone);
@@ -212,12 +211,3 @@ describe.skipIf(!hasPostgres)("tokens that are being given when what they rest o
     expect(tokens).toEqual([0, 0]);
   });
 });
-
-async function waiting({ run }: Pick<Postgres, "run">): Promise<number> {
-  const rows = await run(
-    "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
-  );
-  return rows.length;
-}
-
-const waitsForALock = async (pool: Pick<Postgres, "run">) => (await waiting(pool)) > 0;

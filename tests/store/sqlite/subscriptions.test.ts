@@ -26,9 +26,9 @@ test("a list is of one moment, lets others have their turns, and hides nothing f
   const app = await storedApplication(store);
   const subscribe = async (broadcasters: readonly number[]) => {
     const event = { event: "channel.followed", version: 1 };
-    const keys = broadcasters.map((id) => ({ app_id: app, broadcaster_user_id: id, ...event }));
-    const made = await store.subscriptions.subscribe(keys, 20_000, now);
-    return made.map((one) => ("id" in one ? one.id : ""));
+    const wanted = broadcasters.map((id) => ({ broadcaster_user_id: id, ...event }));
+    const made = await store.subscriptions.subscribe({ applicationId: app, wanted, limit: 20_000 }, now);
+    return made.results.map((one) => ("id" in one ? one.id : ""));
   };
   const listed = async () => {
     const { slices, used } = await reader.subscriptions.list(app, null);
@@ -68,7 +68,7 @@ test("which of some keys an application has is read by their index, however many
   const { sql, params } = orm
     .select()
     .from(subscriptions)
-    .where(isOf(["an-application"], [1, 2]))
+    .where(isOf("an-application", [1, 2]))
     .toSQL();
   const plan = db.query<{ detail: string }, string[]>(`EXPLAIN QUERY PLAN ${sql}`).all(...params.map(String));
   const steps = plan.map(({ detail }) => detail).filter((detail) => detail.includes("subscriptions"));

@@ -2,7 +2,7 @@ import { type Column, getTableColumns, inArray, type SQL, sql } from "drizzle-or
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
 import { once } from "../../../runtime/lazily.ts";
 import { excluded } from "../../drizzle/columns/of-table.ts";
-import { type Dialect, execute, type Tables, type Work } from "../../drizzle/dialect.ts";
+import { type Dialect, execute, executeAll, type Tables, type Work } from "../../drizzle/dialect.ts";
 import { given, isOneOf } from "../schema/columns.ts";
 import { tables } from "../schema/tables.ts";
 import { keepBatch } from "./batch.ts";
@@ -86,7 +86,7 @@ function* put<Table extends PgTable>(
 /** Runs work to its end. */
 export async function finished<Result>(work: Work<Result>): Promise<Result> {
   let step = work.next();
-  while (!step.done) step = work.next(await step.value);
+  while (!step.done) step = work.next(await Promise.all(step.value));
   return step.value;
 }
 
@@ -97,7 +97,9 @@ function* lockOwners(
 ): Work<void> {
   const of = (owner: PgColumn) => orm.select({ owner }).from(table).where(isIt);
   const isIts = inArray(applications.id, of(table.application_id));
-  yield* execute(orm.select({ id: applications.id }).from(applications).where(isIts).for("key share"));
   const isTheirs = inArray(users.id, of(table.user_id));
-  yield* execute(orm.select({ id: users.id }).from(users).where(isTheirs).for("key share"));
+  yield* executeAll(
+    orm.select({ id: applications.id }).from(applications).where(isIts).for("key share"),
+    orm.select({ id: users.id }).from(users).where(isTheirs).for("key share"),
+  );
 }

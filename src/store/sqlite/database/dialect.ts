@@ -112,7 +112,7 @@ function upsertInto(database: BunSQLiteDatabase, table: SQLiteTable) {
 /** Runs work to its end, to be called within a commit. */
 export function finished<Result>(work: Work<Result>): Result {
   let step = work.next();
-  while (!step.done) step = work.next(rowsOf(step.value));
+  while (!step.done) step = work.next(step.value.map(rowsOf));
   return step.value;
 }
 

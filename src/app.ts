@@ -1,13 +1,15 @@
 import type { BackupKeeper } from "./backups/elsewhere.ts";
 import type { PlatformData } from "./batch/platform-data.ts";
 import type { Publisher } from "./batch/publisher.ts";
+import { openBackupKeeper, startServices } from "./composition/background.ts";
+import { type AppOptions, openCore } from "./composition/core.ts";
+import { openMemory } from "./composition/memory.ts";
+import { startPublicListener } from "./composition/public-listener.ts";
 import type { Config } from "./config/config.ts";
 import { second } from "./domain/time.ts";
 import type { Engine } from "./engine/engine.ts";
-import type { Listening } from "./http/server.ts";
-import { type AppOptions, openCore, partsOf, servicesOf, startAdmin, startPublic } from "./listeners.ts";
-import { type CertificateWatch, watchCertificates } from "./serving/certificate-watch.ts";
-import type { Certificate, CertificateFiles } from "./serving/certificates.ts";
+import { newsHearer } from "./http/replicas/replica-news.ts";
+import type { CertificateWatch } from "./serving/certificate-watch.ts";
 import type { Reloaded } from "./serving/reload.ts";
 import type { Store } from "./store/store.ts";
 
@@ -42,47 +44,43 @@ interface Stoppable {
  */
 export async function startApp(options: AppOptions): Promise<App> {
   const core = await openCore(options);
-  const { config, log, now, engine, storage, life } = core;
+  const { config, log, engine, storage, certificateWatch, life } = core;
   const started: Stoppable[] = [];
   try {
-    const parts = await partsOf(core, options);
-    started.push({ stop: async () => parts.outcomes.close() });
     if (options.prepare) {
       await engine.started;
       await options.prepare(engine.store);
     }
     await requirePortalLogin(config, engine.store);
-    const open = await startPublic(core, parts, options.welcome);
-    started.push(open.api);
-    const admin = await startAdmin(core, parts, open, options);
-    started.push(admin.listening);
+    const memory = await openMemory(core);
+    started.push(memory);
+    const backups = await openBackupKeeper(core, memory);
+    const publicListener = await startPublicListener(core, memory);
+    started.push(publicListener);
+    engine.onNews(newsHearer({ ...memory, streams: publicListener.streams, log }));
+    const { startAdminListener } = await import("./composition/admin-listener.ts");
+    await engine.started;
+    const adminListener = await startAdminListener(core, memory, publicListener, backups);
+    started.push(adminListener);
     const redirect = await redirectOf(config);
     if (redirect) started.push(redirect);
-    const services = servicesOf(core, parts, admin.lookForFindings);
-    const certificates = watchCertificates(
-      [
-        ...watchedListener("public", core.files.public, core.certificates.public, open.listening),
-        ...watchedListener("admin", core.files.admin, core.certificates.admin, admin.listening),
-      ],
-      { log, now },
-    );
-    life.certificates = certificates;
+    const services = startServices(core, memory, backups, adminListener.lookForFindings);
     life.phase = "serving";
     storage.start(engine.checkStorage, (type, data) => void engine.notify(type, data));
 
     return {
-      publicUrl: open.listening.url,
-      adminUrl: admin.listening.url,
-      store: open.api.store,
-      data: admin.data,
+      publicUrl: publicListener.url,
+      adminUrl: adminListener.url,
+      store: memory.store,
+      data: adminListener.data,
       engine,
-      publisher: parts.publisher,
-      backups: parts.backups,
+      publisher: adminListener.publisher,
+      backups,
       redirectPort: redirect?.port ?? null,
-      certificates,
+      certificates: certificateWatch,
       reload(settings) {
         const reloaded = core.reload(settings);
-        parts.outcomes.changedHere("settings");
+        memory.outcomes.changedHere("settings");
         return reloaded;
       },
       async stop() {
@@ -90,21 +88,19 @@ export async function startApp(options: AppOptions): Promise<App> {
         // Gives load balancers time to notice that the server is not ready.
         await Bun.sleep(config.drainDelay * second);
         storage.stop();
-        certificates.stop();
+        certificateWatch.stop();
         core.eventLoop.stop();
-        parts.backups.stop();
-        open.rereading.types.stop();
-        open.rereading.keys?.stop();
+        backups.stop();
         await Promise.all(started.map((one) => one.stop(drainMs)));
-        await admin.trail.flush();
         await services.stop();
         await engine.stop(drainMs);
-        await parts.tracing?.stop();
+        await core.tracing?.stop();
         await log.flush();
       },
     };
   } catch (error) {
     storage.stop();
+    certificateWatch.stop();
     await Promise.all(started.map((one) => one.stop(0)));
     await engine.stop(0);
     throw error;
@@ -131,15 +127,4 @@ async function redirectOf({ host: hostname, redirectPort: port, publicUrl: to }:
   if (port === null || to === null) return null;
   const { startRedirect } = await import("./http/redirect.ts");
   return startRedirect({ hostname, port, to });
-}
-
-/** The listener with its certificate, in a list; an empty one where it has none. */
-function watchedListener(
-  name: string,
-  files: CertificateFiles | null,
-  certificate: Certificate | null,
-  listening: Listening,
-) {
-  if (!files || !certificate) return [];
-  return [{ name, files, certificate, replace: (next: Certificate) => listening.replaceCertificate(next) }];
 }

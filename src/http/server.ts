@@ -171,7 +171,7 @@ function replyValue(
 const hidden = (hooks: { detail?: object }) => ({ ...hooks, detail: { hide: true } });
 
 /** An app made by `listener`. */
-interface ServedApp {
+export interface ServedApp {
   readonly routes: AnyElysia["routes"];
   compile(): { fetch(request: Request): Response | Promise<Response> };
   readonly decorator: { readonly listenerContext: ListenerContext };

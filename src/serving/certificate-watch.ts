@@ -1,16 +1,10 @@
 import { day, second } from "../domain/time.ts";
 import type { Log } from "../log/log.ts";
-import {
-  type Certificate,
-  CertificateError,
-  type CertificateFiles,
-  readCertificate,
-} from "./certificates.ts";
+import { type Certificate, CertificateError, readCertificate } from "./certificates.ts";
 
 /** A listener with a certificate. */
 interface WatchedListener {
   readonly name: string;
-  readonly files: CertificateFiles;
   /** The certificate that it began with. */
   readonly certificate: Certificate;
   /** New connections get this one from now on. Throws when it is not taken. */
@@ -24,14 +18,6 @@ interface WatchOptions {
   readonly everyMs?: number;
 }
 
-export interface CertificateWatch {
-  /** Looks at the files now. */
-  look(): void;
-  /** Until when the certificate of each listener is good, in milliseconds since the epoch. */
-  expiries(): readonly { readonly listener: string; readonly expiresAt: number }[];
-  stop(): void;
-}
-
 /** A certificate that ends so soon is warned of. */
 export const warnBeforeMs = 14 * day;
 
@@ -39,21 +25,41 @@ export const warnBeforeMs = 14 * day;
  * Looks at the files of certificates and takes them when they have changed; one that cannot be used is logged once, and
  * the listener keeps what it has. Files are read, because a renewal may replace a link to their directory.
  */
-export function watchCertificates(
-  listeners: readonly WatchedListener[],
-  { log, now, everyMs = 10 * second }: WatchOptions,
-): CertificateWatch {
-  const looks = listeners.map((listener) => watchOne(listener, log, now));
-  const look = () => {
-    for (const one of looks) one.look();
-  };
-  look();
-  const timer = listeners.length > 0 ? setInterval(look, everyMs) : undefined;
-  const expiries = () => looks.map((one) => one.expiry);
-  return { look, expiries, stop: () => clearInterval(timer) };
+export class CertificateWatch {
+  readonly #options: WatchOptions;
+  readonly #watched: ReturnType<typeof watchOne>[] = [];
+  #timer: Timer | undefined;
+
+  constructor(options: WatchOptions) {
+    this.#options = options;
+  }
+
+  /** Watches the certificate of one more listener. */
+  add(listener: WatchedListener): void {
+    const { log, now, everyMs = 10 * second } = this.#options;
+    const watched = watchOne(listener, log, now);
+    this.#watched.push(watched);
+    watched.look();
+    this.#timer ??= setInterval(() => this.look(), everyMs);
+  }
+
+  /** Looks at the files now. */
+  look(): void {
+    for (const one of this.#watched) one.look();
+  }
+
+  /** Until when the certificate of each listener is good, in milliseconds since the epoch. */
+  expiries(): readonly { readonly listener: string; readonly expiresAt: number }[] {
+    return this.#watched.map((one) => one.expiry);
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
 }
 
-function watchOne({ name, files, certificate, replace }: WatchedListener, log: Log, now: () => number) {
+function watchOne({ name, certificate, replace }: WatchedListener, log: Log, now: () => number) {
+  const { files } = certificate;
   let inForce = certificate;
   let reported = "";
   let warnedAt = Number.NEGATIVE_INFINITY;

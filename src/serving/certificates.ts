@@ -13,7 +13,7 @@ interface NamedFile {
 }
 
 /** The files of one listener. */
-export interface CertificateFiles {
+interface CertificateFiles {
   readonly cert: NamedFile;
   readonly key: NamedFile;
   readonly clientCa: NamedFile | null;
@@ -21,6 +21,8 @@ export interface CertificateFiles {
 
 /** A checked certificate in the form in which `Bun.serve` takes it. */
 export interface Certificate {
+  /** Where it was read. */
+  readonly files: CertificateFiles;
   readonly cert: string;
   readonly key: string;
   /** null: clients need no certificate. */
@@ -45,6 +47,15 @@ export function certificateFiles(config: TlsConfig): {
   return {
     public: pair("tls", tlsCert, tlsKey, null),
     admin: pair("admin-tls", adminTlsCert, adminTlsKey, adminTlsClientCa),
+  };
+}
+
+/** The certificate of each listener; null: plain HTTP. Throws a `CertificateError`. */
+export function listenerCertificates(config: TlsConfig, now: number) {
+  const files = certificateFiles(config);
+  return {
+    public: files.public && readCertificate(files.public, now),
+    admin: files.admin && readCertificate(files.admin, now),
   };
 }
 
@@ -86,7 +97,8 @@ export function tlsMistakes(
 const crypto = () => require("node:crypto") as typeof import("node:crypto");
 
 /** Reads and checks the files of a listener. Throws a `CertificateError`. */
-export function readCertificate({ cert, key, clientCa }: CertificateFiles, now: number): Certificate {
+export function readCertificate(files: CertificateFiles, now: number): Certificate {
+  const { cert, key, clientCa } = files;
   const certText = contentOf(cert);
   const keyText = contentOf(key);
   const [leaf] = certificatesOf(cert, certText);
@@ -102,7 +114,7 @@ export function readCertificate({ cert, key, clientCa }: CertificateFiles, now: 
     );
   const clientCaText = clientCa && contentOf(clientCa);
   if (clientCa && clientCaText !== null) certificatesOf(clientCa, clientCaText);
-  return { cert: certText, key: keyText, clientCa: clientCaText, expiresAt };
+  return { files, cert: certText, key: keyText, clientCa: clientCaText, expiresAt };
 }
 
 const wrong = ({ option, path }: NamedFile, why: string) =>

@@ -5,7 +5,7 @@ import { connect } from "node:tls";
 import { ConfigError, readConfig } from "../../src/config/read-config.ts";
 import { day, second } from "../../src/domain/time.ts";
 import { createLog } from "../../src/log/log.ts";
-import { watchCertificates } from "../../src/serving/certificate-watch.ts";
+import { CertificateWatch } from "../../src/serving/certificate-watch.ts";
 import { readCertificate } from "../../src/serving/certificates.ts";
 import { type CertificatePair, hasOpenssl, selfSigned } from "../support/certificates.ts";
 import { adminKey, ownServer, testDirectory } from "../support/server.ts";
@@ -180,17 +180,9 @@ test("a renewal that is not right is logged once, and the former certificate sta
   let now = Date.now();
   const taken: string[] = [];
   const files = named(pair);
-  const watch = watchCertificates(
-    [
-      {
-        name: "public",
-        files,
-        certificate: readCertificate(files, now),
-        replace: ({ cert }) => void taken.push(cert),
-      },
-    ],
-    { log, now: () => now, everyMs: second / 100 },
-  );
+  const watch = new CertificateWatch({ log, now: () => now, everyMs: second / 100 });
+  const certificate = readCertificate(files, now);
+  watch.add({ name: "public", certificate, replace: ({ cert }) => void taken.push(cert) });
   copyFileSync(other.cert, pair.cert); // the key comes later
   watch.look();
   watch.look();

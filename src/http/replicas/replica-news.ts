@@ -1,4 +1,5 @@
 import type { PlatformFollower } from "../../batch/platform-follower.ts";
+import type { Rereading } from "../../batch/rereading.ts";
 import { second } from "../../domain/time.ts";
 import type { Log } from "../../log/log.ts";
 import type { Ranking } from "../../ranking/ranking.ts";
@@ -17,13 +18,14 @@ interface Kept {
   readonly ranking: Ranking;
   readonly follower: PlatformFollower | null;
   readonly streams: EventStreams;
+  readonly again: Readonly<Record<"eventTypes" | "operatorKeys", Pick<Rereading, "ask">>>;
   readonly log: Log;
   readonly outcomes: Pick<OutcomeStreams, "receive">;
 }
 
-/** What becomes of news for what the public listener has in memory. */
+/** What becomes of news for what both listeners have in memory. */
 export function newsHearer(kept: Kept): (news: ReplicaNews) => void {
-  const { callers, limiter, ranking, follower, streams, outcomes, log } = kept;
+  const { callers, limiter, ranking, follower, streams, outcomes, again, log } = kept;
   let isAway = false;
   return (news) => {
     switch (news.kind) {
@@ -62,14 +64,18 @@ export function newsHearer(kept: Kept): (news: ReplicaNews) => void {
         follower?.changed("categories", null);
         follower?.changed("livestreams", null);
         streams.wakeAll();
+        again.eventTypes.ask();
+        again.operatorKeys.ask();
         break;
       case "watching":
       case "changed":
         outcomes.receive(news);
         break;
       case "event_types":
+        again.eventTypes.ask();
+        break;
       case "operator_keys":
-        // `app.ts` reads these again, for both listeners.
+        again.operatorKeys.ask();
         break;
     }
   };

@@ -1,0 +1,122 @@
+import type { BackupKeeper } from "../backups/elsewhere.ts";
+import { platformData } from "../batch/platform-data.ts";
+import { createPublisher } from "../batch/publisher.ts";
+import { hourlyKinds, logBytesOf, sizesOf } from "../data/disk-sizes.ts";
+import { adminApp } from "../http/admin/app.ts";
+import type { AdminDeps } from "../http/admin/base.ts";
+import { keyFile, settleOperatorKeys } from "../http/admin/first-key.ts";
+import { AuditTrail } from "../http/admin/operations/audit-trail.ts";
+import { findingsWatch } from "../http/admin/operations/findings.ts";
+import { Traffic } from "../http/traffic.ts";
+import { trustedProxies } from "../serving/client-address.ts";
+import { databaseCheckProgram } from "../thread-programs.ts";
+import { noSpans } from "../tracing/span-counts.ts";
+import type { Core } from "./core.ts";
+import { listenAs } from "./listen-as.ts";
+import type { Memory } from "./memory.ts";
+import type { RunningPublic } from "./public-listener.ts";
+
+/** Starts to accept connections, and settles the operator keys. Throws when the port is taken. */
+export async function startAdminListener(
+  core: Core,
+  memory: Memory,
+  publicListener: RunningPublic,
+  backups: BackupKeeper,
+) {
+  const { config, engine, log, now, storage, life, counter, tracing, options } = core;
+  const { store, ranking, follower, catalogue, cursors, outcomes, operatorKeys, limiter } = memory;
+  await operatorKeys.load();
+  const data = platformData({ store, ranking, now, follower });
+  const { timeToLive } = config;
+  const traces = tracing?.publishing ?? null;
+  const publisher = createPublisher(engine, { now, catalogue, timeToLive, traces });
+  const trail = new AuditTrail({ store, log, now, changed: (topic) => outcomes.changed(topic) });
+  const findings = findingsOf(core);
+  let adminUrl = "";
+  const app = adminApp({
+    store,
+    engine,
+    data,
+    publisher,
+    backups,
+    catalogue,
+    cursors,
+    log,
+    now,
+    operatorKeys,
+    outcomes,
+    facts: factsOf(core, memory, publicListener),
+    findings,
+    trail,
+    hosts: [config.adminHost, ...config.adminHosts],
+    wrongKeyLimit: options.wrongKeyLimit,
+    limiter,
+    allowPrivateWebhooks: config.allowPrivateWebhooks,
+    trustedProxies: trustedProxies(config.trustedProxies),
+    async whyNotReady() {
+      if (life.phase !== "serving") return `The server is ${life.phase}`;
+      await storage.look();
+      return storage.problem;
+    },
+    publicTraffic: publicListener.traffic,
+    traffic: new Traffic("admin", counter, tracing?.requestsOf(true)),
+    publicUrl: publicListener.publicUrl,
+    adminUrl: () => adminUrl,
+  });
+  const listening = listenAs("admin", app, core);
+  adminUrl = listening.url;
+  const inFile = "directory" in core.place ? keyFile(core.place.directory, log) : null;
+  await settleOperatorKeys({ store, operatorKeys, show: options.showAdminKey ?? inFile, now, log });
+  return {
+    url: listening.url,
+    data,
+    publisher,
+    /** Tells operators who look on when there are other findings. */
+    lookForFindings: findingsWatch(findings, outcomes),
+    /** Waits up to `graceMs` for requests in flight, and writes down what they changed. */
+    async stop(graceMs: number) {
+      await listening.stop(graceMs);
+      await trail.flush();
+    },
+  };
+}
+
+function factsOf(core: Core, { store, limiter }: Memory, { streams }: RunningPublic): AdminDeps["facts"] {
+  const { config, now, place, tracing } = core;
+  return {
+    get settings() {
+      return core.shown();
+    },
+    startedAt: now(),
+    get subscriptionLimit() {
+      return config.subscriptionLimit;
+    },
+    rateLimit: ({ id, rate_limit }) => limiter.look(id, rate_limit ?? config.rateLimit),
+    storage: () => ("directory" in place ? sizesOf(place.directory) : null),
+    kindSizes: hourlyKinds(async () => {
+      if ("database" in place) return store.statistics.kindSizes();
+      const { measuredSizes } = await import("../doctor/database.ts");
+      return (await measuredSizes(databaseCheckProgram, place.directory)).kinds;
+    }, now),
+    watched: {
+      database: "directory" in place ? "sqlite" : "postgresql",
+      logBytes: () => ("directory" in place ? logBytesOf(place.directory) : null),
+      openStreams: () => streams.count,
+      certificates: () => core.certificateWatch.expiries(),
+      eventLoopDelay: core.eventLoop.delay,
+      spans: () => tracing?.counts() ?? noSpans,
+    },
+  };
+}
+
+/** What is wrong with the server; loaded when it is asked for first. */
+function findingsOf({ config, now, options }: Core): AdminDeps["findings"] {
+  const { env = {}, secretFiles = [] } = options;
+  let running: Promise<AdminDeps["findings"]> | null = null;
+  return async () => {
+    running ??= import("../doctor/running.ts").then(({ runningFindings }) =>
+      runningFindings({ config, env, secretFiles, program: databaseCheckProgram, now }),
+    );
+    return (await running)();
+  };
+}

@@ -1,0 +1,53 @@
+import { type BackupKeeper, backupsElsewhere } from "../backups/elsewhere.ts";
+import { backupLookMs, openBackups } from "../backups/open-backups.ts";
+import { samplingSizes } from "../data/disk-sizes.ts";
+import { dataIdOf } from "../data/stored-keys.ts";
+import { minute, second } from "../domain/time.ts";
+import { storingStatistics } from "../engine/storing-statistics.ts";
+import { repeating, supervise } from "../runtime/services.ts";
+import { heldSetting } from "../store/settings.ts";
+import { backupProgram } from "../thread-programs.ts";
+import type { Core } from "./core.ts";
+import type { Memory } from "./memory.ts";
+
+/*
+ * What runs beside the listeners.
+ */
+
+/** The backups of a data directory. Throws where the settings cannot be used. */
+export async function openBackupKeeper(core: Core, { outcomes }: Memory): Promise<BackupKeeper> {
+  const { config, engine, log, now, place, options } = core;
+  if ("database" in place) return backupsElsewhere;
+  return openBackups(place.directory, config, {
+    dataId: () => dataIdOf(engine.store),
+    program: backupProgram,
+    now,
+    monotonic: options.now && (options.monotonic ?? options.now),
+    log,
+    aws: options.aws ?? {},
+    announce: (type, data) => void engine.notify(type, data),
+    isHeld: async () => Boolean(await engine.store.settings.get(heldSetting)),
+    changed: () => outcomes.changed("backups"),
+  });
+}
+
+const findEveryMs = 15 * second;
+
+/** Starts the services of the main thread. @param lookForFindings called at intervals */
+export function startServices(
+  { engine, log, now, place, counter }: Core,
+  { outcomes }: Memory,
+  backups: BackupKeeper,
+  lookForFindings: () => Promise<void>,
+) {
+  const sizes = "directory" in place ? [samplingSizes(place.directory, engine.store, now)] : [];
+  const backing = repeating("backups", backupLookMs, () => backups.look());
+  const finding = repeating("findings", findEveryMs, lookForFindings);
+  let minuteNow = Math.floor(now() / minute);
+  const storing = storingStatistics(counter, engine.store, log, () => {
+    const before = minuteNow;
+    minuteNow = Math.floor(now() / minute);
+    if (minuteNow !== before) outcomes.changedHere("minute");
+  });
+  return supervise([storing, ...sizes, backing, finding], log);
+}

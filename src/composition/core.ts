@@ -1,0 +1,102 @@
+import type { AwsVariables } from "../backups/place.ts";
+import type { Config } from "../config/config.ts";
+import type { Environment } from "../config/read-config.ts";
+import type { WelcomeSource } from "../console/session.ts";
+import { placeOf } from "../data/place.ts";
+import { StorageWatch } from "../data/storage-watch.ts";
+import { StatisticCounter } from "../domain/operations/statistics.ts";
+import type { Engine } from "../engine/engine.ts";
+import { type EngineTimes, engineSettings } from "../engine/engine-settings.ts";
+import { startEngineThread } from "../engine/link/thread.ts";
+import type { ShowKey } from "../http/admin/first-key.ts";
+import type { Log } from "../log/log.ts";
+import { CertificateWatch } from "../serving/certificate-watch.ts";
+import { listenerCertificates } from "../serving/certificates.ts";
+import { liveSettings } from "../serving/reload.ts";
+import type { Store } from "../store/store.ts";
+import { engineProgram } from "../thread-programs.ts";
+import { watchEventLoop } from "../threads/event-loop-delay.ts";
+import { exitWithout } from "../threads/exit.ts";
+import { collectorOf } from "../tracing/tracing-settings.ts";
+
+export interface AppOptions {
+  readonly config: Config;
+  readonly log: Log;
+  /** The clock; by default the system's. With one the engine runs in this thread. */
+  readonly now?: (() => number) | undefined;
+  /** A monotonic clock to go with `now`; by default `now` itself. */
+  readonly monotonic?: (() => number) | undefined;
+  readonly random?: (() => number) | undefined;
+  readonly times?: EngineTimes | undefined;
+  /** Shows the operator key of a first start; by default it is written to a file in the data directory. */
+  readonly showAdminKey?: ShowKey | undefined;
+  /** Wrong operator keys a minute for each address, in place of the default; 0 means no limit. */
+  readonly wrongKeyLimit?: number | undefined;
+  /** The credentials of S3, for backups that go there. */
+  readonly aws?: AwsVariables;
+  /** Its variables, for what is found in them. */
+  readonly env?: Environment | undefined;
+  /** The files that hold secrets of the settings, for what is found in their modes. */
+  readonly secretFiles?: readonly string[];
+  /** Called with the data before anything listens. */
+  readonly prepare?: ((store: Store) => Promise<void>) | undefined;
+  /** The first page of the public listener; by default there is none. */
+  readonly welcome?: WelcomeSource | undefined;
+}
+
+/** What every stage of a start needs. */
+export type Core = Awaited<ReturnType<typeof openCore>>;
+
+/** The settings, the certificates, and the engine with its data. */
+export async function openCore(options: AppOptions) {
+  const { log, now = Date.now } = options;
+  const { live: config, reload, shown } = liveSettings(options.config);
+  const certificates = listenerCertificates(config, now());
+  const storage = new StorageWatch(log);
+  const engine = await startedEngine(options, storage);
+  const life: { phase: "starting" | "serving" | "stopping" } = { phase: "starting" };
+  return {
+    options,
+    /** Some settings change at SIGHUP; `reload` takes them, `shown` is what people read of all. */
+    config,
+    reload,
+    shown,
+    log,
+    now,
+    place: placeOf(config),
+    certificates,
+    certificateWatch: new CertificateWatch({ log, now }),
+    storage,
+    engine,
+    eventLoop: watchEventLoop(),
+    counter: new StatisticCounter(now),
+    tracing: await tracingOf(config, log),
+    life,
+  };
+}
+
+/** Starts the engine in a thread of its own, or in this one when a clock is injected. */
+async function startedEngine(options: AppOptions, { note: onFault }: StorageWatch): Promise<Engine> {
+  const { config, log, now, monotonic, random = Math.random, times = {} } = options;
+  const settings = engineSettings(config, times);
+  if (now) {
+    const { startEngine } = await import("../engine/start.ts");
+    return startEngine({ settings, log, now, monotonic: monotonic ?? now, random, onFault });
+  }
+  return startEngineThread({
+    program: engineProgram,
+    settings,
+    logLevel: config.logLevel,
+    log,
+    onFault,
+    failed: exitWithout("engine", log),
+  });
+}
+
+/** The tracing of this thread, loaded where it is set. */
+async function tracingOf(config: Config, log: Log) {
+  const settings = collectorOf(config);
+  if (!settings) return null;
+  const { startRequestTracing } = await import("../tracing/requests.ts");
+  return startRequestTracing(settings, log);
+}

@@ -1,0 +1,67 @@
+import { PlatformFollower } from "../batch/platform-follower.ts";
+import { rereading } from "../batch/rereading.ts";
+import { cursorKeyOf } from "../data/stored-keys.ts";
+import { catalogueOf, updateCatalogue } from "../domain/events/registered.ts";
+import { OperatorKeys } from "../http/admin/operator-keys.ts";
+import { Changes } from "../http/changes.ts";
+import { Cursors } from "../http/cursors.ts";
+import { invalidatingStore } from "../http/invalidating-store.ts";
+import { rateLimiter } from "../http/rate-limit.ts";
+import { RateShares } from "../http/replicas/rate-shares.ts";
+import { OutcomeStreams } from "../http/stream/outcome-streams.ts";
+import { PastOrders } from "../ranking/past-orders.ts";
+import { Ranking } from "../ranking/ranking.ts";
+import { SharedOrders } from "../ranking/shared-orders.ts";
+import type { Core } from "./core.ts";
+
+/** What the main thread has in memory of the data, for both listeners. */
+export type Memory = Awaited<ReturnType<typeof openMemory>>;
+
+/** Reads it from the store. What other replicas change of it comes as news: `http/replicas/replica-news.ts`. */
+export async function openMemory({ config, engine, log, now, place }: Core) {
+  const isReplica = "database" in place;
+  const callers = new Changes();
+  // Until it is heard what others have changed.
+  if (isReplica) callers.useUntil(Number.NEGATIVE_INFINITY);
+  const store = invalidatingStore(engine.store, callers);
+
+  const shares = isReplica
+    ? new RateShares((taken) => engine.broadcast({ kind: "taken", shares: taken }))
+    : null;
+  const sharedOrders = isReplica ? new SharedOrders(store.orders, now) : null;
+  const ranking = new Ranking(now, new PastOrders(), sharedOrders);
+  ranking.putCategories(await store.categories.all());
+  ranking.putLive(await store.livestreams.all());
+
+  const catalogue = await catalogueOf(await store.eventTypes.all());
+  for (const name of Object.keys(config.timeToLive)) {
+    if (!catalogue.has(name)) log.warn("unknown_event_type", { setting: "time-to-live", name });
+  }
+  const isCurrent = () => callers.isCurrent;
+  const operatorKeys = new OperatorKeys({ store, now, environment: config.adminKey, isCurrent });
+  const eventTypes = rereading(async () => updateCatalogue(catalogue, await store.eventTypes.all()));
+  const keys = rereading(() => operatorKeys.load());
+  const follower = isReplica ? new PlatformFollower(store, ranking) : null;
+  const outcomes = new OutcomeStreams(engine);
+  return {
+    /** The engine's store; `callers` notes what changes through it. */
+    store,
+    callers,
+    limiter: rateLimiter(now, shares),
+    ranking,
+    /** Keeps the ranking as other replicas change it; null where there are none. */
+    follower,
+    catalogue,
+    /** Empty until the admin listener starts. */
+    operatorKeys,
+    /** What is read again where another replica changed it. */
+    again: { eventTypes, operatorKeys: keys },
+    cursors: new Cursors(await cursorKeyOf(store)),
+    outcomes,
+    /** Ends open streams, and reads nothing again. */
+    async stop() {
+      outcomes.close();
+      for (const one of [eventTypes, keys, follower]) one?.stop();
+    },
+  };
+}

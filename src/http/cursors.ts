@@ -77,7 +77,10 @@ const notOurs = "is not one that this server made; take it from the previous ans
 
 type Query = Readonly<Record<string, unknown>>;
 
-/** By default a list is limited by all other parameters, and to what its caller may see. */
+/**
+ * By default a list is limited by all other parameters, and to what its caller may see. The text is settled, in the order in
+ * which the route names its parameters: with any other, cursors of an earlier version are refused.
+ */
 function wholeFilter({ limit, cursor, ...filter }: Query, grant: Grant | null): string {
   return JSON.stringify([filter, grant && [grant.applicationId, grant.userId]]);
 }

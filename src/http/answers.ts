@@ -9,6 +9,7 @@ import {
 } from "@sinclair/typebox";
 import { Pagination } from "./cursors.ts";
 import { Message } from "./fields.ts";
+import { cacheHeaders } from "./openapi/headers.ts";
 
 /*
  * Schemas of answers, for the `response` of a route. They type the handler's result and document it in OpenAPI. They
@@ -142,5 +143,10 @@ export function file(
   return Type.String({ description, contentMediaType, headers, noValidate: true });
 }
 
-/** 304: the content still has the `ETag` that the client sent. */
-export const NotModified = noContent("Nothing changed since the answer whose `ETag` you sent.");
+/**
+ * 304: the content still has the `ETag` that the client sent. The other answers of the operation have its headers, too.
+ * @param seconds for how long they may be kept without asking again, as in `keptFor`
+ */
+export function notModified(seconds: number): TVoid {
+  return noContent("Nothing changed since the answer whose `ETag` you sent.", cacheHeaders(seconds));
+}

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { Type } from "@sinclair/typebox";
-import { answer, file, NotModified, ndjsonLines, noContent } from "../../src/http/answers.ts";
+import { answer, file, ndjsonLines, noContent, notModified } from "../../src/http/answers.ts";
 import { complete, type ListenerRules, type WrittenDocument } from "../../src/http/openapi/complete.ts";
 import { component } from "../../src/http/openapi/components.ts";
 import { describeRoute, errorCodes } from "../../src/http/openapi/declared.ts";
@@ -54,7 +54,7 @@ function sampleApp() {
           headers: { Age: { description: "Its age.", schema: { type: "integer" } } },
         },
       ),
-      304: NotModified,
+      304: notModified(60),
       400: file("A page.", "text/html"),
     },
     detail: about("getThing"),
@@ -173,7 +173,7 @@ describe("a completed operation", () => {
     const { responses } = find(document, "GET /things/{id}");
     expect(responses["400"]?.description).toBe("null true not_found");
     expect(Object.keys(responses["400"]?.content ?? {})).toEqual(["application/json", "text/html"]);
-    expect(responses["304"]).toEqual({ $ref: "#/components/responses/NotModified" } as never);
+    expect(responses["304"]?.headers).toMatchObject({ "Cache-Control": { example: "public, max-age=60" } });
     expect(find(document, "POST /things").responses["400"]?.description).toBe("form false ");
     expect(find(document, "PUT /things").responses["400"]?.description).toBe("json false ");
   });

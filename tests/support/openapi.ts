@@ -9,7 +9,7 @@ export interface MediaType {
 export interface ResponseObject {
   $ref?: string;
   description: string;
-  headers?: Record<string, { $ref?: string }>;
+  headers?: Record<string, { $ref?: string; example?: unknown }>;
   content?: Record<string, MediaType>;
   links?: Record<string, { operationId: string; parameters: Record<string, string> }>;
 }

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { scopes } from "../../domain/tokens.ts";
-import { answerOf, NotModified } from "../answers.ts";
+import { answerOf, notModified } from "../answers.ts";
 import { replyPublicJson } from "../content.ts";
 import { named } from "../fields.ts";
 import type { PublicDeps, PublicListener } from "../public/base.ts";
@@ -60,6 +60,8 @@ const Metadata = answerOf(MetadataSchema, {
   example: metadata("http://127.0.0.1:8080", true),
 });
 
+const keptSeconds = 300;
+
 /** `GET /.well-known/oauth-authorization-server` (RFC 8414, section 3). */
 export function metadataRoute(
   app: PublicListener,
@@ -67,10 +69,11 @@ export function metadataRoute(
 ): void {
   app.get(
     metadataPath,
-    ({ requestContext }) => replyPublicJson(requestContext, metadata(publicUrl(), loginUrl !== null), 300),
+    ({ requestContext }) =>
+      replyPublicJson(requestContext, metadata(publicUrl(), loginUrl !== null), keptSeconds),
     {
       anyone: true,
-      response: { 200: Metadata, 304: NotModified },
+      response: { 200: Metadata, 304: notModified(keptSeconds) },
       detail: {
         operationId: "getAuthorizationServerMetadata",
         tags: ["Tokens"],

@@ -1,7 +1,6 @@
 import { OptionalKind, type TObject, type TSchema } from "@sinclair/typebox";
 import { component, hoist, type Json, mark } from "./components.ts";
 import { errorCodes, type RouteDetail } from "./declared.ts";
-import { cacheHeaders } from "./headers.ts";
 import { documentSchema } from "./schemas.ts";
 
 /*
@@ -91,12 +90,10 @@ function completeOperation(written: WrittenOperation, rules: ListenerRules): Jso
     roles,
     codes: written[errorCodes] ?? [],
   });
-  const isCached = "304" in responses;
-  const headers = { ...rules.headers, ...(isCached && cacheHeaders) };
-  const answers = mapped(responses, (response, status) =>
-    status === "304" ? notModified(headers) : completeResponse(response, headers),
-  );
-  if (isCached) parameters.push(ifNoneMatch);
+  const { 304: notModified } = responses;
+  const headers = { ...rules.headers, ...notModified?.headers };
+  const answers = mapped(responses, (response) => completeResponse(response, headers));
+  if (notModified) parameters.push(ifNoneMatch);
   return {
     operationId,
     summary,
@@ -210,13 +207,6 @@ const ifNoneMatch = component("parameters/If-None-Match", {
     "The `ETag` of an answer that you have: you get 304 without a body as long as nothing changed.",
   schema: { type: "string" },
 });
-
-function notModified(headers: Json): Json {
-  return component("responses/NotModified", {
-    description: "Nothing changed since the answer whose `ETag` you sent.",
-    headers,
-  });
-}
 
 /** Answers and errors by status; what has both has the media types of both. */
 function united(answers: Readonly<Record<string, Json>>, errors: Readonly<Record<string, Json>>): Json {

@@ -1,3 +1,4 @@
+import { keptFor } from "../content.ts";
 import { component, header, type Json } from "./components.ts";
 
 /*
@@ -63,17 +64,17 @@ export const notKept: Json = {
   "Cache-Control": header("Cache-Control", "The answer may not be kept.", "string", "no-store"),
 };
 
-/** Of an answer with an `ETag`, in place of `notKept`. */
-export const cacheHeaders: Json = {
+/** Of an answer with an `ETag` that may be kept for some seconds, in place of `notKept`. */
+export const cacheHeaders = (seconds: number): Json => ({
   ETag: header(
     "ETag",
     "Names this state of the answer; send it back as `If-None-Match`.",
     "string",
     '"2ke8x0q1v7fmz"',
   ),
-  "Cache-Control": component("headers/Public-Cache-Control", {
+  "Cache-Control": {
     description: "For how many seconds the answer may be kept.",
     schema: { type: "string" },
-    example: "public, max-age=1",
-  }),
-};
+    example: keptFor(seconds)["cache-control"],
+  },
+});

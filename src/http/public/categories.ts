@@ -6,7 +6,7 @@ import { about, Count, Id } from "../../domain/validation/fields.ts";
 import { fold } from "../../domain/validation/text.ts";
 import type { Page, RankedCategory, Ranking, Snapshot } from "../../ranking/ranking.ts";
 import type { Store } from "../../store/store.ts";
-import { answer, linksTo, NotModified, nextPage } from "../answers.ts";
+import { answer, linksTo, nextPage, notModified } from "../answers.ts";
 import { contentOf, keptFor, replyContent } from "../content.ts";
 import { type Cursors, listCursors, Pagination } from "../cursors.ts";
 import { named, WebUrl } from "../fields.ts";
@@ -123,7 +123,8 @@ const OneCategory = answer(
 );
 
 // A snapshot may be one second old, so a cached answer is at most 2 seconds old.
-const fresh = keptFor(1);
+const keptSeconds = 1;
+const fresh = keptFor(keptSeconds);
 
 /**
  * Get Categories and Get Category, answered from the ranking in memory. Pages are cached with the snapshot that they
@@ -193,7 +194,7 @@ export function categoryRoutes(
         cursor: places.parameter,
         ...filters,
       }),
-      response: { 200: CategoryPage, 304: NotModified },
+      response: { 200: CategoryPage, 304: notModified(keptSeconds) },
       errors: ["invalid_cursor"],
       detail: {
         operationId: "getCategories",
@@ -215,7 +216,7 @@ export function categoryRoutes(
     {
       anyone: true,
       params: Type.Object({ id: CategoryId }),
-      response: { 200: OneCategory, 304: NotModified },
+      response: { 200: OneCategory, 304: notModified(keptSeconds) },
       errors: ["category_not_found"],
       detail: {
         operationId: "getCategory",

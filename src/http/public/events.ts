@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { builtInEventTypes, type Catalogue } from "../../domain/events/catalogue.ts";
 import type { EventType } from "../../domain/events/event-type.ts";
 import type { PublicKeyForms } from "../../webhooks/signature.ts";
-import { dataOf, listOf, NotModified } from "../answers.ts";
+import { dataOf, listOf, notModified } from "../answers.ts";
 import { contentOf, kept, keptFor, replyCompressed, replyPublicJson } from "../content.ts";
 import { named } from "../fields.ts";
 import type { RequestContext } from "../request-context.ts";
@@ -69,7 +69,7 @@ export function eventRoutes(
       replyCompressed(requestContext, await list(catalogue.types), keptFor(typesKeptSeconds)),
     {
       anyone: true,
-      response: { 200: EventTypes, 304: NotModified },
+      response: { 200: EventTypes, 304: notModified(typesKeptSeconds) },
       detail: {
         operationId: "getEventTypes",
         tags: ["Events"],
@@ -84,7 +84,7 @@ export function eventRoutes(
 
   app.get("/public/v1/public-key", ({ requestContext }) => replyKey(requestContext, publicKey().pem), {
     anyone: true,
-    response: { 200: PublicKey, 304: NotModified },
+    response: { 200: PublicKey, 304: notModified(keyKeptSeconds) },
     detail: {
       operationId: "getPublicKey",
       tags: ["Events"],
@@ -97,7 +97,7 @@ export function eventRoutes(
     ({ requestContext }) => replyKey(requestContext, publicKey().standardWebhooks),
     {
       anyone: true,
-      response: { 200: StandardWebhooksKey, 304: NotModified },
+      response: { 200: StandardWebhooksKey, 304: notModified(keyKeptSeconds) },
       detail: {
         operationId: "getStandardWebhooksKey",
         tags: ["Events"],

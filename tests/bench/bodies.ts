@@ -1,9 +1,12 @@
 /* What packing leaves of bodies of events, by type, and what it takes: bun tests/bench/bodies.ts */
 import { bodyText, keptBody } from "../../src/store/sqlite/deliveries/bodies.ts";
 import { sampleBodies } from "../support/bodies.ts";
-import { table } from "./support/report.ts";
+import { benchmark } from "./support/bench.ts";
+import { microseconds, percent, table, whole } from "./support/report.ts";
 
 const rounds = 20;
+
+const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 /** Microseconds of one call, in the quickest of the rounds. */
 function timed(calls: readonly (() => unknown)[]): number {
@@ -15,20 +18,31 @@ function timed(calls: readonly (() => unknown)[]): number {
   return Math.min(...times);
 }
 
-const rows = sampleBodies(200).map(({ type, bodies }) => {
-  const kept = bodies.map(keptBody);
-  const mean = (of: readonly { readonly length: number }[]) =>
-    of.reduce((sum, { length }) => sum + length, 0) / of.length;
-  const [before, after] = [mean(bodies.map((body) => Buffer.from(body))), mean(kept)];
-  return [
-    type,
-    before.toFixed(0),
-    after.toFixed(0),
-    `${((after / before) * 100).toFixed(0)} %`,
-    timed(bodies.map((body) => () => keptBody(body))).toFixed(1),
-    timed(kept.map((one) => () => bodyText(one))).toFixed(1),
-  ];
-});
-process.stdout.write(
-  `${table([["type", "bytes", "kept", "part", "µs to pack", "µs to unpack"], ...rows])}\n`,
+await benchmark(
+  { about: "Ten types, with 200 bodies each; the times are those of the quickest of 20 rounds." },
+  (bench) =>
+    bench.measure("bodies", async () => {
+      const measured = sampleBodies(200).map(({ type, bodies }) => {
+        const kept = bodies.map(keptBody);
+        return {
+          type,
+          bytes: mean(bodies.map((body) => Buffer.byteLength(body))),
+          kept: mean(kept.map(({ length }) => length)),
+          packUs: timed(bodies.map((body) => () => keptBody(body))),
+          unpackUs: timed(kept.map((one) => () => bodyText(one))),
+        };
+      });
+      return {
+        shown: table([
+          ["type", "bytes", "kept", "part", "to pack", "to unpack"],
+          ...measured.map(({ type, bytes, kept, packUs, unpackUs }) => [
+            type,
+            ...[bytes, kept].map(whole),
+            percent(kept / bytes),
+            ...[packUs, unpackUs].map(microseconds),
+          ]),
+        ]),
+        figures: { measured },
+      };
+    }),
 );

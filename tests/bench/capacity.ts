@@ -3,24 +3,20 @@
  * bun tests/bench/capacity.ts --help
  */
 import { type Costs, measureCosts } from "./capacity/costs.ts";
-import { type Capacity, capacityFor, type Given } from "./capacity/model.ts";
-import { builtExecutable } from "./support/onair.ts";
-import { readOptions } from "./support/options.ts";
-import { benchDirectory, requireMachine, runBench } from "./support/processes.ts";
-import { table, whole } from "./support/report.ts";
+import { type Capacity, capacityFor } from "./capacity/model.ts";
+import { benchmark } from "./support/bench.ts";
+import { percent, table, whole } from "./support/report.ts";
 
-const help = `Usage: bun tests/bench/capacity.ts [options]
-
-  --cores N          cores of the database (default: 16)
-  --replica-us N     processor time of a replica for an event, in microseconds (default: 150; replicas.ts measures it)
-  --sync-us N        a sync of the database's disk, in microseconds (default: 500)
-  --round-trip-us N  between a replica and the database (default: 300)
-  --executable FILE  measure this one instead of dist/onair
-
+const about = `
 First the processor time is measured that a PostgreSQL here spends on publishing and recording, by the number of entries of a
 statement, on notifications and on replicas that have nothing to do. From it is computed what platforms ask, each of whose
-replicas has a core: events of 650 bytes with one delivery each, which come at random. A core is one of this machine.
+replicas has a core: events of 650 bytes with one delivery each, which come at random. A core is one of this machine. Given
+are 16 cores of the database, 150 µs of a replica for an event, as replicas.ts measures it, 500 µs for a sync of the
+database's disk, and 300 µs between a replica and the database.
 `;
+
+const databaseCores = 16;
+const given = { replicaMs: 0.15, syncMs: 0.5, roundTripMs: 0.3 };
 
 /** Events a second, and replicas; the last but one is a billion deliveries a day with three times that at its peak. */
 const platforms = [
@@ -34,33 +30,6 @@ const platforms = [
   [100_000, 50],
   [100_000, 100],
 ] as const;
-
-async function main(): Promise<void> {
-  const most = 1e6;
-  const { cores: databaseCores, ...options } = readOptions(help, {
-    numbers: {
-      cores: { default: 16, most },
-      "replica-us": { default: 150, most },
-      "sync-us": { default: 500, most },
-      "round-trip-us": { default: 300, most },
-    },
-    texts: ["executable"],
-  });
-  const given: Given = {
-    replicaMs: options["replica-us"] / 1_000,
-    syncMs: options["sync-us"] / 1_000,
-    roundTripMs: options["round-trip-us"] / 1_000,
-  };
-  requireMachine({ taskset: "util-linux" });
-  const executable = await builtExecutable(options.executable);
-  const costs = await measureCosts(executable, benchDirectory());
-  const found = platforms.map(([eventsPerSecond, replicas]) => ({
-    eventsPerSecond,
-    replicas,
-    ...capacityFor({ eventsPerSecond, replicas, databaseCores }, costs, given),
-  }));
-  process.stdout.write(`${costsTable(costs)}\n\n${platformsTable(found)}\n\n${storage(costs)}\n`);
-}
 
 const us = (ms: number) => `${(ms * 1_000).toFixed(0)} µs`;
 
@@ -77,7 +46,6 @@ function costsTable({ publish, record, notification, idleReplicaMs }: Costs): st
 function platformsTable(
   found: readonly (Capacity & { readonly eventsPerSecond: number; readonly replicas: number })[],
 ): string {
-  const percent = (share: number) => `${(share * 100).toFixed(0)} %`;
   const rows = found.map(({ eventsPerSecond, replicas, parts, ...one }) => {
     const all = parts.publish + parts.record + parts.notifications + parts.idle;
     return [
@@ -103,4 +71,17 @@ function storage({ logBytes, keptBytes }: Costs): string {
   ]);
 }
 
-await runBench(main);
+await benchmark({ about, ofExecutable: true }, (bench) =>
+  bench.measure("capacity", async () => {
+    const costs = await measureCosts(bench);
+    const found = platforms.map(([eventsPerSecond, replicas]) => ({
+      eventsPerSecond,
+      replicas,
+      ...capacityFor({ eventsPerSecond, replicas, databaseCores }, costs, given),
+    }));
+    return {
+      shown: [costsTable(costs), platformsTable(found), storage(costs)].join("\n\n"),
+      figures: { costs, platforms: found },
+    };
+  }),
+);

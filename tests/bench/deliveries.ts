@@ -1,3 +1,6 @@
+/*
+ * How long a page of deliveries takes, over HTTP, with a long log: bun tests/bench/deliveries.ts --help
+ */
 import { Database } from "bun:sqlite";
 import { statSync } from "node:fs";
 import { join } from "node:path";
@@ -5,100 +8,126 @@ import { newId } from "../../src/domain/ids.ts";
 import { day, isoTime } from "../../src/domain/time.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
 import { writeDeliveries } from "../support/delivery-rows.ts";
-import { event, subscribe } from "../support/publishing.ts";
-import { users } from "../support/real-data.ts";
-import { json, startServer, temporaryDirectory } from "../support/server.ts";
+import { benchmark } from "./support/bench.ts";
+import { load, newApplication, startOnAir, subscribe } from "./support/onair.ts";
+import { firstUserId, sampleUsers } from "./support/platform.ts";
+import { BenchError } from "./support/processes.ts";
 import { seededRandom, zipfRanks } from "./support/random.ts";
 import { megabytes, milliseconds, table, whole } from "./support/report.ts";
 import { percentile } from "./support/rounds.ts";
+import { Wire } from "./support/wire.ts";
 
-/*
- * How long a page of deliveries takes, over HTTP, with a long log: bun tests/bench/deliveries.ts [rows] [requests]
- *
- * The rows are written straight into a temporary data directory. Deliveries are spread over 1,000 applications by
- * Zipf's law; the large one is the first, the typical one the hundredth, the small one the last.
- */
+const about = `
+The rows are written straight into a data directory. Deliveries are spread over 1,000 applications by Zipf's law; the
+large one is the first, the typical one the hundredth, the small one the last.
+`;
 
-const rows = Number(process.argv[2] ?? 1_000_000);
-const requests = Number(process.argv[3] ?? 500);
 const applications = 1_000;
 const perEvent = 10;
-const typicalRank = 99;
+const sizes = { large: 0, typical: 99, small: applications - 1 } as const;
+const path = "/public/v1/events/deliveries";
+/** Before anything is measured, code is compiled and the cache is filled. */
+const warmUps = 100;
 
-const directory = temporaryDirectory();
-const random = seededRandom(7);
-let server = await startServer({ engineThread: true, data: directory.path });
-try {
-  await server.load("users", users);
-  const made = await Promise.all(
-    [0, typicalRank, applications - 1].map(async (rank) => {
-      const app = await server.application({ webhook_url: "http://127.0.0.1:9/hook" });
-      const [subscription = newId()] = await subscribe(server, app, [event("kicks.gifted").name]);
-      return { rank, app, subscription };
-    }),
-  );
-  await server.app.stop();
-  const known = new Map(made.map((one) => [one.rank, one]));
-  const ids = Array.from({ length: applications }, (_, rank) => known.get(rank)?.app.id ?? newId());
+/** An application that exists, at its rank among all those that the log has deliveries of. */
+interface Reader {
+  readonly size: string;
+  readonly rank: number;
+  readonly id: string;
+  readonly token: string;
+  readonly subscription: string;
+}
+
+/** Writes so many deliveries of the last days, those of the readers and of applications that there never were. */
+async function writeLog(data: string, rows: number, readers: readonly Reader[], from: number): Promise<void> {
+  const random = seededRandom(7);
+  const known = new Map(readers.map((one) => [one.rank, one]));
+  const ids = Array.from({ length: applications }, (_, rank) => known.get(rank)?.id ?? newId());
   const subscriptions = ids.map((_, rank) => [known.get(rank)?.subscription ?? newId(), newId(), newId()]);
-
-  const started = performance.now();
   const ranks = zipfRanks(applications, rows, random);
-  const from = Date.now() - 3 * day;
   let next = 0;
   const receiver = () => {
     const rank = ranks[next++] ?? 0;
     const application_id = ids[rank] ?? "";
     return { application_id, subscription_id: subscriptions[rank]?.[next % 3] ?? "" };
   };
-  const db = new Database(join(directory.path, "onair.db"));
+  const db = new Database(join(data, "onair.db"));
   const everyMs = (3 * day * perEvent) / rows;
   writeDeliveries(db, { deliveries: rows, perEvent, from, everyMs, receiver, random });
   db.close();
-  await openStore(directory.path).close();
-  const bytes = statSync(join(directory.path, "onair.db")).size;
-  const seconds = (performance.now() - started) / 1_000;
-  console.log(`${whole(rows)} deliveries in ${megabytes(bytes)}, written in ${seconds.toFixed(0)} s\n`);
-
-  server = await startServer({
-    engineThread: true,
-    data: directory.path,
-    args: ["--keep-delivered-days", "30"],
-  });
-  // Before anything is measured, code is compiled and the cache is filled.
-  for (let n = 0; n < 100; n++)
-    await (await server.get("/public/v1/events/deliveries", made[n % 3]?.app.token)).text();
-  const report = [["p50", "p99", "longest", "found"]].map((row) => ["page of 25", ...row]);
-  for (const { rank, app, subscription } of made) {
-    const size = rank === 0 ? "large" : rank === typicalRank ? "typical" : "small";
-    const middle = isoTime(from + 1.5 * day);
-    for (const [name, query] of [
-      ["newest", ""],
-      ["a subscription", `subscription_id=${subscription}`],
-      ["failed", "status=failed"],
-      ["a type", "type=kicks.gifted"],
-      ["before a time", `before=${middle}`],
-    ] as const) {
-      const times: number[] = [];
-      let found = 0;
-      let cursor = "";
-      for (let n = 0; n < requests; n++) {
-        const begun = performance.now();
-        const path = `/public/v1/events/deliveries?${query}&cursor=${cursor}`;
-        const answer = await json<{ data: unknown[]; pagination: { cursor: string } }>(
-          await server.get(path, app.token),
-        );
-        times.push(performance.now() - begun);
-        found += answer.data.length;
-        // On through the log, and from its beginning again at its end.
-        cursor = answer.pagination.cursor;
-      }
-      const cells = [0.5, 0.99, 1].map((share) => milliseconds(percentile(times, share)));
-      report.push([`${size}, ${name}`, ...cells, whole(found)]);
-    }
-  }
-  console.log(table(report));
-} finally {
-  await server.stop();
-  directory.remove();
+  await openStore(data).close();
 }
+
+/** Asks for pages, on through the log, and from its beginning again at its end. */
+async function pagesOf(wire: Wire, query: string, requests: number) {
+  const took: number[] = [];
+  let found = 0;
+  let cursor = "";
+  for (let n = 0; n < requests; n++) {
+    const { status, body, ms } = await wire.get(`${path}?${query}&cursor=${cursor}`);
+    if (status !== 200) throw new BenchError(`On Air answers ${status}: ${body}`);
+    const page = JSON.parse(body) as { data: unknown[]; pagination: { cursor: string } };
+    took.push(ms);
+    found += page.data.length;
+    cursor = page.pagination.cursor;
+  }
+  return { p50: percentile(took, 0.5), p99: percentile(took, 0.99), longest: percentile(took, 1), found };
+}
+
+await benchmark(
+  {
+    about,
+    options: {
+      rows: { default: 1_000_000, least: applications, help: "deliveries in the log" },
+      requests: { default: 500, help: "pages of each kind" },
+    },
+    ofExecutable: true,
+    pinned: true,
+  },
+  async (bench, { rows, requests }) => {
+    const data = join(bench.directory, "data");
+    const first = await startOnAir(bench, { data, args: ["--allow-private-webhooks"] });
+    await load(first, "users", sampleUsers(10, "by id"));
+    const readers: Reader[] = [];
+    for (const [size, rank] of Object.entries(sizes)) {
+      const made = await newApplication(first, { webhook_url: "http://127.0.0.1:9/hook" });
+      const subscription = await subscribe(first, made.token, "kicks.gifted", firstUserId);
+      readers.push({ size, rank, ...made, subscription });
+    }
+    await first.stop();
+    const from = Date.now() - 3 * day;
+    bench.say(`Writing ${whole(rows)} deliveries`);
+    await writeLog(data, rows, readers, from);
+    const bytes = statSync(join(data, "onair.db")).size;
+    const onAir = await startOnAir(bench, { data, args: ["--keep-delivered-days", "30"] });
+    await bench.measure("deliveries", async () => {
+      const measured = [];
+      for (const { size, token, subscription } of readers) {
+        const wire = new Wire(onAir.url, { authorization: `Bearer ${token}` });
+        await pagesOf(wire, "", warmUps);
+        for (const [name, query] of [
+          ["newest", ""],
+          ["a subscription", `subscription_id=${subscription}`],
+          ["failed", "status=failed"],
+          ["a type", "type=kicks.gifted"],
+          ["before a time", `before=${isoTime(from + 1.5 * day)}`],
+        ] as const) {
+          measured.push({ name: `${size}, ${name}`, ...(await pagesOf(wire, query, requests)) });
+        }
+        wire.close();
+      }
+      return {
+        shown: table([
+          [`Page of 25 of ${whole(rows)}, ${megabytes(bytes)}`, "p50", "p99", "longest", "found"],
+          ...measured.map(({ name, p50, p99, longest, found }) => [
+            name,
+            ...[p50, p99, longest].map(milliseconds),
+            whole(found),
+          ]),
+        ]),
+        figures: { bytes, measured },
+      };
+    });
+    await onAir.stop();
+  },
+);

@@ -4,53 +4,50 @@
  */
 import { killRun } from "../support/kill-run.ts";
 import { emptyDatabase } from "../support/postgres.ts";
-import { builtExecutable } from "./support/onair.ts";
-import { readOptions } from "./support/options.ts";
+import { benchmark } from "./support/bench.ts";
 import { seededRandom } from "./support/random.ts";
 import { whole } from "./support/report.ts";
 
-const help = `Usage: bun tests/bench/kills.ts [options]
-
-  --kills N          how often the server is killed (default: 300)
-  --seed N           of every choice that is made (default: another one each time)
-  --postgres         run on a PostgreSQL of its own instead of a data directory
-  --executable FILE  kill this one instead of dist/onair
-  --json             print one line of JSON
-
+const about = `
 Publishers publish again what was not acknowledged; one delivery in fifty is refused at first. At the end, when nothing
 is pending any more, every acknowledged event must have reached every subscription, under one webhook-id each, with the
 same bytes on every attempt, in a sequence without a gap. Exits with 1 when anything is not so. Some 0.4 s for each kill.
 `;
 
-const { kills, seed, postgres, json, executable } = readOptions(help, {
-  numbers: { kills: { default: 300 }, seed: { default: Date.now() % 1e6, least: 0 } },
-  texts: ["executable"],
-  flags: ["postgres", "json"],
-});
-const command = [await builtExecutable(executable)];
-const database = postgres ? await emptyDatabase() : null;
-const startedAt = performance.now();
-const report = await killRun({
-  kills,
-  random: seededRandom(seed),
-  failing: 0.02,
-  ...(database && { database: database.url }),
-  run: { command },
-  progress(killed, acknowledged, requests) {
-    if (json || killed % 25 !== 0) return;
-    process.stderr.write(
-      `${killed} kills, ${whole(acknowledged)} events acknowledged, ${whole(requests)} requests\n`,
-    );
+await benchmark(
+  {
+    about,
+    options: {
+      kills: { default: 300, help: "how often the server is killed" },
+      seed: { default: Date.now() % 1e6, least: 0, help: "of every choice that is made" },
+      postgres: { default: false, help: "on a PostgreSQL of its own instead of a data directory" },
+    },
+    ofExecutable: true,
   },
-});
-const seconds = (performance.now() - startedAt) / 1000;
-if (json) process.stdout.write(`${JSON.stringify({ seed, seconds, ...report })}\n`);
-else {
-  const { acknowledged, deliveries, requests, problems } = report;
-  process.stdout.write(
-    `${kills} kills in ${seconds.toFixed(0)} s (seed ${seed}): ${whole(acknowledged)} events acknowledged, ` +
-      `${whole(deliveries)} deliveries in ${whole(requests)} requests, ${problems.length} broken promises\n`,
-  );
-  for (const problem of problems.slice(0, 20)) process.stdout.write(`${problem}\n`);
-}
-process.exit(report.problems.length === 0 ? 0 : 1);
+  async (bench, { kills, seed, postgres }) => {
+    const database = postgres ? await emptyDatabase() : null;
+    await bench.measure("kills", async () => {
+      const report = await killRun({
+        kills,
+        random: seededRandom(seed),
+        failing: 0.02,
+        ...(database && { database: database.url }),
+        run: { command: [bench.executable] },
+        progress(killed, acknowledged, requests) {
+          if (killed % 25 !== 0) return;
+          bench.say(
+            `${killed} kills, ${whole(acknowledged)} events acknowledged, ${whole(requests)} requests`,
+          );
+        },
+      });
+      const { acknowledged, deliveries, requests, problems } = report;
+      return {
+        shown:
+          `${kills} kills (seed ${seed}): ${whole(acknowledged)} events acknowledged, ` +
+          `${whole(deliveries)} deliveries in ${whole(requests)} requests, ${problems.length} broken promises`,
+        figures: report,
+        problems,
+      };
+    });
+  },
+);

@@ -1,18 +1,31 @@
 /*
- * The budgets of the pages: bun tests/bench/pages.ts. Each page of portal and console is loaded, with its data, with an
- * empty cache and with what the browser keeps; it fails where one is larger, or takes longer until it can be used. Then ten thousand
- * deliveries are scrolled through: how many elements the page has, and how long scrolling holds the browser up. At last a
- * thousand events a second are looked at live.
+ * The budgets of the pages, and what scrolling through long lists takes: bun tests/bench/pages.ts --help
  */
 import { chromium } from "../support/chromium.ts";
 import { consolePages } from "../support/console-pages.ts";
-import { operator, signedIn } from "../support/pages.ts";
+import { operator, signedIn, type Tab } from "../support/pages.ts";
 import { event, publishAll, subscribe } from "../support/publishing.ts";
 import { Receiver } from "../support/receiver.ts";
 import { json, startServer } from "../support/server.ts";
+import { benchmark, type Outcome } from "./support/bench.ts";
+import { BenchError } from "./support/processes.ts";
+import { table } from "./support/report.ts";
+import { median } from "./support/rounds.ts";
+
+const about = `
+pages   Each page of portal and console is loaded, with its data, with an empty cache and with what the browser keeps. Exits
+        with 1 where one is larger than its budget, or takes longer until its heading is there, in the median.
+list    Ten thousand deliveries are scrolled through: how many elements the page has, and how long scrolling holds the
+        browser up.
+live    A thousand events a second are looked at live.
+`;
 
 const budget = { bytes: 150_000, readyMs: 300 };
 const loads = 9;
+
+await using server = await startServer({ engineThread: true, args: ["--portal"] });
+await using answering = new Receiver();
+const application = await server.application({ name: "Budget", webhook_url: answering.url });
 
 /** Keeps the longest task of the page in `longestMs`. */
 const watchingTasks = `new PerformanceObserver((list) => {
@@ -25,64 +38,59 @@ const untilReady = `new Promise((resolve) => {
   look();
 })`;
 
-if (chromium === null) process.exit(1);
-await using server = await startServer({ engineThread: true, args: ["--portal"] });
-await using answering = new Receiver();
-const application = await server.application({ name: "Budget", webhook_url: answering.url });
-const delivery = await oneDelivery();
-let isWithin = true;
-for (const kind of ["portal", "console"] as const) {
-  const tab = await signedIn(server, kind === "console" ? operator : application);
-  for (const page of consolePages[kind]) {
-    const path = page.replace(":delivery", delivery).replace(":application", application.id);
-    const times: number[] = [];
-    let bytes = 0;
-    let dataBytes = 0;
-    const data = new Set<string>();
-    // Ends what the page before still loads.
-    await tab.page.goto("about:blank");
-    const session = await tab.page.createCDPSession();
-    await session.send("Network.enable");
-    session.on("Network.requestWillBeSent", ({ requestId, request }) => {
-      if (/\/(?:admin|public)\/v1\//.test(request.url)) data.add(requestId);
-    });
-    session.on("Network.loadingFinished", ({ requestId, encodedDataLength }) => {
-      if (data.has(requestId)) dataBytes += encodedDataLength;
-      else bytes += encodedDataLength;
-    });
-    await session.send("Network.clearBrowserCache");
-    await tab.go(path);
-    await tab.page.waitForNetworkIdle({ idleTime: 200, timeout: 5_000 }).catch(() => {});
-    const [firstBytes, firstData] = [bytes, dataBytes];
-    await session.detach();
-    for (let i = 0; i < loads; i++) {
-      await tab.page.goto(tab.base + path, { waitUntil: "domcontentloaded" });
-      times.push(Number(await tab.page.evaluate(untilReady)));
-    }
-    const readyMs = times.sort((a, b) => a - b)[Math.floor(loads / 2)] ?? 0;
-    const fits = firstBytes + firstData <= budget.bytes && readyMs <= budget.readyMs;
-    isWithin &&= fits;
-    const place = `${kind}${page}`.padEnd(34);
-    console.log(
-      `${place} ${(firstBytes / 1_000).toFixed(1).padStart(6)} kB  + ${(firstData / 1_000).toFixed(1).padStart(5)} kB of data  ${readyMs.toFixed(0).padStart(4)} ms  ${fits ? "" : "over budget"}`,
-    );
+/** Loads a page with an empty cache, and then as often as counts with what the browser keeps. */
+async function loadPage(tab: Tab, path: string) {
+  const bytes = { page: 0, data: 0 };
+  const data = new Set<string>();
+  // Ends what the page before still loads.
+  await tab.page.goto("about:blank");
+  const session = await tab.page.createCDPSession();
+  await session.send("Network.enable");
+  session.on("Network.requestWillBeSent", ({ requestId, request }) => {
+    if (/\/(?:admin|public)\/v1\//.test(request.url)) data.add(requestId);
+  });
+  session.on("Network.loadingFinished", ({ requestId, encodedDataLength }) => {
+    bytes[data.has(requestId) ? "data" : "page"] += encodedDataLength;
+  });
+  await session.send("Network.clearBrowserCache");
+  await tab.go(path);
+  await tab.page.waitForNetworkIdle({ idleTime: 200, timeout: 5_000 }).catch(() => {});
+  await session.detach();
+  const times: number[] = [];
+  for (let i = 0; i < loads; i++) {
+    await tab.page.goto(tab.base + path, { waitUntil: "domcontentloaded" });
+    times.push(Number(await tab.page.evaluate(untilReady)));
   }
-  await tab.page.close();
+  return { ...bytes, readyMs: median(times) };
 }
-const list = await longList();
-console.log(
-  `${list.rows} rows: ${list.elements} elements; scrolling: ${list.frames} frames, the longest task ${list.longestMs} ms`,
-);
-const live = await liveList();
-console.log(
-  `${live.perSecond} events/s live: ${live.framesPerSecond} frames/s, the longest task ${live.longestMs} ms${live.isSample ? ", said to be a sample" : ""}`,
-);
-console.log(
-  `budget: ${budget.bytes / 1_000} kB with an empty cache, ${budget.readyMs} ms to the heading (median of ${loads})`,
-);
-process.exitCode = isWithin ? 0 : 1;
-await server.stop();
-process.exit();
+
+async function measurePages(): Promise<Outcome> {
+  const delivery = await oneDelivery();
+  const measured = [];
+  for (const kind of ["portal", "console"] as const) {
+    const tab = await signedIn(server, kind === "console" ? operator : application);
+    for (const page of consolePages[kind]) {
+      const path = page.replace(":delivery", delivery).replace(":application", application.id);
+      measured.push({ name: `${kind}${page}`, ...(await loadPage(tab, path)) });
+    }
+    await tab.page.close();
+  }
+  const over = measured.filter((one) => one.page + one.data > budget.bytes || one.readyMs > budget.readyMs);
+  const kilobytes = (bytes: number) => `${(bytes / 1_000).toFixed(1)} kB`;
+  return {
+    shown: table([
+      ["Page, with an empty cache", "itself", "its data", "until its heading"],
+      ...measured.map((one) => [
+        one.name,
+        ...[one.page, one.data].map(kilobytes),
+        `${one.readyMs.toFixed(0)} ms`,
+      ]),
+      ["budget", kilobytes(budget.bytes), "with its data", `${budget.readyMs} ms`],
+    ]),
+    figures: { measured },
+    problems: over.map(({ name }) => `${name} is over budget`),
+  };
+}
 
 /** Publishes one event, and gives the id of its delivery. */
 async function oneDelivery(): Promise<string> {
@@ -95,7 +103,7 @@ async function oneDelivery(): Promise<string> {
 }
 
 /** Loads a list of ten thousand, and scrolls through it from its end to its beginning. */
-async function longList() {
+async function longList(): Promise<Outcome> {
   const rows = 10_000;
   const applications = 50;
   await using receiver = new Receiver();
@@ -127,11 +135,15 @@ async function longList() {
     };
     step();
   })`)) as { frames: number; longestMs: number; elements: number };
-  return { rows, ...scrolled };
+  const { elements, frames, longestMs } = scrolled;
+  return {
+    shown: `${rows} rows: ${elements} elements; scrolling: ${frames} frames, the longest task ${longestMs} ms`,
+    figures: { rows, ...scrolled },
+  };
 }
 
 /** Publishes a thousand events a second for some seconds, while the live list of an operator shows them. */
-async function liveList() {
+async function liveList(): Promise<Outcome> {
   const [seconds, steps, perStep] = [5, 10, 100];
   const app = await server.application({ name: "Chat", delivery: "stream" });
   await subscribe(server, app, ["chat.message.sent"]);
@@ -162,5 +174,17 @@ async function liveList() {
     await Bun.sleep(Math.max(0, beganAt + ((step + 1) * 1_000) / steps - performance.now()));
   }
   const perSecond = Math.round((published / (performance.now() - beganAt)) * 1_000);
-  return { perSecond, ...(await watched) };
+  const { framesPerSecond, longestMs, isSample } = await watched;
+  const sample = isSample ? ", said to be a sample" : "";
+  return {
+    shown: `${perSecond} events/s live: ${framesPerSecond} frames/s, the longest task ${longestMs} ms${sample}`,
+    figures: { perSecond, framesPerSecond, longestMs, isSample },
+  };
 }
+
+const parts: Record<string, () => Promise<Outcome>> = { pages: measurePages, list: longList, live: liveList };
+
+await benchmark({ about, parts: Object.keys(parts) }, async ({ only, measure }) => {
+  if (chromium === null) throw new BenchError("This needs Chromium");
+  for (const name of only) await measure(name, parts[name] as () => Promise<Outcome>);
+});

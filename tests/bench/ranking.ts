@@ -8,30 +8,21 @@ import { platformData } from "../../src/batch/platform-data.ts";
 import { Ranking } from "../../src/ranking/ranking.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
 import { ndjson } from "../support/rows.ts";
-import { builtExecutable, load, type OnAir, startOnAir } from "./support/onair.ts";
-import { readOptions } from "./support/options.ts";
-import { BenchError, benchDirectory, requireMachine, runBench } from "./support/processes.ts";
+import { benchmark } from "./support/bench.ts";
+import { load, type OnAir, startOnAir } from "./support/onair.ts";
+import { BenchError } from "./support/processes.ts";
 import { seededRandom } from "./support/random.ts";
-import { milliseconds, table, whole } from "./support/report.ts";
+import { below, milliseconds, table, whole } from "./support/report.ts";
 import { median } from "./support/rounds.ts";
 
-const help = `Usage: bun tests/bench/ranking.ts [options]
-
-  --channels N       live channels (default: 20000)
-  --categories N     (default: 2000)
-  --reports N        reports that count, after five of warming up (default: 20)
-  --executable FILE  measure this one instead of dist/onair
-  --json             print one line of JSON
-  --check            exit with 1 when a report takes 100 ms of the event loop, a slice of it 10 ms (in the median), or
-                     the list ever 2 s
-
+const about = `
 A report names every live channel in one request. Event loop, slices and orders are measured in this process, which
 does nothing else; how soon the list shows a report, and the whole request, on the executable.
 `;
 
 const chunkBytes = 64 * 1024;
 const warmUp = 5;
-const floor = { eventLoopMs: 100, sliceMs: 10, shownMs: 2_000 } as const;
+const goal = { eventLoopMs: 100, sliceMs: 10, shownMs: 2_000 } as const;
 
 type Row = Record<string, unknown>;
 
@@ -157,47 +148,44 @@ async function mostViewers({ url }: OnAir): Promise<number | undefined> {
   return ((await answer.json()) as { categories: { viewers: number }[] }).categories[0]?.viewers;
 }
 
-async function main(): Promise<void> {
-  const { channels, categories, reports, executable, json, check } = readOptions(help, {
-    numbers: { channels: { default: 20_000 }, categories: { default: 2_000 }, reports: { default: 20 } },
-    texts: ["executable"],
-    flags: ["json", "check"],
-  });
-  requireMachine({ taskset: "util-linux" });
-  const directory = benchDirectory();
-  const data = platform(channels, categories);
-  const file = await builtExecutable(executable);
-  const measured = await measureHere(data, join(directory, "here"), reports);
-  const onAir = await startOnAir(file, join(directory, "served"), directory);
-  const served = await measureServed(data, onAir, reports);
-  await onAir.stop();
-  const figures: [string, readonly number[]][] = [
-    ["event loop of a report", measured.eventLoop],
-    ["its longest slice", measured.longestSlice],
-    ["taking a new order", measured.snapshot],
-    ["a report over HTTP", served.request],
-    ["until the list shows it", served.shown],
-  ];
-  if (json) {
-    process.stdout.write(`${JSON.stringify({ channels, categories, reports, ...measured, ...served })}\n`);
-  } else {
-    const head = [
-      `${whole(channels)} channels in ${whole(categories)} categories`,
-      "least",
-      "median",
-      "most",
-    ];
-    const rows = figures.map(([name, ms]) => [
-      name,
-      ...[Math.min(...ms), median(ms), Math.max(...ms)].map(milliseconds),
-    ]);
-    process.stdout.write(`${table([head, ...rows])}\n`);
-  }
-  const met =
-    median(measured.eventLoop) < floor.eventLoopMs &&
-    median(measured.longestSlice) < floor.sliceMs &&
-    Math.max(...served.shown) < floor.shownMs;
-  if (check && !met) process.exitCode = 1;
-}
-
-await runBench(main);
+await benchmark(
+  {
+    about,
+    options: {
+      channels: { default: 20_000, help: "live channels, ten times as many as categories" },
+      rounds: { default: 20, help: "reports that count, after five of warming up" },
+    },
+    ofExecutable: true,
+  },
+  async (bench, { channels, rounds }) => {
+    const categories = Math.ceil(channels / 10);
+    const data = platform(channels, categories);
+    await bench.measure("ranking", async () => {
+      const measured = await measureHere(data, join(bench.directory, "here"), rounds);
+      const onAir = await startOnAir(bench);
+      const served = await measureServed(data, onAir, rounds);
+      await onAir.stop();
+      const row = (name: string, ms: readonly number[]) => [
+        name,
+        ...[Math.min(...ms), median(ms), Math.max(...ms)].map(milliseconds),
+      ];
+      const as = milliseconds;
+      return {
+        shown: table([
+          [`${whole(channels)} channels in ${whole(categories)} categories`, "least", "median", "most"],
+          row("event loop of a report", measured.eventLoop),
+          row("its longest slice", measured.longestSlice),
+          row("taking a new order", measured.snapshot),
+          row("a report over HTTP", served.request),
+          row("until the list shows it", served.shown),
+        ]),
+        figures: { ...measured, ...served },
+        goals: [
+          below("event loop of a report", median(measured.eventLoop), goal.eventLoopMs, { as }),
+          below("its longest slice", median(measured.longestSlice), goal.sliceMs, { as }),
+          below("until the list shows it, at most", Math.max(...served.shown), goal.shownMs, { as }),
+        ],
+      };
+    });
+  },
+);

@@ -3,139 +3,83 @@
  * alone (support/yardstick-server.ts) and servers in other stacks (yardsticks): bun tests/bench/read.ts --help
  */
 import { join } from "node:path";
-import { type Bench, measure, type Outcome } from "./read/measure.ts";
-import { describe, describeMemory, peakOf } from "./read/report.ts";
-import { etagOfPage, type WorkloadName, workloadNames, workloads } from "./read/workloads.ts";
+import { type Comparisons, measure, type Setting } from "./read/measure.ts";
+import { describe, peakOf } from "./read/report.ts";
+import { etagOfPage, workloadNames, workloads } from "./read/workloads.ts";
+import { type Bench, benchmark } from "./support/bench.ts";
 import { copyOfData, filledPlatform, publicUrl } from "./support/filled.ts";
-import { type Framework, frameworkDatabase, frameworks, installFrameworks } from "./support/frameworks.ts";
-import { judgeMemory } from "./support/judge.ts";
-import { builtExecutable, newToken, startOnAir } from "./support/onair.ts";
-import { readOptions } from "./support/options.ts";
-import {
-  BenchError,
-  benchDirectory,
-  otherWork,
-  requireMachine,
-  residentBytes,
-  runBench,
-} from "./support/processes.ts";
-import type { Pace } from "./support/rounds.ts";
+import { availableFrameworks, frameworkDatabase, frameworks } from "./support/frameworks.ts";
+import { mostIdleBytes, newToken, startOnAir } from "./support/onair.ts";
+import { residentBytes } from "./support/processes.ts";
+import { below, megabytes } from "./support/report.ts";
 
-const help = `Usage: bun tests/bench/read.ts [options]
-
-  --users N          users in the data, up to 10,000,000 (default: 1000000)
-  --seconds N        length of each run (default: 5)
-  --rounds N         rounds that count, after one of warming up of at least 20 seconds (default: 3)
-  --only NAMES       only these of ${workloadNames.slice(0, 3).join(", ")},
-                     ${workloadNames.slice(3).join(", ")}, separated by commas
-  --alone            without Fastify and Hono, and without the floors beside them
-  --executable FILE  measure this one instead of dist/onair
-  --json             print one line of JSON
-  --check            exit with 1 when a floor is not met
-
-On Air runs as in production; its log goes to /dev/null. Where a server did not have its core to itself, a floor is
+const about = `
+On Air runs as in production; its log goes to /dev/null. Where a server did not have its core to itself, a goal is
 judged by CPU time instead of requests per second. The platform of each size is kept in the directory for temporary
 files for a week: 0.9 GB for a million users, 2.7 GB for ten million, which take some minutes to be made.
 `;
 
 const restMs = 5_000;
+const mostLoadedBytes = 200 * 2 ** 20;
 
-type Say = (line: string) => void;
-
-/** The other stacks; none where they cannot be installed, which is said. */
-async function availableFrameworks(say: Say): Promise<readonly Framework[]> {
-  const failure = await installFrameworks(say);
-  if (failure === null) return frameworks;
-  process.stderr.write(`\nWITHOUT FASTIFY AND HONO, BECAUSE ${failure}\n\n`);
-  return [];
-}
-
-interface Run {
+interface Options {
   readonly users: number;
-  readonly only: readonly WorkloadName[];
-  readonly pace: Pace;
-  /** Without the other stacks. */
   readonly alone: boolean;
-  readonly executable: string;
-  readonly say: Say;
-  readonly print: Say;
 }
 
-/** One that fails is told of and left out, and the others are measured all the same. */
-async function measureAll({ users, only, pace, alone, executable, say, print }: Run): Promise<Outcome[]> {
-  const directory = benchDirectory();
+/** Starts On Air on a filled platform; `token` is one of its access tokens. */
+async function prepare(bench: Bench, { users, alone }: Options) {
+  const { directory, say } = bench;
   const available = alone ? [] : await availableFrameworks(say);
   const filled = await filledPlatform(users, say);
-  const data = join(directory, "data");
-  await copyOfData(filled, data);
-  const onAir = await startOnAir(executable, data, directory, { args: ["--public-url", publicUrl] });
+  await copyOfData(filled, join(directory, "data"));
+  const onAir = await startOnAir(bench, { args: ["--public-url", publicUrl] });
   await Bun.sleep(restMs);
   const idleBytes = residentBytes(onAir.pid);
   const token = await newToken(onAir);
   const database = join(directory, "yardsticks.db");
   if (available.length > 0) await frameworkDatabase(filled, onAir, { file: database, token, say });
-  const bench: Bench = { filled, onAir, idleBytes, directory, frameworks: available, database, say };
-
-  const all = workloads(users, token, await etagOfPage(onAir));
-  const outcomes: Outcome[] = [];
-  for (const name of only) {
-    const { floors, ...workload } = all[name];
-    const wanted = floors.filter(({ of }) => !alone || frameworks.every((other) => other !== of));
-    say(`Measuring ${workload.title}`);
-    try {
-      const outcome = await measure(bench, { ...workload, floors: wanted }, pace);
-      outcomes.push(outcome);
-      print(describe(outcome));
-    } catch (error) {
-      if (!(error instanceof BenchError)) throw error;
-      process.stderr.write(`${name} failed: ${error.message}\n`);
-      process.exitCode = 1;
-    }
-  }
-  await onAir.stop();
-  return outcomes;
+  const setting: Setting = { filled, onAir, idleBytes, directory, frameworks: available, database, say };
+  return { setting, all: workloads(users, token, await etagOfPage(onAir)) };
 }
 
-/** On Air's memory, idle and at its highest under any of the loads. */
-function memoryOf(outcomes: readonly Outcome[]) {
-  const mine = outcomes.flatMap(({ servers }) => servers.slice(0, 1));
-  return judgeMemory(mine[0]?.idleBytes ?? Number.NaN, Math.max(...mine.map(peakOf)));
-}
-
-async function main(): Promise<void> {
-  const { users, seconds, rounds, only, alone, json, check, executable } = readOptions(help, {
-    numbers: {
-      users: { default: 1_000_000, most: 10_000_000 },
-      seconds: { default: 5, most: 600 },
-      rounds: { default: 3, most: 100 },
+await benchmark(
+  {
+    about,
+    options: {
+      users: { default: 1_000_000, most: 10_000_000, help: "users in the data" },
+      seconds: { default: 5, most: 600, help: "length of each run" },
+      rounds: { default: 3, most: 100, help: "rounds that count, after one of warming up of 20 seconds" },
+      alone: { default: false, help: "without Fastify and Hono, and without the goals beside them" },
     },
-    texts: ["executable"],
-    flags: ["alone", "json", "check"],
-    only: workloadNames,
-  });
-  requireMachine({ wrk: "wrk", taskset: "util-linux" });
-  const say = (line: string) => void (json || process.stderr.write(`${line}\n`));
-  const print = (text: string) => void (json || process.stdout.write(`${text}\n`));
-  const others = otherWork();
-  const pace = { seconds, rounds };
-  const outcomes = await measureAll({
-    users,
-    only: workloadNames.filter((name) => only.includes(name)),
-    pace,
-    alone,
-    executable: await builtExecutable(executable),
-    say,
-    print,
-  });
-  const memory = memoryOf(outcomes);
-  print(describeMemory(memory));
-  print(`Other programs took ${(others() * 100).toFixed(0)} % of the machine's time meanwhile.`);
-  if (json) {
-    const results = outcomes.map(({ workload, ...rest }) => ({ name: workload.name, ...rest }));
-    process.stdout.write(`${JSON.stringify({ ...pace, log: "/dev/null", users, memory, results })}\n`);
-  }
-  const verdicts = [...memory, ...outcomes.flatMap(({ verdicts }) => verdicts)];
-  if (check && verdicts.some(({ met }) => !met)) process.exitCode = 1;
-}
-
-await runBench(main);
+    parts: workloadNames,
+    needs: ["wrk"],
+    ofExecutable: true,
+  },
+  async (bench, options) => {
+    const { setting, all } = await prepare(bench, options);
+    const measured: Comparisons[] = [];
+    for (const name of workloadNames.filter((name) => bench.only.includes(name))) {
+      const { floors, ...workload } = all[name];
+      const wanted = floors.filter(({ of }) => !options.alone || frameworks.every((other) => other !== of));
+      bench.say(`Measuring ${workload.title}`);
+      await bench.measure(name, async () => {
+        const one = await measure(setting, { ...workload, floors: wanted }, options);
+        measured.push(one);
+        const { servers, comparisons, share, goals } = one;
+        return { shown: describe(one), figures: { servers, comparisons, share }, goals };
+      });
+    }
+    await setting.onAir.stop();
+    const loadedBytes = Math.max(...measured.flatMap(({ servers }) => servers.slice(0, 1)).map(peakOf));
+    const { idleBytes } = setting;
+    await bench.measure("memory", async () => ({
+      shown: "Memory of On Air",
+      figures: { idleBytes, loadedBytes },
+      goals: [
+        below("at rest", idleBytes, mostIdleBytes, { as: megabytes }),
+        below("at most under load", loadedBytes, mostLoadedBytes, { as: megabytes }),
+      ],
+    }));
+  },
+);

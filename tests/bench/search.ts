@@ -3,7 +3,7 @@
  * index costs while users are imported: bun tests/bench/search.ts --help
  */
 import { Database } from "bun:sqlite";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { applyBatch } from "../../src/batch/apply.ts";
 import { platformData } from "../../src/batch/platform-data.ts";
 import type { NewUser } from "../../src/domain/users.ts";
@@ -13,31 +13,25 @@ import { migrate } from "../../src/store/sqlite/database/migrations.ts";
 import { userSearch } from "../../src/store/sqlite/search/search.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
 import type { Store } from "../../src/store/store.ts";
-import { fill, groups, insertedAtOnce, now, onPostgres, onSqlite, users } from "./search/stores.ts";
-import { readOptions } from "./support/options.ts";
+import { groups, insertedAtOnce, now, type Opened, onPostgres, onSqlite, users } from "./search/stores.ts";
+import { benchmark, type Outcome } from "./support/bench.ts";
 import { sampleUsers, usernameOf } from "./support/platform.ts";
-import { BenchError, benchDirectory, runBench } from "./support/processes.ts";
-import { megabytes, table, whole } from "./support/report.ts";
+import { BenchError } from "./support/processes.ts";
+import { below, megabytes, percent, table, whole } from "./support/report.ts";
 import { median, percentile } from "./support/rounds.ts";
 
-const help = `Usage: bun tests/bench/search.ts [options]
-
-  --users N      users in the data (default: 1000000)
-  --data DIR     keep the data there, and use it if it is there already
-  --postgres     the users are in a PostgreSQL of the benchmark's own, or in the one of --database; no import
-  --database URL use this PostgreSQL database, and the users in it if they are there already
-  --rounds N     times that the whole set is asked (default: 200)
-  --import N     users imported to see what the index costs, 0 for none (default: 100000)
-  --slow N       check every answer with a slow search where there are no more users (default: 2000000)
-  --json         print one line of JSON
-  --check        exit with 1 when p99 of a query is not under 2 ms (10 ms on PostgreSQL), or the index costs half of the
-                 import or more
-
-"quiet" is p99 of the quietest of five parts of the rounds. It is what is judged, because on a busy machine p99 and max
-are those of the scheduler. What the index costs is measured in processor time.
+const about = `
+queries   25 queries in turn, each with limits of 25 and 100. Up to two million users every answer is compared with a slow
+          search. "quiet" is p99 of the quietest of five parts of the rounds. It is what is judged, because on a busy
+          machine p99 and max are those of the scheduler.
+import    What the index costs while 100,000 users are imported, in processor time. Not on PostgreSQL.
 `;
 
-const floor = { p99Ms: 2, postgresP99Ms: 10, indexShare: 0.5 } as const;
+/** The slow search holds all users in memory. */
+const mostSlow = 2_000_000;
+const importedUsers = 100_000;
+const groupSizes = [200, insertedAtOnce];
+const goal = { p99Ms: 2, postgresP99Ms: 10, indexShare: 0.5 } as const;
 const limits = [25, 100] as const;
 
 /** The set of queries: what they are, and a function of the number of users that makes one. */
@@ -93,7 +87,7 @@ function searchSlowly(count: number, texts: readonly string[]): Slow[] {
   });
 }
 
-interface Outcome {
+interface Asked {
   readonly kind: string;
   readonly query: string;
   readonly limit: number;
@@ -114,7 +108,7 @@ function cpuMs(): number {
   return (user + system) / 1000;
 }
 
-async function measure(store: Store, count: number, rounds: number, slow: boolean): Promise<Outcome[]> {
+async function measure(store: Store, count: number, rounds: number, slow: boolean): Promise<Asked[]> {
   const asked = queries.map(([kind, make]) => ({ kind, query: make(count) }));
   const expected = slow
     ? searchSlowly(
@@ -200,53 +194,76 @@ function indexAlone(everybody: readonly NewUser[], groupSize: number, file: stri
   return spent;
 }
 
-async function main(): Promise<void> {
-  const options = readOptions(help, {
-    numbers: {
-      users: { default: 1_000_000 },
-      rounds: { default: 200 },
-      import: { default: 100_000, least: 0 },
-      slow: { default: 2_000_000, least: 0 },
-    },
-    texts: ["data", "database"],
-    flags: ["postgres", "json", "check"],
-  });
-  const { users: count, rounds, data, database = null, json, check } = options;
-  const isPostgres = options.postgres || database !== null;
-  const imported = isPostgres ? 0 : options.import;
-  const scratch = benchDirectory();
-  const directory = data === undefined ? join(scratch, "data") : resolve(data);
-  const opened = isPostgres ? await onPostgres(database) : await onSqlite(directory);
-  await fill(opened.store, database ?? directory, count);
-  const outcomes = await measure(opened.store, count, rounds, count <= options.slow);
-  const databaseBytes = await opened.databaseBytes();
-  await opened.close();
-  const imports: ImportCost[] = [];
-  for (const size of imported > 0 ? [200, insertedAtOnce] : []) {
-    imports.push(await measureImport(imported, size, scratch));
-  }
-  if (json) {
-    process.stdout.write(`${JSON.stringify({ users: count, rounds, databaseBytes, outcomes, imports })}\n`);
-  } else {
-    const ms = (value: number) => `${value.toFixed(3)} ms`;
-    const rows = outcomes.map(({ kind, query, limit, matches, p50, p99, max, quiet }) => [
-      kind,
-      query.length > 20 ? `${query.slice(0, 19)}…` : query,
-      `${limit}`,
-      matches === null ? "" : whole(matches),
-      ...[p50, p99, max, quiet].map(ms),
-    ]);
-    const head = [`${whole(count)} users`, "query", "limit", "matches", "p50", "p99", "max", "quiet"];
-    process.stdout.write(`${table([head, ...rows])}\n\nThe database takes ${megabytes(databaseBytes)}.\n`);
-    for (const { groupSize, rowsPerSecond, indexShare } of imports) {
-      const share = `${(indexShare * 100).toFixed(0)} % of the time goes into the index`;
-      process.stdout.write(`Import in groups of ${groupSize}: ${whole(rowsPerSecond)} users/s; ${share}.\n`);
-    }
-  }
-  const met =
-    outcomes.every(({ quiet }) => quiet < (isPostgres ? floor.postgresP99Ms : floor.p99Ms)) &&
-    imports.every(({ indexShare }) => indexShare < floor.indexShare);
-  if (check && !met) process.exitCode = 1;
+/** All queries against a store of so many users, which is closed afterwards. */
+async function queriesOf(
+  { store, databaseBytes, close }: Opened,
+  users: number,
+  rounds: number,
+  mostP99Ms: number,
+): Promise<Outcome> {
+  const asked = await measure(store, users, rounds, users <= mostSlow);
+  const bytes = await databaseBytes();
+  await close();
+  const ms = (value: number) => `${value.toFixed(3)} ms`;
+  const rows = asked.map(({ kind, query, limit, matches, p50, p99, max, quiet }) => [
+    kind,
+    query.length > 20 ? `${query.slice(0, 19)}…` : query,
+    `${limit}`,
+    matches === null ? "" : whole(matches),
+    ...[p50, p99, max, quiet].map(ms),
+  ]);
+  const head = [`${whole(users)} users`, "query", "limit", "matches", "p50", "p99", "max", "quiet"];
+  const slowest = Math.max(...asked.map(({ quiet }) => quiet));
+  return {
+    shown: `${table([head, ...rows])}\n\nThe database takes ${megabytes(bytes)}`,
+    figures: { databaseBytes: bytes, asked },
+    goals: [below("quiet p99 of each query", slowest, mostP99Ms, { as: ms })],
+  };
 }
 
-await runBench(main);
+async function importOf(directory: string): Promise<Outcome> {
+  const measured: ImportCost[] = [];
+  for (const size of groupSizes) measured.push(await measureImport(importedUsers, size, directory));
+  return {
+    shown: table([
+      [`Import of ${whole(importedUsers)} users`, "users/s", "of it the index"],
+      ...measured.map(({ groupSize, rowsPerSecond, indexShare }) => [
+        `in groups of ${groupSize}`,
+        whole(rowsPerSecond),
+        percent(indexShare),
+      ]),
+    ]),
+    figures: { measured },
+    goals: [
+      below(
+        "of the time into the index",
+        Math.max(...measured.map((one) => one.indexShare)),
+        goal.indexShare,
+        {
+          as: percent,
+        },
+      ),
+    ],
+  };
+}
+
+await benchmark(
+  {
+    about,
+    options: {
+      users: { default: 1_000_000, help: "users in the data" },
+      postgres: { default: false, help: "on a PostgreSQL of its own instead of a data directory" },
+      rounds: { default: 200, help: "times that the whole set is asked" },
+    },
+    parts: ["queries", "import"],
+  },
+  async (bench, { users, postgres, rounds }) => {
+    if (bench.only.includes("queries")) {
+      const opened = postgres ? await onPostgres(users) : await onSqlite(bench, users);
+      const most = postgres ? goal.postgresP99Ms : goal.p99Ms;
+      await bench.measure("queries", () => queriesOf(opened, users, rounds, most));
+    }
+    if (bench.only.includes("import") && !postgres)
+      await bench.measure("import", () => importOf(bench.directory));
+  },
+);

@@ -4,18 +4,9 @@
  */
 import { join } from "node:path";
 import type { ClientOptions, Window } from "./sending/client-process.ts";
-import { readOptions } from "./support/options.ts";
-import {
-  BenchError,
-  endWithThis,
-  loadCore,
-  otherWork,
-  requireMachine,
-  runBench,
-  serverCore,
-  startPinnedServer,
-} from "./support/processes.ts";
-import { ratio, table, whole } from "./support/report.ts";
+import { benchmark } from "./support/bench.ts";
+import { BenchError, endWithThis, loadCore, serverCore, startPinnedServer } from "./support/processes.ts";
+import { microseconds, ratio, table, whole } from "./support/report.ts";
 import { median, percentile } from "./support/rounds.ts";
 
 const clients = ["ours", "node"] as const;
@@ -39,28 +30,17 @@ const loads: readonly Load[] = [
 /** With a new signature for each delivery, as they are sent, or the same for all, which leaves the client alone. */
 const signings = ["signed", "bare"] as const;
 
-const help = `Usage: bun tests/bench/sending.ts [options]
-
-  --rounds N   rounds of each measurement; in each, both clients have a window, in turn first (default: 20)
-  --window MS  length of a window (default: 400)
-  --warm-up N  rounds before them that do not count (default: 15)
-  --json       print one line of JSON
-
-Both clients run on the first core, one at a time, receivers on the second. A delivery has 700 bytes and nine headers of
-its own, its signatures (HMAC-SHA256 and Ed25519) among them. Figures are medians of the rounds. The ratio is what node's
-client reaches of ours: by CPU time for each delivery, which counts where the machine has other work, or where the
-receivers' latency sets the pace, and by deliveries a second. Half of the rounds lie within its range. A run takes some
-four minutes.
+const about = `
+Both clients run on the first core, one at a time, in windows of 400 ms, receivers on the second. A delivery has 700 bytes
+and nine headers of its own, its signatures (HMAC-SHA256 and Ed25519) among them. Figures are medians of the rounds. The
+ratio is what node's client reaches of ours: by CPU time for each delivery, which counts where the machine has other work,
+or where the receivers' latency sets the pace, and by deliveries a second. Half of the rounds lie within its range.
 `;
 
+const windowMs = 400;
+const warmUpRounds = 15;
 /** What node's client has to reach of ours for ours to go. */
 const threshold = 0.75;
-
-interface Pace {
-  readonly rounds: number;
-  readonly windowMs: number;
-  readonly warmUps: number;
-}
 
 /** A client in a process of its own, which waits while it is not asked. */
 class ClientProcess {
@@ -118,12 +98,11 @@ interface Measured {
   readonly rounds: readonly Round[];
 }
 
-async function measure(scheme: string, load: Load, pace: Pace): Promise<Measured[]> {
+async function measure(scheme: string, load: Load, rounds: number): Promise<Measured[]> {
   const program = join(import.meta.dir, "sending/receivers.ts");
   const { server, match } = await startPinnedServer(
     "receivers",
     [process.execPath, program, String(load.receivers), String(load.waitMs), scheme],
-    /^ready (\S+)\n/,
     { cpus: loadCore },
   );
   const ports = match[1]?.split(",") ?? [];
@@ -138,12 +117,12 @@ async function measure(scheme: string, load: Load, pace: Pace): Promise<Measured
     signing,
     rounds: [] as Round[],
   }));
-  for (let round = -pace.warmUps; round < pace.rounds; round++) {
-    for (const { signing, rounds } of results) {
+  for (let round = -warmUpRounds; round < rounds; round++) {
+    for (const { signing, rounds: own } of results) {
       const order = round % 2 === 0 ? clients : clients.toReversed();
       const windows: Partial<Record<Client, Window>> = {};
-      for (const kind of order) windows[kind] = await processes[kind].send(pace.windowMs, signing);
-      if (round >= 0) rounds.push(windows as Round);
+      for (const kind of order) windows[kind] = await processes[kind].send(windowMs, signing);
+      if (round >= 0) own.push(windows as Round);
     }
   }
   for (const kind of clients) await processes[kind].stop();
@@ -174,24 +153,18 @@ function summary({ load, scheme, signing, rounds }: Measured) {
 
 type Summary = ReturnType<typeof summary>;
 
-function report(summaries: readonly Summary[]): string {
-  return loads
-    .map(({ name }) => {
-      const head = ["", "ours/s", "node/s", "ours CPU", "node CPU", "of ours by CPU", "by pace"];
-      const rows = summaries
-        .filter(({ load }) => load === name)
-        .map(({ scheme, signing, ours, node, byCpu, byPace }) => [
-          `${scheme}, ${signing === "signed" ? "signed" : "client alone"}`,
-          whole(ours.perSecond),
-          whole(node.perSecond),
-          `${ours.cpuMicroseconds.toFixed(1)} µs`,
-          `${node.cpuMicroseconds.toFixed(1)} µs`,
-          ratio(byCpu),
-          ratio(byPace),
-        ]);
-      return `${name}\n${table([head, ...rows])}\n`;
-    })
-    .join("\n");
+function tableOf(load: string, summaries: readonly Summary[]): string {
+  const head = [load, "ours/s", "node/s", "ours CPU", "node CPU", "of ours by CPU", "by pace"];
+  const rows = summaries.map(({ scheme, signing, ours, node, byCpu, byPace }) => [
+    `${scheme}, ${signing === "signed" ? "signed" : "client alone"}`,
+    whole(ours.perSecond),
+    whole(node.perSecond),
+    microseconds(ours.cpuMicroseconds),
+    microseconds(node.cpuMicroseconds),
+    ratio(byCpu),
+    ratio(byPace),
+  ]);
+  return table([head, ...rows]);
 }
 
 /** The figure that decides: signed deliveries, as On Air sends them. */
@@ -201,42 +174,24 @@ function verdict(summaries: readonly Summary[]): string {
   return `Signed, node's client reaches ${least} to ${most} of ours by CPU; from ${threshold} on, ours would go`;
 }
 
-async function main(): Promise<void> {
-  const most = 10_000;
-  const {
-    rounds,
-    window: windowMs,
-    "warm-up": warmUps,
-    json,
-  } = readOptions(help, {
-    numbers: {
-      rounds: { default: 20, most },
-      window: { default: 400, most },
-      "warm-up": { default: 15, most },
+await benchmark(
+  {
+    about,
+    options: {
+      rounds: { default: 20, most: 10_000, help: "in each, both clients have a window, in turn first" },
     },
-    flags: ["json"],
-  });
-  requireMachine({ taskset: "util-linux" });
-  const say = (line: string) => void (json || process.stderr.write(`${line}\n`));
-  const others = otherWork();
-  const summaries: Summary[] = [];
-  for (const load of loads) {
-    for (const scheme of schemes) {
-      say(`Measuring ${scheme}, ${load.name}`);
-      summaries.push(...(await measure(scheme, load, { rounds, windowMs, warmUps })).map(summary));
+  },
+  async (bench, { rounds }) => {
+    for (const load of loads) {
+      await bench.measure(load.name, async () => {
+        const summaries: Summary[] = [];
+        for (const scheme of schemes) {
+          bench.say(`Measuring ${scheme}, ${load.name}`);
+          summaries.push(...(await measure(scheme, load, rounds)).map(summary));
+        }
+        const shown = `${tableOf(load.name, summaries)}\n${verdict(summaries)}`;
+        return { shown, figures: { threshold, summaries } };
+      });
     }
-  }
-  const otherPart = others();
-  if (json) {
-    process.stdout.write(
-      `${JSON.stringify({ rounds, windowMs, threshold, others: otherPart, summaries })}\n`,
-    );
-    return;
-  }
-  const part = `${(otherPart * 100).toFixed(0)} %`;
-  process.stdout.write(
-    `${report(summaries)}\n${verdict(summaries)}\nOther processes took ${part} of the machine\n`,
-  );
-}
-
-await runBench(main);
+  },
+);

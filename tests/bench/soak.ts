@@ -2,25 +2,16 @@
  * Mixed load for a long time, and whether memory, descriptors, disk and latency stay where they are:
  * bun tests/bench/soak.ts --help
  */
-import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { serve } from "../support/process.ts";
 import { drifts } from "./soak/drift.ts";
 import { SoakLoad } from "./soak/load.ts";
 import { Past } from "./soak/past.ts";
 import { sampled } from "./soak/sample.ts";
-import { builtExecutable } from "./support/onair.ts";
-import { readOptions } from "./support/options.ts";
-import { benchDirectory, runBench } from "./support/processes.ts";
+import { type Bench, benchmark, type Outcome } from "./support/bench.ts";
 import { table, whole } from "./support/report.ts";
 
-const help = `Usage: bun tests/bench/soak.ts [options]
-
-  --minutes N        how long it is measured, after a third more of warming up (default: 60)
-  --events N         events published a second; everything else is in proportion (default: 20)
-  --executable FILE  run this one instead of dist/onair
-  --json             print one line of JSON
-
+const about = `
 One server with its defaults, and at the same time: profiles, searches and categories are read, events published and
 delivered to endpoints that are prompt, slow, failing or gone, streams read and opened anew, applications and
 subscriptions made and deleted, users changed, livestreams reported, backups made. Before that as much is published under
@@ -29,15 +20,12 @@ is a sample. What rises over the run beyond a limit is not flat; then it exits w
 in the log, an answer that was not expected, or an event that did not arrive.
 `;
 
-async function main(): Promise<void> {
-  const { minutes, events, executable, json } = readOptions(help, {
-    numbers: { minutes: { default: 60, most: 10_000 }, events: { default: 20, most: 1_000 } },
-    texts: ["executable"],
-    flags: ["json"],
-  });
-  const command = [await builtExecutable(executable)];
-  const directory = benchDirectory();
+/** Everything else is in proportion. */
+const eventsPerSecond = 20;
+
+async function soak({ executable, directory, say }: Bench, minutes: number): Promise<Outcome> {
   const data = join(directory, "data");
+  const log = join(directory, "log");
   const args = [
     "--data",
     data,
@@ -47,11 +35,11 @@ async function main(): Promise<void> {
     "--keep-backups",
     "1",
   ];
-  const say = (line: string) => process.stderr.write(`${line}\n`);
+  const command = [executable];
   const seconds = minutes * 60;
   const warmUpSeconds = seconds / 3;
 
-  const load = new SoakLoad(events);
+  const load = new SoakLoad(eventsPerSecond);
   const past = Past.isPossible ? new Past(seconds + warmUpSeconds, join(directory, "clock")) : null;
   if (past === null)
     say("libfaketime is not installed: NOTHING IS OLD ENOUGH TO BE REMOVED, the database grows");
@@ -60,46 +48,47 @@ async function main(): Promise<void> {
   if (past !== null) await past.publish(load, first);
   await first.end("SIGTERM");
 
-  const log = join(directory, "log");
-  const descriptor = openSync(log, "a");
-  const server = await serve(args, { command, log: descriptor });
-  closeSync(descriptor);
+  const server = await serve(args, { command, log });
   say(`warming up for ${whole(warmUpSeconds)} s, then measuring for ${whole(seconds)} s`);
   load.start(server);
-  const { samples, otherWork } = await sampled(load, { pid: server.pid, data, seconds, warmUpSeconds, say });
+  const samples = await sampled(load, { pid: server.pid, data, seconds, warmUpSeconds, say });
   const { done, arrived, lost, unexpected } = await load.stop();
   const code = await server.end("SIGTERM");
   const errors = (await Bun.file(log).text()).split("\n").filter((line) => line !== "");
 
-  const found = drifts(samples);
-  const problems = [
-    ...found.filter(({ isFlat }) => !isFlat).map(({ name }) => `${name} rises`),
-    ...(lost > 0 ? [`${lost} events did not arrive`] : []),
-    ...unexpected,
-    ...(errors.length > 0 ? [`${errors.length} lines of errors in the log, the first: ${errors[0]}`] : []),
-    ...(code === 0 ? [] : [`the server ended with ${code}`]),
-  ];
-  if (json) {
-    const counts = { done, arrived, lost, metrics: found, problems };
-    const report = { minutes, events, otherWork, removesOld: past !== null, ...counts };
-    process.stdout.write(`${JSON.stringify(report)}\n`);
-  } else {
-    process.stdout.write(`${table([
+  const metrics = drifts(samples);
+  const counts = Object.entries(done).map(([name, count]) => `${whole(count)} ${name}`);
+  return {
+    shown: `${table([
       ["", "at first", "at last", "drift", "limit", ""],
-      ...found.map(({ name, unit, first, last, drift, limit, isFlat }) => [
+      ...metrics.map(({ name, unit, first, last, drift, limit, isFlat }) => [
         name,
         ...[first, last, drift, limit].map((value) => `${value.toFixed(unit === "" ? 0 : 1)} ${unit}`.trim()),
         isFlat ? "flat" : "RISES",
       ]),
-    ])}
-done: ${Object.entries(done)
-      .map(([name, count]) => `${whole(count)} ${name}`)
-      .join(", ")}; ${whole(arrived)} deliveries arrived
-other programs used ${(otherWork * 100).toFixed(0)} % of the machine
-${problems.length === 0 ? "flat" : problems.join("\n")}
-`);
-  }
-  if (problems.length > 0) process.exitCode = 1;
+    ])}\ndone: ${counts.join(", ")}; ${whole(arrived)} deliveries arrived`,
+    figures: { removesOld: past !== null, done, arrived, lost, metrics },
+    problems: [
+      ...metrics.filter(({ isFlat }) => !isFlat).map(({ name }) => `${name} rises`),
+      ...(lost > 0 ? [`${lost} events did not arrive`] : []),
+      ...unexpected,
+      ...(errors.length > 0 ? [`${errors.length} lines of errors in the log, the first: ${errors[0]}`] : []),
+      ...(code === 0 ? [] : [`the server ended with ${code}`]),
+    ],
+  };
 }
 
-await runBench(main);
+await benchmark(
+  {
+    about,
+    options: {
+      minutes: {
+        default: 60,
+        most: 10_000,
+        help: "how long it is measured, after a third more of warming up",
+      },
+    },
+    ofExecutable: true,
+  },
+  (bench, { minutes }) => bench.measure("soak", () => soak(bench, minutes)),
+);

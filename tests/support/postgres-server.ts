@@ -10,6 +10,8 @@ export interface PostgresServer {
   /** The URL of one of its databases, for a superuser. */
   url(database: string): string;
   readonly port: number;
+  /** Its main process. */
+  readonly pid: number;
   /** Signals the server's main process. */
   kill(signal: NodeJS.Signals): void;
   /** Kills the server and all of its processes at once, as the power does. */
@@ -164,6 +166,9 @@ async function started(
   return {
     url,
     port,
+    get pid() {
+      return server?.pid ?? 0;
+    },
     start,
     get isRunning() {
       return isRunning();

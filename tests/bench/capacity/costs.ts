@@ -6,10 +6,11 @@ import { readDatabaseUrl } from "../../../src/store/postgres/database/connection
 import { openPostgresStore } from "../../../src/store/postgres/store.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { storedApplication } from "../../support/store.ts";
-import { eventText } from "../delivery/platform.ts";
 import { type Database, startDatabase } from "../replicas/database.ts";
-import { startOnPostgres } from "../support/onair.ts";
-import { newEventId } from "../support/receiver.ts";
+import type { Bench } from "../support/bench.ts";
+import { startOnAir } from "../support/onair.ts";
+import { cpuSecondsOfFamily } from "../support/processes.ts";
+import { eventText, newEventId } from "../support/publishers.ts";
 
 /** Processor time of the database for a statement with n entries: `fixedMs + n * eachMs`. */
 export interface Cost {
@@ -36,10 +37,10 @@ const applications = 64;
 const at = "2026-01-14T16:00:00Z";
 
 /** Measures a PostgreSQL of the benchmark's own. */
-export async function measureCosts(executable: string, directory: string): Promise<Costs> {
+export async function measureCosts(bench: Bench): Promise<Costs> {
   const database = await startDatabase();
   try {
-    const idleReplicaMs = await idleCost(executable, directory, database);
+    const idleReplicaMs = await idleCost(bench, database);
     const store = await openPostgresStore(readDatabaseUrl(database.url), { connections: 4 });
     await fill(store);
     await statements(store, database, 64); // caches and prepared statements
@@ -124,9 +125,9 @@ function delivered({ seq }: DueDelivery): AttemptResult {
 }
 
 async function cpuMs(database: Database, work: () => Promise<void>): Promise<number> {
-  const before = database.cpuSeconds();
+  const before = cpuSecondsOfFamily(database.pid);
   await work();
-  return (database.cpuSeconds() - before) * 1_000;
+  return (cpuSecondsOfFamily(database.pid) - before) * 1_000;
 }
 
 /** The line through points, by least squares of the relative error: small groups count as much as large ones. */
@@ -163,14 +164,12 @@ async function notificationCost(database: Database): Promise<Cost> {
 }
 
 /** What replicas that have nothing to do cost the database: four of them less one. */
-async function idleCost(executable: string, directory: string, database: Database): Promise<number> {
+async function idleCost(bench: Bench, database: Database): Promise<number> {
   const seconds = 8;
   const perSecond: number[] = [];
   for (const count of [1, 4]) {
     const replicas = await Promise.all(
-      Array.from({ length: count }, () =>
-        startOnPostgres(executable, database.url, directory, { cpus: "0,1" }),
-      ),
+      Array.from({ length: count }, () => startOnAir(bench, { database: database.url, cpus: "0,1" })),
     );
     await Bun.sleep(5_000); // shares are settled
     perSecond.push((await cpuMs(database, () => Bun.sleep(seconds * 1_000))) / seconds);

@@ -1,14 +1,14 @@
 import type { Cost, Costs } from "./costs.ts";
 
 /** A platform: what it publishes, and on how much it runs. */
-export interface Platform {
+interface Platform {
   readonly eventsPerSecond: number;
   readonly replicas: number;
   readonly databaseCores: number;
 }
 
 /** What is not measured, but given. */
-export interface Given {
+interface Given {
   /** Processor time of a replica for an event from its publishing to its record. */
   readonly replicaMs: number;
   /** A sync of the database's disk. */

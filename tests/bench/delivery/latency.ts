@@ -1,10 +1,9 @@
 import { join } from "node:path";
-import { BenchError, serverCore, startPinned } from "../support/processes.ts";
-import { milliseconds } from "../support/report.ts";
-import { median, percentile } from "../support/rounds.ts";
+import { runProgram, serverCore } from "../support/processes.ts";
+import { below, milliseconds, percent, table } from "../support/report.ts";
+import { inRounds, medians, percentile } from "../support/rounds.ts";
 import { atRate } from "../support/wire.ts";
-import { broadcasters, ownBroadcasters } from "./platform.ts";
-import { type Bench, inRounds, type Scene, type Section, withScene } from "./section.ts";
+import { broadcasters, ownBroadcasters, type Part, type Scene, withScene } from "./scene.ts";
 
 const applications = 100;
 
@@ -14,27 +13,44 @@ const applications = 100;
  */
 const settlesAfterSeconds = 20;
 const firstSeconds = 5;
+/** Long enough for the endpoint that hangs to hold all that it can get of the sender. */
+const untilHeldSeconds = 5;
+const goal = { p50Ms: 5, p99Ms: 25, hangingRatio: 1.2 };
 
-interface Latency {
+/** Milliseconds that events waited. */
+interface Waits {
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly maxMs: number;
+}
+
+interface Latency extends Waits {
   /** Part of the expected deliveries that had arrived 2 seconds after the last event. */
   readonly arrivedShare: number;
   /** Deliveries of these and of other events that arrived in all, and the time in which they did. */
   readonly all: { readonly arrived: number; readonly distinct: number; readonly seconds: number };
 }
 
-/** Publishes at a fixed rate and gives how long the deliveries took to arrive; `each` are those of one event. */
+/** What events are published at a fixed rate; `each` are the deliveries of one. */
+interface Pace {
+  readonly perSecond: number;
+  readonly seconds: number;
+  readonly each: number;
+  readonly broadcaster: (n: number) => number;
+}
+
+/** An event at a time for each of the applications in turn. */
+export const toEachInTurn = { each: 1, broadcaster: (n: number) => broadcasters.ownOf(n % ownBroadcasters) };
+
+/** Publishes at a fixed rate and gives how long the deliveries took to arrive. */
 export async function latencyAt(
   {
     receiver,
     publishers,
   }: Pick<Scene, "receiver"> & { readonly publishers: Pick<Scene["publishers"], "publish"> },
-  pace: { perSecond: number; seconds: number; each: number; broadcaster: (n: number) => number },
+  { perSecond, seconds, each, broadcaster }: Pace,
 ): Promise<Latency> {
   await receiver.report();
-  const { perSecond, seconds, each, broadcaster } = pace;
   const startedAt = performance.now();
   await atRate(perSecond, seconds, (n) => publishers.publish(broadcaster(n), receiver.timedId()));
   const expected = Math.ceil(perSecond * seconds) * each;
@@ -53,103 +69,72 @@ export async function latencyAt(
   };
 }
 
-/** Milliseconds that events waited. */
-type Waits = Pick<Latency, "p50Ms" | "p99Ms" | "maxMs">;
-
-/** What events of the same pace would wait if they were only to be synced to the same disk. */
-async function bareSync(bench: Bench, perSecond: number): Promise<Waits> {
-  const program = join(import.meta.dir, "../support/bare-sync.ts");
-  const options = [join(bench.directory, "bare-sync"), String(perSecond), String(bench.seconds)];
-  const child = startPinned(serverCore, [process.execPath, program, ...options], { stderr: "pipe" });
-  const output = await new Response(child.stdout).text();
-  if ((await child.exited) !== 0) throw new BenchError(`The bare syncs failed: ${output}`);
-  return JSON.parse(output) as Waits;
-}
-
-const of = <Figure extends string>(rounds: readonly Readonly<Record<Figure, number>>[], figure: Figure) =>
-  median(rounds.map((one) => one[figure]));
-
-const head = ["", "p50", "p99", "longest", "arrived"];
-const waits = (rounds: readonly Waits[]) => [
-  milliseconds(of(rounds, "p50Ms")),
-  milliseconds(of(rounds, "p99Ms")),
-  milliseconds(of(rounds, "maxMs")),
-];
-const row = (name: string, latencies: readonly Latency[]) => [
-  name,
-  ...waits(latencies),
-  `${(of(latencies, "arrivedShare") * 100).toFixed(1)} %`,
-];
-
-const goal = { p50Ms: 5, p99Ms: 25, hangingRatio: 1.2 };
-
-export const latency: Section = {
-  name: "latency",
-  title: "Publishing to arrival, 1,000 events a second",
-  measure: (bench) =>
-    withScene(bench, { name: "latency", applications }, async (scene) => {
-      const broadcaster = (n: number) => broadcasters.ownOf(n % ownBroadcasters);
-      const pace = { perSecond: 1_000, each: 1, broadcaster };
-      const first = await latencyAt(scene, { ...pace, seconds: firstSeconds });
-      await latencyAt(scene, { ...pace, seconds: settlesAfterSeconds - firstSeconds });
-      const both = await inRounds(bench, async () => ({
-        onAir: await latencyAt(scene, { ...pace, seconds: bench.seconds }),
-        sync: await bareSync(bench, pace.perSecond),
-      }));
-      const rounds = both.map(({ onAir }) => onAir);
-      const syncs = both.map(({ sync }) => sync);
-      const disk = `a bare sync ${milliseconds(of(syncs, "p99Ms"))}`;
-      const [p50Ms, p99Ms] = [of(rounds, "p50Ms"), of(rounds, "p99Ms")];
-      const allArrived = of(rounds, "arrivedShare") === 1;
-      return {
-        rows: [
-          head,
-          row("On Air", rounds),
-          row(`its first ${firstSeconds} s`, [first]),
-          ["a bare sync", ...waits(syncs)],
-        ],
-        figures: { first, rounds, syncs },
-        goals: [
-          {
-            text: `p50 ${milliseconds(p50Ms)}, goal ${goal.p50Ms} ms`,
-            met: allArrived && p50Ms < goal.p50Ms,
-          },
-          {
-            text: `p99 ${milliseconds(p99Ms)} (${disk}), goal ${goal.p99Ms} ms`,
-            met: allArrived && p99Ms < goal.p99Ms,
-          },
-        ],
-      };
-    }),
+const columns = ["p50", "p99", "longest", "arrived"];
+const cells = ({ p50Ms, p99Ms, maxMs }: Waits) => [p50Ms, p99Ms, maxMs].map(milliseconds);
+const row = (name: string, latencies: readonly Latency[]) => {
+  const middle = medians(latencies);
+  return [name, ...cells(middle), percent(middle.arrivedShare)];
 };
 
-/** Long enough for the endpoint that hangs to hold all that it can get of the sender. */
-const untilHeldSeconds = 5;
+export const latency: Part = (bench) =>
+  withScene(bench, { name: "latency", applications }, async (scene) => {
+    const { rounds, seconds } = bench;
+    const pace = { perSecond: 1_000, ...toEachInTurn };
+    const first = await latencyAt(scene, { ...pace, seconds: firstSeconds });
+    await latencyAt(scene, { ...pace, seconds: settlesAfterSeconds - firstSeconds });
+    // What events of the same pace would wait if they were only to be synced to the same disk.
+    const program = join(import.meta.dir, "bare-sync.ts");
+    const file = join(bench.directory, "bare-sync");
+    const both = await inRounds(rounds, async () => ({
+      onAir: await latencyAt(scene, { ...pace, seconds }),
+      sync: await runProgram<Waits>(serverCore, program, [file, pace.perSecond, seconds]),
+    }));
+    const onAir = both.map((one) => one.onAir);
+    const { p50Ms, p99Ms, arrivedShare } = medians(onAir);
+    const sync = medians(both.map((one) => one.sync));
+    const bound = { as: milliseconds, counts: arrivedShare === 1 };
+    return {
+      shown: table([
+        [`Publishing to arrival, ${pace.perSecond} events a second`, ...columns],
+        row("On Air", onAir),
+        row(`its first ${firstSeconds} s`, [first]),
+        ["a bare sync", ...cells(sync)],
+      ]),
+      figures: { first, rounds: onAir, syncs: both.map((one) => one.sync) },
+      goals: [
+        below("p50", p50Ms, goal.p50Ms, bound),
+        below(`p99 (a bare sync ${milliseconds(sync.p99Ms)})`, p99Ms, goal.p99Ms, bound),
+      ],
+    };
+  });
 
-export const hanging: Section = {
-  name: "hanging",
-  title: "2,000 deliveries a second to 100 endpoints, one of which hangs 15 s on every request",
-  measure: (bench) =>
-    withScene(bench, { name: "hanging", applications }, async (scene) => {
-      const pace = { perSecond: 20, broadcaster: () => broadcasters.everyones };
-      const seconds = Math.min(bench.seconds, 4);
-      await latencyAt(scene, { ...pace, each: applications, seconds: 2 });
-      const without = await inRounds(bench, () => latencyAt(scene, { ...pace, each: applications, seconds }));
-      await scene.receiver.hang("/hook/0");
-      const others = { ...pace, each: applications - 1 };
-      await latencyAt(scene, { ...others, seconds: untilHeldSeconds });
-      const withOne = await inRounds(bench, () => latencyAt(scene, { ...others, seconds }));
-      const ratio = of(withOne, "p99Ms") / of(without, "p99Ms");
-      const allArrived = of(withOne, "arrivedShare") === 1;
-      return {
-        rows: [head, row("none hangs", without), row("one hangs: the others", withOne)],
-        figures: { without, with: withOne, ratio },
-        goals: [
-          {
-            text: `p99 of the others ${ratio.toFixed(2)} of the run without it, goal ${goal.hangingRatio}`,
-            met: allArrived && ratio <= goal.hangingRatio,
-          },
+export const hanging: Part = (bench) =>
+  withScene(bench, { name: "hanging", applications }, async (scene) => {
+    const pace = { perSecond: 20, broadcaster: () => broadcasters.everyones };
+    const seconds = Math.min(bench.seconds, 4);
+    const all = { ...pace, each: applications };
+    const others = { ...pace, each: applications - 1 };
+    await latencyAt(scene, { ...all, seconds: 2 });
+    const without = await inRounds(bench.rounds, () => latencyAt(scene, { ...all, seconds }));
+    await scene.receiver.hang("/hook/0");
+    await latencyAt(scene, { ...others, seconds: untilHeldSeconds });
+    const withOne = await inRounds(bench.rounds, () => latencyAt(scene, { ...others, seconds }));
+    const { p99Ms, arrivedShare } = medians(withOne);
+    const ratio = p99Ms / medians(without).p99Ms;
+    return {
+      shown: table([
+        [
+          `2,000 deliveries a second to ${applications} endpoints, one of which hangs on every request`,
+          ...columns,
         ],
-      };
-    }),
-};
+        row("none hangs", without),
+        row("one hangs: the others", withOne),
+      ]),
+      figures: { without, with: withOne, ratio },
+      goals: [
+        below("p99 of the others, of the run without it", ratio, goal.hangingRatio, {
+          counts: arrivedShare === 1,
+        }),
+      ],
+    };
+  });

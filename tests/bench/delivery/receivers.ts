@@ -1,13 +1,12 @@
-import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { atOnce, type Behaviour, behaviours, steady } from "../support/behaviours.ts";
 import { adminKey, applicationPages, type OnAir } from "../support/onair.ts";
 import { BenchError, cpuSeconds, peakResidentBytes } from "../support/processes.ts";
-import { type Certificate, newEventId } from "../support/receiver.ts";
-import { type Goal, megabytes, whole } from "../support/report.ts";
-import { median } from "../support/rounds.ts";
-import { broadcasters } from "./platform.ts";
-import { type Bench, inRounds, type Scene, type Section, withScene } from "./section.ts";
+import type { Certificate } from "../support/receiver.ts";
+import { atLeast, type Goal, megabytes, table, whole } from "../support/report.ts";
+import { inRounds, medians } from "../support/rounds.ts";
+import { whilePending } from "./pending.ts";
+import { broadcasters, type DeliveryBench, type Part, type Scene, withScene } from "./scene.ts";
 
 /** The default of `--webhook-concurrency`. */
 const concurrency = 128;
@@ -15,7 +14,6 @@ const manyEndpoints = 300;
 /** Deliveries that are acknowledged and have not arrived stay about this many: enough for all concurrency. */
 const pendingForOne = 2_000;
 const pendingForMany = 12_000;
-const eventsAtOnce = 10;
 /** Until then concurrency is being found out, and the server still compiles its program. */
 const settlesAfterSeconds = 4;
 const drainSeconds = 20;
@@ -65,96 +63,66 @@ interface Measured {
  * One endpoint and 300 of them, with answers that take time, jitter, come from far away or follow a slow handshake,
  * beside answers at once.
  */
-export const receivers: Section = {
-  name: "receivers",
-  title: "Receivers with latencies of their own",
-  async measure(bench) {
-    const tls = await newCertificate(bench);
-    const measured: Measured[] = [];
-    for (const audience of [one, many]) {
-      let atOncePerSecond = Number.NaN;
-      for (const behaviour of audience.behaviours) {
-        bench.say(`${audience.endpoints} × ${behaviour.name}`);
-        const figures = await measure(bench, { audience, behaviour, tls });
-        if (behaviour === atOnce) atOncePerSecond = figures.perSecond;
-        measured.push({ ...figures, ofAtOnce: figures.perSecond / atOncePerSecond });
-      }
+export const receivers: Part = async (bench) => {
+  const tls = await newCertificate(bench);
+  const measured: Measured[] = [];
+  for (const audience of [one, many]) {
+    let atOncePerSecond = Number.NaN;
+    for (const behaviour of audience.behaviours) {
+      bench.say(`${audience.endpoints} × ${behaviour.name}`);
+      const options = { name: `receivers-${measured.length}`, applications: manyEndpoints, tls };
+      const figures = await withScene(bench, options, (scene) => measure(bench, scene, audience, behaviour));
+      if (behaviour === atOnce) atOncePerSecond = figures.perSecond;
+      measured.push({ ...figures, ofAtOnce: figures.perSecond / atOncePerSecond });
     }
-    const head = ["", "mean", "deliveries/s", "of possible", "of at once", "CPU each", "left", "peak RSS"];
-    return { rows: [head, ...measured.map(row)], figures: { measured }, goals: goalsOf(measured) };
-  },
+  }
+  const columns = ["mean", "deliveries/s", "of possible", "of at once", "CPU each", "left", "peak RSS"];
+  return {
+    shown: table([["Receivers", ...columns], ...measured.map(row)]),
+    figures: { measured },
+    goals: goalsOf(measured),
+  };
 };
 
-interface Task {
-  readonly audience: Audience;
-  readonly behaviour: Behaviour;
-  readonly tls: Certificate;
-}
-
 async function measure(
-  bench: Bench,
-  { audience, behaviour, tls }: Task,
+  bench: DeliveryBench,
+  scene: Scene,
+  { endpoints, broadcaster, pending }: Audience,
+  behaviour: Behaviour,
 ): Promise<Omit<Measured, "ofAtOnce">> {
-  const { endpoints } = audience;
-  const name = mkdtempSync(join(bench.directory, "receivers-"));
-  rmSync(name, { recursive: true });
-  const options = { name: name.slice(bench.directory.length + 1), applications: manyEndpoints, tls };
-  return withScene(bench, options, async (scene) => {
-    const tlsPort = await scene.receiver.behave(behaviour);
-    if (behaviour.tls) await moveAll(scene.onAir, `https://127.0.0.1:${tlsPort}`);
-    const { rounds: measured, meanAnswerMs, left } = await deliver(bench, scene, audience);
-    const rounds = measured.map((round) => round.perSecond);
-    const perSecond = median(rounds);
-    const meanMs = meanAnswerMs + behaviour.extraMs;
-    return {
-      behaviour: behaviour.name,
-      endpoints,
-      meanMs,
-      rounds,
-      perSecond,
-      ofPossible: meanMs === 0 ? null : perSecond / ((endpoints * concurrency * 1000) / meanMs),
-      microseconds: median(measured.map((round) => round.microseconds)),
-      left,
-      peakBytes: peakResidentBytes(scene.onAir.pid),
-    };
+  const { onAir, receiver } = scene;
+  const tlsPort = await receiver.behave(behaviour);
+  if (behaviour.tls) await moveAll(onAir, `https://127.0.0.1:${tlsPort}`);
+  const load = { broadcaster, each: endpoints, pending };
+  const { result, published } = await whilePending(scene, load, async (pass) => {
+    await pass(settlesAfterSeconds);
+    return inRounds(bench.rounds, async () => {
+      const cpu = cpuSeconds(onAir.pid);
+      const before = { at: performance.now(), arrived: await receiver.arrived() };
+      await pass(bench.seconds);
+      const arrived = (await receiver.arrived()) - before.arrived;
+      return {
+        perSecond: (arrived * 1000) / (performance.now() - before.at),
+        microseconds: ((cpuSeconds(onAir.pid) - cpu) / arrived) * 1e6,
+      };
+    });
   });
-}
-
-/** Publishes as fast as deliveries arrive, and counts arrivals, round by round. */
-async function deliver(bench: Bench, { onAir, receiver, publishers }: Scene, audience: Audience) {
-  const { endpoints, broadcaster, pending } = audience;
-  await receiver.report();
-  let published = 0;
-  let stopped = false;
-  const publish = async () => {
-    while (!stopped) {
-      const arrived = await receiver.arrived();
-      while (published - arrived < pending) {
-        await publishers.publishAll(broadcaster, Array.from({ length: eventsAtOnce }, newEventId));
-        published += eventsAtOnce * endpoints;
-      }
-      await Bun.sleep(5);
-    }
-  };
-  const publishing = publish();
-  const pass = (seconds: number) => Promise.race([Bun.sleep(seconds * 1000), publishing]);
-  await pass(settlesAfterSeconds);
-  const rounds = await inRounds(bench, async () => {
-    const cpu = cpuSeconds(onAir.pid);
-    const before = { at: performance.now(), arrived: await receiver.arrived() };
-    await pass(bench.seconds);
-    const arrived = (await receiver.arrived()) - before.arrived;
-    return {
-      perSecond: (arrived * 1000) / (performance.now() - before.at),
-      microseconds: ((cpuSeconds(onAir.pid) - cpu) / arrived) * 1e6,
-    };
-  });
-  stopped = true;
-  await publishing;
   await receiver.waitFor(published, drainSeconds);
   const { arrived, distinct, meanAnswerMs } = await receiver.report();
   if (distinct < arrived) throw new BenchError(`${arrived - distinct} deliveries arrived twice`);
-  return { rounds, meanAnswerMs, left: published - arrived };
+  const { perSecond, microseconds } = medians(result);
+  const meanMs = meanAnswerMs + behaviour.extraMs;
+  return {
+    behaviour: behaviour.name,
+    endpoints,
+    meanMs,
+    rounds: result.map((round) => round.perSecond),
+    perSecond,
+    ofPossible: meanMs === 0 ? null : perSecond / ((endpoints * concurrency * 1000) / meanMs),
+    microseconds,
+    left: published - arrived,
+    peakBytes: peakResidentBytes(onAir.pid),
+  };
 }
 
 /** Moves the webhooks of all applications to another origin. */
@@ -172,7 +140,7 @@ async function moveAll(onAir: OnAir, origin: string): Promise<void> {
 }
 
 /** A certificate for 127.0.0.1, which On Air is told to trust. */
-async function newCertificate({ directory }: Bench): Promise<Certificate> {
+async function newCertificate({ directory }: DeliveryBench): Promise<Certificate> {
   const files = {
     certificate: join(directory, "receiver.cert.pem"),
     key: join(directory, "receiver.key.pem"),
@@ -212,14 +180,18 @@ function goalsOf(measured: readonly Measured[]): Goal[] {
   // Nearly the same when On Air has its core to itself, and the better judge when others are at work, too.
   const byCpu = (quick?.microseconds ?? Number.NaN) / (slow?.microseconds ?? Number.NaN);
   return [
-    ...single.map(({ behaviour, ofPossible, ofAtOnce }) => ({
-      text: `one endpoint, ${behaviour}: ${ofPossible?.toFixed(2)} of concurrency ÷ mean latency, goal ${goal.ofPossible}, or of at once`,
-      // What one core cannot deliver at once it cannot deliver later.
-      met: Math.max(ofPossible ?? 0, ofAtOnce) >= goal.ofPossible,
-    })),
-    {
-      text: `${manyEndpoints} endpoints at ${steady.name}: ${slow?.ofAtOnce.toFixed(2)} of those at once (by CPU time ${byCpu.toFixed(2)}), goal ${goal.ofAtOnce}`,
-      met: (slow?.ofAtOnce ?? 0) >= goal.ofAtOnce,
-    },
+    // What one core cannot deliver at once it cannot deliver later.
+    ...single.map(({ behaviour, ofPossible, ofAtOnce }) =>
+      atLeast(
+        `one endpoint, ${behaviour}: of concurrency ÷ mean latency, or of at once`,
+        Math.max(ofPossible ?? 0, ofAtOnce),
+        goal.ofPossible,
+      ),
+    ),
+    atLeast(
+      `${manyEndpoints} endpoints at ${steady.name}: of those at once (by CPU time ${byCpu.toFixed(2)})`,
+      slow?.ofAtOnce ?? 0,
+      goal.ofAtOnce,
+    ),
   ];
 }

@@ -1,13 +1,13 @@
 import { adminKey, applicationPages, type OnAir } from "../support/onair.ts";
 import { BenchError, residentBytes } from "../support/processes.ts";
-import { newEventId, Receiver } from "../support/receiver.ts";
-import { megabytes, milliseconds, whole } from "../support/report.ts";
+import { newEventId } from "../support/publishers.ts";
+import { Receiver } from "../support/receiver.ts";
+import { below, megabytes, milliseconds, table, whole } from "../support/report.ts";
 import { Wire } from "../support/wire.ts";
-import { addNewcomer, newcomer } from "./backlog.ts";
+import { addNewcomer, newcomers } from "./backlog.ts";
 import { manyApplications } from "./fan-out.ts";
 import { latencyAt } from "./latency.ts";
-import { broadcasters, dataDirectory, Publishers, serveDirectory } from "./platform.ts";
-import type { Bench, Section } from "./section.ts";
+import { broadcasters, type DeliveryBench, dataDirectory, type Part, whileServing } from "./scene.ts";
 
 /** Of which three in four fail, and of their first retries as well. */
 const deliveries = 200_000;
@@ -23,63 +23,65 @@ const goal = { startMs: 2_000, newEventsMs: 250 };
  * second retry, minutes away. Then the server is killed and started again, the receiver recovers, and the operator has
  * all endpoints sent to again, while new events for another application are published.
  */
-export const retries: Section = {
-  name: "retries",
-  title: "Retries of 10,000 endpoints that recover",
-  async measure(bench) {
-    const data = await dataDirectory(bench, manyApplications, "retries");
-    const receiver = await Receiver.start(bench.receiverPort);
-    try {
-      const pending = await fail(bench, data, receiver);
-      bench.say(`Starting again with ${whole(pending)} retries`);
-      const startedAt = performance.now();
-      const onAir = await serveDirectory(bench, data);
-      const startMs = performance.now() - startedAt;
-      const drained = await drain(onAir, receiver);
-      const { latency, left, twice, seconds, bytes } = drained;
+export const retries: Part = async (bench) => {
+  const data = await dataDirectory(bench, manyApplications, "retries");
+  const receiver = await Receiver.start(bench.receiverPort);
+  try {
+    const pending = await fail(bench, data, receiver);
+    bench.say(`Starting again with ${whole(pending)} retries`);
+    return await whileServing(bench, data, async ({ onAir, publishers, startMs }) => {
+      await receiver.refuse(false);
+      await receiver.report();
+      const delivered = untilDelivered(receiver);
+      const enabling = enableAll(onAir);
+      const latency = await latencyAt({ receiver, publishers }, { ...newcomers, seconds: drainSeconds });
+      await enabling;
+      const { left, seconds } = await delivered;
+      const twice = latency.all.arrived - latency.all.distinct;
+      const bytes = residentBytes(onAir.pid);
       const complete = pending >= leastPending && left === 0 && twice === 0;
-      const short = complete
-        ? ""
-        : `, with ${whole(left)} of ${whole(pending)} left and ${whole(twice)} twice`;
       return {
-        rows: [
-          ["", "start", "all delivered", "delivered/s", "left", "twice", "RSS", "new events' p50", "p99"],
+        shown: table([
+          [
+            "Endpoints recover",
+            "start",
+            "all delivered",
+            "a second",
+            "left",
+            "twice",
+            "RSS",
+            "new events' p50",
+            "p99",
+          ],
           [
             `${whole(pending)} retries`,
             milliseconds(startMs),
             `${seconds.toFixed(1)} s`,
-            whole((pending - left) / seconds),
-            whole(left),
-            whole(twice),
+            ...[(pending - left) / seconds, left, twice].map(whole),
             megabytes(bytes),
             milliseconds(latency.p50Ms),
             milliseconds(latency.p99Ms),
           ],
-        ],
-        figures: { pending, startMs, ...drained },
+        ]),
+        figures: { pending, startMs, latency, left, twice, seconds, bytes },
         goals: [
-          {
-            text: `ready after ${milliseconds(startMs)}${short}, goal ${whole(goal.startMs)} ms`,
-            met: complete && startMs < goal.startMs,
-          },
-          {
-            text: `new events meanwhile: p99 ${milliseconds(latency.p99Ms)}, goal ${goal.newEventsMs} ms`,
-            met: latency.p99Ms < goal.newEventsMs,
-          },
+          below("ready after, with all delivered once", startMs, goal.startMs, {
+            as: milliseconds,
+            counts: complete,
+          }),
+          below("new events meanwhile, p99", latency.p99Ms, goal.newEventsMs, { as: milliseconds }),
         ],
       };
-    } finally {
-      await receiver.server.stop("SIGKILL");
-    }
-  },
+    });
+  } finally {
+    await receiver.server.stop("SIGKILL");
+  }
 };
 
 /** Publishes to endpoints that fail, until nothing is sent any more; gives how many deliveries wait for a retry. */
-async function fail(bench: Bench, data: string, receiver: Receiver): Promise<number> {
+function fail(bench: DeliveryBench, data: string, receiver: Receiver): Promise<number> {
   bench.say(`Publishing ${whole(deliveries)} deliveries to endpoints that fail`);
-  const onAir = await serveDirectory(bench, data);
-  const publishers = new Publishers(onAir);
-  try {
+  return whileServing(bench, data, async ({ onAir, publishers }) => {
     await addNewcomer(bench, onAir);
     await receiver.refuse(true);
     for (let made = 0; made < deliveries; made += manyApplications) {
@@ -93,29 +95,7 @@ async function fail(bench: Bench, data: string, receiver: Receiver): Promise<num
       await Bun.sleep(quietMs);
     }
     return refused.outstanding;
-  } finally {
-    publishers.wire.close();
-    await onAir.stop("SIGKILL");
-  }
-}
-
-async function drain(onAir: OnAir, receiver: Receiver) {
-  const publishers = new Publishers(onAir);
-  try {
-    await receiver.refuse(false);
-    await receiver.report();
-    const delivered = untilDelivered(receiver);
-    const enabling = enableAll(onAir);
-    const pace = { perSecond: 50, seconds: drainSeconds, each: 1, broadcaster: () => newcomer.broadcaster };
-    const latency = await latencyAt({ receiver, publishers }, pace);
-    await enabling;
-    const { left, seconds } = await delivered;
-    const twice = latency.all.arrived - latency.all.distinct;
-    return { latency, left, seconds, twice, bytes: residentBytes(onAir.pid) };
-  } finally {
-    publishers.wire.close();
-    await onAir.stop("SIGKILL");
-  }
+  });
 }
 
 /** Waits until everything that was refused has arrived, for a minute at most. */

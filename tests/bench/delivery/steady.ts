@@ -2,11 +2,10 @@ import { Database } from "bun:sqlite";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { cpuNanoseconds } from "../support/processes.ts";
-import { milliseconds } from "../support/report.ts";
-import { median } from "../support/rounds.ts";
-import { latencyAt } from "./latency.ts";
-import { broadcasters, ownBroadcasters } from "./platform.ts";
-import { bareScene, inRounds, type Scene, type Section, withScene } from "./section.ts";
+import { below, milliseconds, table } from "../support/report.ts";
+import { inRounds, medians } from "../support/rounds.ts";
+import { latencyAt, toEachInTurn } from "./latency.ts";
+import { bareScene, type Part, type Scene, withScene } from "./scene.ts";
 
 const applications = 100;
 const perSecond = 200;
@@ -39,75 +38,75 @@ function kept(data: string): { name: string; bytes: number }[] {
   }
 }
 
-export const steady: Section = {
-  name: "steady",
-  title: `${perSecond} events a second, one delivery each: what an event costs`,
-  measure: (bench) =>
-    withScene(bench, { name: "steady", applications }, async (scene) => {
-      const broadcaster = (n: number) => broadcasters.ownOf(n % ownBroadcasters);
-      const pace = { perSecond, each: 1, broadcaster };
-      const round = async (of: Scene, seconds: number) => {
-        const { pid } = of.onAir;
-        const [before, cpu] = [written(pid), cpuNanoseconds(pid)];
-        const latency = await latencyAt(of, { ...pace, seconds });
-        const [after, events] = [written(pid), perSecond * seconds];
-        return {
-          cpuMs: (cpuNanoseconds(pid) - cpu) / 1e6 / events,
-          calls: (after.calls - before.calls) / events,
-          bytes: (after.bytes - before.bytes) / events,
-          toDisk: (after.toDisk - before.toDisk) / events,
-          p50Ms: latency.p50Ms,
-          p99Ms: latency.p99Ms,
-          arrivedShare: latency.arrivedShare,
-        };
-      };
-      const bare = await bareScene(bench, scene);
-      await round(scene, settlesAfterSeconds);
-      await round(bare, bareSettlesAfterSeconds);
-      const both = await inRounds(bench, async () => ({
-        onAir: await round(scene, bench.seconds),
-        bare: await round(bare, bench.seconds),
-      }));
-      await bare.onAir.stop("SIGKILL");
-      const rounds = both.map(({ onAir }) => onAir);
-      const bareRounds = both.map(({ bare }) => bare);
-      const of = (figure: keyof (typeof rounds)[number], all = rounds) =>
-        median(all.map((one) => one[figure]));
-      const [cpuMs, bytes, p99Ms] = [of("cpuMs"), of("bytes"), of("p99Ms")];
-      const stored = kept(scene.data);
-      const total = stored.reduce((sum, { bytes }) => sum + bytes, 0);
-      bench.say(
-        stored.map(({ name, bytes }) => `${Math.round(bytes)} bytes of an event in ${name}`).join("\n"),
-      );
-      const kilobytes = (count: number) => `${(count / 1000).toFixed(1)} kB`;
-      const row = (name: string, all: typeof rounds, atRest: string) => [
-        name,
-        milliseconds(of("cpuMs", all)),
-        of("calls", all).toFixed(1),
-        kilobytes(of("bytes", all)),
-        kilobytes(of("toDisk", all)),
-        atRest,
-        milliseconds(of("p50Ms", all)),
-        milliseconds(of("p99Ms", all)),
-      ];
-      return {
-        rows: [
-          ["an event", "CPU", "writes", "written", "to the disk", "kept", "p50", "p99"],
-          row("On Air", rounds, kilobytes(total)),
-          row("the bare program", bareRounds, ""),
+/** What an event costs a server while events are published for so long, and how long they take to arrive. */
+async function costs(scene: Scene, seconds: number) {
+  const { pid } = scene.onAir;
+  const [before, cpu] = [written(pid), cpuNanoseconds(pid)];
+  const { p50Ms, p99Ms, arrivedShare } = await latencyAt(scene, { perSecond, ...toEachInTurn, seconds });
+  const [after, events] = [written(pid), perSecond * seconds];
+  return {
+    cpuMs: (cpuNanoseconds(pid) - cpu) / 1e6 / events,
+    calls: (after.calls - before.calls) / events,
+    bytes: (after.bytes - before.bytes) / events,
+    toDisk: (after.toDisk - before.toDisk) / events,
+    p50Ms,
+    p99Ms,
+    arrivedShare,
+  };
+}
+
+type Costs = Awaited<ReturnType<typeof costs>>;
+const kilobytes = (count: number) => `${(count / 1000).toFixed(1)} kB`;
+const row = (name: string, of: Costs, atRest: string) => [
+  name,
+  milliseconds(of.cpuMs),
+  of.calls.toFixed(1),
+  kilobytes(of.bytes),
+  kilobytes(of.toDisk),
+  atRest,
+  milliseconds(of.p50Ms),
+  milliseconds(of.p99Ms),
+];
+
+export const steady: Part = (bench) =>
+  withScene(bench, { name: "steady", applications }, async (scene) => {
+    const bare = await bareScene(bench, scene);
+    await costs(scene, settlesAfterSeconds);
+    await costs(bare, bareSettlesAfterSeconds);
+    const both = await inRounds(bench.rounds, async () => ({
+      onAir: await costs(scene, bench.seconds),
+      bare: await costs(bare, bench.seconds),
+    }));
+    await bare.onAir.stop("SIGKILL");
+    const rounds = both.map((one) => one.onAir);
+    const bareRounds = both.map((one) => one.bare);
+    const { cpuMs, bytes, p99Ms, arrivedShare } = medians(rounds);
+    const stored = kept(scene.data);
+    for (const { name, bytes } of stored) bench.say(`${Math.round(bytes)} bytes of an event in ${name}`);
+    const total = stored.reduce((sum, { bytes }) => sum + bytes, 0);
+    return {
+      shown: table([
+        [
+          `One of ${perSecond} events a second`,
+          "CPU",
+          "writes",
+          "written",
+          "to the disk",
+          "kept",
+          "p50",
+          "p99",
         ],
-        figures: { rounds, bare: bareRounds, kept: stored },
-        goals: [
-          { text: `CPU ${milliseconds(cpuMs)}, goal ${goal.cpuMs} ms`, met: cpuMs <= goal.cpuMs },
-          {
-            text: `written ${kilobytes(bytes)}, goal ${kilobytes(goal.writtenBytes)}`,
-            met: bytes <= goal.writtenBytes,
-          },
-          {
-            text: `publishing to arrival: p99 ${milliseconds(p99Ms)}, goal ${goal.p99Ms} ms`,
-            met: of("arrivedShare") === 1 && p99Ms < goal.p99Ms,
-          },
-        ],
-      };
-    }),
-};
+        row("On Air", medians(rounds), kilobytes(total)),
+        row("the bare program", medians(bareRounds), ""),
+      ]),
+      figures: { rounds, bare: bareRounds, kept: stored },
+      goals: [
+        below("CPU", cpuMs, goal.cpuMs, { as: milliseconds }),
+        below("written", bytes, goal.writtenBytes, { as: kilobytes }),
+        below("publishing to arrival, p99", p99Ms, goal.p99Ms, {
+          as: milliseconds,
+          counts: arrivedShare === 1,
+        }),
+      ],
+    };
+  });

@@ -2,9 +2,9 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { type Filled, profileAnswers } from "../support/filled.ts";
 import { type Framework, frameworkTolerance, startFramework } from "../support/frameworks.ts";
-import { type Comparison, judge, type Verdict } from "../support/judge.ts";
 import { usersPath } from "../support/platform.ts";
 import { residentBytes, type Server } from "../support/processes.ts";
+import type { Goal } from "../support/report.ts";
 import {
   type Contender,
   type Measured,
@@ -16,10 +16,11 @@ import {
 } from "../support/rounds.ts";
 import { prepareLoad } from "../support/wrk.ts";
 import { answersFile, captureAnswers, requireEqualAnswers, startYardstick } from "../support/yardsticks.ts";
+import { type Comparison, judge } from "./judge.ts";
 import type { Workload } from "./workloads.ts";
 
 /** On Air and what it is measured beside. */
-export interface Bench {
+export interface Setting {
   readonly filled: Filled;
   readonly onAir: Server;
   /** Its memory after the start, before its first request. */
@@ -36,7 +37,7 @@ export interface MeasuredServer extends Measured {
   readonly idleBytes: number;
 }
 
-export interface Outcome {
+export interface Comparisons {
   readonly workload: Workload;
   /** On Air first. */
   readonly servers: readonly MeasuredServer[];
@@ -44,7 +45,7 @@ export interface Outcome {
   readonly comparisons: Readonly<Record<string, Comparison>>;
   /** The least part of its core that a server had. */
   readonly share: number;
-  readonly verdicts: readonly Verdict[];
+  readonly goals: readonly Goal[];
 }
 
 const restMs = 2_000;
@@ -52,7 +53,7 @@ const restMs = 2_000;
 const sizeTolerance = { alike: 0.02, frameworks: 0.2 } as const;
 
 /** Loads On Air and its yardsticks with a workload, in turn. Throws where they do not answer the same. */
-export async function measure(bench: Bench, workload: Workload, pace: Pace): Promise<Outcome> {
+export async function measure(bench: Setting, workload: Workload, pace: Pace): Promise<Comparisons> {
   const { onAir } = bench;
   const directory = join(bench.directory, workload.name);
   mkdirSync(directory);
@@ -84,7 +85,7 @@ export async function measure(bench: Bench, workload: Workload, pace: Pace): Pro
     servers: measured.map((one, i) => ({ ...one, idleBytes: idle[i] ?? bench.idleBytes })),
     comparisons,
     share,
-    verdicts: workload.floors.map((floor) => judge(floor, comparisons, share)),
+    goals: workload.floors.map((floor) => judge(floor, comparisons, share)),
   };
 }
 
@@ -100,7 +101,7 @@ function shareOf(measured: readonly Measured[]): number {
   return Math.min(...measured.map((server) => medianOf(server, "serverShare")));
 }
 
-async function startOthers(bench: Bench, workload: Workload, directory: string): Promise<Server[]> {
+async function startOthers(bench: Setting, workload: Workload, directory: string): Promise<Server[]> {
   const { traffic, token, status, ofAllUsers, inFrameworks } = workload;
   // Of all users only one is asked for: the head is the same for each, and the bodies are there already.
   const asked = ofAllUsers ? { ...traffic, paths: traffic.paths.slice(0, 1) } : traffic;

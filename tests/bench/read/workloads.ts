@@ -1,7 +1,7 @@
-import type { Floor } from "../support/judge.ts";
 import { platformSize, sampleSearches, usernameOf, usersPath } from "../support/platform.ts";
 import { distinctRanks, seededRandom, zipfRanks } from "../support/random.ts";
 import type { Traffic } from "../support/wrk.ts";
+import type { Floor } from "./judge.ts";
 
 /** What is asked of the servers. */
 export interface Workload {

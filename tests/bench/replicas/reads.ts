@@ -1,25 +1,20 @@
-import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { SQL } from "bun";
 import { secretHash } from "../../../src/domain/tokens.ts";
-import { startFastifyOnPostgres } from "../support/frameworks.ts";
-import { load, newToken, type OnAir, rateLimit, startOnAir, startOnPostgres } from "../support/onair.ts";
+import type { Bench, Outcome } from "../support/bench.ts";
+import { availableFrameworks, startFastifyOnPostgres } from "../support/frameworks.ts";
+import { load, newToken, rateLimit, startOnAir } from "../support/onair.ts";
 import { sampleUsers, usernameOf, usersPath } from "../support/platform.ts";
-import { BenchError, type Server, serverCore } from "../support/processes.ts";
+import { BenchError, cpuSecondsOfFamily, type Server, serverCore } from "../support/processes.ts";
 import { distinctRanks, seededRandom } from "../support/random.ts";
-import { type Goal, table, whole } from "../support/report.ts";
-import { median } from "../support/rounds.ts";
+import { atLeast, microseconds, milliseconds, table, whole } from "../support/report.ts";
+import { medians } from "../support/rounds.ts";
 import { prepareLoad, type Traffic } from "../support/wrk.ts";
 import { type Database, startDatabase } from "./database.ts";
-import type { Part, Setting } from "./report.ts";
 
 const goal = 2;
-
-interface ReadsOptions {
-  readonly users: number;
-  readonly rounds: number;
-  readonly "read-seconds": number;
-}
+const users = 50_000;
+const warmUpSeconds = 10;
 
 interface Round {
   readonly perSecond: number;
@@ -48,26 +43,26 @@ export function getUsers(users: number, token: string): Traffic {
  * Get User on SQLite, on PostgreSQL, and on Fastify with pg and the same rows, in turn. The server and its database share
  * one core, so that requests per second are those of the processor time of both.
  */
-export async function measureReads(setting: Setting, options: ReadsOptions): Promise<Part> {
-  const { users, rounds, "read-seconds": readSeconds } = options;
+export async function measureReads(
+  bench: Bench,
+  { rounds, seconds }: { rounds: number; seconds: number },
+): Promise<Outcome> {
+  if ((await availableFrameworks(bench.say)).length === 0) throw new BenchError("Reads need Fastify");
   const database = await startDatabase(String(serverCore));
-  const contenders = await startAll(setting, database, users);
-  const loads = await Promise.all(
-    contenders.map(({ token }, i) => {
-      const directory = join(setting.directory, `reads-${i}`);
-      mkdirSync(directory);
-      return prepareLoad(directory, getUsers(users, token));
+  const contenders = await Promise.all(
+    (await startAll(bench, database)).map(async (contender, i) => {
+      const load = await prepareLoad(join(bench.directory, `reads-${i}`), getUsers(users, contender.token));
+      return { ...contender, load, rounds: [] as Round[] };
     }),
   );
-  const measured = new Map<string, Round[]>(contenders.map(({ name }) => [name, []]));
   try {
     for (let round = 0; round <= rounds; round++) {
-      for (const [i, { name, server, database }] of contenders.entries()) {
-        const before = database?.cpuSeconds() ?? 0;
-        const run = await loads[i]?.(server, round === 0 ? 10 : readSeconds);
-        if (!run || round === 0) continue;
-        const databaseSeconds = (database?.cpuSeconds() ?? 0) - before;
-        measured.get(name)?.push({
+      for (const { server, database, load, rounds: own } of contenders) {
+        const before = database ? cpuSecondsOfFamily(database.pid) : 0;
+        const run = await load(server, round === 0 ? warmUpSeconds : seconds);
+        const databaseSeconds = database ? cpuSecondsOfFamily(database.pid) - before : 0;
+        if (round === 0) continue;
+        own.push({
           perSecond: run.requestsPerSecond,
           p99Ms: run.p99Ms,
           serverMicroseconds: run.cpuMicroseconds,
@@ -79,26 +74,44 @@ export async function measureReads(setting: Setting, options: ReadsOptions): Pro
     for (const { server } of contenders) await server.stop();
     await database.stop();
   }
-  return { table: tableOf(measured), goals: goalsOf(measured), figures: Object.fromEntries(measured) };
+  const measured = contenders.map(({ name, rounds }) => ({ name, rounds, ...medians(rounds) }));
+  const [onPostgres, fastify] = measured
+    .slice(1)
+    .map((one) => one.serverMicroseconds + one.databaseMicroseconds);
+  return {
+    shown: table([
+      ["Get User uniformly", "requests/s", "p99", "CPU of the server", "of the database"],
+      ...measured.map((one) => [
+        one.name,
+        whole(one.perSecond),
+        milliseconds(one.p99Ms),
+        microseconds(one.serverMicroseconds),
+        microseconds(one.databaseMicroseconds),
+      ]),
+    ]),
+    figures: Object.fromEntries(measured.map(({ name, rounds }) => [name, rounds])),
+    goals: [
+      atLeast(
+        "times the requests of Fastify with pg for the same processor time",
+        (fastify ?? Number.NaN) / (onPostgres ?? Number.NaN),
+        goal,
+      ),
+    ],
+  };
 }
 
-async function startAll(
-  { executable, directory }: Setting,
-  database: Database,
-  users: number,
-): Promise<Contender[]> {
-  const cpus = String(serverCore);
-  const sqlite = await startOnAir(executable, join(directory, "reads"), directory, { cpus });
-  const postgres = await startOnPostgres(executable, database.url, directory, { cpus });
-  const filled = async (name: string, server: OnAir, database: Database | null): Promise<Contender> => {
-    await load(server, "users", sampleUsers(users));
-    return { name, server, token: await newToken(server), database };
-  };
-  const contenders = [await filled("SQLite", sqlite, null), await filled("PostgreSQL", postgres, database)];
-  const token = contenders[1]?.token ?? "";
+async function startAll(bench: Bench, database: Database): Promise<Contender[]> {
+  const sqlite = await startOnAir(bench, { data: join(bench.directory, "reads") });
+  const postgres = await startOnAir(bench, { database: database.url });
+  for (const server of [sqlite, postgres]) await load(server, "users", sampleUsers(users));
+  const token = await newToken(postgres);
   await copyForFastify(database.url, token);
   const fastify = await startFastifyOnPostgres(database.url);
-  contenders.push({ name: "Fastify with pg", server: fastify, token, database });
+  const contenders: Contender[] = [
+    { name: "SQLite", server: sqlite, token: await newToken(sqlite), database: null },
+    { name: "PostgreSQL", server: postgres, token, database },
+    { name: "Fastify with pg", server: fastify, token, database },
+  ];
   await requireSameAnswer(contenders);
   return contenders;
 }
@@ -136,30 +149,4 @@ async function requireSameAnswer(contenders: readonly Contender[]): Promise<void
       `Another answer: ${contenders[different]?.name}\n${answers[0]}\n${answers[different]}`,
     );
   }
-}
-
-const of = (rounds: readonly Round[], figure: keyof Round) => median(rounds.map((one) => one[figure]));
-
-function tableOf(measured: ReadonlyMap<string, readonly Round[]>): string {
-  const rows = [...measured].map(([name, rounds]) => [
-    name,
-    whole(of(rounds, "perSecond")),
-    `${of(rounds, "p99Ms").toFixed(1)} ms`,
-    `${of(rounds, "serverMicroseconds").toFixed(0)} µs`,
-    `${of(rounds, "databaseMicroseconds").toFixed(0)} µs`,
-  ]);
-  return table([
-    ["Get User uniformly", "requests/s", "p99", "CPU of the server", "of the database"],
-    ...rows,
-  ]);
-}
-
-function goalsOf(measured: ReadonlyMap<string, readonly Round[]>): Goal[] {
-  const cost = (name: string) => {
-    const rounds = measured.get(name) ?? [];
-    return of(rounds, "serverMicroseconds") + of(rounds, "databaseMicroseconds");
-  };
-  const times = cost("Fastify with pg") / cost("PostgreSQL");
-  const text = `${times.toFixed(2)} times the requests of Fastify with pg for the same processor time, goal ${goal}`;
-  return [{ text, met: times >= goal }];
 }

@@ -1,6 +1,6 @@
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { otherWork, residentBytes } from "../support/processes.ts";
+import { residentBytes } from "../support/processes.ts";
 import { median, type Sample } from "./drift.ts";
 import type { SoakLoad } from "./load.ts";
 
@@ -18,10 +18,12 @@ interface Sampling {
 }
 
 /** Looks at a server under load every few seconds, after its time of warming up. */
-export async function sampled(load: SoakLoad, { pid, data, seconds, warmUpSeconds, say }: Sampling) {
+export async function sampled(
+  load: SoakLoad,
+  { pid, data, seconds, warmUpSeconds, say }: Sampling,
+): Promise<Sample[]> {
   await Bun.sleep(warmUpSeconds * 1_000);
   load.takeLatencies();
-  const others = otherWork();
   const everyMs = Math.max(shortestMs, (seconds * 1_000) / mostSamples);
   const samples: Sample[] = [];
   const startedAt = performance.now();
@@ -43,7 +45,7 @@ export async function sampled(load: SoakLoad, { pid, data, seconds, warmUpSecond
     const shown = Object.entries(values).map(([name, value]) => `${name} ${value?.toFixed(1)}`);
     say(`after ${((now - startedAt) / 60_000).toFixed(0)} min: ${shown.join(", ")}`);
   }
-  return { samples, otherWork: others() };
+  return samples;
 }
 
 const size = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0;

@@ -1,47 +1,31 @@
-import { copyFileSync, mkdirSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
+import type { Bench } from "../support/bench.ts";
 import { copyOfData, filledPlatform, profileOf, publicUrl } from "../support/filled.ts";
-import {
-  type Framework,
-  frameworkCommand,
-  frameworkDatabase,
-  frameworkPackages,
-  frameworks,
-} from "../support/frameworks.ts";
+import { availableFrameworks, frameworkCommand, frameworkDatabase } from "../support/frameworks.ts";
 import { newToken, serveCommand, serveEnvironment, startOnAir } from "../support/onair.ts";
 import { sampleUsers, usersPath } from "../support/platform.ts";
 import { BenchError } from "../support/processes.ts";
 import type { Question } from "./first-answer.ts";
 
-/** A server that can be started, and what it reads to start. */
+/** A server that can be started. */
 export interface Contender {
   readonly name: string;
   readonly command: (port: number) => string[];
   readonly env: Readonly<Record<string, string>>;
-  /** Files and directories. */
-  readonly files: readonly string[];
 }
 
-interface Options {
-  readonly users: number;
-  readonly executable: string;
-  readonly directory: string;
-  /** Whether the other stacks are installed. */
-  readonly withFrameworks: boolean;
-  readonly say: (line: string) => void;
-}
-
-/** Servers of the same platform, and what they are all asked. Whatever they run is copied, so that nobody else runs it. */
+/** Servers of the same platform, and what they are all asked. */
 export async function makeContenders(
-  options: Options,
+  bench: Bench,
+  users: number,
 ): Promise<{ question: Question; contenders: Contender[] }> {
-  const { users, directory, withFrameworks, say } = options;
-  const executable = join(directory, "onair");
-  copyFileSync(options.executable, executable);
+  const { directory, executable, say } = bench;
+  const available = await availableFrameworks(say);
   const filled = await filledPlatform(users, say);
   const data = join(directory, "data");
   await copyOfData(filled, data);
-  const onAir = await startOnAir(executable, data, directory, { args: ["--public-url", publicUrl] });
+  const args = ["--public-url", publicUrl];
+  const onAir = await startOnAir(bench, { args });
   const token = await newToken(onAir);
   const { username, body } = profileOf(userInTheMiddle(users));
   const question = {
@@ -51,22 +35,25 @@ export async function makeContenders(
   };
   const answer = await fetch(onAir.url + question.path, { headers: question.headers });
   const given = Object.fromEntries([...answer.headers].filter(([name]) => !madeByBun.includes(name)));
-  const contenders: Contender[] = [
-    {
-      name: "On Air",
-      command: (port) => [...serveCommand(executable, port), "--data", data, "--public-url", publicUrl],
-      env: serveEnvironment(directory),
-      files: [executable, data],
-    },
-    await bareContender(directory, JSON.stringify(given), body),
-  ];
-  if (withFrameworks) {
-    const file = join(directory, "yardsticks.db");
-    await frameworkDatabase(filled, onAir, { file, token, say });
-    contenders.push(...frameworks.map((framework) => frameworkContender(framework, file, directory)));
-  }
+  const file = join(directory, "yardsticks.db");
+  if (available.length > 0) await frameworkDatabase(filled, onAir, { file, token, say });
   await onAir.stop();
-  return { question, contenders };
+  return {
+    question,
+    contenders: [
+      {
+        name: "On Air",
+        command: (port) => [...serveCommand(executable, port), "--data", data, ...args],
+        env: serveEnvironment(directory),
+      },
+      await bareContender(directory, JSON.stringify(given), body),
+      ...available.map((framework) => ({
+        name: framework,
+        command: (port: number) => frameworkCommand(framework, file, port),
+        env: { NODE_ENV: "production" },
+      })),
+    ],
+  };
 }
 
 const madeByBun = ["date", "content-length"];
@@ -92,20 +79,5 @@ async function bareContender(directory: string, headers: string, body: string): 
     name: "bare",
     command: (port) => [outfile, String(port), headers, body],
     env: {},
-    files: [outfile],
-  };
-}
-
-/** A copy of the runtime of a framework, beside its database. */
-function frameworkContender(framework: Framework, database: string, directory: string): Contender {
-  const [runtime = "", ...rest] = frameworkCommand(framework, database, 0);
-  const own = join(directory, framework, "runtime");
-  mkdirSync(dirname(own));
-  copyFileSync(runtime, own);
-  return {
-    name: framework,
-    command: (port) => [own, ...frameworkCommand(framework, database, port).slice(1)],
-    env: { NODE_ENV: "production" },
-    files: [own, database, frameworkPackages, ...rest.slice(0, 1)],
   };
 }

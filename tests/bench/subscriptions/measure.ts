@@ -2,7 +2,7 @@ import { Database } from "bun:sqlite";
 import { join } from "node:path";
 import { builtInEventTypes } from "../../../src/domain/events/catalogue.ts";
 import { adminKey, load, newToken, type OnAir } from "../support/onair.ts";
-import { sampleUsers, usernameOf } from "../support/platform.ts";
+import { firstUserId, sampleUsers, usernameOf } from "../support/platform.ts";
 import { BenchError, cpuSeconds } from "../support/processes.ts";
 import { Wire, type WireAnswer } from "../support/wire.ts";
 
@@ -11,6 +11,8 @@ const path = "/public/v1/events/subscriptions";
 const perBroadcaster = builtInEventTypes.length;
 const batch = 50;
 const fillingAtOnce = 32;
+/** Further applications with as many subscriptions. */
+const others = 9;
 
 type EventName = { readonly name: string; readonly version: number };
 const builtIn: readonly EventName[] = builtInEventTypes.map(({ name, version }) => ({ name, version }));
@@ -22,7 +24,6 @@ const registered = Array.from({ length: batch - builtIn.length }, (_, i) => ({
 
 export interface Options {
   readonly subscriptions: number;
-  readonly others: number;
   readonly rounds: number;
 }
 
@@ -41,7 +42,10 @@ class Bot {
 
   /** Subscribes to these; gives how long it took and the ids. */
   async create(broadcaster: number, events: readonly EventName[]): Promise<{ ms: number; ids: string[] }> {
-    const answer = await this.wire.post(path, JSON.stringify({ events, broadcaster_user_id: broadcaster }));
+    const answer = await this.wire.post(
+      path,
+      JSON.stringify({ events, broadcaster_user_id: firstUserId + broadcaster - 1 }),
+    );
     requireStatus(answer, 200);
     const { data } = JSON.parse(answer.body) as { data: { subscription_id: string }[] };
     return { ms: answer.ms, ids: data.map(({ subscription_id }) => subscription_id) };
@@ -202,10 +206,10 @@ async function longestOf(wire: Wire, work: () => Promise<unknown>): Promise<numb
 
 /** Fills a server with subscriptions and measures all there is to measure. `directory` is for bare commits. */
 export async function measure(onAir: OnAir, directory: string, options: Options) {
-  const { subscriptions, others, rounds } = options;
+  const { subscriptions, rounds } = options;
   const broadcasters = Math.ceil(subscriptions / perBroadcaster);
   const spare = broadcasters + 1;
-  await load(onAir, "users", renumbered(spare));
+  await load(onAir, "users", sampleUsers(spare, "by id"));
   await registerEvents(onAir);
   const wanted = [0, subscriptions / 2, subscriptions];
   const rest = Array.from({ length: others }, () => subscriptions);
@@ -227,10 +231,4 @@ export async function measure(onAir: OnAir, directory: string, options: Options)
   const writes = await measureWrites(stages, spare, bareCommits(directory), rounds);
   for (const { bot } of bots) bot.wire.close();
   return { lists, writes };
-}
-
-/** Users whose ids are 1, 2, 3 and so on. */
-function* renumbered(count: number): Generator<object> {
-  let id = 0;
-  for (const user of sampleUsers(count)) yield { ...user, id: ++id };
 }

@@ -14,11 +14,16 @@ export type Framework = (typeof frameworks)[number];
 const directory = resolve(import.meta.dir, "../yardsticks");
 const node = join(directory, "node_modules/node/bin/node");
 
-/** Where their packages are. */
-export const frameworkPackages = join(directory, "node_modules");
+/** Those that are here, installed where they are not yet; none where that is not possible, which is said. */
+export async function availableFrameworks(say: (line: string) => void): Promise<readonly Framework[]> {
+  const failure = await install(say);
+  if (failure === null) return frameworks;
+  process.stderr.write(`\nWITHOUT FASTIFY AND HONO, BECAUSE ${failure}\n\n`);
+  return [];
+}
 
 /** Installs their packages unless that is done. Returns why it could not be, or null. */
-export async function installFrameworks(say: (line: string) => void): Promise<string | null> {
+async function install(say: (line: string) => void): Promise<string | null> {
   const installed = join(directory, "node_modules/.package-lock.json");
   const wanted = join(directory, "package-lock.json");
   if (existsSync(installed) && existsSync(node) && statSync(installed).mtimeMs > statSync(wanted).mtimeMs) {
@@ -98,7 +103,7 @@ export function startFastifyOnPostgres(url: string): Promise<Server> {
 
 async function started(name: string, command: readonly string[]): Promise<Server> {
   const env = { PATH: process.env.PATH ?? "", NODE_ENV: "production" };
-  const { server } = await startPinnedServer(name, command, /^ready (\S+)\n/, { env });
+  const { server } = await startPinnedServer(name, command, { env });
   return server;
 }
 

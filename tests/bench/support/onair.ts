@@ -1,36 +1,14 @@
-import { existsSync, readdirSync, statSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
+import type { Bench } from "./bench.ts";
 import { BenchError, type Server, startPinnedServer } from "./processes.ts";
-
-const root = resolve(import.meta.dir, "../../..");
-const sources = ["src", "drizzle", "scripts", "package.json", "bun.lock"];
-
-/** The executable that is `given`, else `dist/onair`, built first where it is missing or older than its sources. */
-export async function builtExecutable(given?: string): Promise<string> {
-  if (given !== undefined) return resolve(given);
-  const executable = join(root, "dist/onair");
-  const builtAt = existsSync(executable) ? statSync(executable).mtimeMs : 0;
-  if (sources.some((source) => newestChange(join(root, source)) > builtAt)) {
-    const build = Bun.spawn([process.execPath, "scripts/build.ts"], {
-      cwd: root,
-      stdout: "ignore",
-      stderr: "inherit",
-    });
-    if ((await build.exited) !== 0) throw new BenchError("dist/onair could not be built");
-  }
-  return executable;
-}
-
-function newestChange(path: string): number {
-  const stats = statSync(path);
-  if (!stats.isDirectory()) return stats.mtimeMs;
-  return Math.max(0, ...readdirSync(path).map((name) => newestChange(join(path, name))));
-}
 
 export const adminKey = "the-operator-key-of-the-benchmark";
 
 /** The highest limit there is: the limiter does its work, and nobody meets it. */
 export const rateLimit = 10_000_000;
+
+/** Resident memory of a server at rest has to stay below that. */
+export const mostIdleBytes = 90 * 2 ** 20;
 
 /** On Air as in production, its log included, which goes to /dev/null. */
 export interface OnAir extends Server {
@@ -48,6 +26,10 @@ export function serveEnvironment(home: string): Record<string, string> {
 }
 
 interface ServeOptions {
+  /** The data directory; `data` in the directory of the benchmark where neither is named. */
+  readonly data?: string;
+  /** The URL of a PostgreSQL database in its place. */
+  readonly database?: string;
   readonly args?: readonly string[];
   /** As `taskset` takes it. */
   readonly cpus?: string;
@@ -55,37 +37,21 @@ interface ServeOptions {
   readonly trusted?: string;
 }
 
-/** Starts `onair serve` on a data directory, with the defaults but for ports, rate limit and `args`. */
-export function startOnAir(
-  executable: string,
-  data: string,
-  cwd: string,
-  options: ServeOptions = {},
+/** Starts `onair serve` with the defaults but for ports, rate limit and `args`. */
+export async function startOnAir(
+  { executable, directory }: Pick<Bench, "executable" | "directory">,
+  { data = join(directory, "data"), database, args = [], cpus, trusted }: ServeOptions = {},
 ): Promise<OnAir> {
-  return started(executable, cwd, { ONAIR_DATA: data }, options);
-}
-
-/** The same on a PostgreSQL database. */
-export function startOnPostgres(
-  executable: string,
-  database: string,
-  cwd: string,
-  options: ServeOptions = {},
-): Promise<OnAir> {
-  return started(executable, cwd, { ONAIR_DATABASE: database }, options);
-}
-
-async function started(
-  executable: string,
-  cwd: string,
-  place: Readonly<Record<string, string>>,
-  { args = [], cpus, trusted }: ServeOptions,
-): Promise<OnAir> {
-  const command = [...serveCommand(executable, 0), ...args];
-  const ready = /^onair ready public=(\S+) admin=(\S+)$/m;
-  const env = { ...serveEnvironment(cwd), ...place, ...(trusted && { NODE_EXTRA_CA_CERTS: trusted }) };
-  const options = { cwd, env, ...(cpus !== undefined && { cpus }) };
-  const { server, match } = await startPinnedServer("On Air", command, ready, options);
+  const { server, match } = await startPinnedServer("On Air", [...serveCommand(executable, 0), ...args], {
+    ready: /^onair ready public=(\S+) admin=(\S+)$/m,
+    cwd: directory,
+    env: {
+      ...serveEnvironment(directory),
+      ...(database === undefined ? { ONAIR_DATA: data } : { ONAIR_DATABASE: database }),
+      ...(trusted && { NODE_EXTRA_CA_CERTS: trusted }),
+    },
+    ...(cpus !== undefined && { cpus }),
+  });
   return { ...server, adminUrl: match[2] ?? "" };
 }
 
@@ -117,7 +83,15 @@ export async function load(
 }
 
 /** An access token of a new application, which has these fields beside its name. */
-export async function newToken({ url, adminUrl }: OnAir, fields: object = {}): Promise<string> {
+export async function newToken(onAir: OnAir, fields: object = {}): Promise<string> {
+  return (await newApplication(onAir, fields)).token;
+}
+
+/** A new application with these fields beside its name; its id, and an access token. */
+export async function newApplication(
+  { url, adminUrl }: OnAir,
+  fields: object,
+): Promise<{ id: string; token: string }> {
   const { client_id, client_secret } = await admin<{ client_id: string; client_secret: string }>(adminUrl, {
     method: "POST",
     path: "/admin/v1/applications",
@@ -127,7 +101,7 @@ export async function newToken({ url, adminUrl }: OnAir, fields: object = {}): P
   const body = new URLSearchParams({ grant_type: "client_credentials", client_id, client_secret });
   const answer = await fetch(`${url}/oauth/token`, { method: "POST", body });
   if (!answer.ok) throw new BenchError(`On Air gives no token: ${await answer.text()}`);
-  return ((await answer.json()) as { access_token: string }).access_token;
+  return { id: client_id, token: ((await answer.json()) as { access_token: string }).access_token };
 }
 
 /** Makes applications whose webhooks are at a URL, each subscribed to an event of the broadcaster that is its own. */
@@ -156,19 +130,21 @@ export async function* applicationPages({ adminUrl }: OnAir): AsyncGenerator<rea
   }
 }
 
-/** Subscribes the application of a token to an event of a broadcaster. */
+/** Subscribes the application of a token to an event of a broadcaster; gives the id of the subscription. */
 export async function subscribe(
   { url }: OnAir,
   token: string,
   event: string,
   broadcaster: number,
-): Promise<void> {
+): Promise<string> {
   const answer = await fetch(`${url}/public/v1/events/subscriptions`, {
     method: "POST",
     headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
     body: JSON.stringify({ events: [{ name: event, version: 1 }], broadcaster_user_id: broadcaster }),
   });
   if (!answer.ok) throw new BenchError(`On Air makes no subscription: ${await answer.text()}`);
+  const { data } = (await answer.json()) as { data: [{ subscription_id: string }] };
+  return data[0].subscription_id;
 }
 
 async function admin<T>(

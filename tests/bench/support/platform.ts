@@ -14,6 +14,8 @@ const topics =
 const tags = "English Korean FPS RPG Strategy Casual Speedrun Esports".split(" ");
 const words = "live every evening from a small room with friends old games and new records".split(" ");
 
+export const firstUserId = 1001;
+
 /** Where Get User is. */
 export const usersPath = "/public/v1/users/";
 
@@ -27,13 +29,20 @@ export function usernameOf(rank: number): string {
   return `${quality}_${thing}${rank.toString(36)}`;
 }
 
-/** Users as the admin API takes them. Ids are shuffled over the ranks, so that popular rows do not lie side by side. */
-export function* sampleUsers(count: number): Generator<object> {
+/**
+ * Users as the admin API takes them, the most followed first, or in the order of their ids, as platforms export them. Ids
+ * are shuffled over the ranks, so that popular rows do not lie side by side.
+ */
+export function* sampleUsers(
+  count: number,
+  order: "popular first" | "by id" = "popular first",
+): Generator<object> {
   const random = seededRandom(1);
-  for (let rank = 0; rank < count; rank++) {
+  for (let i = 0; i < count; i++) {
+    const rank = order === "by id" ? (i * stride) % count : i;
     const username = usernameOf(rank);
     yield {
-      id: userId(rank, count),
+      id: order === "by id" ? firstUserId + i : userId(rank, count),
       username,
       display_name: random() < 0.3 ? `${pick(foreign, random)} ${rank}` : username,
       bio: Array.from({ length: Math.floor(random() * 20) }, () => pick(words, random)).join(" "),
@@ -82,15 +91,8 @@ export function* sampleLivestreams(userCount: number): Generator<object> {
   }
 }
 
-/** Writes rows into a file, one on each line. */
-export async function writeRows(file: string, rows: Iterable<object>): Promise<void> {
-  const sink = Bun.file(file).writer({ highWaterMark: 1 << 20 });
-  for (const row of rows) sink.write(`${JSON.stringify(row)}\n`);
-  await sink.end();
-}
-
 function userId(rank: number, count: number): number {
-  return 1001 + ((rank * stride) % count);
+  return firstUserId + ((rank * stride) % count);
 }
 
 /** Distinct queries of every kind: common and rare parts, prefixes, whole names, other scripts, accents, nothing found. */

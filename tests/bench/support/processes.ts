@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -9,18 +9,6 @@ export const loadCore = 1;
 /** The benchmark cannot go on; the message says why and what to do. */
 export class BenchError extends Error {
   override name = "BenchError";
-}
-
-/** Runs a benchmark and ends the process; an error that says what to do is told without its stack. */
-export async function runBench(main: () => Promise<void>): Promise<never> {
-  try {
-    await main();
-  } catch (error) {
-    const expected = error instanceof BenchError || (error instanceof TypeError && "code" in error);
-    process.stderr.write(`${expected ? error.message : Bun.inspect(error)}\n`);
-    process.exitCode = 1;
-  }
-  process.exit();
 }
 
 const children = new Set<Bun.Subprocess>();
@@ -52,12 +40,14 @@ export function endWithThis(child: Bun.Subprocess): void {
   void child.exited.then(() => children.delete(child));
 }
 
+interface PinnedOptions {
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly stderr?: "pipe" | "ignore";
+}
+
 /** Starts a program on one core, or on a list of them as `taskset` takes it. It ends with this process. */
-export function startPinned(
-  cpus: number | string,
-  command: readonly string[],
-  options: { cwd?: string; env?: Record<string, string>; stderr?: "pipe" | "ignore" } = {},
-) {
+export function startPinned(cpus: number | string, command: readonly string[], options: PinnedOptions = {}) {
   const child = Bun.spawn(pinned(cpus, command), {
     stderr: "ignore",
     ...options,
@@ -68,17 +58,36 @@ export function startPinned(
   return child;
 }
 
-function pinned(cpus: number | string, command: readonly string[]): string[] {
-  return ["taskset", "--cpu-list", String(cpus), ...command];
+/** Runs a program to its end, and gives what it printed. */
+export async function runPinned(cpus: number | string, command: readonly string[]): Promise<string> {
+  const child = startPinned(cpus, command, { stderr: "pipe" });
+  const streams = [child.stdout, child.stderr as ReadableStream<Uint8Array>];
+  const [output = "", complaint] = await Promise.all(streams.map((stream) => new Response(stream).text()));
+  if ((await child.exited) === 0) return output;
+  throw new BenchError(`${command[0]} failed: ${output}${complaint}`);
 }
 
-/** Keeps this process to the core of the load, its threads included. */
+/** Runs a program of this benchmark in Bun, which prints one line of JSON. */
+export async function runProgram<T>(cpus: number, program: string, args: readonly unknown[]): Promise<T> {
+  return JSON.parse(await runPinned(cpus, [process.execPath, program, ...args.map(String)])) as T;
+}
+
+const pinned = (cpus: number | string, command: readonly string[]) => [
+  ...["taskset", "--cpu-list", String(cpus)],
+  ...command,
+];
+
+/** Keeps this process to the core of the load. */
 export function pinThisProcess(): void {
-  const { success, stderr } = Bun.spawnSync(
-    ["taskset", "--all-tasks", "--pid", "--cpu-list", String(loadCore), String(process.pid)],
-    { stderr: "pipe" },
-  );
-  if (!success) throw new BenchError(`taskset failed: ${stderr}`);
+  hold(process.pid, loadCore);
+}
+
+/** Keeps a process, its threads included, to some cores. */
+export function hold(pid: number, cpus: number | string): void {
+  const command = ["taskset", "--all-tasks", "--pid", "--cpu-list", String(cpus), String(pid)];
+  const { success, stderr } = Bun.spawnSync(command, { stderr: "pipe" });
+  // It may have ended meanwhile.
+  if (!success && existsSync(`/proc/${pid}`)) throw new BenchError(`taskset failed: ${stderr}`);
 }
 
 /** A server under load. */
@@ -91,16 +100,19 @@ export interface Server {
   stop(signal?: NodeJS.Signals): Promise<void>;
 }
 
-/** Starts a server, on its core unless told otherwise, and waits for a line on its output that matches `ready`. */
+interface ServerOptions extends PinnedOptions {
+  /** Where it runs; on the core of servers unless told otherwise. */
+  readonly cpus?: number | string;
+  readonly deadlineMs?: number;
+  /** The line of its output that says it is ready; its first group is the URL. */
+  readonly ready?: RegExp;
+}
+
+/** Starts a server and waits until it says that it is ready. */
 export async function startPinnedServer(
   name: string,
   command: readonly string[],
-  ready: RegExp,
-  {
-    cpus = serverCore,
-    deadlineMs = 60_000,
-    ...options
-  }: { cwd?: string; env?: Record<string, string>; cpus?: number | string; deadlineMs?: number } = {},
+  { cpus = serverCore, deadlineMs = 60_000, ready = /^ready (\S+)\n/, ...options }: ServerOptions = {},
 ): Promise<{ server: Server; match: RegExpExecArray }> {
   const child = startPinned(cpus, command, options);
   const cutOff = setTimeout(() => child.kill("SIGKILL"), deadlineMs);
@@ -125,12 +137,16 @@ export async function startPinnedServer(
 /** The unit of processor times in `/proc`. */
 const ticksPerSecond = 100;
 
+/** The fields of `/proc/<pid>/stat` from the third on: the second, a name in parentheses, may hold spaces. */
+function statOf(pid: number | string): string[] {
+  const line = readFileSync(`/proc/${pid}/stat`, "utf8");
+  return line.slice(line.lastIndexOf(")") + 2).split(" ");
+}
+
 /** Processor time that a process has used so far, in seconds; threads that have ended count. */
 export function cpuSeconds(pid: number): number {
-  const line = readFileSync(`/proc/${pid}/stat`, "utf8");
-  // The second field is the name in parentheses, which may hold spaces; user and system time are the 14th and 15th.
-  const fields = line.slice(line.lastIndexOf(")") + 2).split(" ");
-  return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
+  const [user, system] = statOf(pid).slice(11);
+  return (Number(user) + Number(system)) / ticksPerSecond;
 }
 
 /** The same in nanoseconds; threads that have ended do not count. */
@@ -140,30 +156,48 @@ export function cpuNanoseconds(pid: number): number {
     .reduce((sum, spent) => sum + spent, 0);
 }
 
+/** A process and those that it started, and these in turn, which live; with their fields. */
+export function familyOf(pid: number): Map<number, readonly string[]> {
+  const all = new Map<number, readonly string[]>();
+  for (const name of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
+    try {
+      all.set(Number(name), statOf(name));
+    } catch {
+      // It has ended.
+    }
+  }
+  const family = new Map<number, readonly string[]>();
+  const add = (one: number) => {
+    family.set(one, all.get(one) ?? []);
+    for (const [child, [, parent]] of all) if (Number(parent) === one) add(child);
+  };
+  add(pid);
+  return family;
+}
+
+/** Processor time of a process and all that it started, those that have ended included, in seconds. */
+export function cpuSecondsOfFamily(pid: number): number {
+  // User and system time of itself, and of children that have ended and were waited for.
+  const ticks = [...familyOf(pid).values()].flatMap((fields) => fields.slice(11, 15).map(Number));
+  return ticks.reduce((sum, each) => sum + each, 0) / ticksPerSecond;
+}
+
 /**
  * From now on until the function is called: the part of the machine's processor time that went to others than this
- * process and its children. The children must have ended by then, for only then is their time known.
+ * process and what it started.
  */
 export function otherWork(): () => number {
-  const machine = () => {
-    const [user, nice, system, idle, wait, interrupts, soft, steal] = (
-      /^cpu +(.*)$/m.exec(readFileSync("/proc/stat", "utf8"))?.[1] ?? ""
-    )
-      .split(" ")
-      .map(Number) as [number, number, number, number, number, number, number, number];
+  const read = () => {
+    const numbers =
+      /^cpu +(.*)$/m.exec(readFileSync("/proc/stat", "utf8"))?.[1]?.split(" ").map(Number) ?? [];
+    const [user = 0, nice = 0, system = 0, idle = 0, wait = 0, interrupts = 0, soft = 0, steal = 0] = numbers;
     const busy = user + nice + system + interrupts + soft + steal;
-    return { busy, all: busy + idle + wait };
+    return { busy, all: busy + idle + wait, own: cpuSecondsOfFamily(process.pid) * ticksPerSecond };
   };
-  const own = () => {
-    const line = readFileSync("/proc/self/stat", "utf8");
-    const fields = line.slice(line.lastIndexOf(")") + 2).split(" ");
-    return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0);
-  };
-  const before = { ...machine(), own: own() };
+  const before = read();
   return () => {
-    const { busy, all } = machine();
-    const others = busy - before.busy - (own() - before.own);
-    return Math.max(0, others / (all - before.all));
+    const { busy, all, own } = read();
+    return Math.max(0, (busy - before.busy - (own - before.own)) / Math.max(1, all - before.all));
   };
 }
 
@@ -184,14 +218,19 @@ export function forgetPeak(pid: number): void {
   writeFileSync(`/proc/${pid}/clear_refs`, "5");
 }
 
-/** Throws when the machine cannot run a benchmark: on Linux, two cores, and these programs with their packages. */
-export function requireMachine(packages: Readonly<Record<string, string>>): void {
+/** Programs that benchmarks need, with their packages in Debian and Ubuntu. */
+const packages = { taskset: "util-linux", wrk: "wrk", openssl: "openssl" } as const;
+export type Program = keyof typeof packages;
+
+/** Throws when the machine cannot run a benchmark: on Linux, two cores, with these programs. */
+export function requireMachine(programs: readonly Program[]): void {
   if (process.platform !== "linux" || availableParallelism() < 2) {
     throw new BenchError("This needs Linux and two cores, one for the server and one for the load");
   }
-  const missing = Object.entries(packages).filter(([program]) => Bun.which(program) === null);
+  const missing = ["taskset" as const, ...programs].filter((program) => Bun.which(program) === null);
   if (missing.length === 0) return;
-  const names = missing.map(([program]) => program).join(" and ");
-  const install = missing.map(([, name]) => name).join(" ");
-  throw new BenchError(`This needs ${names}. On Debian and Ubuntu: apt-get install ${install}`);
+  const install = missing.map((program) => packages[program]).join(" ");
+  throw new BenchError(
+    `This needs ${missing.join(" and ")}. On Debian and Ubuntu: apt-get install ${install}`,
+  );
 }

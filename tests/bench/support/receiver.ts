@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { Behaviour } from "./behaviours.ts";
 import { BenchError, loadCore, type Server, startPinnedServer } from "./processes.ts";
+import { newEventId } from "./publishers.ts";
 
 /** Files in PEM. */
 export interface Certificate {
@@ -26,6 +27,9 @@ export interface ReceiverReport {
 /** Stands in an event's id before the time of its publishing, in milliseconds of the receiver's clock. */
 export const timeMark = "at:";
 
+/** All that was acknowledged has to arrive in this time. */
+const drainSeconds = 60;
+
 /** A receiver in a process of its own, on the core of the load. */
 export class Receiver {
   readonly #clockAheadMs: number;
@@ -44,7 +48,7 @@ export class Receiver {
     const command = ["nice", "-n", "5", process.execPath, program, String(port)];
     if (tls) command.push(tls.certificate, tls.key);
     const cpus = String(loadCore);
-    const { server } = await startPinnedServer("receiver", command, /^ready (\S+)\n/, { cpus });
+    const { server } = await startPinnedServer("receiver", command, { cpus });
     return new Receiver(server, await clockAhead(server.url));
   }
 
@@ -63,6 +67,16 @@ export class Receiver {
   async waitFor(count: number, seconds: number, which: "all" | "timed" = "all"): Promise<void> {
     const end = performance.now() + seconds * 1000;
     while ((await this.arrived(which)) < count && performance.now() < end) await Bun.sleep(5);
+  }
+
+  /** Waits until all have arrived; throws unless each did so exactly once. */
+  async requireAllOnce(deliveries: number): Promise<void> {
+    await this.waitFor(deliveries, drainSeconds);
+    const { arrived, distinct } = await this.report();
+    if (arrived === deliveries && distinct === deliveries) return;
+    throw new BenchError(
+      `Of ${deliveries} deliveries that were acknowledged ${distinct} arrived, in ${arrived} requests`,
+    );
   }
 
   report(): Promise<ReceiverReport> {
@@ -89,13 +103,6 @@ export class Receiver {
   refused(): Promise<{ readonly requests: number; readonly outstanding: number }> {
     return ask(`${this.server.url}/refused`);
   }
-}
-
-let eventIds = 0;
-
-/** An event id that no other of this run has. */
-export function newEventId(): string {
-  return `bench-${(++eventIds).toString(36)}.`;
 }
 
 /** How far the clock of a receiver is ahead of this process's, by the quickest of some questions. */

@@ -20,17 +20,36 @@ export interface Goal {
   readonly met: boolean;
 }
 
-export const verdictOf = ({ text, met }: Goal) => `${met ? "met" : "NOT met"}: ${text}`;
-
-/** Where others take more of the machine than this, a measurement is disturbed. */
-const undisturbed = 0.03;
-
-/** Says so where other processes took too much of the machine: their `share` of its processor time. */
-export function disturbance(share: number): string[] {
-  return share > undisturbed
-    ? [`Disturbed: other processes took ${(share * 100).toFixed(0)} % of the machine`]
-    : [];
+interface Bound {
+  /** How the figure and its bound are shown; two decimals where left out. */
+  readonly as?: (value: number) => string;
+  /** Whether what was measured counts; where it does not, the goal is missed. */
+  readonly counts?: boolean;
 }
+
+/** A figure that has to be less than its bound. */
+export function below(
+  what: string,
+  value: number,
+  bound: number,
+  { as = shown, counts = true }: Bound = {},
+): Goal {
+  return { text: `${what}: ${as(value)}, goal below ${as(bound)}`, met: counts && value < bound };
+}
+
+/** A figure that has to reach its bound. */
+export function atLeast(
+  what: string,
+  value: number,
+  bound: number,
+  { as = shown, counts = true }: Bound = {},
+): Goal {
+  return { text: `${what}: ${as(value)}, goal ${as(bound)}`, met: counts && value >= bound };
+}
+
+const shown = (value: number) => value.toFixed(2);
+
+export const verdictOf = ({ text, met }: Goal) => `${met ? "met" : "NOT met"}: ${text}`;
 
 /** A whole number with separators: 12,345. */
 export function whole(value: number): string {
@@ -41,6 +60,10 @@ export function whole(value: number): string {
 export function milliseconds(value: number): string {
   return Number.isFinite(value) ? `${value.toFixed(2)} ms` : "never";
 }
+
+export const microseconds = (value: number) => `${value.toFixed(1)} µs`;
+
+export const percent = (share: number) => `${(share * 100).toFixed(0)} %`;
 
 export function megabytes(bytes: number): string {
   return `${(bytes / 2 ** 20).toFixed(0)} MB`;

@@ -15,6 +15,27 @@ export function percentile(values: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
 
+/** The median of each figure over the rounds. */
+export function medians<Figures extends object>(
+  rounds: readonly Figures[],
+): Record<NumbersOf<Figures>, number> {
+  const names = Object.keys(rounds[0] ?? {}) as (keyof Figures)[];
+  return Object.fromEntries(
+    names.map((name) => [name, median(rounds.map((round) => Number(round[name])))]),
+  ) as Record<NumbersOf<Figures>, number>;
+}
+
+type NumbersOf<Figures> = {
+  [Name in keyof Figures]: Figures[Name] extends number ? Name : never;
+}[keyof Figures];
+
+/** So many measurements, one after the other. */
+export async function inRounds<T>(rounds: number, measure: (round: number) => Promise<T>): Promise<T[]> {
+  const results: T[] = [];
+  while (results.length < rounds) results.push(await measure(results.length));
+  return results;
+}
+
 /** The runs of one server, one for each round. */
 export interface Measured {
   readonly name: string;

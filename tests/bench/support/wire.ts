@@ -148,3 +148,29 @@ export async function atRate(
   }
   await Promise.all(open);
 }
+
+/**
+ * Asks for a path at fixed times for as long as something is done, whether earlier answers have come or not, so that a
+ * server that is held up is seen for all that time. Gives how long each answer took, in milliseconds.
+ */
+export async function whileAsking(
+  wire: Wire,
+  { path, everyMs }: { readonly path: string; readonly everyMs: number },
+  work: () => Promise<unknown>,
+): Promise<number[]> {
+  const took: number[] = [];
+  const open: Promise<unknown>[] = [];
+  const ask = async () => {
+    const { status, body, ms } = await wire.get(path);
+    if (status !== 200) throw new BenchError(`GET ${path} is answered by ${status}: ${body}`);
+    took.push(ms);
+  };
+  const timer = setInterval(() => open.push(ask()), everyMs);
+  try {
+    await work();
+  } finally {
+    clearInterval(timer);
+  }
+  await Promise.all(open);
+  return took;
+}

@@ -6,8 +6,8 @@ import {
   loadCore,
   peakResidentBytes,
   residentBytes,
+  runPinned,
   type Server,
-  startPinned,
 } from "./processes.ts";
 
 /** The requests of a workload: distinct ones, and the order in which they are sent, over and over. */
@@ -113,13 +113,10 @@ export async function prepareLoad(
     const command = ["wrk", ...options, `--duration=${seconds}s`, server.url, "--", ...files, startAt];
     forgetPeak(server.pid);
     const cpuBefore = cpuSeconds(server.pid);
-    const child = startPinned(cpus, command, { stderr: "pipe" });
-    const [output, complaint] = await Promise.all([text(child.stdout), text(child.stderr)]);
+    const output = await runPinned(cpus, command);
     const cpu = cpuSeconds(server.pid) - cpuBefore;
     const line = output.split("\n").find((each) => each.startsWith("{"));
-    if ((await child.exited) !== 0 || line === undefined) {
-      throw new BenchError(`wrk failed: ${output}${complaint}`);
-    }
+    if (line === undefined) throw new BenchError(`wrk failed: ${output}`);
     const summary = JSON.parse(line) as Summary;
     const { requests, refused, broken } = summary;
     if (requests === 0 || refused > 0 || broken > 0) {
@@ -140,8 +137,4 @@ export async function prepareLoad(
       peakBytes: peakResidentBytes(server.pid),
     };
   };
-}
-
-function text(stream: ReadableStream<Uint8Array> | undefined): Promise<string> {
-  return new Response(stream ?? null).text();
 }

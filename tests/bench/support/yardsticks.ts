@@ -76,7 +76,7 @@ export async function startYardstick(
   const options = [kind, directory, file, keyAfter, ...(token === null ? [] : [token])];
   const command = [process.execPath, program, ...options];
   // The answers of ten million users take minutes to read.
-  const { server } = await startPinnedServer(kind, command, /^ready (\S+)\n/, { deadlineMs: 600_000 });
+  const { server } = await startPinnedServer(kind, command, { deadlineMs: 600_000 });
   return server;
 }
 

@@ -5,7 +5,7 @@
  * is full. It prints one line of JSON with the milliseconds from coming up to being synced: { p50Ms, p99Ms, maxMs }.
  */
 import { fsyncSync, openSync, writeSync } from "node:fs";
-import { percentile } from "./rounds.ts";
+import { percentile } from "../support/rounds.ts";
 
 const [file = "", perSecond, seconds] = process.argv.slice(2);
 const everyMs = 1000 / Number(perSecond);

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { BenchError } from "./processes.ts";
+import { BenchError } from "../support/processes.ts";
 
 /** So short that a process which has used up its share waits for some milliseconds, not for a tenth of a second. */
 const periodMicroseconds = 20_000;

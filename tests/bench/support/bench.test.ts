@@ -1,0 +1,77 @@
+import { expect, test } from "bun:test";
+import { join } from "node:path";
+import { testDirectory } from "../../support/server.ts";
+
+const program = `
+  import { benchmark } from ${JSON.stringify(join(import.meta.dir, "bench.ts"))};
+  import { BenchError } from ${JSON.stringify(join(import.meta.dir, "processes.ts"))};
+  import { below } from ${JSON.stringify(join(import.meta.dir, "report.ts"))};
+  const found = (value, problems = []) =>
+    ({ shown: "found " + value, figures: { value }, goals: [below("value", value, 10)], problems });
+  const parts = {
+    good: async () => found(1),
+    missed: async () => found(20),
+    broken: async () => found(1, ["a promise is broken"]),
+    failing: async () => { throw new BenchError("no disk") },
+  };
+  await benchmark(
+    { about: "About it.", options: { rounds: { default: 3, most: 5, help: "of each" } }, parts: Object.keys(parts) },
+    async ({ only, measure }) => { for (const name of only) await measure(name, parts[name]); },
+  );
+`;
+
+const file = join(testDirectory(), "sample.ts");
+
+async function run(...args: string[]) {
+  await Bun.write(file, program);
+  const child = Bun.spawn([process.execPath, file, ...args], {
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [stdout, stderr, code] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
+  return { stdout, stderr, code };
+}
+
+test.each([
+  ["what is found", ["--only", "good"], 0, "found 1\nmet: value: 1.00, goal below 10.00"],
+  [
+    "a missed goal, which ends with 0",
+    ["--only", "missed"],
+    0,
+    "found 20\nNOT met: value: 20.00, goal below 10.00",
+  ],
+  ["a missed goal, which ends with 1 where goals are checked", ["--only", "missed", "--check"], 1, "NOT met"],
+  ["a broken promise, which ends with 1", ["--only", "broken"], 1, "a promise is broken"],
+  ["parts beside one that fails", ["--only", "good,failing,missed"], 1, "found 20"],
+  ["its options", ["--help"], 0, "--rounds N           of each (default: 3)"],
+])("a benchmark prints %s", async (_, args, code, shown) => {
+  const { stdout, ...ended } = await run(...args);
+  expect(ended.code).toBe(code);
+  expect(stdout).toContain(shown);
+  expect(ended.stderr).toBe(args.includes("good,failing,missed") ? "failing failed: no disk\n" : "");
+});
+
+test("for programs it prints one line of JSON", async () => {
+  const { stdout, code } = await run("--json", "--rounds", "4", "--only", "good,broken");
+  expect(code).toBe(1);
+  const goals = [{ text: "value: 1.00, goal below 10.00", met: true }];
+  const others = expect.any(Number);
+  expect(JSON.parse(stdout)).toEqual({
+    bench: "sample",
+    rounds: 4,
+    results: [
+      { name: "good", goals, problems: [], others, figures: { value: 1 } },
+      { name: "broken", goals, problems: ["a promise is broken"], others, figures: { value: 1 } },
+    ],
+  });
+});
+
+test.each([
+  [["--rounds", "6"], "--rounds must be an integer from 1 to 5"],
+  [["--only", "other"], '--only has no "other"; it takes good, missed, broken, failing'],
+  [["--other"], "Unknown option '--other'"],
+])("%p is a wrong option", async (args, message) => {
+  const { stdout, stderr, code } = await run(...args);
+  expect([stdout, code]).toEqual(["", 2]);
+  expect(stderr).toContain(message);
+});

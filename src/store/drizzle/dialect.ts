@@ -98,6 +98,8 @@ export interface Dialect {
   keepEach<Row>(rows: readonly Row[], mode: BatchMode, keeping: Keeping<Row>): Promise<BatchResult>;
   /** Whether a column has one of these values, of which there may be many; with a placeholder it takes the list. */
   isOneOf(column: PgColumn, values: readonly (string | number)[] | Placeholder): SQL;
+  /** Whether a delivery is pending, of this application. */
+  isPendingOf(applicationId: string): SQL;
   /** Queries for the numbers of deliveries that wait of removed subscriptions; of a long backlog for the beginning. */
   waitingOf(removed: readonly RemovedSubscriptions[], most: number): readonly SQL[];
   /** Locks the rows of a query until the transaction ends. SQLite has one writer, and nothing to lock. */

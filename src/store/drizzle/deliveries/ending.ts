@@ -1,4 +1,4 @@
-import { and, eq, gt, inArray, isNotNull, isNull, lt, sql } from "drizzle-orm";
+import { and, eq, gt, inArray, isNotNull, lt, sql } from "drizzle-orm";
 import { maxAttempts } from "../../../domain/delivery-log.ts";
 import type { RemovedSubscriptions } from "../../subscriptions.ts";
 import { type Dialect, execute, type Orm, type Tables, type Work } from "../dialect.ts";
@@ -46,20 +46,14 @@ export function* cancelRemoved(
  * on, where it can be read.
  */
 export function* endPending(
-  { tables }: Dialect,
+  { tables: { deliveries }, isPendingOf }: Dialect,
   orm: Orm,
   applicationId: string,
   as: "canceled" | "delivered",
   now: number,
 ): Work<void> {
-  const { deliveries } = tables;
-  const { seq, application_id, next_attempt_at } = deliveries;
   const end = { ...ended, status: as, finished_at: now };
-  yield* execute(orm.update(deliveries).set(end).where(isWaiting(tables, applicationId)));
-  // What the dispatcher has in memory, which has an index of its own.
-  const isInMemory = and(isPending(tables), isNull(next_attempt_at), eq(application_id, applicationId));
-  const inMemory = orm.select({ seq }).from(deliveries).where(isInMemory);
-  yield* execute(orm.update(deliveries).set(end).where(inArray(seq, inMemory)));
+  yield* execute(orm.update(deliveries).set(end).where(isPendingOf(applicationId)));
 }
 
 /**

@@ -37,6 +37,8 @@ export function postgresDialect(db: Postgres): Dialect {
         ...(finish && { finish: ({ orm }, kept) => finished(finish(orm, kept)) }),
       }),
     isOneOf,
+    isPendingOf: (applicationId) =>
+      sql`${deliveries.application_id} = ${applicationId} AND ${deliveries.status} = 'pending'`,
     waitingOf(removed, most) {
       const { subscription_id } = deliveries;
       const isTheirs = isOneOf(

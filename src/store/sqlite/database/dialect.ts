@@ -8,6 +8,7 @@ import { BatchRefused } from "../../batch.ts";
 import { excluded } from "../../drizzle/columns/of-table.ts";
 import type { Dialect, Orm, Tables, Work } from "../../drizzle/dialect.ts";
 import { isOneOf, placeholders } from "../schema/columns.ts";
+import { isHandedOut } from "../schema/events.ts";
 import { tables } from "../schema/tables.ts";
 import type { Commit } from "./commit.ts";
 import { isForeignKeyViolation, isUniqueViolation } from "./faults.ts";
@@ -77,6 +78,13 @@ export function sqliteDialect(database: BunSQLiteDatabase, commit: Commit): Dial
         return results;
       }),
     isOneOf: (column, values) => isOneOf(column, sql`${sql.param(values, asJson)}`),
+    // What waits in the store and what the dispatcher has in memory are in an index each.
+    isPendingOf: (applicationId) =>
+      sql`seq IN (
+        SELECT seq FROM deliveries
+        WHERE application_id = ${applicationId} AND next_attempt_at IS NOT NULL AND status = 'pending'
+        UNION ALL
+        SELECT seq FROM deliveries WHERE ${isHandedOut} AND application_id = ${applicationId})`,
     // No index has the subscriptions: the beginning of each application's backlog is looked through.
     waitingOf: (removed, most) =>
       removed.map(

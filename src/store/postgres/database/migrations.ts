@@ -12,6 +12,13 @@ import sessionKeys from "../../../../drizzle/postgres/0010_session_keys.sql" wit
 import deliveriesEvent from "../../../../drizzle/postgres/0011_deliveries_event.sql" with { type: "text" };
 import { second } from "../../../domain/time.ts";
 import { StoreError } from "../../faults.ts";
+import {
+  type AppliedMigration,
+  checkedCount,
+  hashOf,
+  type Migration,
+  statementsOf,
+} from "../../rows/applied-migrations.ts";
 import { isConcurrent, runConcurrently, withLockTimeout } from "./online.ts";
 import type { Postgres, Queries } from "./pool.ts";
 
@@ -19,9 +26,7 @@ import type { Postgres, Queries } from "./pool.ts";
  * A migration. Where it says `CONCURRENTLY`, its statements run one by one outside of a transaction, and again where they
  * were cut off; else all of them are one transaction, which ends where it waits for a lock, and is tried again.
  */
-export interface SchemaStep {
-  readonly name: string;
-  readonly sql: string;
+export interface SchemaStep extends Migration {
   /**
    * Whether the versions before it run on beside it: it only adds what they need not know. Else it waits until no replica
    * lives, and they refuse the database.
@@ -54,8 +59,6 @@ const longestLeaseMs = 4 * second;
 
 /** The table that tells what was applied: a name that other programs do not use. */
 const table = "onair_migrations";
-
-const hash = (sql: string) => new Bun.CryptoHasher("sha256").update(sql).digest("hex");
 
 /**
  * Brings a database to the newest form, step by step, while others are served; `applying` is called with the name of each
@@ -100,18 +103,18 @@ async function isLocked(connection: Queries): Promise<boolean> {
 async function apply(connection: Postgres, number: number, step: SchemaStep): Promise<void> {
   const { name, sql, isCompatible = false } = step;
   // drizzle-kit names the schema, which may be another one here.
-  const statements = sql.replaceAll('"public".', "").split("--> statement-breakpoint");
+  const statements = statementsOf({ name, sql: sql.replaceAll('"public".', "") });
   const note = ({ run }: Queries) =>
-    run(`INSERT INTO ${table} VALUES ($1, $2, $3, $4)`, [number, name, hash(sql), isCompatible]);
+    run(`INSERT INTO ${table} VALUES ($1, $2, $3, $4)`, [number, name, hashOf(step), isCompatible]);
   if (isConcurrent(sql)) {
-    for (const statement of statements) await runConcurrently(connection, statement.trim());
+    for (const statement of statements) await runConcurrently(connection, statement);
     await note(connection);
     return;
   }
   if (!isCompatible) await untilAlone(connection);
   await withLockTimeout(connection, name, async (transaction) => {
     if (!isCompatible) await requireAlone(transaction, name);
-    for (const statement of statements) if (statement.trim()) await transaction.run(statement);
+    for (const statement of statements) await transaction.run(statement);
     await note(transaction);
   });
 }
@@ -143,9 +146,8 @@ async function hasReplicas(run: Queries["run"]): Promise<boolean> {
 }
 
 /**
- * How many migrations were applied to a database: more than the list has where a newer version has added some that this
- * one need not know. Throws a `StoreError` where it would have to, where a migration has another wording, and where the
- * database is another program's. Only reads.
+ * How many migrations were applied to a database, as `checkedCount` says. Throws a `StoreError` also where the database is
+ * another program's. Only reads.
  */
 export async function appliedSteps(
   connection: Queries,
@@ -159,27 +161,11 @@ export async function appliedSteps(
     await requireEmpty(connection);
     return 0;
   }
-  const applied = await connection.run<{ name: string; hash: string; is_compatible: boolean }>(
-    `SELECT name, hash, coalesce((to_jsonb(m) ->> 'compatible')::boolean, false) AS is_compatible
+  const applied = await connection.run<AppliedMigration>(
+    `SELECT name, hash, coalesce((to_jsonb(m) ->> 'compatible')::boolean, false) AS "isCompatible"
      FROM ${table} m ORDER BY number`,
   );
-  for (const [i, done] of applied.entries()) {
-    const known = list[i];
-    if (!known) {
-      if (done.is_compatible) continue;
-      throw new StoreError(
-        `The database was written by a newer version of onair (its migration ${done.name} is unknown here). Use that version.`,
-        true,
-      );
-    }
-    if (known.name !== done.name || hash(known.sql) !== done.hash) {
-      throw new StoreError(
-        `The database was written by another build of onair: its migration ${done.name} is not the one known here. Use the build that wrote it.`,
-        true,
-      );
-    }
-  }
-  return applied.length;
+  return checkedCount(list, applied, { what: "The database", wayBack: "", isMisuse: true });
 }
 
 /** Throws a `StoreError` where there are tables, other than those of extensions. */

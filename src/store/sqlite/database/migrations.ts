@@ -28,12 +28,14 @@ import operatorSessions from "../../../../drizzle/sqlite/0021_operator_sessions.
 import packedBodies from "../../../../drizzle/sqlite/0022_packed_bodies.sql" with { type: "text" };
 import sessionKeys from "../../../../drizzle/sqlite/0023_session_keys.sql" with { type: "text" };
 import { StoreError } from "../../faults.ts";
+import {
+  type AppliedMigration,
+  checkedCount,
+  hashOf,
+  type Migration,
+  statementsOf,
+} from "../../rows/applied-migrations.ts";
 import { missingObjects } from "./objects.ts";
-
-export interface Migration {
-  readonly name: string;
-  readonly sql: string;
-}
 
 /** All migrations in order; imported as text, so that they are inside the executable. */
 export const migrations: readonly Migration[] = [
@@ -62,8 +64,6 @@ export const migrations: readonly Migration[] = [
   { name: "0022_packed_bodies", sql: packedBodies },
   { name: "0023_session_keys", sql: sessionKeys },
 ];
-
-const hash = (sql: string) => new Bun.CryptoHasher("sha256").update(sql).digest("hex");
 
 /**
  * Brings the database to the newest form, all steps in one transaction; `applying` is called with the name of each before it
@@ -110,28 +110,11 @@ export function missingIn(db: Database): string[] {
   return checkMigrations(db) === migrations.length ? missingObjects(db) : [];
 }
 
-/**
- * How many of the migrations were applied to a database. Throws a `StoreError` when it knows a migration that this list
- * does not (a newer version wrote it), or knows one in another wording.
- */
+/** How many of the migrations were applied to a database. Only reads; throws as `checkedCount` does. */
 function checkMigrations(db: Database, list: readonly Migration[] = migrations): number {
-  const applied = db
-    .query<{ name: string; hash: string }, []>("SELECT name, hash FROM migrations ORDER BY number")
-    .all();
-  for (const [i, done] of applied.entries()) {
-    const known = list[i];
-    if (!known) {
-      throw new StoreError(
-        `The data was written by a newer version of onair (its migration ${done.name} is unknown here). Use that version, or restore a backup from before the upgrade.`,
-      );
-    }
-    if (known.name !== done.name || hash(known.sql) !== done.hash) {
-      throw new StoreError(
-        `The data was written by another build of onair: its migration ${done.name} is not the one known here. Use the build that wrote it.`,
-      );
-    }
-  }
-  return applied.length;
+  const applied = db.query<AppliedMigration, []>("SELECT name, hash FROM migrations ORDER BY number").all();
+  const wayBack = ", or restore a backup from before the upgrade";
+  return checkedCount(list, applied, { what: "The data", wayBack, isMisuse: false });
 }
 
 /**
@@ -151,13 +134,12 @@ function apply(
   from: number,
   applying: (name: string) => void,
 ): void {
-  for (const [number, { name, sql }] of list.entries()) {
+  for (const [number, migration] of list.entries()) {
     if (number < from) continue;
+    const { name } = migration;
     applying(name);
-    for (const statement of sql.split("--> statement-breakpoint")) {
-      if (statement.trim()) db.run(statement);
-    }
-    db.run("INSERT INTO migrations (number, name, hash) VALUES (?, ?, ?)", [number, name, hash(sql)]);
+    for (const statement of statementsOf(migration)) db.run(statement);
+    db.run("INSERT INTO migrations (number, name, hash) VALUES (?, ?, ?)", [number, name, hashOf(migration)]);
   }
   const broken = db.query("PRAGMA foreign_key_check").all();
   if (broken.length > 0)

@@ -35,8 +35,8 @@ export function replaying(
     let pauseMs = idleMs;
     for (const { id, application_id, dry_run } of await store.replays.running()) {
       if (signal.aborted) break;
-      // Its owner advances it.
-      if (!ownership.holds(application_id)) continue;
+      // Its owner advances it; what only counts, whoever is there, so that it begins at once where it was asked for.
+      if (!dry_run && !ownership.holds(application_id)) continue;
       pauseMs = Math.min(pauseMs, busyMs);
       if (!(await store.replays.advance(id, now()))) continue;
       if (!dry_run) dispatcher.wake(application_id);

@@ -6,14 +6,18 @@ import { replaying } from "../../src/webhooks/replays.ts";
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
 
-/** The service over replays whose steps are told one after the other; what was done is in `done`. */
-function service(running: readonly string[], steps: readonly boolean[] = []) {
+/**
+ * The service over replays whose steps are told one after the other; what was done is in `done`. Those with "dry" in their
+ * names only count.
+ */
+function service(running: readonly string[], steps: readonly boolean[] = [], holds = true) {
   const done: string[] = [];
   const left = [...steps];
   const replays: Pick<ReplayStore, "running" | "advance"> = {
     async running() {
       done.push("look");
-      return running.map((id) => ({ id, application_id: "application", dry_run: false }) as Replay);
+      const common = { application_id: "application" };
+      return running.map((id) => ({ ...common, id, dry_run: id.includes("dry") }) as Replay);
     },
     async advance(id) {
       done.push(`advance ${id}`);
@@ -22,7 +26,7 @@ function service(running: readonly string[], steps: readonly boolean[] = []) {
   };
   const dispatcher = { wake: () => void done.push("wake") };
   const stop = new AbortController();
-  const made = replaying({ replays: replays as ReplayStore }, dispatcher, { holds: () => true }, () => 0);
+  const made = replaying({ replays: replays as ReplayStore }, dispatcher, { holds: () => holds }, () => 0);
   return { done, wake: made.wake, stop, running: made.run(stop.signal) };
 }
 
@@ -71,4 +75,12 @@ test("a replay takes step after step, and is tried again soon when its endpoint 
   stop.abort();
   await running;
   expect(done.length).toBe(8);
+});
+
+test("of an endpoint that another process delivers to, only what counts is advanced", async () => {
+  const { done, stop, running } = service(["a", "dry"], [true], false);
+  await settle();
+  expect(done).toEqual(["look", "advance dry"]);
+  stop.abort();
+  await running;
 });

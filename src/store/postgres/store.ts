@@ -55,20 +55,18 @@ export async function openPostgresReplica(
   const notifications = new Notifications(direct, db);
   const store = storeOn(db, onFault, owned);
   const replicas = new ReplicaNewsExchange(db, owned.replica, notifications);
+  const ownership = new Replica(db, owned, notifications, async () => {
+    // A newer version may have changed the database since it was opened.
+    await appliedSteps(db);
+    await mayServe(store);
+  });
   const close = async () => {
     replicas.close();
+    ownership.close();
     await notifications.close();
     await db.close();
   };
-  return {
-    store: replacing(store, { close: () => close }),
-    ownership: new Replica(db, owned, notifications, async () => {
-      // A newer version may have changed the database since it was opened.
-      await appliedSteps(db);
-      await mayServe(store);
-    }),
-    replicas,
-  };
+  return { store: replacing(store, { close: () => close }), ownership, replicas };
 }
 
 /** The same a second time, to read from in another thread; it refuses writes. For a database in its newest form. */

@@ -1,4 +1,5 @@
 import type { EndpointNews } from "../../replicas/ownership.ts";
+import { SendingLoop } from "./sending-loop.ts";
 
 /** Ids of one notification, which has 8,000 bytes. */
 const idsAtOnce = 200;
@@ -8,13 +9,16 @@ const maxUnsent = 10_000;
 const againAfterMs = 500;
 
 /**
- * Sends `EndpointNews`; what was published for applications gathers while others are being sent. It is not sent again, because owners
- * find it in the store; all other news are, because owners would not learn of them.
+ * Sends `EndpointNews`. What was published is not sent again where that failed, because owners find it in the store; all
+ * other news are, because owners would not learn of them.
  */
 export class EndpointNewsOutbox {
   #published = new Set<string>();
   #others: EndpointNews[] = [];
-  #isSending = false;
+  readonly #loop = new SendingLoop(
+    { isEmpty: () => this.#published.size + this.#others.length === 0, send: () => this.#sendAll() },
+    againAfterMs,
+  );
 
   constructor(readonly send: (news: EndpointNews) => Promise<void>) {}
 
@@ -23,23 +27,22 @@ export class EndpointNewsOutbox {
     else if (news.kind === "unsubscribed") {
       for (const ids of inChunks(news.ids)) this.#others.push({ ...news, ids });
     } else this.#others.push(news);
-    if (!this.#isSending) void this.#sendAll();
+    this.#loop.wake();
   }
 
-  async #sendAll(): Promise<void> {
-    this.#isSending = true;
-    while (this.#published.size > 0 || this.#others.length > 0) {
-      const all = [...this.#others];
-      this.#others = [];
-      for (const applications of inChunks([...this.#published]))
-        all.push({ kind: "published", applications });
-      this.#published.clear();
-      const failed = (await Promise.all(all.map((news) => this.#sent(news)))).flat();
-      if (failed.length === 0) continue;
-      this.#others = [...failed, ...this.#others].slice(-maxUnsent);
-      await Bun.sleep(againAfterMs);
-    }
-    this.#isSending = false;
+  /** Sends nothing any more. */
+  close(): void {
+    this.#loop.close();
+  }
+
+  async #sendAll(): Promise<boolean> {
+    const all = [...this.#others];
+    this.#others = [];
+    for (const applications of inChunks([...this.#published])) all.push({ kind: "published", applications });
+    this.#published.clear();
+    const failed = (await Promise.all(all.map((news) => this.#sent(news)))).flat();
+    this.#others = [...failed, ...this.#others].slice(-maxUnsent);
+    return failed.length === 0;
   }
 
   /** Gives what is to be sent again. */

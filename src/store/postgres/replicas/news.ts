@@ -1,6 +1,7 @@
 import type { ReplicaNews, ReplicaNewsLink, SentNews, Share } from "../../replicas/news.ts";
 import { type Notifications, notify, topic } from "../database/notifications.ts";
 import type { Queries } from "../database/pool.ts";
+import { SendingLoop } from "./sending-loop.ts";
 
 /** What triggers of the database tell, with the commit of a change. */
 const changes = topic<ReplicaNews>("changes");
@@ -14,7 +15,7 @@ const againAfterMs = 250;
 type ShownNews = Extract<SentNews, { kind: "watching" | "changed" }>;
 type ChangedNews = Extract<ShownNews, { kind: "changed" }>;
 
-/** News of the others over notifications. What is told gathers while something else is being sent. */
+/** News of the others over notifications. */
 export class ReplicaNewsExchange implements ReplicaNewsLink {
   #listener: (news: ReplicaNews) => void = () => {};
   #hasHeard = false;
@@ -22,8 +23,13 @@ export class ReplicaNewsExchange implements ReplicaNewsLink {
   #taken: Share[] = [];
   /** For open streams: one message of each kind, with everything that was reported of it. */
   #shown = new Map<ShownNews["kind"], ShownNews>();
-  #isSending = false;
-  #isClosed = false;
+  readonly #loop = new SendingLoop(
+    {
+      isEmpty: () => this.#streamed.size + this.#taken.length + this.#shown.size === 0,
+      send: () => this.#sendSome(),
+    },
+    againAfterMs,
+  );
 
   constructor(
     readonly queries: Queries,
@@ -51,12 +57,12 @@ export class ReplicaNewsExchange implements ReplicaNewsLink {
     if (news.kind === "taken") this.#taken.push(...news.shares);
     else if (news.kind !== "streamed") this.#show(news);
     else for (const id of news.applications) this.#streamed.add(id);
-    if (!this.#isSending) void this.#sendAll();
+    this.#loop.wake();
   }
 
   /** Tells nothing any more. */
   close(): void {
-    this.#isClosed = true;
+    this.#loop.close();
   }
 
   #show(news: ShownNews): void {
@@ -65,28 +71,25 @@ export class ReplicaNewsExchange implements ReplicaNewsLink {
     this.#shown.set(news.kind, isMore ? bothChanged(earlier, news) : news);
   }
 
-  async #sendAll(): Promise<void> {
-    this.#isSending = true;
-    while (!this.#isClosed && (this.#streamed.size > 0 || this.#taken.length > 0 || this.#shown.size > 0)) {
-      const applications = [...this.#streamed].slice(0, entriesAtOnce);
-      for (const id of applications) this.#streamed.delete(id);
-      const shares = this.#taken.splice(0, sharesAtOnce);
-      const shown = [...this.#shown.values()];
-      const all: SentNews[] = [...shown];
-      this.#shown.clear();
-      if (applications.length > 0) all.push({ kind: "streamed", applications });
-      if (shares.length > 0) all.push({ kind: "taken", shares });
-      try {
-        await Promise.all(all.map((news) => notify(this.queries, told, { from: this.replica, news })));
-      } catch {
-        // The storage reports by itself that it cannot be used. Shares are worth nothing later.
-        for (const id of applications) this.#streamed.add(id);
-        for (const news of shown) this.#show(news);
-        this.#taken = [];
-        await Bun.sleep(againAfterMs);
-      }
+  async #sendSome(): Promise<boolean> {
+    const applications = [...this.#streamed].slice(0, entriesAtOnce);
+    for (const id of applications) this.#streamed.delete(id);
+    const shares = this.#taken.splice(0, sharesAtOnce);
+    const shown = [...this.#shown.values()];
+    const all: SentNews[] = [...shown];
+    this.#shown.clear();
+    if (applications.length > 0) all.push({ kind: "streamed", applications });
+    if (shares.length > 0) all.push({ kind: "taken", shares });
+    try {
+      await Promise.all(all.map((news) => notify(this.queries, told, { from: this.replica, news })));
+      return true;
+    } catch {
+      // The storage reports by itself that it cannot be used. Shares are worth nothing later.
+      for (const id of applications) this.#streamed.add(id);
+      for (const news of shown) this.#show(news);
+      this.#taken = [];
+      return false;
     }
-    this.#isSending = false;
   }
 }
 

@@ -94,6 +94,11 @@ export class Replica implements Ownership {
     }
   }
 
+  /** Tells the others nothing any more. To be called when it takes part no longer. */
+  close(): void {
+    this.#outbox.close();
+  }
+
   holds(applicationId: string): boolean {
     return this.#isMine(shardOf(applicationId));
   }

@@ -57,7 +57,12 @@ export async function startApp(options: AppOptions): Promise<App> {
     const backups = await openBackupKeeper(core, memory);
     const publicListener = await startPublicListener(core, memory);
     started.push(publicListener);
-    engine.onNews(newsHearer({ ...memory, streams: publicListener.streams, log }));
+    const { streams } = publicListener;
+    engine.listen({
+      streamed: (applicationIds) => streams.wake(applicationIds),
+      outcomes: (batches, changed) => memory.outcomes.take(batches, changed),
+      news: newsHearer({ ...memory, streams, log }),
+    });
     const { startAdminListener } = await import("./composition/admin-listener.ts");
     await engine.started;
     const adminListener = await startAdminListener(core, memory, publicListener, backups);

@@ -48,7 +48,6 @@ export async function startPublicListener(core: Core, memory: Memory) {
     keptMs: shortestKeptMs(config),
     isTrimmed: config.maxDataSize !== null,
   });
-  engine.onStreamed((applicationIds) => streams.wake(applicationIds));
   tellOfRanking(ranking, () => outcomes.changedHere("ranking"));
   const traffic = new Traffic("public", counter, tracing?.requestsOf(false));
   let url = config.publicUrl ?? "";

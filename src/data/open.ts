@@ -15,16 +15,13 @@ import type { DatabaseSettings, DataPlace } from "./place.ts";
 import { signingKeySetting } from "./stored-keys.ts";
 
 /** The store, opened to write. */
-interface OpenStorage {
+export interface OpenStorage {
   readonly store: Store;
   /** Which endpoints are delivered to from here. */
   readonly ownership: Ownership;
   /** What other processes on the same storage tell. */
   readonly replicas: ReplicaNewsLink;
-  /** Looks at the storage without writing. */
-  readonly look: CheckStorage;
-  /** What an error of a write says of the storage. */
-  readonly faultOf: (error: unknown) => StorageFault;
+  readonly check: CheckStorage;
 }
 
 /**
@@ -41,12 +38,29 @@ export async function openStorage(
   const store = openStore(place.directory, lock, onFault);
   await closingOnFault(store, requireNotMoved(store, place));
   const identity = databaseIdentity(place.directory);
+  const look = async (isTroubled: boolean) => lookAtStorage(place.directory, identity, isTroubled);
   return {
     store,
     ownership: soleOwnership(() => store.deliveries.releaseAll()),
     replicas: noReplicas,
-    look: async (isTroubled) => lookAtStorage(place.directory, identity, isTroubled),
-    faultOf: (error) => storageFaultOf(error) ?? "failing",
+    check: checkedBy(store, look, (error) => storageFaultOf(error) ?? "failing"),
+  };
+}
+
+/** The setting that is written to check the storage. */
+const checkedSetting = "storage_checked_at";
+
+/** @param look looks at the storage without writing */
+function checkedBy(
+  store: Store,
+  look: CheckStorage,
+  faultOf: (error: unknown) => StorageFault,
+): CheckStorage {
+  return async (isTroubled) => {
+    const fault = await look(isTroubled);
+    if (fault !== null || !isTroubled) return fault;
+    const written = store.settings.put(checkedSetting, new Date().toISOString());
+    return written.then(() => null, faultOf);
   };
 }
 
@@ -74,13 +88,8 @@ async function openDatabaseStorage(database: DatabaseSettings, onFault?: OnFault
   const { store, ownership, replicas } = opened;
   await closingOnFault(store, check(store));
   const faultOf = (error: unknown) => storageFaultOf(error) ?? "failing";
-  return {
-    store,
-    ownership,
-    replicas,
-    look: () => store.settings.get(signingKeySetting).then(() => null, faultOf),
-    faultOf,
-  };
+  const look = () => store.settings.get(signingKeySetting).then(() => null, faultOf);
+  return { store, ownership, replicas, check: checkedBy(store, look, faultOf) };
 }
 
 /**

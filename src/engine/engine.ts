@@ -4,7 +4,7 @@ import type { Histogram } from "../domain/operations/histogram.ts";
 import type { ServerNotice, ServerNoticeData } from "../domain/operations/notices.ts";
 import type { Changed, OutcomeBatch, WatchedOutcomes } from "../domain/operations/outcomes.ts";
 import type { CheckStorage } from "../store/faults.ts";
-import type { ReplicaNewsLink } from "../store/replicas/news.ts";
+import type { ReplicaNews, SentNews } from "../store/replicas/news.ts";
 import type { Store } from "../store/store.ts";
 import type { SpanCounts } from "../tracing/span-counts.ts";
 import type { TracingSettings } from "../tracing/tracing-settings.ts";
@@ -41,7 +41,7 @@ export interface EngineSettings {
 }
 
 /** Everything that writes and delivers: the store, the dispatcher, retention. */
-export interface Engine extends EventSink, ReplicaNewsLink {
+export interface Engine extends EventSink {
   /** Settles when it writes and delivers, or could not be started. Calls before that wait. */
   readonly started: Promise<void>;
   readonly store: Store;
@@ -53,12 +53,12 @@ export interface Engine extends EventSink, ReplicaNewsLink {
   notify(type: ServerNotice, data: ServerNoticeData): Promise<void>;
   stats(): Promise<EngineStats>;
   readonly checkStorage: CheckStorage;
-  /** Calls `listener` from now on with the applications that have something new on their event stream. */
-  onStreamed(listener: StreamedListener): void;
-  /** Says whose outcomes are handed to the listener of `onOutcomes` from now on; by default none. Never rejects. */
+  /** From now on this one is called. */
+  listen(listener: EngineListener): void;
+  /** Says whose outcomes the listener gets from now on; by default none. Never rejects. */
   watchOutcomes(watched: WatchedOutcomes): Promise<void>;
-  /** Calls `listener` with outcomes of deliveries and with what has changed, some times a second while they are watched. */
-  onOutcomes(listener: OutcomeListener): void;
+  /** Sends a message to all other replicas soon. */
+  broadcast(news: SentNews): void;
   /** Lets attempts under way finish for up to `graceMs`, then closes everything. */
   stop(graceMs: number): Promise<void>;
 }
@@ -71,6 +71,12 @@ export interface EngineStats extends DispatcherStats {
   readonly spans: SpanCounts;
 }
 
-export type OutcomeListener = (batches: readonly OutcomeBatch[], changed: readonly Changed[]) => void;
-
-export type StreamedListener = (applicationIds: readonly string[]) => void;
+/** What the engine tells of by itself. */
+export interface EngineListener {
+  /** These applications have something new on their event stream. */
+  streamed(applicationIds: readonly string[]): void;
+  /** Outcomes of deliveries, and what has changed: some times a second while they are watched. */
+  outcomes(batches: readonly OutcomeBatch[], changed: readonly Changed[]): void;
+  /** What other replicas did; once `missed` as soon as news are heard. */
+  news(news: ReplicaNews): void;
+}

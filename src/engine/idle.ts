@@ -2,7 +2,6 @@ import { openStorage } from "../data/open.ts";
 import type { DataPlace } from "../data/place.ts";
 import { DomainError } from "../domain/errors.ts";
 import { newHistogram } from "../domain/operations/histogram.ts";
-import { noReplicas } from "../store/replicas/news.ts";
 import { noSpans } from "../tracing/span-counts.ts";
 import { DeliveryCounter } from "../webhooks/counts.ts";
 import { eventSink } from "../webhooks/event-sink.ts";
@@ -26,10 +25,9 @@ export async function idleEngine(place: DataPlace): Promise<Engine> {
     started: Promise.resolve(),
     store: watchedStore(store, dispatcher),
     ...eventSink(store, dispatcher),
-    ...noReplicas,
-    onStreamed() {},
+    listen() {},
+    broadcast() {},
     async watchOutcomes() {},
-    onOutcomes() {},
     async enable(id) {
       await store.endpoints.enable(id, Date.now());
     },

@@ -3,7 +3,7 @@ import { replacing } from "../runtime/lazily.ts";
 import type { Store } from "../store/store.ts";
 import type { Dispatcher } from "../webhooks/dispatcher.ts";
 import type { ReplayService } from "../webhooks/replays.ts";
-import type { OutcomeWatch } from "./outcome-watch.ts";
+import type { Reports } from "./reports.ts";
 
 /**
  * The store, which reports to the dispatcher and the replays what concerns them, and to `note` what may be watched, before
@@ -12,7 +12,7 @@ import type { OutcomeWatch } from "./outcome-watch.ts";
 export function watchedStore(
   store: Store,
   dispatcher: Pick<Dispatcher, "applicationChanged" | "subscriptionsRemoved" | "hurry">,
-  note: OutcomeWatch["note"] = () => {},
+  note: Reports["note"] = () => {},
   replays: Pick<ReplayService, "wake"> = { wake() {} },
 ): Store {
   const changed = (id: string, application: Application | null): void => {

@@ -5,28 +5,24 @@
 import { getPriority, setPriority } from "node:os";
 import { inOneTurn } from "../runtime/event-loop.ts";
 import type { OnFault } from "../store/faults.ts";
-import type { ReplicaNews } from "../store/replicas/news.ts";
 import type { Store } from "../store/store.ts";
 import type { ThreadContract } from "../threads/contract.ts";
 import { runThread } from "../threads/run.ts";
 import type { Sample, SampleExchange, SampleStep } from "../webhooks/sample.ts";
-import type { Engine, EngineSettings, OutcomeListener, StreamedListener } from "./engine.ts";
+import type { Engine, EngineListener, EngineSettings } from "./engine.ts";
 
 /** What the engine's thread offers to the thread that answers, and calls there. */
 export interface EngineThread extends ThreadContract {
   readonly start: EngineSettings;
-  readonly offers: Omit<Engine, "started" | "test" | "onStreamed" | "onOutcomes" | "onNews" | "store"> & {
+  readonly offers: Omit<Engine, "started" | "test" | "listen" | "store"> & {
     /** The steps are reported by `sampleStep` under this number; null: they are not. */
     test(applicationId: string, sample: Sample, watched: number | null): Promise<SampleExchange>;
     /** Without events, whose verbs take callbacks: they are published by `publish`. */
     readonly store: Omit<Store, "events" | "close">;
   };
-  readonly calls: {
+  readonly calls: EngineListener & {
     readonly storageFault: OnFault;
-    readonly streamed: StreamedListener;
-    readonly outcomes: OutcomeListener;
     readonly sampleStep: (watched: number, step: SampleStep) => void;
-    readonly news: (news: ReplicaNews) => void;
   };
 }
 
@@ -49,9 +45,11 @@ runThread<EngineThread>(async ({ start, link: { notify }, log }) => {
   });
   // Once for each application: many events are published in one turn.
   const streamed = inOneTurn<string>((ids) => notify.streamed([...new Set(ids)]));
-  engine.onStreamed((applicationIds) => applicationIds.forEach(streamed));
-  engine.onOutcomes(notify.outcomes);
-  engine.onNews(notify.news);
+  engine.listen({
+    streamed: (applicationIds) => applicationIds.forEach(streamed),
+    outcomes: notify.outcomes,
+    news: notify.news,
+  });
   return {
     ...engine,
     test: (id, sample, watched) =>

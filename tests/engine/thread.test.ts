@@ -6,6 +6,7 @@ import { day } from "../../src/domain/time.ts";
 import type { Engine } from "../../src/engine/engine.ts";
 import { startEngineThread } from "../../src/engine/link/thread.ts";
 import { createLog } from "../../src/log/log.ts";
+import type { ReplicaNews } from "../../src/store/replicas/news.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
 import { ownDirectory } from "../support/server.ts";
 
@@ -15,7 +16,7 @@ beforeEach(() => {
   directory = ownDirectory();
 });
 
-function start(): Promise<Engine> {
+function start(of = program): Promise<Engine> {
   const retention = { deliveredMs: day, failedMs: day, bodiesMs: day };
   const settings = {
     place: { directory: directory },
@@ -31,7 +32,7 @@ function start(): Promise<Engine> {
     tracing: null,
   };
   return startEngineThread({
-    program,
+    program: of,
     settings,
     logLevel: "off",
     log: createLog("off"),
@@ -100,6 +101,20 @@ describe("on a directory that was served before", () => {
     await started;
     await openStore(directory).close();
   });
+});
+
+test("what other replicas did before anything listened is told as missed, so that it is read again", async () => {
+  await servedBefore();
+  const engine = await start(new URL("./fixtures/early-news.ts", import.meta.url).href);
+  await engine.started;
+  // Its answer comes behind the news.
+  await engine.watchOutcomes({ all: false, applications: [] });
+  const heard: ReplicaNews[] = [];
+  const listener = { streamed() {}, outcomes() {}, news: (news: ReplicaNews) => void heard.push(news) };
+  engine.listen(listener);
+  engine.listen(listener);
+  expect(heard).toEqual([{ kind: "missed" }]);
+  await engine.stop(0);
 });
 
 test("a directory in use is refused", async () => {

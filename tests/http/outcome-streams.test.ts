@@ -5,7 +5,7 @@ import {
   OutcomeCollector,
   type WatchedOutcomes,
 } from "../../src/domain/operations/outcomes.ts";
-import type { OutcomeListener } from "../../src/engine/engine.ts";
+import type { EngineListener } from "../../src/engine/engine.ts";
 import { findingsWatch } from "../../src/http/admin/operations/findings.ts";
 import { OutcomeStreams } from "../../src/http/stream/outcome-streams.ts";
 import type { SentNews } from "../../src/store/replicas/news.ts";
@@ -47,7 +47,7 @@ test("what nobody watches is not collected; of many a sample is, and each watche
 /** Two processes that tell each other everything. */
 function twoReplicas() {
   const told: SentNews[] = [];
-  const hands: OutcomeListener[] = [];
+  const hands: EngineListener["outcomes"][] = [];
   const watched: WatchedOutcomes[] = [];
   const replicas: OutcomeStreams[] = [];
   for (const n of [0, 1]) {
@@ -55,15 +55,14 @@ function twoReplicas() {
       async watchOutcomes(wanted: WatchedOutcomes) {
         watched[n] = wanted;
       },
-      onOutcomes(listener: OutcomeListener) {
-        hands[n] = listener;
-      },
       broadcast(news: SentNews) {
         told.push(news);
         if (news.kind === "watching" || news.kind === "changed") replicas[1 - n]?.receive(news);
       },
     };
-    replicas.push(new OutcomeStreams(engine, 60_000));
+    const streams = new OutcomeStreams(engine, 60_000);
+    replicas.push(streams);
+    hands.push((batches, changed) => streams.take(batches, changed));
   }
   return { replicas, hands, watched, told };
 }
@@ -113,13 +112,9 @@ test("changes are collected for those who look on, and of very many applications
 });
 
 test("a slow reader keeps nothing but some outcomes waiting, and one that does not read is cut off", async () => {
-  let hand: OutcomeListener = () => {};
   const watched: WatchedOutcomes[] = [];
   const engine = {
     watchOutcomes: async (wanted: WatchedOutcomes) => void watched.push(wanted),
-    onOutcomes: (listener: OutcomeListener) => {
-      hand = listener;
-    },
     broadcast() {},
   };
   const streams = new OutcomeStreams(engine, 50);
@@ -130,7 +125,7 @@ test("a slow reader keeps nothing but some outcomes waiting, and one that does n
   expect(new TextDecoder().decode((await reader.read()).value)).toBe("retry: 1000\n");
   for (let n = 0; n < 100; n++) {
     const outcomes = Array.from({ length: 20 }, (_, i) => outcome(20 * n + i));
-    hand([{ application_id: "a", outcomes, left_out: 1 }], []);
+    streams.take([{ application_id: "a", outcomes, left_out: 1 }], []);
   }
   const text = new TextDecoder().decode((await reader.read()).value);
   const { outcomes, left_out } = JSON.parse(text.slice(text.indexOf("data: ") + 6)) as Outcomes;

@@ -1,11 +1,10 @@
 import { openReading, openReadingIfReady } from "../../data/open.ts";
 import type { Log, LogLevel } from "../../log/log.ts";
 import type { OnFault } from "../../store/faults.ts";
-import type { ReplicaNews } from "../../store/replicas/news.ts";
 import { lockDirectory } from "../../store/sqlite/database/lock.ts";
 import { startThread } from "../../threads/start.ts";
 import type { WatchSample } from "../../webhooks/sample.ts";
-import type { Engine, EngineSettings, OutcomeListener, StreamedListener } from "../engine.ts";
+import type { Engine, EngineListener, EngineSettings } from "../engine.ts";
 import type { EngineThread } from "../worker.ts";
 import { sharedStore } from "./shared-store.ts";
 
@@ -30,9 +29,9 @@ export async function startEngineThread(options: EngineThreadOptions): Promise<E
   const { settings, onFault, ...rest } = options;
   const { place } = settings;
   const lock = "directory" in place ? lockDirectory(place.directory) : null;
-  let streamed: StreamedListener = () => {};
-  let outcomes: OutcomeListener = () => {};
-  let hear: (news: ReplicaNews) => void = () => {};
+  let listener: EngineListener | null = null;
+  /** Whether other replicas did something before there was a listener. */
+  let hasMissed = false;
   const watches = new Map<number, WatchSample>();
   let lastWatch = 0;
   const thread = startThread<EngineThread>({
@@ -40,10 +39,13 @@ export async function startEngineThread(options: EngineThreadOptions): Promise<E
     start: settings,
     offered: {
       storageFault: onFault,
-      streamed: (ids) => streamed(ids),
-      outcomes: (batches, changed) => outcomes(batches, changed),
+      streamed: (ids) => listener?.streamed(ids),
+      outcomes: (batches, changed) => listener?.outcomes(batches, changed),
+      news(news) {
+        if (listener) listener.news(news);
+        else hasMissed = true;
+      },
       sampleStep: (watched, step) => watches.get(watched)?.(step),
-      news: (news) => hear(news),
     },
     ...rest,
   });
@@ -75,17 +77,13 @@ export async function startEngineThread(options: EngineThreadOptions): Promise<E
     notify: (type, data) => remote.notify(type, data).catch(() => {}),
     stats: remote.stats,
     checkStorage: remote.checkStorage,
-    onStreamed(listener) {
-      streamed = listener;
-    },
-    onNews(listener) {
-      hear = listener;
+    listen(given) {
+      listener = given;
+      if (hasMissed) listener.news({ kind: "missed" });
+      hasMissed = false;
     },
     broadcast: (news) => void remote.broadcast(news).catch(() => {}),
     watchOutcomes: (watched) => remote.watchOutcomes(watched).catch(() => {}),
-    onOutcomes(listener) {
-      outcomes = listener;
-    },
     async stop(graceMs) {
       await reader.close();
       // It never throws: a caller that stops during the start has no use for the reason.

@@ -1,6 +1,7 @@
 import { DomainError } from "../../domain/errors.ts";
 import {
   applicationTopics,
+  type Changed,
   type DeliveryOutcome,
   type OutcomeBatch,
 } from "../../domain/operations/outcomes.ts";
@@ -41,7 +42,7 @@ const encoder = new TextEncoder();
 const isOfOperator = ({ applicationId, topics }: OutcomeStreamOptions) =>
   applicationId === null || topics === "all";
 
-type WatchedEngine = Pick<Engine, "watchOutcomes" | "onOutcomes" | "broadcast">;
+type WatchedEngine = Pick<Engine, "watchOutcomes" | "broadcast">;
 type ChangedNews = Extract<ReplicaNews, { kind: "changed" }>;
 
 const deliveries = "deliveries";
@@ -71,12 +72,14 @@ export class OutcomeStreams {
   constructor(engine: WatchedEngine, remindMs = heartbeatMs) {
     this.#engine = engine;
     this.#remindMs = remindMs;
-    engine.onOutcomes((batches, changed) => {
-      this.#hand(batches);
-      for (const { topic, applications } of changed) this.changed(topic, applications);
-    });
     this.#timer = setInterval(() => this.#remind(), remindMs);
     this.#timer.unref();
+  }
+
+  /** Takes outcomes and changes of this process, for the open streams. */
+  take(batches: readonly OutcomeBatch[], changed: readonly Changed[]): void {
+    this.#hand(batches);
+    for (const { topic, applications } of changed) this.changed(topic, applications);
   }
 
   /**

@@ -97,6 +97,18 @@ export type ApplicationChanges = Partial<
   >
 >;
 
+/** Throws `locked` with all given fields that their developer may not change. */
+export function requireUnlocked(
+  locked: readonly LockableField[],
+  given: Readonly<Partial<Record<LockableField, unknown>>>,
+): void {
+  const fields = lockableFields.filter((field) => given[field] !== undefined && locked.includes(field));
+  if (fields.length === 0) return;
+  const message = "is locked: only the platform can change it";
+  const errors = fields.map((field) => ({ in: "body" as const, field, message }));
+  throw new DomainError("locked", `${fields[0]} ${message}`, { errors });
+}
+
 /** A secret that is stored as its hash, with its first characters, by which people recognise it. */
 export interface HashedSecret {
   readonly hash: Uint8Array;

@@ -26,8 +26,8 @@ export function watchedStore(
   return replacing(store, {
     applications: () => ({
       ...store.applications,
-      async update(id, changes, now) {
-        const updated = await store.applications.update(id, changes, now);
+      async update(id, ...change) {
+        const updated = await store.applications.update(id, ...change);
         changed(id, updated);
         return updated;
       },

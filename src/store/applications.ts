@@ -13,9 +13,17 @@ export interface ApplicationStore {
   create(application: NewApplication): Promise<void>;
   /**
    * Changes these fields and gives the application; without a URL, or disabled, its pending deliveries are canceled.
-   * With another URL its endpoint is of a new generation, as by `endpoints.enable`.
+   * With another URL its endpoint is of a new generation, as by `endpoints.enable`. Rejects with `locked` where its
+   * developer may not change one of the fields.
+   *
+   * @param by who changes it; the operator unless given
    */
-  update(id: string, changes: ApplicationChanges, now: number): Promise<Application | null>;
+  update(
+    id: string,
+    changes: ApplicationChanges,
+    now: number,
+    by?: "operator" | "developer",
+  ): Promise<Application | null>;
   /** With its tokens and subscriptions; its pending deliveries are canceled. Whether there was one. */
   remove(id: string, now: number): Promise<boolean>;
   /** Replaces the client secret; see `retire`, which may throw. */

@@ -11,6 +11,7 @@ import {
   isSearch,
   type Rotation,
   receives,
+  requireUnlocked,
   searched,
   usesOnlyStream,
 } from "../../domain/applications.ts";
@@ -93,11 +94,12 @@ export function applicationStore(db: Dialect): ApplicationStore {
         }),
       );
     },
-    update: (id, changes, now) =>
+    update: (id, changes, now, by = "operator") =>
       transact(function* (orm) {
-        const { webhook_url, owner_user_id } = applications;
-        const query = orm.select({ webhook_url, owner_user_id }).from(applications).where(isIt(id));
+        const { webhook_url, owner_user_id, locked } = applications;
+        const query = orm.select({ webhook_url, owner_user_id, locked }).from(applications).where(isIt(id));
         const [before] = yield* execute(lock(query, "update"));
+        if (before && by === "developer") requireUnlocked(before.locked, changes);
         const changed = before ? yield* change(orm, id, changes, now) : null;
         if (!before || !changed) return null;
         if (changed.owner_user_id !== before.owner_user_id) yield* endSessions(orm, id);

@@ -1,6 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import type { Application, LockableField } from "../../../domain/applications.ts";
-import { lockableFields } from "../../../domain/applications.ts";
+import { type Application, requireUnlocked } from "../../../domain/applications.ts";
 import { newEndpoint } from "../../../domain/endpoints.ts";
 import { DomainError, invalidFields, ownerGone } from "../../../domain/errors.ts";
 import type { Engine } from "../../../engine/engine.ts";
@@ -114,7 +113,7 @@ export function applicationRoutes(
       };
       const fields = Object.keys(changes);
       if (fields.length === 0) return shown(application, requestContext);
-      const changed = existing(await store.applications.update(id, changes, now()));
+      const changed = existing(await store.applications.update(id, changes, now(), "developer"));
       await note("changeOwnApplication", application, requestContext, fields);
       return shown(changed, requestContext);
     },
@@ -188,18 +187,6 @@ export function applicationRoutes(
 function takeChange(limiter: RateLimiter, applicationId: string): void {
   const budget = limiter.take(`changes of ${applicationId}`, changesPerMinute);
   if (budget?.allowed === false) throw rateLimited(budget, "changes");
-}
-
-/** Throws `locked` with all given fields that are locked. */
-function requireUnlocked(
-  locked: readonly LockableField[],
-  given: Readonly<Partial<Record<LockableField, unknown>>>,
-): void {
-  const fields = lockableFields.filter((field) => given[field] !== undefined && locked.includes(field));
-  if (fields.length === 0) return;
-  const message = "is locked: only the platform can change it";
-  const errors = fields.map((field) => ({ in: "body" as const, field, message }));
-  throw new DomainError("locked", `${fields[0]} ${message}`, { errors });
 }
 
 function existing(changed: Application | null): Application {

@@ -1,8 +1,9 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, spyOn, test } from "bun:test";
 import { serverSentEvents } from "../../src/client/server-sent-events.ts";
 import { minute, second } from "../../src/domain/time.ts";
+import { streamPath } from "../support/event-stream.ts";
 import { RawClient } from "../support/raw-client.ts";
-import { json } from "../support/server.ts";
+import { json, ownServer } from "../support/server.ts";
 import { type Exchange, testedWebhook, testWebhookPath } from "../support/test-webhook.ts";
 
 const path = testWebhookPath;
@@ -79,13 +80,35 @@ describe("a test that is watched while it happens", () => {
     expect((await server.post(`${path}/stream`, {}, app.token)).status).toBe(429);
   });
 
-  test("ends with its connection, which has no idle timeout", async () => {
+  test("ends with its connection", async () => {
     clock.advance(minute);
     const head = `POST ${path}/stream HTTP/1.1\r\nHost: onair.example\r\nAuthorization: Bearer ${app.token}\r\n`;
     const [answered] = await new RawClient(server.app.publicUrl)
       .send(`${head}Content-Length: 0\r\n\r\n`)
       .toEnd();
     expect([answered?.status, answered?.body]).toEqual([200, expect.stringContaining("event: exchange\n")]);
+  });
+
+  test("keeps the idle timeout, so that a client that reads nothing of it is cut off", async () => {
+    const set: [path: string, seconds: number][] = [];
+    const serve = Bun.serve.bind(Bun);
+    using _spy = spyOn(Bun, "serve").mockImplementation((options) => {
+      const server = serve(options);
+      const timeout = server.timeout.bind(server);
+      return Object.assign(server, {
+        timeout(request: Request, seconds: number) {
+          set.push([new URL(request.url).pathname, seconds]);
+          timeout(request, seconds);
+        },
+      });
+    });
+    const own = await ownServer();
+    const { token } = await own.application({ webhook_url: receiver.url, delivery: "both" });
+    const test = await own.post(`${path}/stream`, {}, token);
+    expect(await test.text()).toContain("event: exchange\n");
+    // An event stream has no end of its own, and cuts off who does not read.
+    await (await own.get(streamPath, token)).body?.cancel();
+    expect(set).toEqual([[streamPath, 0]]);
   });
 
   test("goes on, and harms nobody, when whoever watches goes away", async () => {

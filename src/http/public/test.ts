@@ -11,7 +11,7 @@ import { rateLimited } from "../auth.ts";
 import type { Caller } from "../caller.ts";
 import { named, WebUrl } from "../fields.ts";
 import type { RateLimiter } from "../rate-limit.ts";
-import { replyStream } from "../stream/reply-stream.ts";
+import { replyShortStream } from "../stream/reply-stream.ts";
 import type { PublicDeps, TokenListener } from "./base.ts";
 import { scopeOf } from "./deliveries.ts";
 import { exampleSentDelivery, shownTimings, TimingsSchema } from "./delivery-fields.ts";
@@ -154,10 +154,8 @@ export function testRoutes(
   );
   app.post(
     "/public/v1/events/test/stream",
-    ({ body, caller, requestContext }) => {
-      const test = prepared(body, caller);
-      return replyStream(requestContext, () => streamed(test));
-    },
+    async ({ body, caller, requestContext }) =>
+      replyShortStream(requestContext, await streamed(prepared(body, caller))),
     {
       scope: "events:subscribe",
       body: Type.Optional(TestBody),

@@ -24,3 +24,11 @@ export async function replyStream(
   listener.server?.timeout(request, 0);
   return reply(requestContext, 200, stream, headers);
 }
+
+/**
+ * The same with a stream that ends by itself within seconds. The idle timeout stays: a client that does not read would else
+ * keep the connection for ever.
+ */
+export function replyShortStream(requestContext: RequestContext, stream: Stream): Response {
+  return reply(requestContext, 200, stream, headers);
+}

@@ -3,7 +3,7 @@ import { basename, extname, join } from "node:path";
 import { sharedFiles } from "../console/make.ts";
 import { contentsOf, type PageGroup } from "./contents.ts";
 import { rendered } from "./markdown.ts";
-import { frontHtml, hrefFrom, pageHtml } from "./page.ts";
+import { frontHtml, hrefFrom, missingHtml, pageHtml } from "./page.ts";
 
 /** The documentation as a browser gets it. */
 export interface SiteFiles {
@@ -11,6 +11,8 @@ export interface SiteFiles {
   readonly files: Readonly<Record<string, Uint8Array<ArrayBuffer>>>;
   /** The file of each page by the page's name; "" is the front. */
   readonly pages: Readonly<Record<string, string>>;
+  /** The file of the page in place of one that is not there. */
+  readonly missing: string;
 }
 
 const root = join(import.meta.dir, "../..");
@@ -58,7 +60,8 @@ export async function makeSite(): Promise<SiteFiles> {
   for (const { name, page } of documents) {
     pages[name] = keep(`${name}.html`, pageHtml({ name, groups, parts }, page));
   }
-  return { files, pages };
+  const missing = keep("missing.html", missingHtml({ name: "missing", groups, parts }));
+  return { files, pages, missing };
 }
 
 /** The pages as the README lists them, and after them those that it has forgotten. */

@@ -50,6 +50,14 @@ ${groups.join("\n")}`;
   return frame(options, "Documentation · On Air", main, "");
 }
 
+/** The page for an address at which there is none. */
+export function missingHtml(options: PageOptions): string {
+  const main = `<article class="prose"><h1>There is no such page</h1>
+<p>Its address may have been mistyped, or it has another name now. Look for it among <a href="${hrefFrom(options.name, "")}">all pages</a>,
+or search for what it was about.</p></article>`;
+  return frame(options, "There is no such page · On Air", main, "");
+}
+
 /** Markdown of one line as a sentence, without what a paragraph is. */
 const inline = (markdown: string) =>
   Bun.markdown

@@ -104,9 +104,20 @@ describe("the documentation at /docs", () => {
     ["/docs/oauth/", 404],
     ["/docs/oauth.md", 404],
     ["/docs/..%2fpackage.json", 404],
-  ])("GET %s is %d, as JSON", async (path, status) => {
+  ])("GET %s is %d, for a program as JSON", async (path, status) => {
     const answer = await open(path);
     expect([answer.status, answer.headers.get("content-type")]).toEqual([status, "application/json"]);
+  });
+
+  test("shows a browser a page in place of one that is not there, whose links lead on", async () => {
+    const answer = await open("/docs/nothing", { headers: { accept: "text/html,*/*;q=0.8" } });
+    expect([answer.status, answer.headers.get("vary")]).toEqual([404, "accept"]);
+    const html = await answer.text();
+    expect(html).toContain("<h1>There is no such page</h1>");
+    for (const address of addressesOf(html)) {
+      const { href, hash } = new URL(address, `${server.app.publicUrl}/docs/nothing`);
+      if (hash === "") expect([href, (await fetch(href)).status]).toEqual([href, 200]);
+    }
   });
 
   test("answers HEAD like GET, and refuses other methods", async () => {

@@ -1,5 +1,6 @@
 import type { AnyElysia } from "elysia";
 import { kept, replyCompressed, replyContent } from "../content.ts";
+import { type RequestContext, reply } from "../request-context.ts";
 import {
   contentsOf,
   font,
@@ -16,15 +17,22 @@ const path = "/docs";
 
 /** The documentation, loaded when it is first asked for. */
 const site = kept(async () => {
-  const { files, pages } = await (await import("../../site/bundle.ts")).site();
-  return { files: contentsOf(files), pages };
+  const { files, ...names } = await (await import("../../site/bundle.ts")).site();
+  return { files: contentsOf(files), ...names };
 });
+
+/** Whether a person asks, who is shown a page in place of an error as JSON. */
+const isBrowser = ({ request }: RequestContext) => request.headers.get("accept")?.includes("text/html");
 
 /** Serves the documentation and its files, and the font of pages that have no files. What is below `/docs/api` is the API reference. */
 export function docsRoutes(app: AnyElysia): void {
   for (const of of [path, `${path}/:page`])
     pageRoute(app, "page", of, async (requestContext, { page = "" }) => {
-      const { files, pages } = await site();
+      const { files, pages, missing } = await site();
+      if (!Object.hasOwn(pages, page) && isBrowser(requestContext)) {
+        const { body } = found(files, missing);
+        return reply(requestContext, 404, body, { ...pageHeaders, vary: "accept" });
+      }
       return replyCompressed(requestContext, found(files, found(pages, page)), pageHeaders);
     });
   pageRoute(app, "file", fontPath, async (requestContext) =>

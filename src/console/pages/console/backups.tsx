@@ -73,10 +73,12 @@ export function Backups() {
         <List
           of={loaded}
           empty={
-            <Empty
-              title="There is no backup yet"
-              text="Make one now. With --backup-every and --backup-to the server makes them on a schedule, elsewhere."
-            />
+            <Empty title="There is no backup yet">
+              <p>
+                Make one now. With <code>--backup-every</code> and <code>--backup-to</code> the server makes
+                them on a schedule, elsewhere.
+              </p>
+            </Empty>
           }
           label="Backups"
           rows={loaded.data ?? []}

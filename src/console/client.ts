@@ -41,14 +41,15 @@ async function observed(request: Request): Promise<Response> {
   try {
     const response = await fetch(request);
     isConnected.value = true;
-    if (response.status === 401 && !request.url.endsWith("/session")) hasExpired.value = true;
-    return response;
+    if (response.status !== 401 || request.url.endsWith("/session")) return response;
   } catch (error) {
     if (request.signal.aborted) throw error;
     if (isConnected.value) setTimeout(tryAgain, againMs);
     isConnected.value = false;
     throw new Fault("The server cannot be reached.", "unreachable", 0);
   }
+  hasExpired.value = true;
+  throw new Fault("Your session had ended, so this was not done. Try again.", "expired", 401);
 }
 
 const againMs = 750;

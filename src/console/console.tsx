@@ -85,6 +85,7 @@ function Console() {
       kind="Console"
       intro="With an operator key. The first start of the server showed one; onair admin-key makes more."
       fields={[{ name: "key", label: "Operator key", isSecret: true }]}
+      idOf={({ key }) => key.id}
       begin={({ key = "" }) => ({ headers: { authorization: `Bearer ${key}` } })}
     >
       {({ key, version, public_url }, signOut) => {

@@ -1,5 +1,6 @@
-import { useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { type Loaded, useAction, useLoad, type Watched } from "./load.ts";
+import { keepPages, keptPages } from "./parts/kept-scroll.ts";
 import type { MoreProps } from "./parts/table.tsx";
 
 /** A page of a list, as every list of the API has it. */
@@ -11,8 +12,21 @@ interface Page<Row> {
 /** So many pages are read anew at once; those behind are read when they are scrolled to. */
 const mostAnew = 10;
 
+/** A refused page is asked for again in this time. */
+const againMs = 5_000;
+
+/** Rows as far as they were read. */
+interface Rows<Row> {
+  readonly rows: readonly Row[];
+  readonly pages: number;
+  /** Of the next page; "" behind the last. */
+  readonly cursor: string;
+}
+
+const none = { rows: [], pages: 0, cursor: "" };
+
 /** The rows of a list as far as they were asked for, and what stands at its end. */
-export interface Listed<Row> extends Loaded<{ readonly rows: readonly Row[]; readonly cursor: string }> {
+export interface Listed<Row> extends Loaded<Rows<Row>> {
   readonly rows: readonly Row[];
   readonly more: MoreProps;
 }
@@ -23,39 +37,47 @@ export function useList<Row>(
   inputs: readonly unknown[],
   watched: Watched = null,
 ): Listed<Row> {
-  const key = JSON.stringify(inputs);
-  const known = useRef({ key, pages: 1 });
-  const [rest, setRest] = useState<{ of: unknown; rows: readonly Row[]; cursor: string } | null>(null);
-  const loaded = useLoad(
+  const [rest, setRest] = useState<{ readonly of: unknown; readonly all: Rows<Row> } | null>(null);
+  const behind = async (before: Rows<Row>, signal: AbortSignal): Promise<Rows<Row>> => {
+    const { data, pagination } = await read(before.cursor, signal);
+    return { rows: [...before.rows, ...data], pages: before.pages + 1, cursor: pagination.cursor };
+  };
+  const loaded = useLoad<Rows<Row>>(
     async (signal) => {
-      if (known.current.key !== key) known.current = { key, pages: 1 };
-      const rows: Row[] = [];
-      let cursor = "";
-      for (let page = 0; page < Math.min(known.current.pages, mostAnew); page++) {
-        const { data, pagination } = await read(cursor, signal);
-        rows.push(...data);
-        cursor = pagination.cursor;
-        if (cursor === "") break;
-      }
-      return { rows, cursor };
+      const pages = Math.min(keptPages(), mostAnew);
+      let all = await behind(none, signal);
+      while (all.pages < pages && all.cursor !== "") all = await behind(all, signal);
+      return all;
     },
     inputs,
     watched,
   );
   const { data } = loaded;
   // What was read behind an earlier reading goes with it.
-  const behind = rest?.of === data ? rest : null;
-  const cursor = behind?.cursor ?? data?.cursor ?? "";
-  const rows = behind ? behind.rows : (data?.rows ?? []);
+  const all = rest?.of === data ? rest.all : data;
+  useEffect(() => {
+    if (all && all !== data) keepPages(all.pages);
+  }, [all, data]);
+  const askedFor = useRef<unknown>(null);
   const readMore = useAction(async () => {
-    const page = await read(cursor, new AbortController().signal);
-    known.current.pages++;
-    setRest({ of: data, rows: [...rows, ...page.data], cursor: page.pagination.cursor });
+    askedFor.current = data;
+    setRest({ of: data, all: await behind(all ?? none, new AbortController().signal) });
   });
-  const { fault, isBusy } = readMore;
+  // So does what was refused.
+  const fault = askedFor.current === data ? readMore.fault : null;
+  useEffect(() => {
+    if (fault === null) return;
+    const timer = setTimeout(readMore.run, againMs);
+    return () => clearTimeout(timer);
+  }, [fault]);
   return {
     ...loaded,
-    rows,
-    more: { hasMore: cursor !== "", isBusy, fault, onMore: () => void readMore.run() },
+    rows: all?.rows ?? [],
+    more: {
+      hasMore: Boolean(all?.cursor),
+      isBusy: readMore.isBusy,
+      fault,
+      onMore: () => void readMore.run(),
+    },
   };
 }

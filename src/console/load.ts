@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { asFault, type Fault, reconnects } from "./client.ts";
+import { asFault, type Fault, hasExpired, reconnects } from "./client.ts";
 import { isAwaited, isLive, type Topic, turnOf } from "./live.ts";
 
 /** What a page reads from the server. `data` stays while it is read anew. */
@@ -55,7 +55,7 @@ export function useLoad<T>(
   }, [key, turn, connection, isWaiting]);
   const change = watched ? turnOf(watched) : 0;
   const changeBefore = useRef(change);
-  const isPolling = watched !== null && !isLive.value && !isWaiting;
+  const isPolling = watched !== null && !isLive.value && !isWaiting && !hasExpired.value;
   useEffect(() => {
     if (change !== changeBefore.current) reload();
     changeBefore.current = change;

@@ -68,6 +68,7 @@ function Portal() {
         { name: "client_secret", label: "Client secret", isSecret: true },
       ]}
       besides={<OwnerLoginButton />}
+      idOf={({ application }) => application.id}
       begin={(values) => ({ body: new URLSearchParams(values) })}
     >
       {({ application }, signOut) => (

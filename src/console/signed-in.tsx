@@ -1,8 +1,9 @@
 import { signal } from "@preact/signals";
-import type { ComponentChildren } from "preact";
+import { type ComponentChildren, Fragment } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { Fault, hasExpired, session } from "./client.ts";
+import { base, Fault, hasExpired, reconnects, session } from "./client.ts";
 import { useAction } from "./load.ts";
+import { Dialog } from "./parts/dialog.tsx";
 import { Field, Form } from "./parts/form.tsx";
 import { SignInPage } from "./parts/shell.tsx";
 
@@ -14,27 +15,47 @@ interface SignedInProps<Session> {
   readonly besides?: ComponentChildren;
   /** The request that begins a session. */
   readonly begin: (values: Readonly<Record<string, string>>) => RequestInit;
+  /** Whose session it is. */
+  readonly idOf: (session: Session) => string;
   readonly children: (session: Session, signOut: () => Promise<void>) => ComponentChildren;
 }
 
 /** Typed secrets stay in memory, and only until they are sent. */
 const typed = signal<Readonly<Record<string, string>>>({});
 
-/** Shows its children where there is a session, and else the form that begins one. */
-export function SignedIn<Session>({ kind, intro, fields, besides, begin, children }: SignedInProps<Session>) {
+/** Tells the other tabs, which have the same cookie, that its session has begun or ended. */
+const otherTabs = new BroadcastChannel(`onair-session${base}`);
+
+/**
+ * Shows its children where there is a session, and else the form that begins one. Where the session ends meanwhile, the
+ * form stands over the children: whoever signs in again goes on with what they had typed, and somebody else begins anew.
+ */
+export function SignedIn<Session>(props: SignedInProps<Session>) {
+  const { kind, intro, fields, besides, begin, idOf, children } = props;
   const [current, setCurrent] = useState<Session | null | undefined>(undefined);
   const [fault, setFault] = useState<Fault | null>(null);
-  useEffect(() => {
-    session<Session>("GET").then(setCurrent, (error) => {
-      setCurrent(null);
+  const enter = (session: Session) => {
+    setCurrent(session);
+    if (hasExpired.value) reconnects.value++;
+    hasExpired.value = false;
+  };
+  const look = () =>
+    session<Session>("GET").then(enter, (error) => {
+      setCurrent((last) => last ?? null);
       if (error instanceof Fault && error.status !== 401) setFault(error);
     });
+  useEffect(() => {
+    otherTabs.onmessage = ({ data }) => {
+      if (data === "begun") look();
+      else hasExpired.value = true;
+    };
+    look();
   }, []);
   const signIn = useAction(async () => {
     setFault(null);
     try {
-      setCurrent(await session<Session>("POST", begin(typed.value)));
-      hasExpired.value = false;
+      enter(await session<Session>("POST", begin(typed.value)));
+      otherTabs.postMessage("begun");
     } finally {
       const kept = fields.filter(({ isSecret }) => !isSecret);
       typed.value = Object.fromEntries(kept.map(({ name }) => [name, typed.value[name] ?? ""]));
@@ -42,14 +63,13 @@ export function SignedIn<Session>({ kind, intro, fields, besides, begin, childre
   });
   const signOut = async () => {
     await session("DELETE").catch(() => {});
+    otherTabs.postMessage("ended");
     location.reload();
   };
   if (current === undefined) return null;
-  if (current !== null && !hasExpired.value) return children(current, signOut);
-  return (
-    <SignInPage kind={kind}>
+  const form = (
+    <>
       <Form label="Sign in" of={{ ...signIn, fault: signIn.fault ?? fault }} verb="Sign in">
-        <h1>Sign in</h1>
         <p>{intro}</p>
         {fields.map(({ name, label, isSecret }) => (
           <Field
@@ -67,6 +87,25 @@ export function SignedIn<Session>({ kind, intro, fields, besides, begin, childre
         ))}
       </Form>
       {besides}
-    </SignInPage>
+    </>
+  );
+  if (current === null) {
+    return (
+      <SignInPage kind={kind}>
+        <h1>Sign in</h1>
+        {form}
+      </SignInPage>
+    );
+  }
+  return (
+    <>
+      <Fragment key={idOf(current)}>{children(current, signOut)}</Fragment>
+      {hasExpired.value && (
+        <Dialog title="Your session has ended." isOpaque mustAnswer onClose={() => {}}>
+          <p>Sign in again to go on where you were.</p>
+          {form}
+        </Dialog>
+      )}
+    </>
   );
 }

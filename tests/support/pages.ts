@@ -79,7 +79,7 @@ export class Tab implements AsyncDisposable {
     const element = await this.#find(
       `[...document.querySelectorAll("${kind === "link" ? "a" : "button, [role=button]"}")].find((one) =>
         (one.getAttribute("aria-label") ?? one.innerText).trim().replace(/\\s+/g, " ") === ${JSON.stringify(name)} &&
-        !one.disabled && one.checkVisibility())`,
+        !one.matches(":disabled, [aria-busy=true]") && one.checkVisibility())`,
       `the ${kind} "${name}"`,
     );
     if (!this.byKeyboard) return element.asLocator().setTimeout(patienceMs).click();
@@ -114,7 +114,7 @@ export class Tab implements AsyncDisposable {
   /** Clicks the button of the dialog that is called so. */
   async clickInDialog(name: string): Promise<void> {
     const button = await this.#find(
-      `[...document.querySelectorAll("dialog button")].find((one) => one.textContent.trim() === ${JSON.stringify(name)} && !one.disabled)`,
+      `[...document.querySelectorAll("dialog button")].find((one) => one.textContent.trim() === ${JSON.stringify(name)} && !one.matches(":disabled, [aria-busy=true]"))`,
       `the button "${name}" of a dialog`,
     );
     await button.asLocator().setTimeout(patienceMs).click();

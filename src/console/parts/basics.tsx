@@ -44,6 +44,8 @@ export function Button({
 }: ButtonProps) {
   const names = ["button", kind, isSmall && "small", label && "icon-only"].filter(Boolean).join(" ");
   const { disabled = false, onClick } = rest;
+  // One that is disabled loses the focus.
+  const press = (event: MouseEvent) => (isBusy ? event.preventDefault() : onClick?.(event));
   return (
     <button
       type={type}
@@ -51,8 +53,9 @@ export function Button({
       aria-label={label}
       title={label}
       aria-busy={isBusy}
-      disabled={disabled || isBusy}
-      onClick={onClick}
+      aria-disabled={isBusy}
+      disabled={disabled}
+      onClick={press}
     >
       {icon && <Icon of={icon} />}
       {children}

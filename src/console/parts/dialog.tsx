@@ -2,7 +2,6 @@ import type { ComponentChildren } from "preact";
 import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import { type Action, useAction } from "../load.ts";
 import { Form } from "./form.tsx";
-import { focusHeading } from "./kept-focus.ts";
 
 interface DialogProps {
   readonly title: string;
@@ -11,24 +10,24 @@ interface DialogProps {
   readonly onClose: () => void;
   /** A dialog that must be answered does not close by Escape. */
   readonly mustAnswer?: boolean;
+  /** Whether nothing is seen of the page behind it. */
+  readonly isOpaque?: boolean;
 }
 
 /** A dialog over the page, which keeps the focus inside; Escape closes it. */
-export function Dialog({ title, children, footer, onClose, mustAnswer }: DialogProps) {
+export function Dialog({ title, children, footer, onClose, mustAnswer, isOpaque }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();
   // Closed before it is removed, a dialog gives the focus back; other effects end after that.
   useLayoutEffect(() => {
     const dialog = ref.current;
     dialog?.showModal();
-    return () => {
-      dialog?.close();
-      focusHeading();
-    };
+    return () => dialog?.close();
   }, []);
   return (
     <dialog
       ref={ref}
+      class={isOpaque ? "opaque" : ""}
       aria-labelledby={id}
       onCancel={(event) => {
         event.preventDefault();

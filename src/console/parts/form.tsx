@@ -177,7 +177,7 @@ interface FormProps {
 export function Form({ label, of, verb, icon, isDangerous, disabled, onCancel, children }: FormProps) {
   const submit = (event: Event) => {
     event.preventDefault();
-    of.run();
+    if (!of.isBusy) of.run();
   };
   return (
     <form class="stack" aria-label={label} onSubmit={submit}>

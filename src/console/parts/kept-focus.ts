@@ -1,18 +1,45 @@
 import type { RefObject } from "preact";
-import { useLayoutEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 
 const controlsOf = (row: Element) => [...row.querySelectorAll<HTMLElement>("a, button")];
 /** What a control does, without of which row it is. */
 const verbOf = (control: Element) => control.firstChild?.textContent;
 
-/** Where nothing has the focus, gives it to the heading of the page. */
+/** Gives the focus to the heading of the page. */
 export function focusHeading(): void {
-  if (document.activeElement === document.body) document.querySelector<HTMLElement>("main h1")?.focus();
+  const heading = document.querySelector<HTMLElement>("main h1") ?? document.querySelector("main");
+  heading?.focus({ preventScroll: true });
+}
+
+/** Where the control that has the focus goes away, as by what it did, gives the focus to the heading of the page. */
+export function useFocusOfTheRemoved(): void {
+  useEffect(() => {
+    let last: EventTarget | null = null;
+    const end = new AbortController();
+    const { signal } = end;
+    addEventListener("focusin", ({ target }) => (last = target), { signal });
+    // A click on what takes no focus gives it up.
+    addEventListener("pointerdown", () => (last = null), { signal, capture: true });
+    const observer = new MutationObserver((changes) => {
+      if (!(last instanceof Element) || last.isConnected || document.activeElement !== document.body) return;
+      const lost = changes.find(({ removedNodes }) =>
+        [...removedNodes].some((node) => node.contains(last as Element)),
+      );
+      last = null;
+      // A row that is only scrolled away is not drawn either.
+      if (lost && !(lost.target as Element).matches(".windowed")) focusHeading();
+    });
+    observer.observe(document.body, { childList: true, subtree: true });
+    return () => {
+      end.abort();
+      observer.disconnect();
+    };
+  }, []);
 }
 
 /**
  * Keeps the focus in a list of `count` rows when the row that has it is deleted: it goes to the same control of the next
- * row, or of one before, and where there is none to the heading of the page.
+ * row, or of one before.
  */
 export function useKeptFocus(list: RefObject<HTMLElement | null>, count: number): void {
   const before = useRef(count);
@@ -22,19 +49,9 @@ export function useKeptFocus(list: RefObject<HTMLElement | null>, count: number)
   useLayoutEffect(() => {
     const isShorter = count < before.current;
     before.current = count;
-    // A row that is only scrolled away is not drawn either.
     if (!isShorter || at === -1 || !focused || focused.isConnected) return;
     const left = [...(list.current?.children ?? [])];
     const near = [...left.slice(at), ...left.slice(0, at).reverse()].flatMap(controlsOf);
     near.find((control) => verbOf(control) === verbOf(focused))?.focus();
-    focusHeading();
   });
-  useLayoutEffect(() => {
-    const { current } = list;
-    return () => {
-      if (!current?.contains(document.activeElement)) return;
-      (document.activeElement as HTMLElement).blur();
-      focusHeading();
-    };
-  }, []);
 }

@@ -9,6 +9,8 @@ import { siteTitle, to, useTitle } from "../places.ts";
 import { beginTheme, changeTheme } from "../theme.ts";
 import { Button } from "./basics.tsx";
 import { Icon } from "./icon.tsx";
+import { focusHeading, useFocusOfTheRemoved } from "./kept-focus.ts";
+import { useKeptScroll } from "./kept-scroll.ts";
 import { Palette, type Place } from "./palette.tsx";
 import { Toasts } from "./toasts.tsx";
 
@@ -70,9 +72,10 @@ export function Shell(props: ShellProps) {
 }
 
 function Frame({ kind, groups, who, search, onSignOut, stream, docs, reference, children }: ShellProps) {
-  useLiveStream(stream);
+  useLiveStream(hasExpired.value ? null : stream);
+  useFocusOfTheRemoved();
   const { path, route } = useLocation();
-  const main = useRef<HTMLElement>(null);
+  useKeptScroll(path);
   const before = useRef(path);
   const items = groups.flatMap((group) => group.items);
   const current = [...items]
@@ -82,14 +85,12 @@ function Frame({ kind, groups, who, search, onSignOut, stream, docs, reference, 
     isMenuOpen.value = false;
     if (before.current === path) return;
     before.current = path;
-    scrollTo(0, 0);
-    const heading = main.current?.querySelector<HTMLElement>("h1") ?? main.current;
-    heading?.focus({ preventScroll: true });
+    focusHeading();
   }, [path]);
   useEffect(() => {
     if (!isMenuOpen.value) return;
     document.querySelector<HTMLElement>(".nav [aria-current], .nav a")?.focus();
-    const close = ({ key }: KeyboardEvent) => key === "Escape" && toggleMenu(false);
+    const close = ({ key }: KeyboardEvent) => key === "Escape" && closeMenu();
     addEventListener("keydown", close);
     return () => removeEventListener("keydown", close);
   }, [isMenuOpen.value]);
@@ -109,7 +110,7 @@ function Frame({ kind, groups, who, search, onSignOut, stream, docs, reference, 
         Skip to content
       </a>
       {isMenuOpen.value && (
-        <button type="button" class="veil" aria-label="Close the menu" onClick={() => toggleMenu(false)} />
+        <button type="button" class="veil" aria-label="Close the menu" onClick={closeMenu} />
       )}
       <aside class={isMenuOpen.value ? "side open" : "side"} aria-label="Navigation and account">
         <Brand kind={kind} />
@@ -137,7 +138,7 @@ function Frame({ kind, groups, who, search, onSignOut, stream, docs, reference, 
       <div class="page">
         <header class="top">
           <span class="menu-button">
-            <Button kind="quiet" icon={Menu} label="Menu" onClick={() => toggleMenu(true)} />
+            <Button kind="quiet" icon={Menu} label="Menu" onClick={() => (isMenuOpen.value = true)} />
           </span>
           <button type="button" class="find" onClick={() => togglePalette(true)}>
             <Icon of={Search} />
@@ -154,7 +155,7 @@ function Frame({ kind, groups, who, search, onSignOut, stream, docs, reference, 
           <ThemeButton />
         </header>
         <ConnectionBanner />
-        <main id="main" ref={main} tabIndex={-1}>
+        <main id="main" tabIndex={-1}>
           {children}
         </main>
       </div>
@@ -187,8 +188,10 @@ export function ConnectionBanner() {
   );
 }
 
-function toggleMenu(open: boolean): void {
-  isMenuOpen.value = open;
+/** Closes the menu by itself, not by going to a page. */
+function closeMenu(): void {
+  isMenuOpen.value = false;
+  document.querySelector<HTMLElement>(".menu-button button")?.focus();
 }
 
 function togglePalette(open: boolean): void {
@@ -222,12 +225,7 @@ export function SignInPage({ kind, children }: { kind: string; children: Compone
   return (
     <main class="signin">
       <Brand kind={kind} />
-      <div class="card stack">
-        {hasExpired.value && (
-          <p role="status">Your session has ended. Sign in again to go on where you were.</p>
-        )}
-        {children}
-      </div>
+      <div class="card stack">{children}</div>
     </main>
   );
 }

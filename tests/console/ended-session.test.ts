@@ -1,0 +1,106 @@
+import { describe, expect, test } from "bun:test";
+import { chromium } from "../support/chromium.ts";
+import { openPage, operator, signedIn, signIn, type Tab } from "../support/pages.ts";
+import { json, testServer } from "../support/server.ts";
+
+const server = await testServer({ args: ["--portal"] });
+const typedUrl = "https://bot.example/typed";
+
+const typedIn = ({ page }: Tab, label: string) =>
+  page.evaluate(
+    `[...document.querySelectorAll("label")].find((one) => one.textContent === ${JSON.stringify(label)}).control.value`,
+  );
+const endTokens = (id: string) => server.admin("DELETE", `/admin/v1/applications/${id}/tokens`);
+
+describe.skipIf(chromium === null)("whoever types when the session ends", () => {
+  test("goes on with it after signing in again, and it is saved then", async () => {
+    const app = await server.application({ name: "Typing bot" });
+    await using tab = await signedIn(server, app);
+    await tab.go("/webhook");
+    await tab.fill("Webhook URL", typedUrl);
+    await endTokens(app.id);
+    await tab.click("Save");
+    await tab.see("Your session has ended.");
+    await signIn(tab, app);
+    await tab.gone("Your session has ended.");
+    expect(await typedIn(tab, "Webhook URL")).toBe(typedUrl);
+    await tab.click("Save");
+    await tab.see("Saved");
+    const path = `/admin/v1/applications/${app.id}`;
+    const saved = await json<{ webhook_url: string }>(await server.admin("GET", path));
+    expect(saved.webhook_url).toBe(typedUrl);
+  });
+
+  test("in a dialog finds it open as it was", async () => {
+    await using tab = await signedIn(server, operator);
+    await tab.click("Applications", "link");
+    await tab.click("New application");
+    await tab.fill("Name", "Half typed");
+    await tab.page.evaluate(
+      'fetch("/console/session", { method: "DELETE", headers: { "onair-page": "http" } })',
+    );
+    await tab.clickInDialog("Create");
+    await tab.see("Your session has ended.");
+    // What must be answered stays.
+    await tab.press("Escape", "Escape");
+    await signIn(tab, operator);
+    await tab.gone("Your session has ended.");
+    expect(await typedIn(tab, "Name")).toBe("Half typed");
+    await tab.clickInDialog("Create");
+    await tab.see("I have kept it");
+  });
+
+  test("sees nothing of it as another application", async () => {
+    const [first, second] = [
+      await server.application({ name: "First bot" }),
+      await server.application({ name: "Second bot" }),
+    ];
+    await using tab = await signedIn(server, first);
+    await tab.go("/webhook");
+    await tab.fill("Webhook URL", typedUrl);
+    await endTokens(first.id);
+    await tab.click("Save");
+    await tab.see("Your session has ended.");
+    await signIn(tab, second);
+    await tab.see("Second bot");
+    await tab.gone("First bot");
+    expect(await typedIn(tab, "Webhook URL")).toBe("");
+  });
+});
+
+describe.skipIf(chromium === null)("of two tabs", () => {
+  test("both go on when one signs in again", async () => {
+    const app = await server.application({ name: "Two tabs bot" });
+    await using first = await signedIn(server, app);
+    await using second = await openPage(server, app, { besides: first });
+    await second.go("/webhook");
+    await second.fill("Webhook URL", typedUrl);
+    await endTokens(app.id);
+    await second.see("Your session has ended.");
+    await first.page.bringToFront();
+    await first.see("Your session has ended.");
+    await signIn(first, app);
+    await second.page.bringToFront();
+    await second.gone("Your session has ended.");
+    expect(await typedIn(second, "Webhook URL")).toBe(typedUrl);
+  });
+
+  test("neither acts for one application under the name of another", async () => {
+    const [before, after] = [
+      await server.application({ name: "Bot before" }),
+      await server.application({ name: "Bot after" }),
+    ];
+    await using first = await signedIn(server, before);
+    await using second = await openPage(server, before, { besides: first });
+    await second.go("/webhook");
+    await second.fill("Webhook URL", typedUrl);
+    await first.click("Sign out");
+    await first.see("Sign in");
+    await signIn(first, after);
+    await first.see("Bot after");
+    await second.page.bringToFront();
+    await second.see("Bot after");
+    await second.gone("Bot before");
+    expect(await typedIn(second, "Webhook URL")).toBe("");
+  });
+});

@@ -1,0 +1,124 @@
+import { beforeAll, describe, expect, test } from "bun:test";
+import type { HTTPRequest } from "puppeteer-core";
+import { chromium } from "../support/chromium.ts";
+import { operator, signedIn, type Tab } from "../support/pages.ts";
+import { testServer } from "../support/server.ts";
+
+const server = await testServer({ args: ["--portal"] });
+/** More than two pages of a list. */
+const applications = 230;
+
+beforeAll(async () => {
+  for (let i = 0; i < applications; i++)
+    await server.admin("POST", "/admin/v1/applications", { name: `Bot ${i}` });
+});
+
+const focused = (selector: string) => `document.activeElement.matches(${JSON.stringify(selector)})`;
+
+/** Scrolls to the end of the list until it has so many rows. */
+const scrolledTo = ({ page }: Tab, rows: number) =>
+  page.waitForFunction(
+    `(scrollTo(0, document.body.scrollHeight), Number(document.querySelector("main table")?.ariaRowCount) === ${rows + 1})`,
+  );
+
+/** Refuses the requests for a further page of a list, and gives how to take them again. */
+async function refuseMore({ page }: Tab): Promise<() => void> {
+  let isRefusing = true;
+  await page.setRequestInterception(true);
+  page.on("request", (request: HTTPRequest) => {
+    if (!isRefusing || !request.url().includes("cursor=")) return request.continue();
+    const body = JSON.stringify({ message: "Not now.", code: "busy" });
+    request.respond({ status: 503, contentType: "application/json", body });
+  });
+  return () => {
+    isRefusing = false;
+  };
+}
+
+describe.skipIf(chromium === null)("a list", () => {
+  test("goes on by itself when its next page was refused", async () => {
+    await using tab = await signedIn(server, operator);
+    const take = await refuseMore(tab);
+    await tab.go("/applications");
+    await tab.page.waitForFunction(
+      '(scrollTo(0, document.body.scrollHeight), document.body.innerText.includes("Not now."))',
+    );
+    take();
+    await tab.gone("Not now.");
+    await tab.page.waitForFunction('Number(document.querySelector("main table")?.ariaRowCount) > 101');
+  });
+
+  test("is where it was, and as long, when one comes back to it, and behind a reload", async () => {
+    await using tab = await signedIn(server, operator);
+    await tab.go("/applications");
+    await scrolledTo(tab, applications);
+    await tab.page.waitForFunction("Math.abs(history.state?.y - scrollY) < 1 && scrollY > 6000");
+    const y = await tab.page.evaluate("scrollY");
+    const isThere = `Math.abs(scrollY - ${y}) < 2`;
+    // It can be seen, so that the click scrolls nothing.
+    await tab.click("Bot 229", "link");
+    await tab.see("Secrets and tokens");
+    expect(await tab.page.evaluate("scrollY")).toBe(0);
+    await tab.page.goBack();
+    await tab.page.waitForFunction(isThere);
+    await tab.see("Bot 229");
+    await tab.page.reload();
+    await tab.page.waitForFunction(isThere);
+    await tab.see("Bot 229");
+    await tab.page.goForward();
+    await tab.see("Secrets and tokens");
+  });
+
+  test("of another filter begins with its first page", async () => {
+    await using tab = await signedIn(server, operator);
+    await tab.go("/applications");
+    await scrolledTo(tab, applications);
+    const asked: string[] = [];
+    tab.page.on("request", (request) => {
+      if (request.url().includes("find=Bot")) asked.push(request.url());
+    });
+    await tab.page.evaluate("scrollTo(0, 0)");
+    await tab.fill("Find", "Bot");
+    await tab.page.waitForFunction('document.querySelector("main table")?.ariaRowCount === null');
+    expect(asked.length).toBeGreaterThan(0);
+    expect(asked.filter((url) => url.includes("cursor="))).toEqual([]);
+  });
+});
+
+describe.skipIf(chromium === null)("the focus", () => {
+  test("is at the heading when what had it goes away by what it did", async () => {
+    await using tab = await signedIn(server, operator);
+    await tab.go("/deliveries?type=chat");
+    await tab.click("Clear filters");
+    await tab.page.waitForFunction(focused("main h1"));
+  });
+
+  test("stays at a button while what it began goes on", async () => {
+    await using tab = await signedIn(server, operator);
+    await tab.go("/event-types");
+    const held = Promise.withResolvers<HTTPRequest>();
+    await tab.page.setRequestInterception(true);
+    tab.page.on("request", (request) => {
+      if (request.method() === "POST" && request.url().endsWith("/admin/v1/backups")) held.resolve(request);
+      else request.continue();
+    });
+    await tab.click("Backups", "link");
+    await tab.click("Make a backup");
+    const request = await held.promise;
+    const isBusy = focused('button[aria-busy="true"]');
+    await tab.page.waitForFunction(isBusy);
+    // A second press does nothing.
+    await tab.press("Enter");
+    expect(await tab.page.evaluate(isBusy)).toBe(true);
+    await request.continue();
+    await tab.page.waitForFunction(focused('button:not([aria-busy="true"])'));
+  });
+
+  test("is at the button of the menu when that is closed by Escape", async () => {
+    await using tab = await signedIn(server, operator, { width: 390 });
+    await tab.click("Menu");
+    await tab.page.waitForFunction(focused(".side.open .nav a"));
+    await tab.press("Escape");
+    await tab.page.waitForFunction(focused(".menu-button button"));
+  });
+});

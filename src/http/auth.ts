@@ -211,11 +211,9 @@ export function admit(
  * Admits a request to what needs no token: with a good one within the limit of its application, else within that of its
  * address. A token that cannot be looked up now refuses nothing.
  */
-export async function admitWithOrWithout(
-  access: Access,
-  requestContext: RequestContext,
-  token: string | null,
-): Promise<void> {
+export async function admitWithOrWithout(access: Access, requestContext: RequestContext): Promise<void> {
+  const authorization = requestContext.request.headers.get("authorization") ?? undefined;
+  const token = tokenOf(undefined, authorization);
   if (token === null) return admitAnyone(access, requestContext);
   const found = access.authenticator.known(token) ?? lookUp(access, requestContext, token);
   const caller = await Promise.resolve(found).catch((error) => {

@@ -89,8 +89,21 @@ export function opaque<Context, Result extends Promise<void> | void>(
   return hook.bind(null);
 }
 
-/** The gate of a route for all, which needs neither token nor key. */
-export const openGate = asGate(async () => {});
+/** The typed context of a handler that serves both listeners, whose types Elysia cannot unite. */
+export function handlerContext(context: unknown) {
+  return context as {
+    requestContext: RequestContext;
+    request: Request;
+    /** None where the path has none. */
+    params?: Readonly<Record<string, string>>;
+  };
+}
+
+/** The gate of a route for all, which needs neither token nor key. A preflight is not limited. */
+export const openGate = asGate(async (context: unknown) => {
+  const { requestContext, request } = handlerContext(context);
+  if (request.method !== "OPTIONS") await requestContext.listener.admit?.(requestContext);
+});
 
 /**
  * Keeps a body from Elysia's own parsers, which run before the gate and read without a limit, also where the route takes

@@ -57,6 +57,8 @@ export interface ListenerContext {
   readonly limitedHeaders: Headers;
   /** Proxies whose `X-Forwarded-For` is trusted; null for none. */
   readonly trustedProxies: TrustedProxies | null;
+  /** Limits a request that no route limits by itself: throws `rate_limited`. null: there is no limit. */
+  readonly admit: ((requestContext: RequestContext) => Promise<void>) | null;
   /** null until the listener accepts connections. */
   server: Bun.Server<undefined> | null;
 }

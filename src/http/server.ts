@@ -7,7 +7,7 @@ import { inTime } from "../runtime/event-loop.ts";
 import type { Certificate } from "../serving/certificates.ts";
 import type { TrustedProxies } from "../serving/client-address.ts";
 import { internalError, replyError, statusOf } from "./errors.ts";
-import { deferred, opaque, openGate, requireGates } from "./input.ts";
+import { deferred, handlerContext, opaque, openGate, requireGates } from "./input.ts";
 import {
   commonHeaders,
   type ExtraHeaders,
@@ -33,73 +33,59 @@ export function listener(options: {
   trustedProxies?: TrustedProxies | null;
   /** Counts the requests; by default a new counter. */
   traffic?: Traffic;
-  /** Limits a request that no route has admitted: throws `rate_limited`. */
-  gate?: (requestContext: RequestContext) => void;
+  /** Limits what no route limits by itself; by default nothing does. */
+  admit?: ListenerContext["admit"];
 }) {
   const none = null as unknown as RequestContext; // set by onRequest before anything reads it
-  const { log, headers, trustedProxies = null, traffic = new Traffic(), gate } = options;
+  const { log, headers, trustedProxies = null, traffic = new Traffic(), admit = null } = options;
   const listenerContext: ListenerContext = {
     log,
     traffic,
     trustedProxies,
     headers: commonHeaders(headers),
     limitedHeaders: commonHeaders(headers),
+    admit,
     server: null,
   };
-  const app = new Elysia({ strictPath: true, normalize: false })
-    .decorate("listenerContext", listenerContext)
-    .decorate("requestContext", none)
-    .onError({ as: "global" }, ({ requestContext, error, code, set }) => {
-      try {
-        if (!requestContext.isAdmitted) gate?.(requestContext);
-      } catch (refusal) {
-        return replyError(requestContext, refusal);
-      }
-      if (code === "NOT_FOUND") return replyError(requestContext, unknownPath);
-      // The router throws this for an undecodable path.
-      if (error instanceof URIError) return replyError(requestContext, undecodablePath);
-      // Passed the input reader but not Elysia's validation: still an error of the request.
-      if (error instanceof ValidationError && error.type !== "response")
-        return replyError(
-          requestContext,
-          new DomainError("invalid_parameter", `The ${error.type} is not valid`),
-        );
-      return replyError(requestContext, error, set.headers as ExtraHeaders);
-    })
-    .parser(deferred.name, deferred.parse)
-    // Makes the answer from a handler's value; a `Response` was already made by `reply`.
-    .mapResponse({ as: "global" }, ({ requestContext, responseValue, set }) =>
-      responseValue instanceof Response ? responseValue : replyValue(requestContext, responseValue, set),
-    )
-    .onRequest(
-      opaque((context: { readonly request: Request; requestContext: RequestContext }) => {
-        const { request } = context;
-        context.requestContext = newRequestContext(request, listenerContext);
-        // The router searches the path from the eleventh character of the URL on. Behind a shorter host, or without a
-        // valid one, where the URL is a path alone, it would see another path than the client asked for.
-        if (!request.url.startsWith("http"))
-          throw new DomainError("invalid_parameter", "The Host header is missing or not valid");
-        if (hostIsShort(request.url))
-          throw new DomainError("invalid_parameter", "The Host header is too short");
-      }),
-    );
-  // Also applies to paths outside the API, such as its document. A preflight is not limited.
-  if (gate) {
-    app.onBeforeHandle(({ requestContext, request }) => {
-      if (!requestContext.isAdmitted && request.method !== "OPTIONS") gate(requestContext);
-    });
-  }
-  return app;
-}
-
-/** The typed context of a handler that serves both listeners, whose types Elysia cannot unite. */
-export function handlerContext(context: unknown) {
-  return context as {
-    requestContext: RequestContext;
-    request: Request;
-    /** None where the path has none. */
-    params?: Readonly<Record<string, string>>;
-  };
+  return (
+    new Elysia({ strictPath: true, normalize: false })
+      .decorate("listenerContext", listenerContext)
+      .decorate("requestContext", none)
+      .onError({ as: "global" }, async ({ requestContext, error, code, set }) => {
+        try {
+          if (!requestContext.isAdmitted) await admit?.(requestContext);
+        } catch (refusal) {
+          return replyError(requestContext, refusal);
+        }
+        if (code === "NOT_FOUND") return replyError(requestContext, unknownPath);
+        // The router throws this for an undecodable path.
+        if (error instanceof URIError) return replyError(requestContext, undecodablePath);
+        // Passed the input reader but not Elysia's validation: still an error of the request.
+        if (error instanceof ValidationError && error.type !== "response")
+          return replyError(
+            requestContext,
+            new DomainError("invalid_parameter", `The ${error.type} is not valid`),
+          );
+        return replyError(requestContext, error, set.headers as ExtraHeaders);
+      })
+      .parser(deferred.name, deferred.parse)
+      // Makes the answer from a handler's value; a `Response` was already made by `reply`.
+      .mapResponse({ as: "global" }, ({ requestContext, responseValue, set }) =>
+        responseValue instanceof Response ? responseValue : replyValue(requestContext, responseValue, set),
+      )
+      .onRequest(
+        opaque((context: { readonly request: Request; requestContext: RequestContext }) => {
+          const { request } = context;
+          context.requestContext = newRequestContext(request, listenerContext);
+          // The router searches the path from the eleventh character of the URL on. Behind a shorter host, or without a
+          // valid one, where the URL is a path alone, it would see another path than the client asked for.
+          if (!request.url.startsWith("http"))
+            throw new DomainError("invalid_parameter", "The Host header is missing or not valid");
+          if (hostIsShort(request.url))
+            throw new DomainError("invalid_parameter", "The Host header is too short");
+        }),
+      )
+  );
 }
 
 /**

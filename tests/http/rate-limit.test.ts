@@ -83,6 +83,29 @@ describe("what needs no token", () => {
     await until(async () => (await overTheLimitOfTheAddress()) === 200);
   });
 
+  test.each([
+    ["an unknown path", "GET", "/public/v1/nothing", 404],
+    ["a wrong method", "POST", "/public/v1/categories", 405],
+    ["the document", "GET", "/openapi.json", 200],
+  ])(
+    "%s counts for the application of a good token, else for the address",
+    async (_, method, path, status) => {
+      const own = await ownServer({ clock, args: ["--rate-limit", "60"], users });
+      const { token } = await own.application({ rate_limit: 3 });
+      clock.advance(60_000);
+      const ask = async (token?: string) => {
+        const answer = await own.get(path, token, { method });
+        return [answer.status, ...limits(answer).slice(0, 2)];
+      };
+      expect(await ask()).toEqual([status, 60, 59]);
+      expect(await ask("onair_at_bad")).toEqual([status, 60, 58]);
+      for (const remaining of [2, 1, 0]) expect(await ask(token)).toEqual([status, 3, remaining]);
+      expect(await ask(token)).toEqual([429, 3, 0]);
+      const preflight = await own.get(path, token, { method: "OPTIONS" });
+      if (status !== 404) expect([preflight.status, ...limits(preflight)]).toEqual([204, 0, 0, 0]);
+    },
+  );
+
   test("is answered with a token that is not good, too, which counts for the address", async () => {
     const own = await ownServer({ clock, args: ["--rate-limit", "60"], users });
     const { token, id } = await own.application();

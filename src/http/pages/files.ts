@@ -2,9 +2,8 @@ import type { AnyElysia } from "elysia";
 import type { PageFiles, PageName } from "../../console/make.ts";
 import { DomainError } from "../../domain/errors.ts";
 import { contentOf, kept, keptFor, replyCompressed, replyContent } from "../content.ts";
-import { asGate, openGate } from "../input.ts";
+import { asGate, handlerContext, openGate } from "../input.ts";
 import { type ExtraHeaders, type RequestContext, reply } from "../request-context.ts";
-import { handlerContext } from "../server.ts";
 
 /** How a page presents itself. */
 export interface PageLook {

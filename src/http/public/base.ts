@@ -9,7 +9,6 @@ import {
   type Access,
   type ApplicationPurpose,
   admit,
-  admitAnyone,
   admitChanged,
   admitWithOrWithout,
   headerBearer,
@@ -85,7 +84,7 @@ export const preflight = {
 
 /**
  * The public listener with the access checks that need no token. `anyone: true` limits a route by the application of a
- * good token, else by address, as unknown paths are. `unlimited: true` has no limit. `client: "any"` or
+ * good token, else by address, as unknown paths and wrong methods are. `unlimited: true` has no limit. `client: "any"` or
  * `"confidential"` takes a form from an application that authenticates itself, which the handler gets as `client`.
  * Input is read after the access check, so that 401, 429 and 403 come before 400.
  */
@@ -97,18 +96,16 @@ export function publicListener(
 ) {
   const { access, log, trustedProxies = null, traffic = new Traffic(), hstsSeconds = 0 } = options;
   const hsts = hstsSeconds > 0 && { "strict-transport-security": `max-age=${hstsSeconds}` };
-  const gate = (requestContext: RequestContext) => admitAnyone(access, requestContext);
+  const admit = (requestContext: RequestContext) => admitWithOrWithout(access, requestContext);
   return (
-    listener({ log, headers: { ...crossOrigin, ...hsts }, trustedProxies, traffic, gate })
+    listener({ log, headers: { ...crossOrigin, ...hsts }, trustedProxies, traffic, admit })
       .macro("anyone", (_: true) => {
         const input = routeInput(() => ({ security: [] }));
         return {
           introspect: input.introspect,
           transform: asGate(async (context: OpenContext) => {
             input.begin(context.requestContext);
-            const authorization = context.request.headers.get("authorization");
-            if (authorization === null) admitAnyone(access, context.requestContext);
-            else await admitWithOrWithout(access, context.requestContext, tokenOf(undefined, authorization));
+            await admit(context.requestContext);
             await input.read(context);
           }),
         };

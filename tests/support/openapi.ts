@@ -19,7 +19,7 @@ export interface OperationObject {
   description: string;
   tags: string[];
   security: Record<string, string[]>[];
-  parameters?: { $ref?: string; name: string; in: string; description?: string; explode?: boolean }[];
+  parameters?: { $ref?: string; name: string; in: string; description?: string }[];
   requestBody?: { $ref?: string; required?: boolean; content: Record<string, MediaType> };
   responses: Record<string, ResponseObject>;
 }

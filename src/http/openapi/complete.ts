@@ -134,7 +134,6 @@ function completeParameter({ name, description, examples, schema, ...given }: Wr
     in: given.in,
     required: given.required,
     ...(description !== undefined && { description }),
-    ...(rest["type"] === "array" && { style: "form", explode: true }),
     ...(allowEmptyValue === true && { allowEmptyValue }),
     schema: rest,
     ...(example !== undefined && { example }),

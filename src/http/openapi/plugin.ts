@@ -71,6 +71,6 @@ export function openApiRoutes(app: AnyElysia, reference: Reference): void {
 
 /** The page, which Elysia hands over as a function that answers with it. */
 async function pageOf(written: unknown) {
-  const answer = typeof written === "function" ? written() : written;
-  return contentOf(tidied(await (answer as Response).text(), openApiPath));
+  const answer = (written as () => Response)();
+  return contentOf(tidied(await answer.text(), openApiPath));
 }

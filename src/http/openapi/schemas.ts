@@ -13,10 +13,9 @@ const ownKeywords = new Set([
   "contentMediaType",
 ]);
 const schemaMaps = new Set(["properties", "patternProperties"]);
-const schemaLists = new Set(["anyOf", "allOf", "oneOf"]);
-const schemas = new Set(["items", "additionalProperties", "not"]);
+const schemas = new Set(["items", "additionalProperties"]);
 
-/** A TypeBox schema as plain JSON Schema for the document. One with an `$id` becomes a component. */
+/** A TypeBox schema as plain JSON Schema, by the keywords that our schemas have. One with an `$id` becomes a component. */
 export function documentSchema(schema: TSchema): Json {
   const plain: Json = {};
   for (const [keyword, value] of Object.entries(schema)) {
@@ -30,7 +29,7 @@ export function documentSchema(schema: TSchema): Json {
 function keywordValue(keyword: string, value: unknown): unknown {
   if (keyword === "$ref") return `#/components/schemas/${value}`;
   if (typeof value !== "object" || value === null) return value;
-  if (schemaLists.has(keyword)) return (value as TSchema[]).map(documentSchema);
+  if (keyword === "anyOf") return (value as TSchema[]).map(documentSchema);
   if (schemas.has(keyword)) return documentSchema(value as TSchema);
   if (!schemaMaps.has(keyword)) return value;
   return Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, documentSchema(schema)]));

@@ -1,6 +1,7 @@
-import { expect, test } from "bun:test";
+import { test } from "bun:test";
+import { type Call, expectAllOperations, expectAsDocumented } from "../support/as-documented.ts";
 import { loginUrl, redirectUri, userTokens } from "../support/oauth.ts";
-import { find, lint, type OpenApiDocument, operations, response } from "../support/openapi.ts";
+import type { OpenApiDocument } from "../support/openapi.ts";
 import { event, publish, settled, subscribe, subscriptionsPath } from "../support/publishing.ts";
 import { category, channel, live, user } from "../support/rows.ts";
 import { json, startServer, type TestApplication, type TestServer, testServer } from "../support/server.ts";
@@ -24,10 +25,7 @@ const limited = await server.application({ scopes: ["events:subscribe"] });
 const readOnly = await server.application({ scopes: ["users:read"] });
 const document = await json<OpenApiDocument>(await server.get("/openapi.json"));
 
-interface Call {
-  readonly operation: string;
-  readonly status: number;
-  readonly path: string;
+interface PublicCall extends Call {
   readonly token?: string;
   readonly init?: RequestInit;
 }
@@ -37,7 +35,7 @@ function posted(body: unknown, type = "application/json"): RequestInit {
   return { method: "POST", headers: { "content-type": type }, body: text };
 }
 
-function userCalls(token: string): Call[] {
+function userCalls(token: string): PublicCall[] {
   const get = "GET /public/v1/users/{username}";
   const search = "GET /public/v1/users/search";
   return [
@@ -52,7 +50,7 @@ function userCalls(token: string): Call[] {
   ];
 }
 
-function subscriptionCalls(token: string): Call[] {
+function subscriptionCalls(token: string): PublicCall[] {
   const post = { operation: `POST ${subscriptionsPath}`, path: subscriptionsPath, token };
   const remove = { operation: `DELETE ${subscriptionsPath}`, token, init: { method: "DELETE" } };
   const events = [
@@ -72,7 +70,7 @@ function subscriptionCalls(token: string): Call[] {
   ];
 }
 
-function streamCalls(streaming: string): Call[] {
+function streamCalls(streaming: string): PublicCall[] {
   const path = "/public/v1/events/stream";
   const get = { operation: `GET ${path}`, path, token: streaming };
   return [
@@ -85,7 +83,7 @@ function streamCalls(streaming: string): Call[] {
 const deliveries = "/public/v1/events/deliveries";
 
 /** Of an application to which something was sent. */
-async function deliveryCalls(token: string): Promise<Call[]> {
+async function deliveryCalls(token: string): Promise<PublicCall[]> {
   const [id] = await subscribe(server, { token }, ["kicks.gifted"], 7);
   await publish(server, event("kicks.gifted", { broadcaster_user_id: 7 }));
   await settled(server);
@@ -117,7 +115,7 @@ async function deliveryCalls(token: string): Promise<Call[]> {
   ];
 }
 
-async function replayCalls(token: string): Promise<Call[]> {
+async function replayCalls(token: string): Promise<PublicCall[]> {
   const path = "/public/v1/events/replays";
   const at = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString();
   const old = { from: at(-9), to: at(-8) };
@@ -137,7 +135,7 @@ async function replayCalls(token: string): Promise<Call[]> {
   ];
 }
 
-function openCalls(): Call[] {
+function openCalls(): PublicCall[] {
   const standardKey = "/public/v1/public-key/standard-webhooks";
   const list = "GET /public/v1/categories";
   const get = "GET /public/v1/categories/{id}";
@@ -163,7 +161,7 @@ function openCalls(): Call[] {
 function tokenCalls(
   { client_id, client_secret, token: accessToken }: TestApplication,
   refresh_token: string,
-): Call[] {
+): PublicCall[] {
   const form = (fields: Record<string, string>): RequestInit => {
     return { method: "POST", body: new URLSearchParams({ grant_type: "client_credentials", ...fields }) };
   };
@@ -195,43 +193,7 @@ function tokenCalls(
   ];
 }
 
-async function firstPart(answer: Response): Promise<string> {
-  const reader = answer.body?.getReader();
-  const part = await reader?.read();
-  await reader?.cancel();
-  return new TextDecoder().decode(part?.value);
-}
-
-/** Sends the requests and gives the bodies of the answers by operation and status. */
-async function bodiesOf(calls: readonly Call[], of: TestServer): Promise<Map<string, unknown[]>> {
-  const bodies = new Map<string, unknown[]>();
-  for (const { operation, status, path, token, init } of calls) {
-    const answer = await of.get(path, token, init);
-    const label = `${operation} ${status}`;
-    expect([label, path, answer.status]).toEqual([label, path, status]);
-    const documented = response(document, find(document, operation), status);
-    const type = documented.content ? (Object.keys(documented.content)[0] ?? null) : null;
-    // A stream has no end: of it the beginning.
-    const body = type === "text/event-stream" ? await firstPart(answer) : await answer.text();
-    // The budget comes only with some of the errors that share the status 400, so does the challenge with 403.
-    const headers = Object.keys(documented.headers ?? {}).filter((name) => {
-      const isRefusedItself = /^(GET .*\/events\/stream|PATCH \/public\/v1\/application) 403$/.test(label);
-      if (isRefusedItself) return name !== "WWW-Authenticate";
-      return status !== 400 || !name.startsWith("Onair-");
-    });
-    expect([label, headers.filter((name) => !answer.headers.has(name))]).toEqual([label, []]);
-    const caching = String(documented.headers?.["Cache-Control"]?.example ?? "no-store");
-    expect([label, answer.headers.get("cache-control")]).toEqual([label, caching]);
-    expect([label, answer.headers.get("content-type")?.replace(/;.*/, "") ?? null]).toEqual([label, type]);
-    if (type === "text/event-stream") expect(body).toMatch(/^(retry|event): /);
-    else if (type === "text/html") expect(body).toStartWith("<!doctype html>");
-    else if (type) bodies.set(label, [...(bodies.get(label) ?? []), JSON.parse(body)]);
-    else expect(body).toBe("");
-  }
-  return bodies;
-}
-
-async function ownCalls(): Promise<Call[]> {
+async function ownCalls(): Promise<PublicCall[]> {
   const path = "/public/v1/application";
   const { id, token } = await server.application({ webhook_url });
   await server.admin("PATCH", `/admin/v1/applications/${id}`, { locked: ["delivery"] });
@@ -261,26 +223,10 @@ async function ownCalls(): Promise<Call[]> {
   ];
 }
 
-/** The document with what was really answered as its examples, which the linter checks against the schemas. */
-function withExamples(bodies: ReadonlyMap<string, readonly unknown[]>): OpenApiDocument {
-  const copy = structuredClone(document);
-  for (const [label, answers] of bodies) {
-    const [method = "", path = "", status = ""] = label.split(" ");
-    const operation = find(copy, `${method} ${path}`);
-    const media = response(copy, operation, Number(status)).content?.["application/json"];
-    if (!media) throw new Error(`${label} is not documented`);
-    const examples = Object.fromEntries(answers.map((value, i) => [`answer${i}`, { value }]));
-    const content = { "application/json": { schema: media.schema, examples } };
-    operation.responses[status] = { description: "As answered.", content };
-  }
-  return copy;
-}
-
-/** What the linter finds wrong with answers. */
-async function problemsOf(bodies: ReadonlyMap<string, readonly unknown[]>): Promise<string[]> {
-  const problems = await lint(withExamples(bodies));
-  return problems.filter((problem) => !problem.startsWith("no-unused-components"));
-}
+const ask =
+  (of: TestServer) =>
+  ({ path, token, init }: PublicCall) =>
+    of.get(path, token, init);
 
 test("every route answers as the document says", async () => {
   const { token } = application;
@@ -294,14 +240,13 @@ test("every route answers as the document says", async () => {
     ...openCalls(),
     ...tokenCalls(application, refresh_token),
   ];
-  const asked = new Set(calls.map(({ operation }) => operation));
-  expect(asked).toEqual(new Set(operations(document).map(({ name }) => name)));
-  expect(await problemsOf(await bodiesOf(calls, server))).toEqual([]);
+  expectAllOperations(document, calls);
+  await expectAsDocumented(document, calls, ask(server));
 });
 
 test("a caller over the limit is answered as the document says", async () => {
   await using strict = await startServer({ args: ["--rate-limit", "1"] });
   const call = { operation: "GET /public/v1/public-key", path: "/public/v1/public-key" };
   const calls = [200, 429].map((status) => ({ ...call, status }));
-  expect(await problemsOf(await bodiesOf(calls, strict))).toEqual([]);
+  await expectAsDocumented(document, calls, ask(strict));
 });

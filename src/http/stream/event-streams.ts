@@ -1,6 +1,6 @@
 import { DomainError } from "../../domain/errors.ts";
 import { second } from "../../domain/time.ts";
-import type { Authenticator } from "../auth.ts";
+import { type Authenticator, needsStream } from "../auth.ts";
 import type { Caller } from "../caller.ts";
 import { EventStream, type StreamEnding, type StreamPart } from "./event-stream.ts";
 import { heartbeat } from "./stream-frames.ts";
@@ -169,8 +169,12 @@ export class EventStreams {
 
   /** The current caller; null when it may no longer read the stream. */
   async #allowed(token: string): Promise<Caller | null> {
-    const caller = await this.#options.authenticator.authenticate(token).catch(() => null);
-    if (!caller?.grant.scopes.includes("events:subscribe")) return null;
-    return caller.application.delivery === "webhook" ? null : caller;
+    try {
+      const caller = await this.#options.authenticator.authenticate(token);
+      needsStream(caller);
+      return caller;
+    } catch {
+      return null;
+    }
   }
 }

@@ -113,8 +113,15 @@ const cases: Readonly<Record<string, Case>> = {
   },
   // Times of these tests begin at 0.
   OnAirBackupOld: {
-    fires: { onair_last_backup_timestamp_seconds: `${-3 * 86_400}x120` },
-    quiet: { onair_last_backup_timestamp_seconds: `${-86_400}x120` },
+    // Each hour; and each week, of which it is in time.
+    fires: {
+      onair_last_backup_timestamp_seconds: `${-4 * 3600}x120`,
+      onair_backup_every_seconds: "3600x120",
+    },
+    quiet: {
+      onair_last_backup_timestamp_seconds: `${-6 * 86_400}x120`,
+      onair_backup_every_seconds: `${7 * 86_400}x120`,
+    },
     at: 120,
   },
   OnAirCertificateExpires: {

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { type Backup, type BackupState, backupLimits } from "../domain/backups.ts";
+import { type Backup, type BackupState, backupLimits, noRoom } from "../domain/backups.ts";
 import { DomainError } from "../domain/errors.ts";
 import { ulidSource } from "../domain/ids.ts";
 import { errorFields, type Log } from "../log/log.ts";
@@ -11,7 +11,7 @@ import { backupDirectory, removePartials } from "./files.ts";
 import { KeptList, shownKept } from "./kept-list.ts";
 import { type NewBackup, type PlaceSettings, placeDirectory } from "./place.ts";
 import { outdated } from "./retention.ts";
-import { requireRoom } from "./room.ts";
+import { tooSmallFor } from "./room.ts";
 import { BackupSchedule } from "./schedule.ts";
 
 export interface BackupsOptions {
@@ -144,7 +144,8 @@ export class Backups {
     const running = new BackupRun({ start, program, log, changed });
     this.#running = running;
     try {
-      await requireRoom(start);
+      const tooSmall = await tooSmallFor(start);
+      if (tooSmall) throw noRoom(tooSmall);
       if (this.#isStopped) throw new DomainError("unavailable", "The server is stopping");
     } catch (error) {
       this.#running = null;

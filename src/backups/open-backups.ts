@@ -28,14 +28,14 @@ function backupPlace(
 export const everyMsOf = ({ backupEvery }: Pick<BackupConfig, "backupEvery">) =>
   backupEvery === null ? null : durationMs(backupEvery);
 
-/** The place of the backups of a data directory, opened, and as it can be shown. */
+/** The place of the backups of a data directory by the settings, opened, and as it can be shown. */
 export async function openBackupPlace(
   data: string,
   config: BackupConfig,
   aws: AwsVariables,
-): Promise<{ readonly place: BackupPlace; readonly shown: string }> {
+): Promise<{ readonly settings: PlaceSettings; readonly place: BackupPlace; readonly shown: string }> {
   const settings = backupPlace(data, config, aws);
-  return { place: await openPlace(settings), shown: shownBackupPlace(settings) };
+  return { settings, place: await openPlace(settings), shown: shownBackupPlace(settings) };
 }
 
 /** The backups of a data directory, by the settings. Rejects where they cannot be encrypted for a recipient. */

@@ -1,12 +1,15 @@
 import fs from "node:fs";
 import { dirname, join } from "node:path";
-import { backupLimits, noRoom } from "../domain/backups.ts";
+import { backupLimits, type TooSmall } from "../domain/backups.ts";
 import { databaseFile } from "../store/sqlite/database/directory.ts";
 import { isMissing } from "./files.ts";
 import { type NewBackup, placeDirectory, workDirectory } from "./place.ts";
 
-/** Throws `unavailable` where a backup has no room, on each file system that it is written to. */
-export async function requireRoom(backup: NewBackup): Promise<void> {
+/** Of a backup that is to be made. */
+type RoomQuestion = Pick<NewBackup, "data" | "place" | "recipients">;
+
+/** The first of the file systems that a backup is written to on which it has no room; null where it has. */
+export async function tooSmallFor(backup: RoomQuestion): Promise<TooSmall | null> {
   const file = join(backup.data, databaseFile);
   // By name: opening and closing the file here would release SQLite's POSIX locks on it, which belong to the process.
   const sizes = await Promise.all(
@@ -23,8 +26,9 @@ export async function requireRoom(backup: NewBackup): Promise<void> {
   }
   for (const { at, bytes: neededBytes } of needed.values()) {
     const { bavail, bsize } = await fs.promises.statfs(at);
-    if (bavail * bsize < neededBytes) throw noRoom({ neededBytes, freeBytes: bavail * bsize });
+    if (bavail * bsize < neededBytes) return { directory: at, neededBytes, freeBytes: bavail * bsize };
   }
+  return null;
 }
 
 /** A directory, or where it is missing the one in which it will be made. */

@@ -1,6 +1,8 @@
 import type { BackupConfig } from "../backups/backup-settings.ts";
 import { everyMsOf, openBackupPlace } from "../backups/open-backups.ts";
 import { type AwsVariables, placeOfOthers } from "../backups/place.ts";
+import { tooSmallFor } from "../backups/room.ts";
+import { shownTooSmall } from "../domain/backups.ts";
 import { messageOf } from "../domain/errors.ts";
 import { idTime } from "../domain/ids.ts";
 import { type Finding, findingsOf } from "../domain/operations/findings.ts";
@@ -24,13 +26,22 @@ export async function* backupFindings(question: BackupQuestion): AsyncGenerator<
   if (config.backupTo?.startsWith("s3://") && !reach)
     return yield skipped(`${config.backupTo} is not asked`, "ask it with --reach");
   try {
-    const { place, shown } = await openBackupPlace(data, config, aws);
+    const { settings, place, shown } = await openBackupPlace(data, config, aws);
     const owner = await place.owner();
     if (owner !== null && owner !== dataId) throw placeOfOthers(shown);
     if (owner !== null && reach && !(await place.keepsFirst(owner)))
       yield warning(
         `${shown} can be taken by two servers at the same moment: this storage passes over If-None-Match`,
         "give each server a prefix of its own",
+      );
+    const tooSmall =
+      config.backupEvery === null
+        ? null
+        : await tooSmallFor({ data, place: settings, recipients: config.backupRecipients });
+    if (tooSmall)
+      yield warning(
+        `there is no room for the next one: ${shownTooSmall(tooSmall)}`,
+        "make room, or keep fewer (--keep-backups)",
       );
     const times = (await place.list()).map(({ id }) => idTime(id));
     const everyMs = everyMsOf(config);

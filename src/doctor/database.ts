@@ -63,7 +63,7 @@ export async function* integrityFindings(options: IntegrityOptions): AsyncGenera
     const lost = await inTime(() => remote.brokenBodies());
     yield lost === null ? bodies.skipped(tooLong, patiently) : bodyFinding(lost);
   } catch (error) {
-    yield pages.wrong(messageOf(error), restore);
+    yield pages.wrong(messageOf(error)); // says what to do
   } finally {
     if (timer !== null) clearTimeout(timer);
     end();
@@ -104,9 +104,12 @@ export async function sizeFinding(program: string, data: string): Promise<Findin
 
 /**
  * Reads the schema version of the database, and its other facts when the version is this program's; null when it is
- * unreadable.
+ * unreadable. `isWhole`: its pages are not known to be damaged; where they are, that has been said.
  */
-export function readFacts(data: string, isServed: boolean): { findings: Finding[]; facts: FileFacts | null } {
+export function readFacts(
+  data: string,
+  { isServed, isWhole }: { readonly isServed: boolean; readonly isWhole: boolean },
+): { findings: Finding[]; facts: FileFacts | null } {
   const { ok, warning, wrong } = findingsOf("schema");
   let state: SchemaState;
   try {
@@ -119,7 +122,7 @@ export function readFacts(data: string, isServed: boolean): { findings: Finding[
       return { findings: [warning(message, mend)], facts: null };
     }
   } catch (error) {
-    return { findings: [wrong(messageOf(error))], facts: null };
+    return { findings: isWhole ? [wrong(messageOf(error))] : [], facts: null };
   }
   const findings = [ok(`the database has the form of this version (${state.applied.at(-1)})`)];
   try {
@@ -171,16 +174,16 @@ function signingKeyFinding({ signingKey }: DatabaseFacts): Finding {
 
 function webhookFinding(facts: DatabaseFacts, now: number): Finding {
   const { ok, warning } = findingsOf("webhooks");
-  const { failingEndpoints, disabledEndpoints, disabledApplications, oldestPendingAt } = facts;
+  const { failingEndpoints, disabledEndpoints, unwellApplications, oldestPendingAt } = facts;
   const many = facts.isPendingPartial ? " or more" : "";
   const age = oldestPendingAt === null ? "" : `, the oldest for ${shownDuration(now - oldestPendingAt)}`;
   const pending = `pending deliveries: ${facts.pending.toLocaleString("en")}${many}${age}`;
-  if (failingEndpoints + disabledEndpoints === 0) return ok(`no endpoint is failing; ${pending}`);
-  const more = disabledEndpoints > disabledApplications.length ? ", …" : "";
-  const which = disabledEndpoints === 0 ? "" : ` (of ${disabledApplications.join(", ")}${more})`;
+  const unwell = failingEndpoints + disabledEndpoints;
+  if (unwell === 0) return ok(`no endpoint is failing; ${pending}`);
+  const which = `${unwellApplications.join(", ")}${unwell > unwellApplications.length ? ", …" : ""}`;
   return warning(
-    `endpoints that are failing: ${failingEndpoints}, disabled: ${disabledEndpoints}${which}; ${pending}`,
-    '"onair deliveries list" shows what they answer; "onair apps enable-endpoint ID" enables one again',
+    `endpoints that are failing: ${failingEndpoints}, disabled: ${disabledEndpoints} (of ${which}); ${pending}`,
+    '"onair apps show ID" says why; "onair apps enable-endpoint ID" enables a disabled one again',
   );
 }
 
@@ -195,7 +198,7 @@ export function clockFinding(now: number, newestEventAt: number | null): Finding
   if (newestEventAt !== null && newestEventAt > now + minute)
     return wrong(
       `the clock says ${shown}, ${shownDuration(newestEventAt - now)} before the newest event`,
-      mend,
+      `${mend}; where it is right now, it was ahead when that event came`,
     );
   return ok(`it is ${shown}`);
 }

@@ -10,6 +10,7 @@ import { databaseFile } from "../store/sqlite/database/directory.ts";
 import { holderOf } from "../store/sqlite/database/lock.ts";
 import { ask, type ClientCertificate, isLoopback } from "./ask.ts";
 import { backupFindings } from "./backups.ts";
+import { certificateFindings } from "./certificates.ts";
 import { clockFinding, factFindings, integrityFindings, readFacts, sizeFinding } from "./database.ts";
 import {
   directoryFinding,
@@ -49,7 +50,10 @@ export async function* examine(options: ExamineOptions): AsyncGenerator<Finding>
   const { config, mistakes, env, url, withData, reach, now } = options;
   yield* settingFindings(mistakes, env);
   yield* exposureFindings(config);
-  if (withData) yield* secretFileFindings(options.secretFiles);
+  if (withData) {
+    yield* secretFileFindings(options.secretFiles);
+    yield* certificateFindings(config, now());
+  }
   const place = placeOf(config);
   const data = "database" in place ? database(options, place.database) : directory(options);
   const signingKey = withData ? yield* data : null;
@@ -100,8 +104,12 @@ async function* directory(options: ExamineOptions): AsyncGenerator<Finding, stri
     yield clockFinding(now(), null);
     return null;
   }
-  yield* integrityFindings({ ...options, data, timeoutMs });
-  const { findings, facts } = readFacts(data, holder !== null);
+  let isWhole = true;
+  for await (const one of integrityFindings({ ...options, data, timeoutMs })) {
+    if (one.check === "integrity" && one.status === "wrong") isWhole = false;
+    yield one;
+  }
+  const { findings, facts } = readFacts(data, { isServed: holder !== null, isWhole });
   yield* findings;
   if (facts) {
     yield* forecastFindings(data, facts.freeBefore, now());

@@ -3,9 +3,8 @@ import type { Environment } from "../config/read-config.ts";
 import { placeOf } from "../data/place.ts";
 import { messageOf } from "../domain/errors.ts";
 import { type Finding, findingsOf } from "../domain/operations/findings.ts";
-import { day, second } from "../domain/time.ts";
-import { warnBeforeMs } from "../serving/certificate-watch.ts";
-import { certificateFiles, readCertificate } from "../serving/certificates.ts";
+import { second } from "../domain/time.ts";
+import { certificateFindings } from "./certificates.ts";
 import { clockFinding, factFindings, factsElsewhere } from "./database.ts";
 import { forecastFindings, measuredSpace, modeFindings, secretFileFindings } from "./directory.ts";
 import { exposureFindings, settingFindings } from "./settings.ts";
@@ -67,24 +66,5 @@ async function* found(options: RunningOptions): AsyncGenerator<Finding> {
     yield skipped("every page of the database: that takes long", '"onair doctor" reads them');
   } catch (error) {
     yield wrong(`the data directory cannot be read: ${messageOf(error)}`, "look at the disk and the log");
-  }
-}
-
-/** Certificates that end soon, or in whose place there are files that cannot be used. */
-function* certificateFindings(config: Config, now: number): Generator<Finding> {
-  const { ok, warning, wrong } = findingsOf("certificates");
-  const files = certificateFiles(config);
-  for (const one of [files.public, files.admin]) {
-    if (one === null) continue;
-    const { path } = one.cert;
-    try {
-      const { expiresAt } = readCertificate(one, now);
-      const days = Math.floor((expiresAt - now) / day);
-      yield expiresAt - now > warnBeforeMs
-        ? ok(`${path} is good for ${days} days`)
-        : warning(`${path} ends in ${days} days`, "renew it: the server takes the new one by itself");
-    } catch (error) {
-      yield wrong(messageOf(error), "renew it, or mend its files");
-    }
   }
 }

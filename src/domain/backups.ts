@@ -42,11 +42,21 @@ export const backupLimits = {
 
 const megabytes = (bytes: number) => `${Math.ceil(bytes / 1e6).toLocaleString("en")} MB`;
 
+/** A disk that has too little room for a backup. */
+export interface TooSmall {
+  /** A directory on it. */
+  readonly directory: string;
+  readonly neededBytes: number;
+  readonly freeBytes: number;
+}
+
+/** What is wrong with such a disk. */
+export const shownTooSmall = ({ directory, neededBytes, freeBytes }: TooSmall) =>
+  `it may need ${megabytes(neededBytes)} and ${megabytes(freeBytes)} are free in ${directory}`;
+
 /** The error when there is no space for a backup. */
-export function noRoom(of?: { readonly neededBytes: number; readonly freeBytes: number }): DomainError {
-  const found = of
-    ? `it may need ${megabytes(of.neededBytes)} and ${megabytes(of.freeBytes)} are free`
-    : "the disk became full while it was written";
+export function noRoom(of?: TooSmall): DomainError {
+  const found = of ? shownTooSmall(of) : "the disk became full while it was written";
   const message = `There is no room for a backup: ${found}. Nothing of it is left; delete older ones or make room.`;
   return new DomainError("unavailable", message, { retryAfterSeconds: 60 });
 }

@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import { smallFile } from "../runtime/small-file.ts";
 import type { TlsConfig } from "./tls-settings.ts";
 
@@ -115,6 +116,13 @@ export function readCertificate(files: CertificateFiles, now: number): Certifica
   const clientCaText = clientCa && contentOf(clientCa);
   if (clientCa && clientCaText !== null) certificatesOf(clientCa, clientCaText);
   return { files, cert: certText, key: keyText, clientCa: clientCaText, expiresAt };
+}
+
+/** Whether clients accept it for a host: a name, or an address as URLs have it. */
+export function isFor({ cert }: Certificate, host: string): boolean {
+  const leaf = new (crypto().X509Certificate)(cert);
+  const address = host.replace(/^\[|\]$/g, "");
+  return (isIP(address) === 0 ? leaf.checkHost(host) : leaf.checkIP(address)) !== undefined;
 }
 
 const wrong = ({ option, path }: NamedFile, why: string) =>

@@ -5,6 +5,7 @@ import { Backups } from "../../src/backups/backups.ts";
 import { dataIdOf } from "../../src/data/stored-keys.ts";
 import { createLog } from "../../src/log/log.ts";
 import { type Admin, addBallast, backupFiles, backupsPath, madeBackup } from "../support/backups.ts";
+import { run } from "../support/process.ts";
 import { json, ownDirectory, ownServer, startServer, type TestServer } from "../support/server.ts";
 import { SmallDisk } from "../support/small-disk.ts";
 import { until } from "../support/until.ts";
@@ -46,7 +47,7 @@ describe.skipIf(!probe)("on a full disk", () => {
     expect(await json<object>(answer)).toMatchObject({
       code: "unavailable",
       message: expect.stringMatching(
-        /^There is no room for a backup: it may need \d\d MB and 0 MB are free\./,
+        /^There is no room for a backup: it may need \d\d MB and 0 MB are free in .*\/data\./,
       ),
     });
     expect(backupFiles(disk.data)).toEqual([]);
@@ -55,6 +56,22 @@ describe.skipIf(!probe)("on a full disk", () => {
     await expectHealthy();
     // The operator was told, although nothing could be written then.
     await until(async () => (await noticed()).includes("backup.failed"));
+  });
+
+  test("the doctor says so before one is due", async () => {
+    const data = ownDirectory();
+    await (await startServer({ engineThread: true, data })).stop();
+    const to = join(disk.mount, "backups");
+    const found = async () => {
+      const args = ["--data", data, "--port", "0", "--admin-port", "0", "--backup-every", "24h"];
+      const { stdout } = await run(["doctor", ...args, "--backup-to", to]);
+      return stdout;
+    };
+    expect(await found()).not.toContain("no room for the next one");
+    disk.fill();
+    expect(await found()).toMatch(
+      /^warning +backups +there is no room for the next one: it may need \d\d MB and 0 MB are free in /m,
+    );
   });
 
   test("one that was begun fails, says so, and leaves nothing half-written", async () => {

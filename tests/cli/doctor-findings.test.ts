@@ -49,6 +49,7 @@ const places: Readonly<Record<string, () => string>> = {
     }),
   "half of a database": () =>
     copy((data) => truncateSync(join(data, "onair.db"), statSync(join(data, "onair.db")).size / 2)),
+  "an empty file": () => copy((data) => truncateSync(join(data, "onair.db"))),
   "what is no database": () =>
     copy((data) => writeFileSync(join(data, "onair.db"), "not a database at all ".repeat(100))),
   "an index that does not fit its table": () => copy((data) => breakIndex(join(data, "onair.db"))),
@@ -84,6 +85,7 @@ const places: Readonly<Record<string, () => string>> = {
       `INSERT INTO events (id, name, version, broadcaster_user_id, fingerprint, first_delivery, deliveries, published_at)
        VALUES ('x', 'x', 1, 1, x'00', 0, 0, ${Date.now() + 3 * 3_600_000})`,
     ),
+  "an endpoint that fails": () => altered("UPDATE endpoints SET failing_since = 1, failures = 9"),
   "an endpoint that is disabled": () =>
     altered(
       "UPDATE endpoints SET failing_since = 1, failures = 9, disabled_at = 2, disabled_reason = 'gone'",
@@ -98,7 +100,8 @@ test.each<[place: string, finding: string, message: string, ...args: string[]]>(
   ["a directory that others may change", "file_modes wrong", "others may change what is in"],
   ["a backup that others may read", "file_modes wrong", "one.db holds secrets"],
   ["half of a database", "integrity wrong", "damaged"],
-  ["what is no database", "schema wrong", "is not a database of onair"],
+  ["an empty file", "integrity wrong", "is not a database of onair, or is damaged (it is empty). Move it"],
+  ["what is no database", "integrity wrong", "is not a database of onair"],
   ["an index that does not fit its table", "integrity wrong", "missing from index users_username", "--full"],
   ["a damaged body of an event", "event_bodies wrong", "the body of an event is damaged (broken): its"],
   ["rows that refer to nothing", "foreign_keys wrong", "rows of channels refer to rows that do not exist"],
@@ -112,6 +115,7 @@ test.each<[place: string, finding: string, message: string, ...args: string[]]>(
   ["a disk that fills", "disk_forecast warning", "a day, and is full in "],
   ["a key that is none", "signing_key wrong", "not an Ed25519 key"],
   ["a clock that was set back", "clock wrong", "2 hours before the newest event"],
+  ["an endpoint that fails", "webhooks warning", "endpoints that are failing: 1, disabled: 0 (of 01"],
   ["an endpoint that is disabled", "webhooks warning", "endpoints that are failing: 0, disabled: 1 (of 01"],
 ])("%s is found: %s", async (place, finding, message, ...args) => {
   const report = await examined(["--data", places[place]?.() ?? "", ...freePorts, ...args]);
@@ -140,11 +144,17 @@ test("files with secrets of the settings are open to no other user, whatever nam
   expect(ofCheck(mended, "file_modes")).toMatchObject([{ status: "ok" }]);
 });
 
+test.each(["an empty file", "what is no database"])("%s is told once, with one advice", async (place) => {
+  const report = await examined(["--data", places[place]?.() ?? "", ...freePorts]);
+  const wrong = report.findings.filter(({ status }) => status !== "ok" && status !== "skipped");
+  expect(wrong).toMatchObject([{ check: "integrity", status: "wrong", mend: null }]);
+});
+
 test("an endpoint that fails is looked into and enabled by commands", async () => {
   const data = places["an endpoint that is disabled"]?.() ?? "";
   const [found] = ofCheck(await examined(["--data", data, ...freePorts]), "webhooks");
   expect(found?.mend).toBe(
-    '"onair deliveries list" shows what they answer; "onair apps enable-endpoint ID" enables one again',
+    '"onair apps show ID" says why; "onair apps enable-endpoint ID" enables a disabled one again',
   );
 });
 
@@ -221,6 +231,23 @@ test.skipIf(!hasOpenssl)("a server with TLS of its own needs no proxy", async ()
   expect(ofCheck(await examined(["--data", copy(), ...freePorts, ...tls]), "public_url")).toMatchObject([
     { status: "ok", message: "https://api.example.com, with its own TLS" },
   ]);
+});
+
+test.skipIf(!hasOpenssl)("a certificate for another name is found before clients refuse it", async () => {
+  const { cert, key } = selfSigned(ownDirectory(), "api"); // of localhost and 127.0.0.1
+  const found = async (url: string, ...more: string[]) => {
+    const args = [...freePorts, "--public-url", url, "--tls-cert", cert, "--tls-key", key, ...more];
+    return ofCheck(await examined(["--data", copy(), ...args]), "certificates");
+  };
+  const ok = { status: "ok", message: expect.stringContaining("is good for 29 days") };
+  expect(await found("https://127.0.0.1:8443")).toMatchObject([ok]);
+  expect(await found("https://localhost")).toMatchObject([ok]);
+  expect(await found("https://api.example.com")).toMatchObject([
+    { status: "warning", message: expect.stringMatching(/api\.crt is not for api\.example\.com/) },
+    ok,
+  ]);
+  // Clients see that of the proxy.
+  expect(await found("https://api.example.com", "--trusted-proxies", "10.0.0.0/8")).toMatchObject([ok]);
 });
 
 test("the look at a large database is given up after a while", async () => {

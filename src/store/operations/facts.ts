@@ -9,8 +9,8 @@ export interface DatabaseFacts {
   readonly newestEventAt: number | null;
   readonly failingEndpoints: number;
   readonly disabledEndpoints: number;
-  /** Some applications whose endpoint is disabled. */
-  readonly disabledApplications: readonly string[];
+  /** Some applications whose endpoint fails or is disabled, the latter first. */
+  readonly unwellApplications: readonly string[];
   readonly pending: number;
   /** There may be more of them, and older ones. */
   readonly isPendingPartial: boolean;

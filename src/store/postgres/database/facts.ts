@@ -7,15 +7,16 @@ const maxCounted = 100_000;
 
 const statement = `
 WITH pending AS (SELECT published_at FROM deliveries WHERE status = 'pending' LIMIT ${maxCounted}),
-disabled AS (SELECT application_id FROM endpoints WHERE disabled_at IS NOT NULL ORDER BY disabled_at DESC)
+unwell AS (SELECT application_id, disabled_at FROM endpoints
+  WHERE disabled_at IS NOT NULL OR failing_since IS NOT NULL ORDER BY disabled_at DESC NULLS LAST)
 SELECT current_setting('server_version') AS version,
   (SELECT count(*) FROM users)::float8 AS users, (SELECT count(*) FROM user_search)::float8 AS "indexedUsers",
   (SELECT value FROM settings WHERE key = 'signing_key') AS "signingKey",
   (SELECT value FROM settings WHERE key = '${heldSetting}') AS "heldSince",
   (SELECT max(at) FROM delivery_times)::float8 AS "newestEventAt",
-  (SELECT count(*) FROM endpoints WHERE failing_since IS NOT NULL AND disabled_at IS NULL)::float8 AS "failingEndpoints",
-  (SELECT count(*) FROM disabled)::float8 AS "disabledEndpoints",
-  ARRAY(SELECT application_id FROM disabled LIMIT 5) AS "disabledApplications",
+  (SELECT count(*) - count(disabled_at) FROM unwell)::float8 AS "failingEndpoints",
+  (SELECT count(disabled_at) FROM unwell)::float8 AS "disabledEndpoints",
+  ARRAY(SELECT application_id FROM unwell LIMIT 5) AS "unwellApplications",
   (SELECT count(*) FROM pending)::float8 AS pending,
   (SELECT count(*) = ${maxCounted} FROM pending) AS "isPendingPartial",
   (SELECT min(published_at) FROM pending)::float8 AS "oldestPendingAt"`;

@@ -24,7 +24,8 @@ const statement = `
 WITH pending AS MATERIALIZED (
   ${pendingWhere("next_attempt_at IS NOT NULL")} UNION ALL ${pendingWhere("status = 'pending' AND next_attempt_at IS NULL")}
 ),
-disabled AS (SELECT application_id FROM endpoints WHERE disabled_at IS NOT NULL ORDER BY disabled_at DESC)
+unwell AS (SELECT application_id, disabled_at FROM endpoints
+  WHERE disabled_at IS NOT NULL OR failing_since IS NOT NULL ORDER BY disabled_at DESC NULLS LAST)
 SELECT ${settingOf("data_id")} AS dataId, ${settingOf("signing_key")} AS signingKey,
   ${settingOf(heldSetting)} AS heldSince,
   (SELECT json_object('at', at, 'counts', json(counts)) FROM (
@@ -32,17 +33,17 @@ SELECT ${settingOf("data_id")} AS dataId, ${settingOf("signing_key")} AS signing
      ORDER BY at DESC LIMIT ${7 * 24}) ORDER BY at LIMIT 1) AS freeBefore,
   (SELECT count(*) FROM users) AS users, (SELECT count(*) FROM user_search_docsize) AS indexedUsers,
   (SELECT max(published_at) FROM events) AS newestEventAt,
-  (SELECT count(*) FROM endpoints WHERE failing_since IS NOT NULL AND disabled_at IS NULL) AS failingEndpoints,
-  (SELECT count(*) FROM disabled) AS disabledEndpoints,
-  (SELECT json_group_array(application_id) FROM (SELECT * FROM disabled LIMIT 5)) AS disabledApplications,
+  (SELECT count(*) - count(disabled_at) FROM unwell) AS failingEndpoints,
+  (SELECT count(disabled_at) FROM unwell) AS disabledEndpoints,
+  (SELECT json_group_array(application_id) FROM (SELECT * FROM unwell LIMIT 5)) AS unwellApplications,
   (SELECT sum(n) FROM pending) AS pending, (SELECT max(n) = ${maxCounted} FROM pending) AS isPendingPartial,
   (SELECT e.published_at FROM deliveries d JOIN events e ON e.seq = d.event_seq
    WHERE d.seq = (SELECT min(oldest) FROM pending)) AS oldestPendingAt`;
 
 /** The facts as SQLite gives them. */
-interface Row extends Omit<FileFacts, "freeBefore" | "disabledApplications" | "isPendingPartial"> {
+interface Row extends Omit<FileFacts, "freeBefore" | "unwellApplications" | "isPendingPartial"> {
   readonly freeBefore: string | null;
-  readonly disabledApplications: string;
+  readonly unwellApplications: string;
   readonly isPendingPartial: 0 | 1;
 }
 
@@ -53,7 +54,7 @@ export function databaseFacts(db: Database): FileFacts {
   return {
     ...row,
     freeBefore: freeSpaceOf(row.freeBefore === null ? undefined : JSON.parse(row.freeBefore)),
-    disabledApplications: JSON.parse(row.disabledApplications),
+    unwellApplications: JSON.parse(row.unwellApplications),
     isPendingPartial: row.isPendingPartial === 1,
   };
 }

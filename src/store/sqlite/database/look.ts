@@ -7,6 +7,7 @@ import { drizzle } from "drizzle-orm/bun-sqlite";
 import { users } from "../schema/platform.ts";
 import { searchIsUnfilled } from "../search/filling.ts";
 import { databaseFile, explain } from "./directory.ts";
+import { damaged } from "./faults.ts";
 import { appliedMigrations, migrations } from "./migrations.ts";
 
 /**
@@ -24,6 +25,7 @@ export function look<T>(directory: string, read: (db: Database) => T): T {
 
 function looking<T>(directory: string, read: (db: Database) => T): T {
   const file = join(directory, databaseFile);
+  if (statSync(file, { throwIfNoEntry: false })?.size === 0) throw damaged(file, "it is empty");
   // A server that has ended leaves it behind, empty, or not at all.
   const hasLog = () => (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
   if (!hasLog()) {

@@ -1,4 +1,3 @@
-import { isIP } from "node:net";
 import { smallFile } from "../runtime/small-file.ts";
 import type { TlsConfig } from "./tls-settings.ts";
 
@@ -122,7 +121,8 @@ export function readCertificate(files: CertificateFiles, now: number): Certifica
 export function isFor({ cert }: Certificate, host: string): boolean {
   const leaf = new (crypto().X509Certificate)(cert);
   const address = host.replace(/^\[|\]$/g, "");
-  return (isIP(address) === 0 ? leaf.checkHost(host) : leaf.checkIP(address)) !== undefined;
+  const isAddress = /:|^[\d.]+$/.test(address);
+  return (isAddress ? leaf.checkIP(address) : leaf.checkHost(host)) !== undefined;
 }
 
 const wrong = ({ option, path }: NamedFile, why: string) =>

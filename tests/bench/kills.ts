@@ -2,7 +2,7 @@
  * Kills the executable hundreds of times under load and checks that nothing is lost, doubled or out of sequence:
  * bun tests/bench/kills.ts --help
  */
-import { killRun } from "../support/kill-run.ts";
+import { killRun } from "../support/fault-run.ts";
 import { emptyDatabase } from "../support/postgres.ts";
 import { benchmark } from "./support/bench.ts";
 import { seededRandom } from "./support/random.ts";

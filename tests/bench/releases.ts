@@ -3,9 +3,9 @@
  */
 import { rmSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { type FaultRun, faultRun, type TestReplica } from "../support/fault-run.ts";
 import { administer } from "../support/postgres.ts";
 import { startPostgres } from "../support/postgres-server.ts";
-import { type ReplicaRun, replicaRun, type TestReplica } from "../support/replica-run.ts";
 import { crossTraffic } from "./replicas/traffic.ts";
 import { type Bench, benchmark, type Outcome } from "./support/bench.ts";
 import { BenchError } from "./support/processes.ts";
@@ -52,7 +52,7 @@ async function change(
   }
 
   /** Lets both serve for a while; then one after the other is killed, and started again as it was. */
-  async function beside(pair: readonly (readonly [TestReplica, Release])[], { allServed }: ReplicaRun) {
+  async function beside(pair: readonly (readonly [TestReplica, Release])[], { allServed }: FaultRun) {
     await Bun.sleep(seconds * 1_000);
     await allServed();
     for (const [replica, release] of pair) {
@@ -66,7 +66,7 @@ async function change(
   const postgres = await startPostgres();
   await administer(postgres.url("postgres"), `CREATE DATABASE ${name}`);
   const run = { command: [releases[first]], log };
-  const report = await replicaRun({
+  const report = await faultRun({
     database: postgres.url(name),
     backlog: 20_000,
     replicas: [run, run],

@@ -2,8 +2,9 @@
  * Kills, stops and continues replicas at random under load, and checks that nothing is lost, doubled or out of order:
  * bun tests/bench/replica-faults.ts --help
  */
+
+import { faultRun, type TestReplica } from "../support/fault-run.ts";
 import { startPostgres } from "../support/postgres-server.ts";
-import { replicaRun, type TestReplica } from "../support/replica-run.ts";
 import { benchmark } from "./support/bench.ts";
 import { pick, seededRandom } from "./support/random.ts";
 import { whole } from "./support/report.ts";
@@ -50,7 +51,7 @@ await benchmark(
     const postgres = await startPostgres();
     const counts = new Map<string, number>();
     await bench.measure("faults", async () => {
-      const report = await replicaRun({
+      const report = await faultRun({
         database: postgres.url("postgres"),
         backlog: 20_000,
         replicas: Array.from({ length: 3 }, () => ({ command: [bench.executable] })),

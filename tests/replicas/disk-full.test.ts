@@ -1,9 +1,9 @@
 import { expect, onTestFinished, setDefaultTimeout, test } from "bun:test";
 import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
+import { faultRun } from "../support/fault-run.ts";
 import { administer, hasPostgres } from "../support/postgres.ts";
 import { startPostgres } from "../support/postgres-server.ts";
 import { client } from "../support/process.ts";
-import { replicaRun } from "../support/replica-run.ts";
 import { SmallDisk } from "../support/small-disk.ts";
 import { until } from "../support/until.ts";
 
@@ -37,7 +37,7 @@ test.skipIf(!probe)(
     onTestFinished(postgres.stop);
     await administer(postgres.url("postgres"), "CREATE DATABASE onair");
     const env = { ONAIR_LOG_LEVEL: "off" };
-    const report = await replicaRun({
+    const report = await faultRun({
       database: postgres.url("onair"),
       replicas: [{ env }, { env }],
       async faults(replicas, { allServed }) {

@@ -1,8 +1,8 @@
 import { expect, onTestFinished, setDefaultTimeout, test } from "bun:test";
+import { faultRun } from "../support/fault-run.ts";
 import { hasBouncer, startBouncer } from "../support/pgbouncer.ts";
 import { administer, hasPostgres } from "../support/postgres.ts";
 import { startPostgres } from "../support/postgres-server.ts";
-import { replicaRun } from "../support/replica-run.ts";
 
 setDefaultTimeout(180_000);
 
@@ -23,7 +23,7 @@ test.skipIf(!hasPostgres || !hasBouncer)(
       ONAIR_DATABASE_DIRECT: postgres.url("onair"),
       ONAIR_LOG_LEVEL: "off",
     };
-    const report = await replicaRun({
+    const report = await faultRun({
       database: postgres.url("onair"),
       replicas: [{ env }, { env }],
       async faults([first], { allServed }) {

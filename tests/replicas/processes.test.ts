@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, setDefaultTimeout, test } from "bun:test";
 import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
 import { seededRandom } from "../bench/support/random.ts";
+import { type FaultReport, type FaultRunOptions, faultRun } from "../support/fault-run.ts";
 import { administer, hasPostgres } from "../support/postgres.ts";
 import { type PostgresServer, startPostgres } from "../support/postgres-server.ts";
 import { client } from "../support/process.ts";
-import { type ReplicaReport, type ReplicaRunOptions, replicaRun } from "../support/replica-run.ts";
 import { tcpProxy } from "../support/tcp-proxy.ts";
 import { until } from "../support/until.ts";
 
@@ -42,15 +42,15 @@ describe.skipIf(!hasPostgres)("replicas", () => {
     return postgres.url(name);
   }
 
-  async function run(faults: ReplicaRunOptions["faults"], count = 2): Promise<ReplicaReport> {
-    return replicaRun({
+  async function run(faults: FaultRunOptions["faults"], count = 2): Promise<FaultReport> {
+    return faultRun({
       database: await database(),
       replicas: Array.from({ length: count }, () => ({})),
       faults,
     });
   }
 
-  function expectPromises({ acknowledged, deliveries, problems }: ReplicaReport): void {
+  function expectPromises({ acknowledged, deliveries, problems }: FaultReport): void {
     expect(problems).toEqual([]);
     expect(acknowledged).toBeGreaterThan(20);
     expect(deliveries).toBeGreaterThan(acknowledged);
@@ -120,7 +120,7 @@ describe.skipIf(!hasPostgres)("replicas", () => {
       onTestFinished(proxy.stop);
       const url = await database();
       const through = Object.assign(new URL(url), { port: String(proxy.port) }).href;
-      const report = await replicaRun({
+      const report = await faultRun({
         database: url,
         replicas: [{}, { env: { ONAIR_DATABASE: through, ONAIR_LOG_LEVEL: "off" } }],
         async faults([, cutOff], { allServed }) {
@@ -141,7 +141,7 @@ describe.skipIf(!hasPostgres)("replicas", () => {
 
   test.skipIf(faketime === undefined)("their clocks are an hour apart", async () => {
     const env = { LD_PRELOAD: faketime ?? "", FAKETIME: "+1h", FAKETIME_DONT_FAKE_MONOTONIC: "1" };
-    const report = await replicaRun({
+    const report = await faultRun({
       database: await database(),
       replicas: [{}, { env }],
       async faults([first], { allServed }) {
@@ -159,7 +159,7 @@ describe.skipIf(!hasPostgres)("replicas", () => {
     const own = await startPostgres();
     onTestFinished(own.stop);
     await administer(own.url("postgres"), "CREATE DATABASE onair");
-    const report = await replicaRun({
+    const report = await faultRun({
       database: own.url("onair"),
       replicas: [{ env: { ONAIR_LOG_LEVEL: "off" } }, { env: { ONAIR_LOG_LEVEL: "off" } }],
       async faults(replicas, { allServed }) {

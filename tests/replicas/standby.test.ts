@@ -1,7 +1,7 @@
 import { expect, onTestFinished, setDefaultTimeout, test } from "bun:test";
+import { faultRun } from "../support/fault-run.ts";
 import { administer, hasPostgres } from "../support/postgres.ts";
 import { startPostgres, startStandby } from "../support/postgres-server.ts";
-import { replicaRun } from "../support/replica-run.ts";
 import { tcpProxy } from "../support/tcp-proxy.ts";
 
 setDefaultTimeout(180_000);
@@ -31,7 +31,7 @@ test.skipIf(!hasPostgres).each([
     ONAIR_LOG_LEVEL: "off",
     ONAIR_DATABASE: `postgres://postgres:test@${named}/onair?target_session_attrs=read-write`,
   };
-  const report = await replicaRun({
+  const report = await faultRun({
     database: standby.url("onair"),
     replicas: [{ env }, { env }],
     async faults(_, { allServed }) {

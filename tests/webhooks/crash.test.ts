@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { seededRandom } from "../bench/support/random.ts";
-import { killRun } from "../support/kill-run.ts";
+import { killRun } from "../support/fault-run.ts";
 import { emptyDatabase } from "../support/postgres.ts";
 import { isOnPostgres } from "../support/server.ts";
 

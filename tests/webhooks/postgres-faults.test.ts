@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { SQL } from "bun";
 import { seededRandom } from "../bench/support/random.ts";
-import { killRun } from "../support/kill-run.ts";
+import { killRun } from "../support/fault-run.ts";
 import { type PostgresServer, startPostgres } from "../support/postgres-server.ts";
 import { isOnPostgres } from "../support/server.ts";
 

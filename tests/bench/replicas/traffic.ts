@@ -1,6 +1,6 @@
+import type { TestReplica } from "../../support/fault-run.ts";
 import { client, type ServerProcess } from "../../support/process.ts";
 import { livestreams, users } from "../../support/real-data.ts";
-import type { TestReplica } from "../../support/replica-run.ts";
 import { ndjson } from "../../support/rows.ts";
 import { until } from "../../support/until.ts";
 

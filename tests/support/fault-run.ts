@@ -1,0 +1,285 @@
+import { join } from "node:path";
+import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
+import { DeliveryLedger } from "./delivery-ledger.ts";
+import { drainedFile, drainedPostgres } from "./drained.ts";
+import { client, type RunOptions, type ServerProcess, serve, subscriber } from "./process.ts";
+import { users } from "./real-data.ts";
+import { ndjson } from "./rows.ts";
+import { temporaryDirectory } from "./server.ts";
+
+const event = "channel.followed";
+const data = builtInEventTypes.find(({ name }) => name === event)?.example;
+const broadcasters = [1001, 1002, 1003] as const;
+/** Twelve applications, so that each of several replicas owns some of them. */
+const oneEach = Array.from({ length: 12 }, (_, i) => [broadcasters[i % broadcasters.length] ?? 0]);
+
+const publisherCount = 12;
+const batchSize = 20;
+/** A publisher publishes again after that. */
+const longestWaitMs = 2_000;
+
+export interface FaultRunOptions {
+  /** The URL of an empty PostgreSQL database that all share; a data directory where left out. */
+  readonly database?: string | undefined;
+  /** How each replica is started; by default on that database. */
+  readonly replicas: readonly RunOptions[];
+  /** Who is subscribed to whom: the broadcasters of each application. */
+  readonly subscribers?: readonly (readonly number[])[];
+  /** Attempts of an endpoint at a time. With one, what starts in order has to arrive in order. */
+  readonly concurrency?: number | null;
+  /** So many deliveries may be pending, or it is not published on. */
+  readonly backlog?: number;
+  /** From 0 to below 1, for every choice that is made. */
+  readonly random?: () => number;
+  /** Part of the deliveries whose first attempt is answered with 500; they come again after 5 s. */
+  readonly failing?: number;
+  /** What is done to the replicas while they are published to and deliver. */
+  readonly faults: (replicas: readonly TestReplica[], run: FaultRun) => Promise<void>;
+}
+
+/** A run under way. */
+export interface FaultRun {
+  /** Resolves when, after this call, something has arrived for every application. */
+  allServed(): Promise<void>;
+  /** Events that were acknowledged, and requests that have arrived. */
+  counts(): { readonly acknowledged: number; readonly requests: number };
+}
+
+/** A server of a run. */
+export interface TestReplica {
+  readonly server: ServerProcess;
+  /** Ends it by a signal and gives its exit code; it is published to no more. */
+  end(signal: "SIGKILL" | "SIGTERM"): Promise<number | null>;
+  readonly isRunning: boolean;
+  /** Starts it again, or another executable in its place. */
+  start(command?: readonly string[]): Promise<void>;
+  /** Starts it, and kills it so long afterwards, ready or not. */
+  startAndKill(afterMs: number): Promise<void>;
+  /** Whether it is published to, as by a load balancer that has not noticed yet that it does not answer. */
+  isPublishedTo: boolean;
+}
+
+export interface FaultReport {
+  readonly acknowledged: number;
+  readonly deliveries: number;
+  /** More than deliveries, because what was not recorded is sent again. */
+  readonly requests: number;
+  /** Every broken promise, in words; none is as it should be. */
+  readonly problems: readonly string[];
+}
+
+/**
+ * Publishes to one or several servers on the same data while faults happen to them, by publishers that publish again what
+ * was not acknowledged, as the platform would; then lets them deliver the rest, ends them by SIGTERM, and compares what
+ * has arrived with the promises.
+ */
+export async function faultRun({
+  database,
+  replicas,
+  subscribers = oneEach,
+  concurrency = 1,
+  backlog = 1_000,
+  random = Math.random,
+  failing = 0,
+  faults,
+}: FaultRunOptions): Promise<FaultReport> {
+  const directory = temporaryDirectory();
+  const ledger = new DeliveryLedger({ random, failing });
+  const place = database === undefined ? { ONAIR_DATA: directory.path } : { ONAIR_DATABASE: database };
+  const slots = replicas.map((run) => replicaOn({ ...run, env: { ...place, ...run.env } }));
+  try {
+    await Promise.all(slots.map((slot) => slot.start()));
+    const first = slots[0]?.server;
+    if (!first) throw new Error("a run has at least one server");
+    const subscriptions = await setUp(first, ledger.url, subscribers, concurrency);
+    let next = 0;
+    const running = {
+      get server() {
+        const alive = slots.filter((slot) => slot.isRunning && slot.isPublishedTo);
+        return alive[next++ % alive.length]?.server ?? null;
+      },
+    };
+    const perEvent = subscribers.flat().length / broadcasters.length;
+    const isTooFar = (acknowledged: number) => acknowledged * perEvent - ledger.deliveries > backlog;
+    const publishing = publishers(running, random, isTooFar);
+    const { acknowledged } = publishing;
+    const run: FaultRun = {
+      allServed: () => allServed(ledger, subscriptions),
+      counts: () => ({ acknowledged: acknowledged.size, requests: ledger.requests }),
+    };
+    await run.allServed();
+    await faults(slots, run);
+    await publishing.stop();
+    const problems = database
+      ? await drainedPostgres(database)
+      : await drainedFile(join(directory.path, "onair.db"));
+    problems.push(...ledger.problems());
+    if (concurrency === 1) problems.push(...ledger.overtaken);
+    for (const [id, broadcaster] of acknowledged) {
+      for (const subscription of subscriptions.get(broadcaster) ?? []) {
+        if (!ledger.delivered(id, subscription)) problems.push(`${id} never reached ${subscription}`);
+      }
+    }
+    for (const slot of slots.filter(({ isRunning }) => isRunning)) {
+      const code = await slot.end("SIGTERM");
+      if (code !== 0) problems.push(`a server ended with ${code}`);
+    }
+    const { requests, deliveries } = ledger;
+    return { acknowledged: acknowledged.size, requests, deliveries, problems };
+  } finally {
+    await Promise.all(slots.map((slot) => slot.isRunning && slot.end("SIGKILL")));
+    await ledger.stop();
+    directory.remove();
+  }
+}
+
+interface KillRunOptions extends Pick<FaultRunOptions, "database" | "failing"> {
+  readonly kills: number;
+  readonly random: () => number;
+  /** How the server is ended; `SIGTERM` is what a service manager sends for a restart. */
+  readonly signal?: "SIGKILL" | "SIGTERM";
+  /** What is done instead of ending the server. */
+  readonly disturb?: () => Promise<void>;
+  readonly run?: RunOptions;
+  readonly progress?: (kills: number, acknowledged: number, arrived: number) => void;
+}
+
+/** A kill comes so many milliseconds after the server was ready, at most. */
+const longestLifeMs = 400;
+
+/** Ends one server again and again at random moments, a killed one also while it starts. */
+export function killRun(options: KillRunOptions): Promise<FaultReport> {
+  const { kills, random, disturb, signal = "SIGKILL", run = {}, progress, ...rest } = options;
+  return faultRun({
+    ...rest,
+    random,
+    replicas: [run],
+    subscribers: [[1001], [1001, 1002], [1001, 1002, 1003]],
+    concurrency: null,
+    backlog: Number.POSITIVE_INFINITY,
+    async faults([server], { counts }) {
+      for (let killed = 0; killed < kills && server; killed++) {
+        await Bun.sleep(random() * longestLifeMs);
+        if (disturb) await disturb();
+        else {
+          const code = await server.end(signal);
+          if (signal === "SIGTERM" && code !== 0) throw new Error(`the server ended with ${code}`);
+          if (signal === "SIGKILL" && random() < 0.2) await server.startAndKill(random() * longestLifeMs);
+          await server.start();
+        }
+        const { acknowledged, requests } = counts();
+        progress?.(killed + 1, acknowledged, requests);
+      }
+    },
+  });
+}
+
+function replicaOn(run: RunOptions): TestReplica {
+  const args = ["--allow-private-webhooks", "--rate-limit", "0"];
+  let server: ServerProcess | null = null;
+  let isRunning = false;
+  const endWithThis = () => void server?.end("SIGKILL");
+  return {
+    isPublishedTo: true,
+    get isRunning() {
+      return isRunning;
+    },
+    get server() {
+      if (!server) throw new Error("the server was never started");
+      return server;
+    },
+    async start(command) {
+      server = await serve(args, { ...run, ...(command && { command }) });
+      isRunning = true;
+      process.once("exit", endWithThis);
+    },
+    async startAndKill(afterMs) {
+      const started = await serve(args, { ...run, killAfterMs: afterMs }).catch(() => null);
+      await started?.end("SIGKILL");
+    },
+    async end(signal) {
+      isRunning = false;
+      process.off("exit", endWithThis);
+      return (await server?.end(signal)) ?? null;
+    },
+  };
+}
+
+async function allServed(
+  ledger: DeliveryLedger,
+  subscriptions: ReadonlyMap<number, string[]>,
+): Promise<void> {
+  const all = [...subscriptions.values()].flat();
+  const since = performance.now();
+  while (!all.every((id) => (ledger.lastArrival(id) ?? 0) > since)) await Bun.sleep(5);
+}
+
+/** Users, and the applications with their subscriptions: gives the ids of these by broadcaster. */
+async function setUp(
+  server: ServerProcess,
+  receiverUrl: string,
+  subscribers: readonly (readonly number[])[],
+  webhook_concurrency: number | null,
+): Promise<Map<number, string[]>> {
+  await client(server).admin("POST", "/admin/v1/users/batch", ndjson(users));
+  const ids = new Map<number, string[]>(broadcasters.map((id) => [id, []]));
+  for (const [index, wanted] of subscribers.entries()) {
+    const webhook_url = `${receiverUrl}/${index}`;
+    const webhook = { webhook_url, ...(webhook_concurrency && { webhook_concurrency }) };
+    const { subscriptions } = await subscriber(server, { ...webhook, event, broadcasters: wanted });
+    for (const [i, id] of subscriptions.entries()) ids.get(wanted[i] ?? 0)?.push(id);
+  }
+  return ids;
+}
+
+interface Running {
+  /** The one to publish at next; null: none runs. */
+  readonly server: ServerProcess | null;
+}
+
+/**
+ * Publish without pause, one of them many events at a time, and each event until it is acknowledged. While `isTooFar` by
+ * what is acknowledged, no further ones.
+ */
+function publishers(running: Running, random: () => number, isTooFar: (acknowledged: number) => boolean) {
+  const acknowledged = new Map<string, number>();
+  let stopping = false;
+  const until202 = async (body: object | string): Promise<void> => {
+    for (;;) {
+      const current = running.server;
+      // One that does not answer may be cut off from its database.
+      const late = Bun.sleep(longestWaitMs).then(() => null);
+      const answer =
+        current &&
+        (await Promise.race([
+          late,
+          client(current)
+            .admin("POST", "/admin/v1/events", body)
+            .catch(() => null),
+        ]));
+      const report = answer?.status === 202 && (await answer.json().catch(() => null));
+      if (report && !(report as { rejected?: number }).rejected) return;
+      await Bun.sleep(5);
+    }
+  };
+  const publisher = async (name: number) => {
+    for (let n = 0; !stopping; n++) {
+      while (isTooFar(acknowledged.size) && !stopping) await Bun.sleep(5);
+      const size = name === 0 ? batchSize : 1;
+      const events = Array.from({ length: size }, (_, i) => {
+        const broadcaster = broadcasters[Math.floor(random() * broadcasters.length)] ?? broadcasters[0];
+        return { id: `${name}.${n}.${i}`, name: event, version: 1, broadcaster_user_id: broadcaster, data };
+      });
+      await until202(size === 1 ? (events[0] ?? {}) : ndjson(events));
+      for (const { id, broadcaster_user_id } of events) acknowledged.set(id, broadcaster_user_id);
+    }
+  };
+  const all = Array.from({ length: publisherCount }, (_, name) => publisher(name));
+  return {
+    acknowledged,
+    async stop() {
+      stopping = true;
+      await Promise.all(all);
+    },
+  };
+}

@@ -3,7 +3,7 @@ import { verify as verifyBytes } from "node:crypto";
 import { Webhook } from "standardwebhooks";
 import { ulidPattern } from "../../src/domain/ids.ts";
 import { readPublicKey } from "../../src/webhooks/signature.ts";
-import { event, example, publish, publishAll, subscribe, subscriptionsPath } from "../support/publishing.ts";
+import { event, example, publish, publishAll, subscribe } from "../support/publishing.ts";
 import { categories, channels, livestreams, users } from "../support/real-data.ts";
 import { ownReceiver, type Received, type Receiver, testReceiver } from "../support/receiver.ts";
 import { json, testServer } from "../support/server.ts";
@@ -148,14 +148,4 @@ test("an endpoint that never answers holds up nobody else", async () => {
   expect(dead.received.length).toBeLessThan(300);
   release.resolve(new Response(null, { status: 204 }));
   await dead.arrived(300);
-});
-
-test("a deleted subscription gets nothing that was still pending", async () => {
-  const receiver = ownReceiver(() => new Response(null, { status: 500 }));
-  const app = await subscribed(receiver, ["kicks.gifted"]);
-  await publish(server, event("kicks.gifted"));
-  await receiver.arrived(1);
-  await server.get(`${subscriptionsPath}?id=${app.subscriptions[0]}`, app.token, { method: "DELETE" });
-  const pending = await server.app.store.deliveries.pending();
-  expect(pending.filter(({ application_id }) => application_id === app.id)).toEqual([]);
 });

@@ -207,6 +207,22 @@ describe("the way back from the login page", () => {
     }
   });
 
+  test.each([
+    ["a redirect URI that was removed meanwhile", { redirect_uris: ["https://app.example/other"] }],
+    ["an application that was disabled meanwhile", { disabled: true }],
+  ])("does not lead to %s", async (_, changes) => {
+    const own = await server.application({ redirect_uris: [redirectUri] });
+    const address = `/admin/v1/applications/${own.id}`;
+    const browser = new Browser(server);
+    const first = await challengeFor(browser, authorizationRequest(own.client_id));
+    const second = await challengeFor(browser, authorizationRequest(own.client_id));
+    const back = await accept(server, first, { user_id: 1001 });
+    const rejected = await server.admin("PUT", `/admin/v1/login-requests/${second}/reject`, {});
+    expect((await server.admin("PATCH", address, changes)).status).toBe(200);
+    for (const to of [back, (await json<{ redirect_to: string }>(rejected)).redirect_to])
+      expect(await browser.open(to)).toMatchObject({ status: 400, location: "" });
+  });
+
   test("is closed after 30 minutes", async () => {
     const browser = new Browser(server);
     const challenge = await challengeFor(browser, authorizationRequest(app.client_id));

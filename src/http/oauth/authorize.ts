@@ -36,6 +36,7 @@ class UndeliverableError extends Error {}
 
 const maxQueryLength = 8192;
 const noApplication = "There is no application with this client_id";
+const unregistered = "The application has not registered this redirect_uri";
 
 const AuthorizeQuery = Type.Object({
   response_type: Type.Literal("code", { description: "The only one there is.", examples: ["code"] }),
@@ -167,7 +168,7 @@ function requestedRedirectUri(application: Application, { parameters, repeated }
   if (asked === undefined)
     throw new UndeliverableError("The request does not say where to return to (redirect_uri)");
   if (repeated.has("redirect_uri") || !isRegistered(asked, application)) {
-    throw new UndeliverableError("The application has not registered this redirect_uri");
+    throw new UndeliverableError(unregistered);
   }
   return asked;
 }
@@ -212,7 +213,11 @@ async function finishLogin(
       "This sign-in has ended already, took too long, or began in another browser",
     );
   }
-  const { answer, redirectUri, state } = login;
+  const { answer, applicationId, redirectUri, state } = login;
+  // What was removed while the browser was away may be in other hands.
+  const application = await store.applications.find(applicationId);
+  if (!application || application.disabled) throw new UndeliverableError(noApplication);
+  if (!isRegistered(redirectUri, application)) throw new UndeliverableError(unregistered);
   // The issuer tells a client of several servers which of them answers (RFC 9207).
   const always = { state, iss: publicUrl() };
   return redirect(

@@ -9,22 +9,22 @@ type SignedDelivery<Body> = Pick<DueDelivery, "id" | "subscription_id" | "sequen
   readonly event: Omit<SentEvent, "body"> & { readonly body: Body };
 };
 
-/** The request of an attempt that begins at `now`, signed with the application's secrets and the platform's key. */
+/** The request of an attempt that begins at `now`, signed with the application's secrets and the platform's key, if given. */
 export function signedRequest(
   delivery: SignedDelivery<Uint8Array>,
   recipient: Recipient,
-  signingKey: KeyObject,
+  signingKey: KeyObject | null,
   now: number,
 ): SendRequest & { readonly headers: Record<string, string> } {
   const headers = signedHeaders(delivery, recipient, signingKey, now);
   return { url: recipient.webhook_url ?? "", body: delivery.event.body, headers };
 }
 
-/** The headers of an attempt that begins at `now`, signed with the application's secrets and the platform's key. */
+/** The headers of an attempt that begins at `now`, signed in the same way. */
 export function signedHeaders(
   delivery: SignedDelivery<Uint8Array | string>,
   recipient: Recipient,
-  signingKey: KeyObject,
+  signingKey: KeyObject | null,
   now: number,
 ): Record<string, string> {
   const { id, event, subscription_id, sequence } = delivery;
@@ -34,7 +34,7 @@ export function signedHeaders(
   const described = { id, event, subscription_id, sequence, attempt: delivery.attempts + 1 };
   return {
     ...unsignedHeaders(described, now),
-    "webhook-signature": sign({ id, timestampSeconds, body, secrets, ed25519: signingKey }),
+    "webhook-signature": sign({ id, timestampSeconds, body, secrets, ed25519: signingKey ?? undefined }),
   };
 }
 

@@ -11,6 +11,11 @@ export interface Sample {
   readonly name: string;
   readonly version: number;
   readonly data: unknown;
+  /**
+   * Whether the application has chosen the payload. Then the platform's key does not sign it: whoever verifies with that
+   * key alone takes what it has signed for an event of the platform, whoever hands it on.
+   */
+  readonly isOwn: boolean;
 }
 
 /** A request as it goes over the wire, without its signature. */
@@ -70,13 +75,13 @@ function firstBytes(text: string, most: number): string {
 export async function sendSample(
   { sender, signingKey, now, isProxied, watch }: SampleSender,
   application: Application,
-  { name, version, data }: Sample,
+  { name, version, data, isOwn }: Sample,
   signal: AbortSignal,
 ): Promise<SampleExchange> {
   const body = JSON.stringify({ type: name, version, timestamp: isoTime(now), data });
   const event = { id: newId(), name, version, body: Buffer.from(body) };
   const delivery = { id: newId(), subscription_id: newId(), sequence: 0, attempts: 0, event };
-  const { url, ...request } = signedRequest(delivery, application, signingKey, now);
+  const { url, ...request } = signedRequest(delivery, application, isOwn ? null : signingKey, now);
   const headers: Record<string, string> = { ...request.headers, "onair-test": "true" };
   const { "webhook-signature": signature = "", ...unsigned } = headers;
   const sent = { url, headers: { "content-type": "application/json", ...unsigned }, body };

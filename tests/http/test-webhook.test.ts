@@ -60,6 +60,25 @@ describe("a test", () => {
     });
   });
 
+  test("of a payload that the application chose is not signed with the platform's key, by which others know events", async () => {
+    const data = { broadcaster: null, content: "what the platform never said" };
+    const put = await server.admin("PUT", "/admin/v1/event-types/channel.announced", {
+      version: 1,
+      description: "An announcement.",
+      schema: { type: "object" },
+      example: { content: "what the platform says" },
+    });
+    expect(put.status).toBe(200);
+    const signatures = () =>
+      (received().headers["webhook-signature"] ?? "").split(" ").map((one) => one.split(",")[0]);
+    await tested({ event: "channel.announced", data });
+    const { body, headers } = received();
+    expect(new Webhook(app.webhook_secret).verify(body, headers)).toMatchObject({ data });
+    expect(signatures()).toEqual(["v1"]);
+    await tested({ event: "channel.announced" });
+    expect(signatures()).toEqual(["v1", "v1a"]);
+  });
+
   test("shows neither the signature nor a secret", async () => {
     const { data } = await tested();
     const text = JSON.stringify(data);

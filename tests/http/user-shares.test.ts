@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { streamPath } from "../support/event-stream.ts";
 import { redirectUri, signInServer } from "../support/oauth.ts";
-import { event, publishAll, settled, subscribe } from "../support/publishing.ts";
+import { event, example, publishAll, settled, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { testReceiver } from "../support/receiver.ts";
 import { Clock, json } from "../support/server.ts";
@@ -90,6 +90,17 @@ describe("tests of the webhook", () => {
     expect(await ask(user(3), 3)).toEqual([200, 429, 429]);
     expect(await ask(app.token, 11)).toEqual([...Array(10).fill(200), 429]);
   });
+
+  test.each(["", "/stream"])(
+    "by a user have no payload of the user's own, which would be signed as an event of anybody: %s",
+    async (more) => {
+      const sent = receiver.received.length;
+      const body = { data: example("channel.followed") };
+      const answer = await server.post(`/public/v1/events/test${more}`, body, user(0));
+      expect([answer.status, receiver.received.length - sent]).toEqual([403, 0]);
+      expect(await json<object>(answer)).toMatchObject({ code: "insufficient_scope" });
+    },
+  );
 });
 
 describe("replays", () => {

@@ -7,7 +7,7 @@ import type { PassedStage } from "../../webhooks/client/sender.ts";
 import { diagnose } from "../../webhooks/diagnosis.ts";
 import type { Sample, SampleExchange, UnsignedRequest, WatchSample } from "../../webhooks/sample.ts";
 import { dataOf, eventStream } from "../answers.ts";
-import { rateLimited } from "../auth.ts";
+import { needsApplication, rateLimited } from "../auth.ts";
 import type { Caller } from "../caller.ts";
 import { named, WebUrl } from "../fields.ts";
 import type { RateLimiter } from "../rate-limit.ts";
@@ -38,7 +38,8 @@ const TestBody = Type.Object(
     ),
     data: Type.Optional(
       Type.Record(Type.String(), Type.Unknown(), {
-        description: "The payload, in place of the example of the type.",
+        description:
+          "The payload, in place of the example of the type. Needs a token of the application itself, and is signed with its secret alone (`v1`), not with the platform's key.",
       }),
     ),
   },
@@ -123,6 +124,8 @@ export function testRoutes(
   /** Takes from the limits, and begins the test when it is called. */
   const prepared = (body: Partial<Static<typeof TestBody>> | null | undefined, caller: Caller) => {
     const { event = defaultEvent, version = 1, data } = body ?? {};
+    // What the application's secret has signed is an event to it, of whatever user.
+    if (data !== undefined) needsApplication("reads subscriptions")(caller);
     const type = catalogue.find(event, version);
     if (!type) {
       const field = catalogue.has(event) ? "version" : "event";
@@ -133,7 +136,7 @@ export function testRoutes(
     if (wrong.length > 0) throw invalidFields(wrong);
     const { application_id, broadcaster_user_id } = scopeOf(caller);
     takeTest(access.limiter, application_id, broadcaster_user_id);
-    const sample: Sample = { name: event, version, data: data ?? type.example };
+    const sample: Sample = { name: event, version, data: data ?? type.example, isOwn: data !== undefined };
     return (watch?: WatchSample) => engine.test(application_id, sample, watch);
   };
   const limits = `At most ${testsPerMinute.application} a minute for an application; with the tokens of users ${testsPerMinute.user} for each and ${testsPerMinute.users} for all of them.`;

@@ -1,12 +1,21 @@
 /** The signal that ended the process. */
 type Termination = "SIGTERM" | "SIGINT" | "SIGHUP";
 
+/** `bun run` and npx pass on the SIGINT that a terminal sends to this process, too: so soon it is the same Ctrl-C. */
+const sameCtrlCMs = 500;
+
 /** Resolves at the first SIGTERM or SIGINT, or another of `signals`; a second one ends the process at once. */
-export function onTermination(signals: readonly Termination[] = ["SIGTERM", "SIGINT"]): Promise<Termination> {
+export function onTermination(
+  signals: readonly Termination[] = ["SIGTERM", "SIGINT"],
+  now: () => number = performance.now.bind(performance),
+): Promise<Termination> {
   return new Promise((resolve) => {
     for (const signal of signals) {
       process.once(signal, () => {
-        process.once(signal, () => process.exit(1));
+        const firstAt = now();
+        process.on(signal, () => {
+          if (signal !== "SIGINT" || now() - firstAt > sameCtrlCMs) process.exit(1);
+        });
         resolve(signal);
       });
     }

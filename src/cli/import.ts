@@ -9,6 +9,7 @@ import { Unreachable } from "./client/http.ts";
 import { readTarget, type Target, targetHelp, targetOptions } from "./client/target.ts";
 import { isTyped, sizeOf, streamOf } from "./input.ts";
 import { megabytes, stopwatch } from "./output/format.ts";
+import { note } from "./output/print.ts";
 import { type Progress, showProgress } from "./output/progress.ts";
 import { printReport } from "./output/report.ts";
 import { onTermination } from "./signals.ts";
@@ -69,9 +70,7 @@ export const importCommand = command({
     const stopped = new AbortController();
     onTermination().then(() => {
       const newLine = process.stderr.isTTY ? "\n" : "";
-      process.stderr.write(
-        `${newLine}Stopping after the lines that are under way; once more stops at once.\n`,
-      );
+      note(`${newLine}Stopping after the lines that are under way; once more stops at once.`);
       stopped.abort();
     });
     const lines = counted(untilSignal(streamOf(file), stopped.signal, maxLineBytes), progress);
@@ -88,7 +87,7 @@ export const importCommand = command({
     } catch (error) {
       display.end();
       if (!(error instanceof SnapshotStopped)) throw error;
-      process.stderr.write(`${error.message}\n`);
+      note(error.message);
       return stoppedExitCode;
     }
   },

@@ -1,6 +1,7 @@
 import { accessSync, constants, createReadStream, statSync } from "node:fs";
 import { Readable } from "node:stream";
 import { UsageError } from "./command.ts";
+import { note } from "./output/print.ts";
 
 /**
  * The size of a file in bytes; null for a pipe and for "-", standard input. Throws when the file cannot be read, so
@@ -23,7 +24,7 @@ export function isTyped(file: string): boolean {
 /** A stream of a file, or of standard input for "-". */
 export function streamOf(file: string): ReadableStream<Uint8Array> {
   if (file === "-") {
-    if (isTyped(file)) process.stderr.write("Reading from the terminal; Ctrl-D ends the input.\n");
+    if (isTyped(file)) note("Reading from the terminal; Ctrl-D ends the input.");
     return Bun.stdin.stream();
   }
   if (statSync(file).isFile()) return Bun.file(file).stream();

@@ -15,7 +15,7 @@ import { placeOfCommand } from "./client/target.ts";
 import { counted, stopwatch } from "./output/format.ts";
 import type { Output } from "./output/output.ts";
 import { checkOutputFile } from "./output/output-file.ts";
-import { table } from "./output/print.ts";
+import { note, table } from "./output/print.ts";
 import { type Progress, showProgress } from "./output/progress.ts";
 
 const help = `Usage: onair migrate [options]
@@ -88,9 +88,7 @@ async function upgrade({ data, backup, rebuildSearch }: Planned): Promise<Schema
     before = look(data, schemaState);
     if (backup !== null) await makeBackup(data, backup);
     else if (before.pending.length > 0)
-      process.stderr.write(
-        "There is no way back to the older version but a backup; --backup makes one first.\n",
-      );
+      note("There is no way back to the older version but a backup; --backup makes one first.");
   } catch (error) {
     lock.close();
     throw error;
@@ -136,7 +134,7 @@ async function migratePostgres(database: DatabaseSettings, dryRun: boolean, out:
   await out.answer({ database: place, ...report }, told(place, report, took()));
 }
 
-const noteMigration = (name: string) => process.stderr.write(`Applying ${name} …\n`);
+const noteMigration = (name: string) => note(`Applying ${name} …`);
 
 /** `migrated` are the migrations applied by this run. */
 function reportOf({ applied, pending }: Pick<SchemaState, "applied" | "pending">, dryRun: boolean) {

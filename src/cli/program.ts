@@ -3,6 +3,7 @@ import type { Environment } from "../config/read-config.ts";
 import { version } from "../runtime/version.ts";
 import { ok, runCommand, wrongUsage } from "./command.ts";
 import { commands } from "./commands.ts";
+import { note } from "./output/print.ts";
 
 async function overview(): Promise<string> {
   const lines = Object.entries(commands).map(async ([name, load]) => {
@@ -39,6 +40,6 @@ export async function runProgram([name, ...args]: readonly string[], env: Enviro
   const problem = load
     ? `"${more[0]}" is not expected here.`
     : `there is no command "${topic}".${didYouMean(topic, [...Object.keys(commands), "help"])}`;
-  process.stderr.write(`onair: ${problem}\n\nonair help lists all commands.\n`);
+  note(`onair: ${problem}\n\nonair help lists all commands.`);
   return wrongUsage;
 }

@@ -17,7 +17,7 @@ export interface Terminal {
   style(style: Style, text: string): string;
   /** Prints a line, cut to the width of a terminal. */
   line(text: string): void;
-  /** Prints a text unchanged. */
+  /** Prints a text, which may have several lines. */
   print(text: string): void;
 }
 
@@ -57,9 +57,9 @@ export function terminalOn(output: Output, env: Environment): Terminal {
     },
     line(text) {
       const { columns } = output;
-      output.write(`${output.isTTY && columns ? cut(text, columns) : text}\n`);
+      output.write(`${escapedAroundStyles(output.isTTY && columns ? cut(text, columns) : text)}\n`);
     },
-    print: (text) => void output.write(text),
+    print: (text) => void output.write(escapedAroundStyles(text)),
   };
 }
 
@@ -70,6 +70,24 @@ export function cut(text: string, columns: number): string {
   // A wide character in the last column does not fit.
   const overlaps = Bun.stringWidth(fitting) >= columns;
   return `${overlaps ? Bun.sliceAnsi(text, 0, columns - 2) : fitting}…`;
+}
+
+/** What steers a terminal or reorders a line; not a tab, nor the end of a line. */
+const controls = /[^\P{Cc}\t\n\r]|\r(?!\n)|[\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
+
+/** Shows what would steer the terminal as in JSON, such as `\u001b`: JSON keeps its meaning. */
+export function escaped(text: string): string {
+  return text.replace(controls, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
+const styleCodes = new RegExp(`(\\x1b\\[(?:${Object.values(codes).flat().join("|")})m)`);
+
+/** The same for a text of this program, whose styles stay. All that goes to a terminal passes here. */
+export function escapedAroundStyles(text: string): string {
+  return text
+    .split(styleCodes)
+    .map((part, i) => (i % 2 === 0 ? escaped(part) : part))
+    .join("");
 }
 
 /** Makes an untrusted text safe for the terminal: one line, without control characters. */

@@ -124,3 +124,25 @@ test("what uploads a stream may take longer than that", async () => {
   const answer = await request(reader.url, { method: "POST", body: slowly() }, 20);
   expect(await answer.text()).toBe("one after another");
 });
+
+test("what a foreign server says cannot steer the terminal", async () => {
+  const message = "\u001b]0;title\u0007\u009b2J\u202ered";
+  const foreign = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: ({ url }) =>
+      url.includes("deliveries") ? Response.json({ message }, { status: 400 }) : new Response(message),
+  });
+  afterThisTest(() => foreign.stop(true));
+  for (const command of [
+    ["deliveries", "list", "--token", "t"],
+    ["app", "show", "--token", "t"],
+    ["apps", "list"],
+  ]) {
+    const { stdout, stderr } = await run([...command, "--url", foreign.url.origin], {
+      env: { ONAIR_ADMIN_KEY: adminKey },
+    });
+    expect([command, stdout + stderr]).not.toEqual([command, ""]);
+    expect([command, stdout + stderr]).toEqual([command, expect.not.stringMatching(/[^\P{Cc}\n]|\u202e/u)]);
+  }
+});

@@ -156,6 +156,17 @@ describe("onair trigger --forward", () => {
       expect(stdout + stderr).not.toContain(secret);
   });
 
+  test("an answer cannot steer the terminal, nor does it change in JSON", async () => {
+    const body = "\u001b]0;title\u0007\u001b[31m\u009b2J\u202ered\r\nok\rno";
+    const steering: Answer = () => new Response(body, { status: 400 });
+    const once = await check(steering, "--once");
+    expect(once.stdout).toEndWith("\\u001b]0;title\\u0007\\u001b[31m\\u009b2J\\u202ered\r\nok\\u000dno\n");
+    const json = await check(steering, "--once", "--json");
+    expect(json.stdout).not.toMatch(/[\u009b\u202e]/);
+    expect(JSON.parse(json.stdout)).toMatchObject({ answer: body });
+    expect((await check(steering)).stdout).not.toMatch(/[^\P{Cc}\n]/u);
+  });
+
   test("--once sends one, and its exit code is whether it was accepted", async () => {
     const good = await check(verifies, "--once");
     expect([good.code, good.stdout, good.received.length]).toEqual([

@@ -1,7 +1,15 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { devLog } from "../../src/dev/log.ts";
 import { type DevReceiver, isReceiverUrl, startReceiver } from "../../src/dev/receiver.ts";
-import { clockTime, cut, heldBack, printable, terminalOn } from "../../src/dev/terminal.ts";
+import {
+  clockTime,
+  cut,
+  escaped,
+  escapedAroundStyles,
+  heldBack,
+  printable,
+  terminalOn,
+} from "../../src/dev/terminal.ts";
 import { chatMessageSent } from "../../src/domain/events/chat-message-sent.ts";
 import { newWebhookSecret, sign } from "../../src/webhooks/signature.ts";
 import { afterThisTest } from "../support/after-tests.ts";
@@ -138,6 +146,9 @@ describe("a terminal", () => {
 
   test("is safe from control characters, and only those", () => {
     expect(printable("a\tb\u009bc\u2066d")).toBe("a b c d");
+    const [red, line] = ["\x1b[31mred\x1b[39m", "a\u001b[2Jb\u007f\tc\r\nd\u202e\r"];
+    expect(escapedAroundStyles(`${red} ${line}`)).toBe(`${red} a\\u001b[2Jb\\u007f\tc\r\nd\\u202e\\u000d`);
+    expect(escaped(red)).toBe("\\u001b[31mred\\u001b[39m");
     expect(printable("안녕 مرحبا 👩‍🚀 ñ")).toBe("안녕 مرحبا 👩‍🚀 ñ");
   });
 });
@@ -177,7 +188,7 @@ describe("the log of a developer", () => {
       error: "It answered 500.",
       decision: "retry",
     });
-    it.error("service_failed", { service: "x", stack: "Error: no\n  at y" });
+    it.error("service_failed", { service: "x", stack: "Error: no\x1b[2J\n  at y" });
     expect(written.map((line) => line.slice(9))).toEqual([
       "200      GET /public/v1/users/a (0.4 ms)\n",
       "sent     channel.followed to OTHER: 204 (3 ms)\n",
@@ -185,7 +196,7 @@ describe("the log of a developer", () => {
       "error    service_failed service=x\n",
       expect.any(String),
     ]);
-    expect(written[4]).toBe("Error: no\n  at y\n");
+    expect(written[4]).toBe("Error: no\\u001b[2J\n  at y\n");
   });
 
   test("is quiet at level warn", () => {

@@ -1,5 +1,6 @@
 import type { AnswerOf } from "../../client/create-client.ts";
 import { chunksOf, serverSentEvents } from "../../client/server-sent-events.ts";
+import { escaped } from "../../dev/terminal.ts";
 import { command, readNumber, switches, valued } from "../arguments.ts";
 import { publicHelp, publicOptions, readPublicTarget, withPublicApi } from "../client/public-api.ts";
 import { failed, ok } from "../command.ts";
@@ -75,18 +76,19 @@ async function follow(stream: ReadableStream<Uint8Array>, on: Screen): Promise<E
   for await (const { type, data } of serverSentEvents(chunksOf(stream, () => {}))) {
     const value: unknown = JSON.parse(data ?? "null");
     if (type === "exchange") {
-      await print(clear);
+      await write(`${clear}\n`);
       return value as Exchange;
     }
     if (type === "request") {
       const { method, url, headers, body } = value as Exchange["request"];
       isTls = url.startsWith("https:");
-      await print([`${method} ${url}`, recordLines(headers, on), `${body}\n`].join("\n\n"));
+      await print([`${method} ${url}`, recordLines(headers, on), `${escaped(body)}\n`].join("\n\n"));
       await wait("Looking for the host");
     } else if (type === "stage") {
       const { stage, at_ms } = value as Stage;
       const [passed, next] = stages[stage];
-      await print(`${clear}${passed.padEnd(stageWidth)}${on.style("dim", `after ${at_ms} ms`)}`);
+      await write(clear);
+      await print(`${passed.padEnd(stageWidth)}${on.style("dim", `after ${at_ms} ms`)}`);
       await wait(stage === "connect" && !isTls ? "Sending" : next);
     }
   }

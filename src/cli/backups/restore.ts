@@ -9,6 +9,7 @@ import { command, type Given, switches, valued } from "../arguments.ts";
 import { UsageError } from "../command.ts";
 import { sizeOf } from "../input.ts";
 import { countOf, stopwatch } from "../output/format.ts";
+import { note } from "../output/print.ts";
 import { type Progress, showProgress } from "../output/progress.ts";
 import { keptSource, placeHelp, placeOptions, readNamedPlace } from "./kept-backups.ts";
 
@@ -75,7 +76,7 @@ export const restore = command({
       },
       checking() {
         display.end();
-        if (process.stderr.isTTY) process.stderr.write("Checking it …\n");
+        if (process.stderr.isTTY) note("Checking it …");
       },
     }).finally(() => display.end());
     await out.answer(

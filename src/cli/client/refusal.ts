@@ -1,4 +1,5 @@
 import type { OnairError } from "../../client/errors.ts";
+import { printable } from "../../dev/terminal.ts";
 import { withField } from "../../domain/errors.ts";
 import { jsonObject } from "../../domain/validation/json.ts";
 
@@ -104,7 +105,6 @@ function sentenceOf(refusal: Refusal, origin: string | null, { elsewhere, unauth
 /** Describes an answer that does not come from an On Air server. */
 function foreignAnswer({ location, text }: Refusal): string {
   if (location) return `it leads to ${location}, and is not followed there.`;
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they must not steer the terminal
-  const beginning = text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, " ").slice(0, 200);
+  const beginning = printable(text).slice(0, 200);
   return /^\s*</.test(text) || beginning === "" ? "that is not an answer of On Air." : beginning;
 }

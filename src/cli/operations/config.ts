@@ -4,7 +4,7 @@ import { settingOptions, unknownVariables } from "../../config/setting-names.ts"
 import { settingsWithSources } from "../../config/shown-settings.ts";
 import { readWord, switches } from "../arguments.ts";
 import { type Command, failed, ok, UsageError, wrongUsage } from "../command.ts";
-import { print } from "../output/print.ts";
+import { note, print } from "../output/print.ts";
 
 const actions = { check: {}, show: { options: ["json"] } } as const;
 const actionNames = ["check", "show"] as const;
@@ -45,7 +45,7 @@ Exit code: 0 when all is well, 1 when check warns of variables that are no setti
     const unknown = unknownVariables(env).map(({ name, meant }) => {
       return `${name} is set, and no setting has that variable.${meant === null ? "" : ` Did you mean ${meant}?`}`;
     });
-    for (const line of [...checked.mistakes, ...unknown]) process.stderr.write(`${line}\n`);
+    for (const line of [...checked.mistakes, ...unknown]) note(line);
     if (checked.mistakes.length > 0) return wrongUsage;
     return action === "check" ? check(unknown.length === 0) : show(checked, checked.flags["json"] === true);
   },

@@ -1,3 +1,4 @@
+import { escaped } from "../../dev/terminal.ts";
 import type { Delivery } from "../client/deliveries-api.ts";
 import type { Output } from "./output.ts";
 import { note, recordLines, type Screen, table } from "./print.ts";
@@ -23,7 +24,8 @@ export async function printDelivery(delivery: Delivery, out: Output): Promise<vo
   const { attempts, request, ...rest } = delivery;
   const on = out.screen;
   const parts = [recordLines(rest, on), attemptTable(attempts, on)];
-  if (request) parts.push(recordLines(request.headers, on), request.body ?? "(the body is no longer kept)");
+  if (request)
+    parts.push(recordLines(request.headers, on), escaped(request.body ?? "(the body is no longer kept)"));
   await out.answer(delivery, parts.filter((part) => part !== "").join("\n\n"));
 }
 

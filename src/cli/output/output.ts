@@ -1,4 +1,5 @@
 import type { Environment } from "../../config/read-config.ts";
+import { escaped } from "../../dev/terminal.ts";
 import { note, print, recordLines, type Screen, screen, table, tableWriter, write } from "./print.ts";
 
 /** A page of the admin API. */
@@ -58,7 +59,7 @@ export class Output {
       ({ pagination } = page);
       if (page.data.length === 0) continue;
       if (this.json) {
-        const items = page.data.map((item) => JSON.stringify(item)).join(",");
+        const items = escaped(page.data.map((item) => JSON.stringify(item)).join(","));
         await write(count > 0 ? `,${items}` : items);
       } else await print(tabulated(page.data.map(cells)));
       count += page.data.length;

@@ -1,5 +1,5 @@
 import type { Environment } from "../../config/read-config.ts";
-import { cut, printable, type Style, terminalOn } from "../../dev/terminal.ts";
+import { cut, escapedAroundStyles, printable, type Style, terminalOn } from "../../dev/terminal.ts";
 
 /** The reader of standard output has closed it, as `head` does. */
 class OutputClosed extends Error {
@@ -9,7 +9,7 @@ class OutputClosed extends Error {
 /** Without a listener, an error event of a stream ends the process, although the writer also gets the error. */
 const ignored = () => {};
 
-/** Writes to standard output and waits for it, because the process may exit right after. */
+/** Writes to standard output as it is, and waits for it, because the process may exit right after. */
 export function write(data: string | Uint8Array): Promise<void> {
   const { stdout } = process;
   if (!stdout.listeners("error").includes(ignored)) stdout.on("error", ignored);
@@ -21,14 +21,14 @@ export function write(data: string | Uint8Array): Promise<void> {
   });
 }
 
-/** Prints a line. */
-export function print(line: string): Promise<void> {
-  return write(`${line}\n`);
+/** Prints a line, or several. */
+export function print(text: string): Promise<void> {
+  return write(`${escapedAroundStyles(text)}\n`);
 }
 
 /** Prints a note on standard error. */
 export function note(sentence: string): void {
-  process.stderr.write(`${sentence}\n`);
+  process.stderr.write(`${escapedAroundStyles(sentence)}\n`);
 }
 
 /** The layout of standard output for people, with styles on a terminal. */

@@ -1,6 +1,6 @@
 import { type BatchReport, maxErrors } from "../../batch/apply.ts";
 import { counted, countOf } from "./format.ts";
-import { print } from "./print.ts";
+import { note, print } from "./print.ts";
 
 const shownErrors = 20;
 
@@ -25,11 +25,10 @@ export async function printReport(
     return print(JSON.stringify(report));
   }
   for (const { line, message } of errors.slice(0, shownErrors)) {
-    process.stderr.write(`line ${line}: ${message}\n`);
+    note(`line ${line}: ${message}`);
   }
   const more = rejected - Math.min(shownErrors, errors.length);
-  if (more > 0)
-    process.stderr.write(`… and ${counted(more)} more; --json shows the first ${counted(maxErrors)}\n`);
+  if (more > 0) note(`… and ${counted(more)} more; --json shows the first ${counted(maxErrors)}`);
   const ignored = ignored_fields ? `, ${countOf(ignored_fields, "unknown field")} ignored` : "";
   const counts = `${counted(accepted)} accepted, ${counted(rejected)} rejected${ignored}`;
   if (alreadySent) return print(`Already sent: ${counts} the first time. Nothing was sent now.`);

@@ -1,3 +1,4 @@
+import { escaped } from "../../dev/terminal.ts";
 import { newId } from "../../domain/ids.ts";
 import { isoTime, minute, second } from "../../domain/time.ts";
 import { unsignedHeaders } from "../../webhooks/attempt.ts";
@@ -47,7 +48,7 @@ export async function sendSample(sample: SampleEvent, options: ReceiverOptions):
   const { status, durationMs, answer: text } = answer;
   await options.out.answer(
     { status, duration_ms: durationMs, answer: text },
-    `${answered(answer)}${text === "" || status === null ? "" : `: ${text}`}`,
+    `${answered(answer)}${text === "" || status === null ? "" : `: ${escaped(text)}`}`,
   );
   const problem = problemOf(answer, options.url);
   if (problem !== null) note(problem);

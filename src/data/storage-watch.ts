@@ -44,9 +44,11 @@ export class StorageWatch {
   #checkedAt = Number.NEGATIVE_INFINITY;
   #timer: Timer | undefined;
   readonly #log: Log;
+  readonly #now: () => number;
 
-  constructor(log: Log) {
+  constructor(log: Log, now: () => number = performance.now.bind(performance)) {
     this.#log = log;
+    this.#now = now;
   }
 
   /** Why the storage cannot be used; null when it can. */
@@ -87,7 +89,7 @@ export class StorageWatch {
   /** Checks now, unless a check has just been made. */
   async look(): Promise<void> {
     const check = this.#check;
-    if (check === null || performance.now() - this.#checkedAt < checkAgainMs) return;
+    if (check === null || this.#now() - this.#checkedAt < checkAgainMs) return;
     this.#checking ??= this.#lookBy(check).finally(() => {
       this.#checking = null;
     });
@@ -98,7 +100,7 @@ export class StorageWatch {
     const before = this.#fault;
     // A server that is stopping closes the storage under it.
     const found = await check(before !== null).catch(() => before);
-    this.#checkedAt = performance.now();
+    this.#checkedAt = this.#now();
     if (found !== null) return this.note(found);
     if (before === null || lasting.has(this.#fault)) return;
     this.#fault = null;

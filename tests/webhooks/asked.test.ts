@@ -5,6 +5,7 @@ import { event, publish, sendDue, settled, subscribe } from "../support/publishi
 import { users } from "../support/real-data.ts";
 import { testReceiver } from "../support/receiver.ts";
 import { Clock, json, type TestApplication, testServer } from "../support/server.ts";
+import { until } from "../support/until.ts";
 
 /*
  * What a person asks for is an attempt of its own: however often it is asked for, the retry schedule is what it was.
@@ -75,10 +76,10 @@ const asks: Readonly<Record<string, (n: number) => Promise<{ readonly status: nu
     const body = { from: isoTime(clock.ms - hour), to: isoTime(clock.ms + hour), status: "pending" };
     const made = await server.post("/public/v1/events/replays", body, app.token);
     const { id } = (await json<{ data: { id: string } }>(made)).data;
-    for (let state = ""; state !== "completed"; await Bun.sleep(5)) {
+    await until(async () => {
       const answer = await server.get(`/public/v1/events/replays/${id}`, app.token);
-      state = (await json<{ data: { state: string } }>(answer)).data.state;
-    }
+      return (await json<{ data: { state: string } }>(answer)).data.state === "completed";
+    });
     return made;
   },
 };

@@ -67,9 +67,16 @@ describe("the notify URL", () => {
     const { store } = emptyStore();
     const notice = noticesOf(true).ofServer("backup.failed", { summary: "It failed.", advice: null }, 1_000);
     await store.notices.put(notice);
-    const { sent, run } = notifierOn(store);
+    let looks = 0;
+    const claim: Store["notices"]["claim"] = async (...given) => {
+      const found = await store.notices.claim(...given);
+      looks++;
+      return found;
+    };
+    const { sent, run } = notifierOn({ ...store, notices: { ...store.notices, claim } });
     await run(async () => until(() => sent.length === 1));
-    await run(() => Bun.sleep(50));
+    const before = looks;
+    await run(async () => until(() => looks > before));
     expect(sent.map(({ headers }) => headers["webhook-id"])).toEqual([notice.id]);
   });
 
@@ -98,14 +105,18 @@ describe("the notify URL", () => {
   test("gets a notice that the storage refuses, once, and the store gets it as soon as it can", async () => {
     const { store } = emptyStore();
     let isFull = true;
-    const put: Store["notices"]["put"] = (notice) =>
-      isFull ? Promise.reject(new Error("full")) : store.notices.put(notice);
+    let refused = 0;
+    const put: Store["notices"]["put"] = (notice) => {
+      if (!isFull) return store.notices.put(notice);
+      refused++;
+      return Promise.reject(new Error("full"));
+    };
     const { sent, run, notifier } = notifierOn({ ...store, notices: { ...store.notices, put } });
     const data = { summary: "The disk is full.", advice: null };
     await notifier.announce(noticesOf(true).ofServer("storage.failing", data, now()));
     await run(async () => {
-      await until(() => sent.length === 1);
-      await Bun.sleep(500);
+      // What is announced, and that it was sent.
+      await until(() => refused === 2);
       isFull = false;
       await until(async () => (await store.notices.page(null, null, 10)).length === 1);
     });
@@ -121,7 +132,8 @@ describe("the storage", () => {
   test("that cannot be written, and that it can again, is announced once each", async () => {
     const told: [string, ServerNoticeData][] = [];
     let found: "full" | null = null;
-    const watch = new StorageWatch(createLog("off"));
+    let time = 0;
+    const watch = new StorageWatch(createLog("off"), () => time);
     watch.start(
       async () => found,
       (type, data) => void told.push([type, data]),
@@ -131,7 +143,7 @@ describe("the storage", () => {
     watch.note("full");
     await watch.look();
     found = null;
-    await Bun.sleep(1_100);
+    time += 1_000;
     await watch.look();
     watch.stop();
     expect(told.map(([type, { fault }]) => [type, fault])).toEqual([

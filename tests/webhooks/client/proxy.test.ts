@@ -4,6 +4,7 @@ import { proxyOf } from "../../../src/webhooks/egress-proxy.ts";
 import { event, publish, subscribe } from "../../support/publishing.ts";
 import { categories, channels, users } from "../../support/real-data.ts";
 import { startServer } from "../../support/server.ts";
+import { until } from "../../support/until.ts";
 import { type EgressProxy, egressProxy } from "../fixtures/proxy.ts";
 import {
   bytesReceiver,
@@ -27,7 +28,7 @@ test("the setting holds for all deliveries of a server", async () => {
     const app = await server.application({ webhook_url: target.url });
     await subscribe(server, app, ["channel.followed"]);
     expect((await publish(server, event("channel.followed"))).status).toBe(202);
-    while (target.requests.length === 0) await Bun.sleep(5);
+    await until(() => target.requests.length > 0);
     expect(proxy.requests.map(({ line }) => line)).toEqual([`POST ${target.url} HTTP/1.1`]);
   } finally {
     await server.stop();

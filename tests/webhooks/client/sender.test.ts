@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { until } from "../../support/until.ts";
 import {
   body,
   bytesReceiver,
@@ -174,10 +175,19 @@ describe("cut short", () => {
 
   test("by a signal, at every stage", async () => {
     const target = await rawReceiver(() => {});
-    for (const resolve of [() => {}, resolveTo("127.0.0.1")]) {
+    let isAsked = false;
+    const neverResolves = () => {
+      isAsked = true;
+    };
+    const stages = [
+      [neverResolves, () => isAsked],
+      [resolveTo("127.0.0.1"), () => target.connections.length > 0],
+    ] as const;
+    for (const [resolve, isReached] of stages) {
       const stop = new AbortController();
       const result = sender({ resolve }).send(delivery(target.url), stop.signal);
-      setTimeout(() => stop.abort(), 20);
+      await until(isReached);
+      stop.abort();
       expect(await result).toMatchObject({ class: "canceled", status: null });
     }
     await target.connections[0]?.closed;

@@ -10,6 +10,7 @@ import { afterThisTest } from "../support/after-tests.ts";
 import { npmRegistry } from "../support/npm-registry.ts";
 import { compiled, run } from "../support/process.ts";
 import { testDirectory } from "../support/server.ts";
+import { until } from "../support/until.ts";
 
 const root = join(import.meta.dir, "../..");
 const executable = compiled[0] ?? "";
@@ -169,25 +170,16 @@ export const wrong: number = createClient;
   );
 });
 
-test.skipIf(!Bun.which("npm"))(
-  "npm alone gets SIGTERM, and what `bun run dev` has started in the checkout ends with it",
-  async () => {
-    const words = [
-      process.execPath,
-      "run",
-      "dev",
-      "--json",
-      "--no-events",
-      "--port",
-      "0",
-      "--admin-port",
-      "0",
-    ];
-    const call = [...words, "--data", join(directory, "checkout")].join(" ");
+test.skipIf(!Bun.which("npm")).each(["SIGTERM", "SIGINT"] as const)(
+  "npm alone gets %s, and what `bun run dev` has started in the checkout ends with it",
+  async (signal) => {
+    const options = ["--json", "--no-events", "--port", "0", "--admin-port", "0"];
+    const data = join(directory, `checkout-${signal}`);
+    const call = [process.execPath, "run", "dev", ...options, "--data", data].join(" ");
     const { child, public_url } = await started(["npm", "exec", "--offline", "--call", call], { cwd: root });
     const ask = () => fetch(`${public_url}/openapi.json`);
     expect((await ask()).status).toBe(200);
-    child.kill("SIGTERM");
+    child.kill(signal);
     await gone(ask);
   },
   patienceMs,
@@ -223,14 +215,12 @@ async function started(
   return { child, ...line };
 }
 
-/** Resolves when nothing answers any more; rejects after a minute. */
-async function gone(ask: () => Promise<unknown>): Promise<void> {
-  for (const endsAt = Date.now() + 60_000; Date.now() < endsAt; await Bun.sleep(20)) {
-    const answers = await ask().then(
-      () => true,
+/** Resolves when nothing answers any more. */
+function gone(ask: () => Promise<unknown>): Promise<void> {
+  return until(() =>
+    ask().then(
       () => false,
-    );
-    if (!answers) return;
-  }
-  throw new Error("the platform still answers after a minute");
+      () => true,
+    ),
+  );
 }

@@ -1,7 +1,6 @@
 import type { ParseArgsOptionsConfig } from "node:util";
 import { ConfigError, type Environment } from "../config/read-config.ts";
 import { StoreError } from "../store/faults.ts";
-import { note } from "./output/print.ts";
 
 /** Exit codes. */
 export const ok = 0;
@@ -61,12 +60,13 @@ export async function runCommand(
   try {
     return await command.run(args, env);
   } catch (error) {
+    // Imported here to keep it out of the server's start.
+    const { note } = await import("./output/print.ts");
     if (error instanceof UsageError || error instanceof ConfigError) {
       note(`${error.message}\n\nonair ${name} --help shows all options.`);
       return wrongUsage;
     }
     if (error instanceof Error && error.name === "OutputClosed") return outputClosed;
-    // Imported here to keep it out of the server's start.
     const { describeError } = await import("./client/faults.ts");
     note(`onair: ${describeError(error)}`);
     return error instanceof StoreError && error.isMisuse ? wrongUsage : failed;

@@ -3,7 +3,6 @@ import type { Environment } from "../config/read-config.ts";
 import { version } from "../runtime/version.ts";
 import { ok, runCommand, wrongUsage } from "./command.ts";
 import { commands } from "./commands.ts";
-import { note } from "./output/print.ts";
 
 async function overview(): Promise<string> {
   const lines = Object.entries(commands).map(async ([name, load]) => {
@@ -40,6 +39,7 @@ export async function runProgram([name, ...args]: readonly string[], env: Enviro
   const problem = load
     ? `"${more[0]}" is not expected here.`
     : `there is no command "${topic}".${didYouMean(topic, [...Object.keys(commands), "help"])}`;
+  const { note } = await import("./output/print.ts");
   note(`onair: ${problem}\n\nonair help lists all commands.`);
   return wrongUsage;
 }

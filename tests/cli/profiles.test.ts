@@ -15,6 +15,7 @@ describe("who a command is", () => {
     ["an unknown profile", ["--profile", "x"], {}, 2, /there is no profile "x"/],
     ["a profile of the environment", [], { ONAIR_PROFILE: "x" }, 2, /there is no profile "x"/],
     ["two at once", ["--profile", "x", "--token", "y"], {}, 2, /exclude each other/],
+    ["a token that is given", ["--token", "x", "--url", url], {}, 1, /answered 401: .* --token must hold/],
     ["a token", [], { ONAIR_TOKEN: "x", ONAIR_URL: url }, 1, /answered 401: .* ONAIR_TOKEN must hold/],
   ])("%s", async (_, args, more, code, message) => {
     const result = await listen(args, more);

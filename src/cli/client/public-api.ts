@@ -66,14 +66,16 @@ export function usesPublicApi(given: GivenTarget & NamedData, env: Environment):
   return Boolean(ONAIR_TOKEN || ONAIR_PROFILE) || new Profiles(env).names().includes(defaultProfile);
 }
 
-function ofToken(token: string, { url }: GivenTarget, env: Environment, mistakes: string[]): PublicTarget {
+function ofToken(token: string, given: GivenTarget, env: Environment, mistakes: string[]): PublicTarget {
+  const { url } = given;
+  const holder = given.token === undefined ? "ONAIR_TOKEN" : "--token";
   if (!/^[\x21-\x7e]+$/.test(token)) mistakes.push("the access token has a character that no token has");
   const source = url === undefined && env["ONAIR_URL"] ? "ONAIR_URL" : "--url";
   const address = readHttpUrl(url ?? (env["ONAIR_URL"] || "http://127.0.0.1:8080"), source, mistakes);
   return {
     url: address.replace(/\/+$/, ""),
     credentials: { token },
-    advice: "ONAIR_TOKEN must hold an access token that is still good.",
+    advice: `${holder} must hold an access token that is still good.`,
     option: url === undefined ? "" : ` --url ${url}`,
   };
 }

@@ -41,7 +41,7 @@ export async function idleEngine(place: DataPlace): Promise<Engine> {
       unrecorded: 0,
       heldUp: 0,
       isHeld: false,
-      reading: 0,
+      waiting: 0,
       counts: new DeliveryCounter().counts,
       eventLoopDelay: newHistogram([]),
       spans: noSpans,

@@ -68,8 +68,8 @@ export interface DispatcherStats {
   readonly unrecorded: number;
   /** Endpoints that are sent nothing for now, because they fail or asked for it. */
   readonly heldUp: number;
-  /** Endpoints whose state or deliveries are being read from the store. */
-  readonly reading: number;
+  /** Endpoints that wait for their turn, or whose state or deliveries are being read from the store. */
+  readonly waiting: number;
   readonly counts: Counts;
 }
 
@@ -201,11 +201,13 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       const at = now();
       const all = [...queues.all()];
       const heldUp = all.filter((queue) => queue.isHeldUp(at)).length;
-      const reading = all.filter((queue) => queue.isLookingUp || queue.isClaiming).length;
+      const isWaiting = (queue: EndpointQueue) =>
+        scheduler.isPending(queue) || queue.isLookingUp || queue.isClaiming;
+      const waiting = all.filter(isWaiting).length;
       const { inFlight } = worker;
       const { queued } = capacity;
       const { counts } = counter;
-      return { inFlight, queued, unrecorded: recorder.unrecorded, heldUp, reading, counts };
+      return { inFlight, queued, unrecorded: recorder.unrecorded, heldUp, waiting, counts };
     },
   };
 }

@@ -7,6 +7,7 @@ import { createDispatcher } from "../../src/webhooks/dispatcher.ts";
 import { eventSink } from "../../src/webhooks/event-sink.ts";
 import { newSigningKey, readSigningKey } from "../../src/webhooks/signature.ts";
 import { newEvent, storedAt } from "./store.ts";
+import { untilSettled } from "./until.ts";
 
 const now = () => storedAt;
 const answered = {
@@ -72,13 +73,7 @@ export function dispatching(
     now,
     publish: (id: string, broadcaster = 1) => publish(newEvent(id, { broadcaster_user_id: broadcaster })),
     /** Resolves when everything that was started is on disk, and nothing more is about to start. */
-    async settled() {
-      for (let quiet = 0; quiet < 5; ) {
-        const { inFlight, queued, unrecorded, reading } = dispatcher.stats;
-        quiet = inFlight + queued + unrecorded + reading === 0 ? quiet + 1 : 0;
-        await Bun.sleep(1);
-      }
-    },
+    settled: () => untilSettled(() => dispatcher.stats),
     async stop() {
       stopping.abort();
       await running;

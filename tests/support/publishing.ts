@@ -3,7 +3,7 @@ import { afterThisTest } from "./after-tests.ts";
 import { type Answer, ownReceiver } from "./receiver.ts";
 import { ndjson } from "./rows.ts";
 import { json, type TestApplication, type TestServer } from "./server.ts";
-import { until } from "./until.ts";
+import { until, untilSettled } from "./until.ts";
 
 export const subscriptionsPath = "/public/v1/events/subscriptions";
 
@@ -71,13 +71,7 @@ export async function sendDue(server: TestServer, { id }: Pick<TestApplication, 
 }
 
 /** Resolves when everything that was started is on disk, and nothing more is about to start. */
-export async function settled(server: TestServer): Promise<void> {
-  for (let quiet = 0; quiet < 3; ) {
-    const { inFlight, queued, unrecorded, reading } = await server.app.engine.stats();
-    quiet = inFlight + queued + unrecorded + reading === 0 ? quiet + 1 : 0;
-    await Bun.sleep(1);
-  }
-}
+export const settled = (server: TestServer): Promise<void> => untilSettled(() => server.app.engine.stats());
 
 /** Resolves when the engine has nothing in hand, and the store nothing that waits for this application. */
 export async function nothingPending(server: TestServer, { id }: Pick<TestApplication, "id">): Promise<void> {

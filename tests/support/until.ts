@@ -1,3 +1,5 @@
+import type { DispatcherStats } from "../../src/webhooks/dispatcher.ts";
+
 const longestMs = 30_000;
 
 /**
@@ -13,5 +15,14 @@ export async function until(
     if (waitedMs > longestMs) throw new Error(`${otherwise()} in 30 seconds`);
     await Bun.sleep(1);
     waitedMs += Math.min(performance.now() - lookedAt, 100);
+  }
+}
+
+/** Resolves when a dispatcher has nothing under way, and nothing that waits for its turn or for the store. */
+export async function untilSettled(stats: () => DispatcherStats | Promise<DispatcherStats>): Promise<void> {
+  for (let quiet = 0; quiet < 5; ) {
+    const { inFlight, queued, unrecorded, waiting } = await stats();
+    quiet = inFlight + queued + unrecorded + waiting === 0 ? quiet + 1 : 0;
+    await Bun.sleep(1);
   }
 }

@@ -164,7 +164,7 @@ describe("stuck deliveries", () => {
       ownership: { holds: () => true },
       store: { deliveries: { pending: async () => due } as never },
       dispatcher: {
-        stats: { inFlight: 0, queued: 0, unrecorded: 0, heldUp: 0, reading: 0, counts },
+        stats: { inFlight: 0, queued: 0, unrecorded: 0, heldUp: 0, waiting: 0, counts },
         isHeldUp: (id) => held.has(id),
       },
       now: () => at,

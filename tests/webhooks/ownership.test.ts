@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { newId } from "../../src/domain/ids.ts";
 import { type Deliverer, type EndpointNews, soleOwnership } from "../../src/store/replicas/ownership.ts";
 import { dispatching, ok } from "../support/dispatching.ts";
@@ -46,6 +47,23 @@ test("while others may own what it holds, nothing starts; then it goes on in ord
     sent[i]?.answer(ok);
   }
   expect(sent.map(({ sequence }) => sequence)).toEqual([1, 2, 3]);
+  await stop();
+});
+
+test("while it may not send, what was asked for is shown to wait", async () => {
+  const { application, state, dispatcher, sent, publish, settled, stop } = await owning();
+  await publish("a");
+  await until(() => sent.length === 1);
+  sent[0]?.answer(ok);
+  await settled();
+  state.hasLease = false;
+  dispatcher.hurry(application);
+  for (let turn = 0; turn < 3; turn++) await nextTurn();
+  expect(dispatcher.stats).toMatchObject({ inFlight: 0, queued: 0, unrecorded: 0, waiting: 1 });
+  state.hasLease = true;
+  state.deliverer?.resumed();
+  await settled();
+  expect(dispatcher.stats.waiting).toBe(0);
   await stop();
 });
 

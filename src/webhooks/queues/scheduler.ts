@@ -28,6 +28,11 @@ export class Scheduler<T> {
   /** @param isNew whether a queue has new work */
   constructor(readonly isNew: (queue: T) => boolean) {}
 
+  /** Whether a queue waits for its next step. */
+  isPending(queue: T): boolean {
+    return this.#pending.has(queue);
+  }
+
   /** Begins to run what is pending. */
   start(work: ScheduledWork<T>): void {
     this.#work = work;

@@ -29,6 +29,8 @@ export interface Endpoint {
   readonly last_failure_error: string | null;
   /** The class of its outcome; null also for a failure of an earlier version. */
   readonly last_failure_outcome: string | null;
+  /** Until then it asked to be sent nothing, when its state was kept; null: it did not. */
+  readonly paused_until: number | null;
 }
 
 export function newEndpoint(application_id: string, generation = 0): Endpoint {
@@ -45,6 +47,7 @@ export function newEndpoint(application_id: string, generation = 0): Endpoint {
     last_failure_status: null,
     last_failure_error: null,
     last_failure_outcome: null,
+    paused_until: null,
   };
 }
 
@@ -73,6 +76,8 @@ export interface EndpointAttempt {
   readonly error: string | null;
   /** Its class, as of an attempt. */
   readonly outcome: string;
+  /** Until when the endpoint has asked to be sent nothing, in this or an earlier answer; null: it has not. */
+  readonly pausedUntil: number | null;
 }
 
 /**
@@ -81,9 +86,10 @@ export interface EndpointAttempt {
  * disabled, whatever the attempts under way return.
  */
 export function afterAttempt(
-  endpoint: Endpoint,
-  { at, isSuccess, isGone, status, error, outcome }: EndpointAttempt,
+  before: Endpoint,
+  { at, isSuccess, isGone, status, error, outcome, pausedUntil }: EndpointAttempt,
 ): { endpoint: Endpoint; notice: EndpointNotice | null } {
+  const endpoint = { ...before, paused_until: pausedUntil };
   if (isSuccess) {
     const recovered = endpoint.warned_at !== null && endpoint.disabled_at === null;
     const well = { ...endpoint, failing_since: null, failures: 0, warned_at: null, last_success_at: at };
@@ -124,7 +130,13 @@ function disabled(endpoint: Endpoint, at: number, reason: DisabledReason) {
  * The state of a new generation, after a person enabled the endpoint. What was announced stays so until a success.
  */
 export function enabledAgain(endpoint: Endpoint, generation: number): Endpoint {
-  const well = { failing_since: null, failures: 0, disabled_at: null, disabled_reason: null };
+  const well = {
+    failing_since: null,
+    failures: 0,
+    disabled_at: null,
+    disabled_reason: null,
+    paused_until: null,
+  };
   return { ...endpoint, generation, ...well };
 }
 

@@ -131,6 +131,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       const recipient = application && receives(application) ? recipientOf(application) : null;
       // After a change meanwhile, the next step looks it up once more.
       if (queue.changes === changes) queue.lookedUp(recipient, endpoint, now());
+      if (queue.pace.resumeAt > now()) intake.unload(queue);
       scheduler.add(queue);
     } catch (error) {
       log.error("look_up_failed", { application_id: applicationId, ...errorFields(error) });

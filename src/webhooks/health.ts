@@ -33,7 +33,9 @@ export function updateEndpoint(
   if (ours.has(sent.class)) return null;
   const before = queue.endpointState;
   const { status, error, class: outcome } = sent;
-  const attempt = { at, isSuccess: sent.class === "ok", isGone: status === gone, status, error, outcome };
+  const pausedUntil = queue.pace.pausedUntil > at ? queue.pace.pausedUntil : null;
+  const isSuccess = outcome === "ok";
+  const attempt = { at, isSuccess, isGone: status === gone, status, error, outcome, pausedUntil };
   const { endpoint, notice } = afterAttempt(before, attempt);
   queue.endpoint = endpoint;
   const made = notice && queue.recipient ? notices.ofEndpoint(notice, endpoint, queue.recipient, at) : null;

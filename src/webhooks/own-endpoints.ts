@@ -165,7 +165,7 @@ export function createOwnEndpoints(
           if (!isGained(endpoint.application_id) || !ownership.holds(endpoint.application_id)) continue;
           const queue = queues.of(endpoint.application_id);
           queue.beginGeneration(endpoint.generation, now());
-          queue.takeUp(endpoint);
+          queue.takeUp(endpoint, now());
         }
         await bringBack();
         await look(isGained);

@@ -20,6 +20,7 @@ const success = (at: number): EndpointAttempt => ({
   status: 204,
   error: null,
   outcome: "ok",
+  pausedUntil: null,
 });
 const failure = (at: number): EndpointAttempt => ({
   at: start + at,
@@ -28,6 +29,7 @@ const failure = (at: number): EndpointAttempt => ({
   status: 500,
   error: "The answer was 500.",
   outcome: "status",
+  pausedUntil: null,
 });
 const gone = (at: number): EndpointAttempt => ({ ...failure(at), isGone: true, status: 410 });
 

@@ -9,7 +9,6 @@ import { newSigningKey, readSigningKey } from "../../src/webhooks/signature.ts";
 import { newEvent, storedAt } from "./store.ts";
 import { untilSettled } from "./until.ts";
 
-const now = () => storedAt;
 const answered = {
   retryAfterMs: null,
   durationMs: 1,
@@ -30,13 +29,16 @@ interface Dispatching {
   /** By default all endpoints are this process's own. */
   readonly ownership?: Ownership;
   readonly asked?: () => void;
+  /** Where its clock stands. */
+  readonly at?: number;
 }
 
 /** A dispatcher on a real store, whose clock stands still and whose receiver answers when the test says so. */
 export function dispatching(
   store: Store,
-  { record = store.deliveries.record, send, connections, ownership, asked }: Dispatching = {},
+  { record = store.deliveries.record, send, connections, ownership, asked, at = storedAt }: Dispatching = {},
 ) {
+  const now = () => at;
   const sent: { sequence: number; url: string; answer: (result: SendResult) => void }[] = [];
   const receiver = { answersAll: false };
   const sender = {

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from "bun:test";
 import { hour } from "../../src/domain/time.ts";
 import type { Store } from "../../src/store/store.ts";
 import { dispatching, gone, ok } from "../support/dispatching.ts";
-import { stores, subscriber } from "../support/store.ts";
+import { storedAt, stores, subscriber } from "../support/store.ts";
 import { until } from "../support/until.ts";
 
 describe.each(stores)("$name", ({ empty }) => {
@@ -40,8 +40,8 @@ describe.each(stores)("$name", ({ empty }) => {
     await next.stop();
   });
 
-  test("an endpoint that asked to be left alone is probed by the next process, not sent all that waits for it", async () => {
-    await subscriber(store);
+  test("an endpoint that asked to be left alone is left alone by the next process, and sent one delivery then", async () => {
+    const application = await subscriber(store);
     const asked = { ...gone, status: 429, retryAfterMs: hour };
     const one = dispatching(store);
     await one.publish("refused");
@@ -52,7 +52,16 @@ describe.each(stores)("$name", ({ empty }) => {
     await one.settled();
     await one.stop();
 
-    const next = dispatching(store);
+    const early = dispatching(store, { at: storedAt + hour - 1 });
+    await early.settled();
+    await early.publish("kept 7");
+    early.dispatcher.wake(application);
+    await early.settled();
+    expect(early.sent).toEqual([]);
+    expect(early.dispatcher.stats).toMatchObject({ queued: 0, heldUp: 1 });
+    await early.stop();
+
+    const next = dispatching(store, { at: storedAt + hour });
     await until(() => next.sent.length === 1);
     // Time enough for the others to be started.
     for (let i = 0; i < 20; i++) await new Promise(setImmediate);

@@ -2,6 +2,7 @@ import type { Recipient } from "../../domain/applications.ts";
 import type { AttemptResult, DueDelivery } from "../../domain/deliveries.ts";
 import { type Endpoint, newEndpoint } from "../../domain/endpoints.ts";
 import { hour } from "../../domain/time.ts";
+import { maxRetryAfterMs } from "../retry.ts";
 import { DeliveryQueue } from "./delivery-queue.ts";
 import { Pace } from "./pace.ts";
 
@@ -89,19 +90,22 @@ export class EndpointQueue {
   /** Applies what was looked up; `recipient` is null when the application does not exist. */
   lookedUp(recipient: Recipient | null, endpoint: Endpoint | null, now: number): void {
     if (recipient) this.beginGeneration(recipient.endpoint_generation, now);
-    this.takeUp(endpoint ?? this.endpointState);
+    this.takeUp(endpoint ?? this.endpointState, now);
     this.recipient = recipient;
     this.pace.max = recipient?.webhook_concurrency ?? this.concurrency;
   }
 
   /**
-   * Takes up the state that the store has, where none is known yet. An endpoint that was failing is sent one delivery to
-   * begin with: it may have asked to be left alone, which is not stored.
+   * Takes up the state that the store has, where none is known yet. An endpoint that was failing, or had asked to be left
+   * alone, is sent one delivery to begin with, when that time is over.
    */
-  takeUp(endpoint: Endpoint): void {
+  takeUp(endpoint: Endpoint, now: number): void {
     if (this.endpoint) return;
     this.endpoint = endpoint;
-    if (endpoint.failing_since !== null) this.pace = new Pace({ max: this.pace.max, first: 1 });
+    // A clock that was far ahead may have given it its time.
+    const pausedUntil = Math.min(endpoint.paused_until ?? 0, now + maxRetryAfterMs);
+    if (endpoint.failing_since === null && pausedUntil <= now) return;
+    this.pace = new Pace({ max: this.pace.max, first: 1, pausedUntil });
   }
 
   /** The state of the endpoint; the initial one where none is known. */
@@ -194,8 +198,10 @@ export class EndpointQueue {
   shiftClock(ms: number): void {
     this.pace.shift(ms);
     const { endpoint } = this;
-    if (endpoint?.failing_since) {
-      this.endpoint = { ...endpoint, failing_since: endpoint.failing_since + ms };
-    }
+    if (!endpoint) return;
+    const shifted = (at: number | null) => (at === null ? null : at + ms);
+    const { failing_since, paused_until } = endpoint;
+    const times = { failing_since: shifted(failing_since), paused_until: shifted(paused_until) };
+    this.endpoint = { ...endpoint, ...times };
   }
 }

@@ -33,6 +33,15 @@ export interface Feedback {
   readonly random: number;
 }
 
+interface PaceOptions {
+  /** How many may run at once at most. */
+  readonly max: number;
+  /** How many to begin with. */
+  readonly first?: number;
+  /** Nothing is sent before that. */
+  readonly pausedUntil?: number;
+}
+
 /**
  * How many attempts may run at once for one endpoint. Answers are judged in rounds of as many as may run at once.
  * Concurrency grows only while it is used: it doubles with each round until the first trouble, then grows by its square
@@ -56,13 +65,18 @@ export class Pace {
   #ceilingSince = 0;
   #failures = 0;
   #openMs = 0;
-  #pausedUntil = 0;
+  #pausedUntil: number;
   #openUntil = 0;
 
-  /** @param options.first how many may run at once to begin with */
-  constructor({ max, first = firstConcurrency }: { readonly max: number; readonly first?: number }) {
+  constructor({ max, first = firstConcurrency, pausedUntil = 0 }: PaceOptions) {
     this.max = max;
     this.#limit = first;
+    this.#pausedUntil = pausedUntil;
+  }
+
+  /** Until then the endpoint has asked to be sent nothing; in the past where it has not. */
+  get pausedUntil(): number {
+    return this.#pausedUntil;
   }
 
   /** How many may run at once now. */

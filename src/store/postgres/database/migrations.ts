@@ -10,6 +10,7 @@ import popularity from "../../../../drizzle/postgres/0008_popularity.sql" with {
 import operatorSessions from "../../../../drizzle/postgres/0009_operator_sessions.sql" with { type: "text" };
 import sessionKeys from "../../../../drizzle/postgres/0010_session_keys.sql" with { type: "text" };
 import deliveriesEvent from "../../../../drizzle/postgres/0011_deliveries_event.sql" with { type: "text" };
+import endpointPauses from "../../../../drizzle/postgres/0012_endpoint_pauses.sql" with { type: "text" };
 import { second } from "../../../domain/time.ts";
 import { StoreError } from "../../faults.ts";
 import {
@@ -48,6 +49,7 @@ export const schemaSteps: readonly SchemaStep[] = [
   { name: "0009_operator_sessions", sql: operatorSessions, isCompatible: true },
   { name: "0010_session_keys", sql: sessionKeys, isCompatible: true },
   { name: "0011_deliveries_event", sql: deliveriesEvent, isCompatible: true },
+  { name: "0012_endpoint_pauses", sql: endpointPauses, isCompatible: true },
 ];
 
 /** Held while migrations are applied, so that of several processes which start at once only one applies them. */

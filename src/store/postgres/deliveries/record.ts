@@ -39,11 +39,12 @@ given AS MATERIALIZED (
 kept AS (
   INSERT INTO endpoints
   SELECT e.application_id, e.failing_since, e.failures, e.warned_at, e.disabled_at, e.disabled_reason, e.last_success_at,
-    e.last_failure_at, e.last_failure_status, e.last_failure_error, e.last_failure_outcome
+    e.last_failure_at, e.last_failure_status, e.last_failure_error, e.last_failure_outcome,
+    e.paused_until
   FROM json_to_recordset($14) AS e(application_id text, shard smallint, epoch bigint, generation bigint, failing_since bigint,
     failures bigint, warned_at bigint, disabled_at bigint, disabled_reason text, last_success_at bigint,
     last_failure_at bigint, last_failure_status bigint, last_failure_error text,
-    last_failure_outcome text)
+    last_failure_outcome text, paused_until bigint)
   JOIN held USING (shard, epoch)
   JOIN called a ON a.id = e.application_id AND a.endpoint_generation = e.generation
   ORDER BY e.application_id
@@ -52,7 +53,7 @@ kept AS (
     disabled_at = excluded.disabled_at, disabled_reason = excluded.disabled_reason,
     last_success_at = excluded.last_success_at, last_failure_at = excluded.last_failure_at,
     last_failure_status = excluded.last_failure_status, last_failure_error = excluded.last_failure_error,
-    last_failure_outcome = excluded.last_failure_outcome
+    last_failure_outcome = excluded.last_failure_outcome, paused_until = excluded.paused_until
 )
 UPDATE deliveries d SET
   attempts = g.attempts,

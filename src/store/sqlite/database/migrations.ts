@@ -27,6 +27,7 @@ import stagedEvents from "../../../../drizzle/sqlite/0020_staged_events.sql" wit
 import operatorSessions from "../../../../drizzle/sqlite/0021_operator_sessions.sql" with { type: "text" };
 import packedBodies from "../../../../drizzle/sqlite/0022_packed_bodies.sql" with { type: "text" };
 import sessionKeys from "../../../../drizzle/sqlite/0023_session_keys.sql" with { type: "text" };
+import endpointPauses from "../../../../drizzle/sqlite/0024_endpoint_pauses.sql" with { type: "text" };
 import { StoreError } from "../../faults.ts";
 import {
   type AppliedMigration,
@@ -63,6 +64,7 @@ export const migrations: readonly Migration[] = [
   { name: "0021_operator_sessions", sql: operatorSessions },
   { name: "0022_packed_bodies", sql: packedBodies },
   { name: "0023_session_keys", sql: sessionKeys },
+  { name: "0024_endpoint_pauses", sql: endpointPauses },
 ];
 
 /**

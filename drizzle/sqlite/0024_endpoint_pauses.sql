@@ -1,0 +1,1 @@
+ALTER TABLE `endpoints` ADD `paused_until` integer;

@@ -6,11 +6,11 @@ import { type AppOptions, openCore } from "./composition/core.ts";
 import { openMemory } from "./composition/memory.ts";
 import { startPublicListener } from "./composition/public-listener.ts";
 import type { Config } from "./config/config.ts";
+import type { Reloaded } from "./config/live-settings.ts";
 import { second } from "./domain/time.ts";
 import type { Engine } from "./engine/engine.ts";
 import { newsHearer } from "./http/replicas/replica-news.ts";
 import type { CertificateWatch } from "./serving/certificate-watch.ts";
-import type { Reloaded } from "./serving/reload.ts";
 import type { Store } from "./store/store.ts";
 
 /** A running server. */

@@ -8,34 +8,42 @@ const texts = new Map(files.map((file) => [file, readFileSync(join(src, file), "
 const textOf = (file: string) => texts.get(file) ?? "";
 
 /**
- * The folders of `src` that each folder may import from, besides itself and `runtime`; `*` stands for the files at the top.
- * Those and `composition`, which put a server together, may import all.
+ * The folders of `src` that each folder may import from, besides itself and `runtime`; all of them stand above it. `*` stands
+ * for the files at the top. Those and `composition`, which put a server together, may import all.
  */
 const allowed: Record<string, string> = {
   domain: "",
-  runtime: "log",
   log: "domain",
-  // Settings of a topic are in its folder, and use the parsers of this one.
-  config: "domain log store webhooks backups serving tracing",
-  ranking: "domain",
+  runtime: "log",
   store: "domain",
-  data: "domain store config log",
+  ranking: "domain",
+  tracing: "domain log",
   webhooks: "domain store tracing log",
+  serving: "domain log",
   threads: "domain store log",
-  tracing: "domain config log",
+  backups: "domain store threads log",
+  config: "domain log store tracing webhooks serving backups",
+  data: "domain store config log",
   engine: "domain store data webhooks threads tracing config log",
-  backups: "domain store threads config log",
   batch: "domain store ranking tracing",
+  client: "",
   console: "client",
   // What a browser runs of it is in the folder of the pages.
   site: "console",
-  serving: "domain config log",
   http: "console site domain store data ranking webhooks threads engine backups batch serving tracing config log",
   doctor: "domain store data threads webhooks engine backups serving http config log",
+  "*": "",
   dev: "console domain store webhooks batch http config log *",
-  client: "",
   cli: "client domain store data ranking webhooks engine backups batch http dev doctor serving config log *",
 };
+
+test("a folder imports only from folders above it", () => {
+  const order = Object.keys(allowed);
+  for (const [at, folder] of order.entries()) {
+    for (const one of allowed[folder]?.split(" ").filter(Boolean) ?? [])
+      expect([folder, order.slice(0, at)]).toEqual([folder, expect.arrayContaining([one])]);
+  }
+});
 
 const folderOf = (file: string) => (file.includes("/") ? (file.split("/")[0] ?? "") : "*");
 

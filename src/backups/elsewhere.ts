@@ -1,4 +1,4 @@
-import type { BackupState } from "../domain/backups.ts";
+import { type BackupState, backupsOfPostgres } from "../domain/backups.ts";
 import { DomainError } from "../domain/errors.ts";
 import type { Backups } from "./backups.ts";
 
@@ -7,10 +7,6 @@ export type BackupKeeper = Pick<
   Backups,
   "look" | "begin" | "page" | "find" | "content" | "remove" | "stop"
 > & { readonly state: BackupState | null };
-
-/** What commands and the admin API say where the data is in PostgreSQL. */
-export const backupsOfPostgres =
-  "The data is in PostgreSQL, which makes its own backups: docs/replicas.md has the commands";
 
 const refuse = async (): Promise<never> => {
   throw new DomainError("conflict", backupsOfPostgres);

@@ -1,5 +1,4 @@
 import { durationMs, second } from "../domain/time.ts";
-import type { BackupConfig } from "./backup-settings.ts";
 import { Backups, type BackupsOptions } from "./backups.ts";
 import { backupDirectory } from "./files.ts";
 import {
@@ -10,6 +9,17 @@ import {
   readPlace,
   shownBackupPlace,
 } from "./place.ts";
+
+/** The settings of backups. */
+export interface BackupConfig {
+  readonly backupEvery: string | null;
+  readonly backupTo: string | null;
+  readonly backupEndpoint: string | null;
+  readonly backupRegion: string | null;
+  readonly backupRecipients: readonly string[];
+  readonly keepBackups: number;
+  readonly keepBackupsDays: number | null;
+}
 
 /** How often it is looked whether a backup is due. */
 export const backupLookMs = 10 * second;

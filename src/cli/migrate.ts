@@ -1,8 +1,8 @@
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { backupBeforeUpgrade } from "../backups/before-upgrade.ts";
-import { backupsOfPostgres } from "../backups/elsewhere.ts";
 import { type DatabaseSettings, shownDataPlace } from "../data/place.ts";
+import { backupsOfPostgres } from "../domain/backups.ts";
 import { version } from "../runtime/version.ts";
 import { readDatabaseUrl } from "../store/postgres/database/connection-url.ts";
 import { openPostgres, schemaOf } from "../store/postgres/database/open.ts";

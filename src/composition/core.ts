@@ -1,6 +1,8 @@
 import type { AwsVariables } from "../backups/place.ts";
 import type { Config } from "../config/config.ts";
+import { liveSettings } from "../config/live-settings.ts";
 import type { Environment } from "../config/read-config.ts";
+import { collectorOf } from "../config/tracing-settings.ts";
 import type { WelcomeSource } from "../console/session.ts";
 import { placeOf } from "../data/place.ts";
 import { StorageWatch } from "../data/storage-watch.ts";
@@ -12,12 +14,10 @@ import type { ShowKey } from "../http/admin/first-key.ts";
 import type { Log } from "../log/log.ts";
 import { CertificateWatch } from "../serving/certificate-watch.ts";
 import { listenerCertificates } from "../serving/certificates.ts";
-import { liveSettings } from "../serving/reload.ts";
 import type { Store } from "../store/store.ts";
 import { engineProgram } from "../thread-programs.ts";
 import { watchEventLoop } from "../threads/event-loop-delay.ts";
 import { exitWithout } from "../threads/exit.ts";
-import { collectorOf } from "../tracing/tracing-settings.ts";
 
 export interface AppOptions {
   readonly config: Config;

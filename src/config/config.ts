@@ -1,11 +1,9 @@
-import { backupSettings } from "../backups/backup-settings.ts";
 import { maxWebhookConcurrency } from "../domain/applications.ts";
 import { logFormats, logLevels } from "../log/log.ts";
-import { tlsSettings } from "../serving/tls-settings.ts";
-import { tracingSettings } from "../tracing/tracing-settings.ts";
+import { baseUrl } from "../runtime/base-url.ts";
+import { backupSettings } from "./backup-settings.ts";
 import {
   adminKey,
-  baseUrl,
   databaseUrl,
   hexColor,
   hostName,
@@ -28,6 +26,8 @@ import {
   withoutPassword,
   yesOrNo,
 } from "./setting-values.ts";
+import { tlsSettings } from "./tls-settings.ts";
+import { tracingSettings } from "./tracing-settings.ts";
 
 const table = {
   config: {

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import type { ParseArgsOptionsConfig } from "node:util";
-import { backupsOfPostgres } from "../backups/elsewhere.ts";
+import { backupsOfPostgres } from "../domain/backups.ts";
 import { smallFile } from "../runtime/small-file.ts";
 import { tlsMistakes } from "../serving/certificates.ts";
 import { checkArguments } from "./command-line.ts";

@@ -146,14 +146,6 @@ export function hostNames(text: string): readonly string[] {
   throw new TypeError(`must be names like admin.example.com, without a port, and "${wrong}" is not one`);
 }
 
-/** A base URL, without a slash at its end. */
-export function baseUrl(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : null;
-  const plain = url && /^https?:$/.test(url.protocol) && !url.search && !url.hash && !url.username;
-  if (plain) return url.href.replace(/\/+$/, "");
-  throw new TypeError("must be an http or https URL without query, like https://api.example.com");
-}
-
 /** The URL of a page. */
 export function pageUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;

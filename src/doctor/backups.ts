@@ -1,4 +1,4 @@
-import type { BackupConfig } from "../backups/backup-settings.ts";
+import type { BackupConfig } from "../backups/open-backups.ts";
 import { everyMsOf, openBackupPlace } from "../backups/open-backups.ts";
 import { type AwsVariables, placeOfOthers } from "../backups/place.ts";
 import { tooSmallFor } from "../backups/room.ts";

@@ -60,3 +60,7 @@ export function noRoom(of?: TooSmall): DomainError {
   const message = `There is no room for a backup: ${found}. Nothing of it is left; delete older ones or make room.`;
   return new DomainError("unavailable", message, { retryAfterSeconds: 60 });
 }
+
+/** What commands and the admin API say where the data is in PostgreSQL. */
+export const backupsOfPostgres =
+  "The data is in PostgreSQL, which makes its own backups: docs/replicas.md has the commands";

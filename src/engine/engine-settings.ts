@@ -1,9 +1,9 @@
 import type { Config } from "../config/config.ts";
 import { keptMs } from "../config/setting-values.ts";
+import { collectorOf } from "../config/tracing-settings.ts";
 import { placeOf } from "../data/place.ts";
 import { day } from "../domain/time.ts";
 import { descriptorLimit } from "../runtime/descriptors.ts";
-import { collectorOf } from "../tracing/tracing-settings.ts";
 import { connectionCapacity } from "../webhooks/queues/connection-capacity.ts";
 import type { EngineSettings } from "./engine.ts";
 

@@ -6,8 +6,8 @@ import type { Changed, OutcomeBatch, WatchedOutcomes } from "../domain/operation
 import type { CheckStorage } from "../store/faults.ts";
 import type { ReplicaNews, SentNews } from "../store/replicas/news.ts";
 import type { Store } from "../store/store.ts";
+import type { Collector } from "../tracing/collector.ts";
 import type { SpanCounts } from "../tracing/span-counts.ts";
-import type { TracingSettings } from "../tracing/tracing-settings.ts";
 import type { DispatcherStats } from "../webhooks/dispatcher.ts";
 import type { Sample, SampleExchange, WatchSample } from "../webhooks/sample.ts";
 
@@ -31,7 +31,7 @@ export interface EngineSettings {
   /** The `whsec_…` that signs notices; null: only the platform's key does. */
   readonly notifySecret: string | null;
   /** Where spans go; null: nothing is traced. */
-  readonly tracing: TracingSettings | null;
+  readonly tracing: Collector | null;
   /** Whether a start holds deliveries until they are released. */
   readonly holdDeliveries?: boolean | undefined;
   /** The time allowed for an attempt, instead of the sender's own. */

@@ -1,10 +1,10 @@
 import type { EventSink } from "../domain/deliveries.ts";
 import type { Log } from "../log/log.ts";
 import type { AttemptTraces } from "../tracing/attempts.ts";
-import type { TracingSettings } from "../tracing/tracing-settings.ts";
+import type { Collector } from "../tracing/collector.ts";
 
 /** The tracing of the engine's thread, loaded where it is set. */
-export async function tracingOf(settings: TracingSettings | null, log: Log) {
+export async function tracingOf(settings: Collector | null, log: Log) {
   if (!settings) return null;
   const { startTracing } = await import("../tracing/start.ts");
   const { AttemptTraces } = await import("../tracing/attempts.ts");

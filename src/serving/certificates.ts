@@ -1,9 +1,17 @@
 import { smallFile } from "../runtime/small-file.ts";
-import type { TlsConfig } from "./tls-settings.ts";
 
 /** A certificate or key that cannot be used. The message says which option names it, and why. */
 export class CertificateError extends Error {
   override name = "CertificateError";
+}
+
+/** The settings of TLS: paths of files. */
+interface TlsConfig {
+  readonly tlsCert: string | null;
+  readonly tlsKey: string | null;
+  readonly adminTlsCert: string | null;
+  readonly adminTlsKey: string | null;
+  readonly adminTlsClientCa: string | null;
 }
 
 /** A file, and the option that names it. */
@@ -61,7 +69,7 @@ export function listenerCertificates(config: TlsConfig, now: number) {
 
 /** What is wrong with the settings of TLS and the files that they name, each in one sentence. */
 export function tlsMistakes(
-  config: TlsConfig & { readonly publicUrl: string | null },
+  config: TlsConfig & { readonly redirectPort: number | null; readonly publicUrl: string | null },
   now: number,
 ): string[] {
   const mistakes: string[] = [];

@@ -2,7 +2,6 @@ import { DomainError } from "../domain/errors.ts";
 import { inOneTurn } from "../runtime/event-loop.ts";
 import type { Notify, Remote } from "./contract.ts";
 import { type Answer, type Call, type LinkMessage, plainError, thrownError } from "./messages.ts";
-import { pathProxy } from "./path-proxy.ts";
 
 /**
  * One end of a link between two threads, over which each calls methods that the other offers. What is called or
@@ -81,4 +80,27 @@ function callMethod(offered: unknown, method: string, args: readonly unknown[]):
   if (typeof target !== "function")
     throw new DomainError("unavailable", "The server is starting or stopping");
   return Reflect.apply(target, owner, args);
+}
+
+/** Calls a method by its path. */
+type CallPath = (path: string, args: readonly unknown[]) => unknown;
+
+/**
+ * An object whose methods, at any depth, call `call` with their path: `proxy.store.users.find(name)` calls it with
+ * `store.users.find`. The types of a link decide which methods there are.
+ */
+function pathProxy(call: CallPath, path = ""): object {
+  const known = new Map<string, object>();
+  return new Proxy((...args: unknown[]) => call(path, args), {
+    get(_, name) {
+      // A promise must not take it for another promise.
+      if (typeof name !== "string" || name === "then") return undefined;
+      let member = known.get(name);
+      if (!member) {
+        member = pathProxy(call, path === "" ? name : `${path}.${name}`);
+        known.set(name, member);
+      }
+      return member;
+    },
+  });
 }

@@ -1,9 +1,9 @@
 import { second } from "../domain/time.ts";
 import type { Log } from "../log/log.ts";
+import { tracesPath } from "./collector.ts";
 import { otlpBody } from "./otlp.ts";
 import { noSpans, type SpanCounts } from "./span-counts.ts";
 import type { EndedSpan } from "./tracer.ts";
-import { tracesPath } from "./tracing-settings.ts";
 
 interface ExporterOptions {
   /** Where a collector takes OTLP over HTTP, without `/v1/traces`. */

@@ -1,12 +1,12 @@
 import type { Log } from "../log/log.ts";
+import type { Collector } from "./collector.ts";
 import { PublishTraces } from "./publishing.ts";
 import { startTracing } from "./start.ts";
 import { readTraceparent } from "./trace-context.ts";
 import type { ActiveSpan, Tracer } from "./tracer.ts";
-import type { TracingSettings } from "./tracing-settings.ts";
 
 /** The tracing of the thread that answers. */
-export function startRequestTracing(settings: TracingSettings, log: Log) {
+export function startRequestTracing(settings: Collector, log: Log) {
   const { tracer, ...tracing } = startTracing(settings, log);
   return {
     publishing: new PublishTraces(tracer),

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { commands as table } from "../../src/cli/commands.ts";
-import { helpColumns } from "../../src/config/help-text.ts";
+import { helpColumns } from "../../src/config/setting-names.ts";
 import { expectFailure, run } from "../support/process.ts";
 
 const commands = Object.keys(table);

@@ -1,6 +1,6 @@
 import { AwsV4Signer } from "aws4fetch";
-import { baseUrl } from "../../config/setting-values.ts";
 import { DomainError } from "../../domain/errors.ts";
+import { baseUrl } from "../../runtime/base-url.ts";
 import { beginningOf } from "../../runtime/file-stream.ts";
 import type { AwsVariables, PlaceSettings } from "../place.ts";
 import { readCredentials } from "./credentials.ts";

@@ -9,9 +9,9 @@ import {
 } from "../../backups/place.ts";
 import type { BackupSource } from "../../backups/restore.ts";
 import type { Environment } from "../../config/read-config.ts";
-import { baseUrl } from "../../config/setting-values.ts";
 import { idTime } from "../../domain/ids.ts";
 import { isoTime } from "../../domain/time.ts";
+import { baseUrl } from "../../runtime/base-url.ts";
 import { type Given, valued } from "../arguments.ts";
 import { UsageError } from "../command.ts";
 import { counted } from "../output/format.ts";

@@ -1,9 +1,9 @@
 import { statSync } from "node:fs";
-import { backupsOfPostgres } from "../../backups/elsewhere.ts";
 import { awsVariables, readPlace } from "../../backups/place.ts";
 import { type BackupSource, fileSource, restoreBackup } from "../../backups/restore.ts";
 import { readConfig } from "../../config/read-config.ts";
 import { variablesOf } from "../../config/setting-names.ts";
+import { backupsOfPostgres } from "../../domain/backups.ts";
 import type { DatabaseCounts } from "../../store/sqlite/database/backup.ts";
 import { command, type Given, switches, valued } from "../arguments.ts";
 import { UsageError } from "../command.ts";

@@ -1,4 +1,4 @@
-import type { BackupConfig } from "../../backups/backup-settings.ts";
+import type { BackupConfig } from "../../backups/open-backups.ts";
 import { type AwsVariables, awsVariables } from "../../backups/place.ts";
 import { type Environment, readConfig, readSecret } from "../../config/read-config.ts";
 import { variablesOf } from "../../config/setting-names.ts";

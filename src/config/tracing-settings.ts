@@ -1,7 +1,6 @@
-import { baseUrl, entriesOf, type SettingTable, type ValuesOf } from "../config/setting-values.ts";
-
-/** Where a collector takes spans, below its address. */
-export const tracesPath = "/v1/traces";
+import { baseUrl } from "../runtime/base-url.ts";
+import { type Collector, tracesPath } from "../tracing/collector.ts";
+import { entriesOf, type SettingTable, type ValuesOf } from "./setting-values.ts";
 
 /** The address of a collector. */
 function collectorUrl(text: string): string {
@@ -56,16 +55,8 @@ export const tracingSettings = {
 } satisfies SettingTable;
 type TracingConfig = ValuesOf<typeof tracingSettings>;
 
-/** Where spans go. */
-export interface TracingSettings {
-  readonly endpoint: string;
-  readonly headers: Readonly<Record<string, string>>;
-  /** The share of traces that are sampled, from 0 to 1. */
-  readonly share: number;
-}
-
 /** Where spans go; null: nothing is traced. */
-export function collectorOf(config: TracingConfig): TracingSettings | null {
+export function collectorOf(config: TracingConfig): Collector | null {
   const { otlpEndpoint: endpoint, otlpHeaders, otlpSample: share } = config;
   return endpoint === null ? null : { endpoint, headers: otlpHeaders ?? {}, share };
 }

@@ -1,13 +1,6 @@
-import {
-  baseUrl,
-  duration,
-  entriesOf,
-  integer,
-  nonEmpty,
-  type SettingTable,
-  type ValuesOf,
-} from "../config/setting-values.ts";
-import { readPlace } from "./place.ts";
+import { readPlace } from "../backups/place.ts";
+import { baseUrl } from "../runtime/base-url.ts";
+import { duration, entriesOf, integer, nonEmpty, type SettingTable } from "./setting-values.ts";
 
 /** Settings of backups. */
 export const backupSettings = {
@@ -57,8 +50,6 @@ export const backupSettings = {
     read: integer(1, 3_650),
   },
 } satisfies SettingTable;
-
-export type BackupConfig = ValuesOf<typeof backupSettings>;
 
 /** Public keys of age, separated by commas. Throws a `TypeError`; the checksum in a key is checked by age itself. */
 function recipientList(text: string): string[] {

@@ -1,6 +1,6 @@
-import { type Config, reloadable } from "../config/config.ts";
-import { flagOf } from "../config/setting-names.ts";
-import { settingsInForce } from "../config/shown-settings.ts";
+import { type Config, reloadable } from "./config.ts";
+import { flagOf } from "./setting-names.ts";
+import { settingsInForce } from "./shown-settings.ts";
 
 /** What came of settings that were read again, by option name. */
 export interface Reloaded {

@@ -1,4 +1,4 @@
-import { integer, nonEmpty, type SettingTable, type ValuesOf } from "../config/setting-values.ts";
+import { integer, nonEmpty, type SettingTable } from "./setting-values.ts";
 
 const file = (help: string) => ({ value: "FILE", default: null, help, read: nonEmpty });
 
@@ -26,4 +26,3 @@ export const tlsSettings = {
     read: integer(0, 65_535),
   },
 } satisfies SettingTable;
-export type TlsConfig = ValuesOf<typeof tlsSettings>;

@@ -23,6 +23,9 @@ export const reconnects = signal(0);
 /** Whether the session has ended while the page was open. */
 export const hasExpired = signal(false);
 
+/** Tells the other tabs, which have the same cookie, that its session has `begun` or `ended`. */
+export const otherTabs = new BroadcastChannel(`onair-session${base}`);
+
 /** A request that was refused, or did not reach the server. */
 export class Fault extends Error {
   constructor(

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useAction } from "./load.ts";
+import { withLocalTimes } from "./notices.tsx";
 import { Button, FaultNotice, LinkButton, Notice } from "./parts/basics.tsx";
 import { Time } from "./parts/time.tsx";
 import { toast } from "./parts/toasts.tsx";
@@ -17,11 +18,15 @@ interface EndpointState {
   readonly status: "enabled" | "failing" | "disabled";
   readonly disabled_reason: string | null;
   readonly last_success_at: string | null;
+  readonly summary: string;
+  /** What to do next; null where nothing is to do. */
+  readonly advice: string | null;
 }
 
 interface EndpointNoticeProps {
   readonly endpoint: EndpointState;
-  readonly title: string;
+  /** What is said of it while something is wrong; by default what the server says. */
+  readonly title?: string;
   /** What else is known of it. */
   readonly children: ComponentChildren;
   /** Absent: the person may not. */
@@ -34,15 +39,17 @@ interface EndpointNoticeProps {
 
 /** The state of an endpoint in one sentence, and what to do next. */
 export function EndpointNotice(props: EndpointNoticeProps) {
-  const { endpoint, title, children, enable, applicationId, link } = props;
-  const { status, disabled_reason, last_success_at } = endpoint;
+  const { endpoint, children, enable, applicationId, link } = props;
+  const { status, disabled_reason, last_success_at, summary, advice } = endpoint;
+  const said = withLocalTimes(summary);
   const enabling = useAction(async () => {
     await enable?.();
     toast("The endpoint is enabled. What waits is sent now.");
   });
   if (status === "enabled") {
+    const isWell = advice === null;
     return (
-      <Notice tone="ok" title={title}>
+      <Notice tone={isWell ? "ok" : ""} title={isWell ? "The endpoint takes what is sent to it." : said}>
         {children}
         {last_success_at && (
           <p class="muted">
@@ -55,7 +62,7 @@ export function EndpointNotice(props: EndpointNoticeProps) {
   // What failed is tried again, or waits while the endpoint is disabled; but a 410 ends its delivery.
   const failed = disabled_reason === "gone" ? "failed" : "pending";
   return (
-    <Notice tone={status === "disabled" ? "bad" : "warn"} title={title}>
+    <Notice tone={status === "disabled" ? "bad" : "warn"} title={props.title ?? said}>
       {children}
       <FaultNotice fault={enabling.fault} />
       <div class="row wrap">

@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 import { type ComponentChildren, Fragment } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { base, Fault, hasExpired, reconnects, session } from "./client.ts";
+import { Fault, hasExpired, otherTabs, reconnects, session } from "./client.ts";
 import { useAction } from "./load.ts";
 import { Dialog } from "./parts/dialog.tsx";
 import { Field, Form } from "./parts/form.tsx";
@@ -22,9 +22,6 @@ interface SignedInProps<Session> {
 
 /** Typed secrets stay in memory, and only until they are sent. */
 const typed = signal<Readonly<Record<string, string>>>({});
-
-/** Tells the other tabs, which have the same cookie, that its session has begun or ended. */
-const otherTabs = new BroadcastChannel(`onair-session${base}`);
 
 /**
  * Shows its children where there is a session, and else the form that begins one. Where the session ends meanwhile, the

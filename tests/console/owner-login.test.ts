@@ -206,11 +206,11 @@ describe("a server is not started with an application that cannot be the one of 
 });
 
 /** A tab that has gone from the portal to the platform's login. */
-async function atLogin(theme: "light" | "dark" = "light"): Promise<Tab> {
+async function atLogin(theme: "light" | "dark" = "light", path = ""): Promise<Tab> {
   const tab = await openPage(server, "portal", { theme });
   tab.elsewhere.push(new URL(loginUrl).origin);
   await tab.page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: theme }]);
-  await tab.page.goto(tab.base);
+  await tab.page.goto(tab.base + path);
   await tab.see("Sign in with your account");
   expect(await violations(tab)).toEqual([]);
   await tab.click("Sign in with your account");
@@ -224,7 +224,7 @@ describe.skipIf(chromium === null)("in a browser", () => {
     const [name, other] = [`Morning bot ${theme}`, `Evening bot ${theme}`];
     await owned(1002, name);
     await owned(1002, other);
-    await using tab = await atLogin(theme);
+    await using tab = await atLogin(theme, "/deliveries?status=failed");
     await tab.page.select("select", "1002");
     await tab.click("Allow");
     await tab.see("Choose an application");
@@ -232,7 +232,7 @@ describe.skipIf(chromium === null)("in a browser", () => {
     expect(await violations(tab)).toEqual([]);
     await tab.click(other);
     await tab.page.waitForSelector(".shell");
-    expect(tab.page.url()).toBe(tab.base);
+    expect(tab.page.url()).toBe(`${tab.base}/deliveries?status=failed`);
     expect(await tab.text()).toContain(other);
     expect(await tab.page.evaluate("JSON.stringify({ ...sessionStorage }) + document.cookie")).toBe("{}");
     await tab.click("Sign out");

@@ -96,6 +96,14 @@ describe.skipIf(chromium === null)("in the portal", () => {
 });
 
 describe.skipIf(chromium === null)("in the console", () => {
+  test("an endpoint to which nothing was sent is not said to take it", async () => {
+    const { id } = await server.application({ name: "New bot", webhook_url: receiver.url });
+    await using tab = await signedIn(server, operator);
+    await tab.go(`/applications/${id}`);
+    await tab.see("Nothing was sent to the endpoint yet.");
+    expect(await tab.page.$(".notice.ok")).toBeNull();
+  });
+
   test("a category shows who is live in it", async () => {
     await using tab = await signedIn(server, operator);
     await tab.click("Categories", "link");

@@ -116,22 +116,16 @@ function EndpointOf({
   if (!endpoint) return null;
   const { status, disabled_reason, failures, last_failure } = endpoint;
   const why = disabled_reason === "gone" ? "it answered 410" : "it failed everything for 24 hours";
-  const titles = {
-    enabled: "The endpoint takes what is sent to it.",
-    failing: `The endpoint is failing: ${number(failures)} attempts in a row.`,
-    disabled: `The endpoint is disabled: ${why}.`,
-  };
+  const title =
+    status === "disabled"
+      ? `The endpoint is disabled: ${why}.`
+      : `The endpoint is failing: ${failures === 1 ? "1 attempt" : `${number(failures)} attempts in a row`}.`;
   const enable = async () => {
     await done(admin.POST("/admin/v1/applications/{id}/endpoint/enable", { params: { path: { id } } }));
     onChange();
   };
   return (
-    <EndpointNotice
-      endpoint={endpoint}
-      title={titles[status]}
-      applicationId={id}
-      {...(canChange && { enable })}
-    >
+    <EndpointNotice endpoint={endpoint} title={title} applicationId={id} {...(canChange && { enable })}>
       {status !== "enabled" && last_failure && (
         <p>
           {last_failure.error ?? `Answer ${last_failure.status}`}{" "}

@@ -66,7 +66,7 @@ export function Overview() {
 export function OwnEndpoint() {
   const { application, reload } = useApplication();
   const { delivery, webhook_url, endpoint } = application;
-  const { status, summary, advice, last_failure, last_success_at } = endpoint;
+  const { status, summary, advice, last_failure } = endpoint;
   if (delivery === "stream") return <Notice tone="ok" title={withLocalTimes(summary)} />;
   if (webhook_url === null) {
     return (
@@ -77,11 +77,9 @@ export function OwnEndpoint() {
       </Notice>
     );
   }
-  const isWell = status === "enabled" && last_success_at !== null && advice === null;
   return (
     <EndpointNotice
       endpoint={endpoint}
-      title={isWell ? "The endpoint takes what is sent to it." : withLocalTimes(summary)}
       enable={async () => {
         await done(api.POST("/public/v1/application/endpoint/enable"));
         reload();

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import { asFault, base, Fault, session } from "../../client.ts";
+import { asFault, base, Fault, otherTabs, session } from "../../client.ts";
 import { useAction } from "../../load.ts";
 import { Button, FaultNotice, LinkButton } from "../../parts/basics.tsx";
 import { SignInPage } from "../../parts/shell.tsx";
@@ -15,10 +15,21 @@ const asJson = (body: object): RequestInit => ({
 /** Whether the browser comes back from the platform's login. */
 export const isBackFromLogin = hasLogin && location.pathname === `${base}/signed-in`;
 
+const placeKey = "onair-place";
+
+/** Where the person was before the login; the front where that is not known. */
+function takePlace(): string {
+  const place = sessionStorage.getItem(placeKey) ?? "";
+  sessionStorage.removeItem(placeKey);
+  return place.startsWith(`${base}/`) ? place : base || "/";
+}
+
 /** The other way to sign in, where there is one: as the owner of the application. */
 export function OwnerLoginButton() {
   const begin = useAction(async () => {
-    location.assign((await session<LoginBegun>("POST", {}, "login")).location);
+    const login = await session<LoginBegun>("POST", {}, "login");
+    sessionStorage.setItem(placeKey, location.pathname + location.search);
+    location.assign(login.location);
   });
   if (!hasLogin) return null;
   return (
@@ -61,7 +72,8 @@ export function BackFromLogin() {
   const choose = async (id: string) => {
     try {
       await session<PortalSession>("POST", asJson({ application_id: id }), "login/session");
-      location.replace(base || "/");
+      otherTabs.postMessage("begun");
+      location.replace(takePlace());
     } catch (error) {
       setFault(asFault(error));
     }

@@ -186,7 +186,12 @@ describe("the search", () => {
   test.each([
     ["retries", ["Retries", "Elsewhere"]],
     ["RETR", ["Retries", "Elsewhere"]],
-    ["signing secret", []],
+    // Other forms of a word, behind the word itself.
+    ["signing secret", ["Signatures"]],
+    ["signing", ["Signing in", "Signatures"]],
+    ["retry", ["Retries", "Elsewhere"]],
+    ["how to retry", ["Retries", "Elsewhere"]],
+    ["how", ["Retries"]],
     ["sign", ["Signatures", "Signing in"]],
     ["word retries", ["Elsewhere"]],
     ["  ", []],

@@ -17,9 +17,28 @@ export interface Found extends Entry {
 const maxFound = 12;
 const excerptLength = 140;
 
+/** Words of a question that say nothing of what it is about. */
+const fillers = new Set(
+  "a an and are can do does for how i in is it my of on or the to what when where with".split(" "),
+);
+
+/** A word that is looked for, and what its other forms begin with, too. */
+interface Wanted {
+  readonly word: string;
+  readonly stem: string;
+}
+
+/** "upgrade" and "upgrading" begin with "upgrad". */
+function wantedOf(word: string): Wanted {
+  const stem = word.replace(/(?:ing|ed)$/, "").replace(/(?:ies|es|[sey])$/, "");
+  return { word, stem: stem.length < 4 ? word : stem };
+}
+
 /** The entries that have every word of `query`, the best first: words of a heading count more than those of the text. */
 export function find(entries: readonly Entry[], query: string): Found[] {
-  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+  const typed = query.toLowerCase().split(/\s+/).filter(Boolean);
+  const telling = typed.filter((word) => !fillers.has(word));
+  const words = (telling.length > 0 ? telling : typed).map(wantedOf);
   if (words.length === 0) return [];
   const scored = entries
     .map((entry) => ({ entry, score: scoreOf(entry, words) }))
@@ -28,7 +47,7 @@ export function find(entries: readonly Entry[], query: string): Found[] {
   return scored.slice(0, maxFound).map(({ entry }) => ({ ...entry, excerpt: excerptOf(entry.text, words) }));
 }
 
-function scoreOf({ title, heading, anchor, text }: Entry, words: readonly string[]): number {
+function scoreOf({ title, heading, anchor, text }: Entry, words: readonly Wanted[]): number {
   let score = 0;
   for (const word of words) {
     const inTitle = anchor === "" ? 12 * matches(title, word) : matches(title, word);
@@ -39,20 +58,21 @@ function scoreOf({ title, heading, anchor, text }: Entry, words: readonly string
   return score;
 }
 
-/** 0: it is not in there; 1: it is; 2: a word begins with it. */
-function matches(text: string, word: string): number {
+/** 0: it is not in there; 1: it is; 2: a word begins with its stem; 3: with itself. */
+function matches(text: string, { word, stem }: Wanted): number {
   const lower = text.toLowerCase();
-  let isThere = false;
-  for (let at = lower.indexOf(word); at !== -1; at = lower.indexOf(word, at + 1)) {
-    if (at === 0 || !/[\p{L}\p{N}]/u.test(lower[at - 1] ?? "")) return 2;
-    isThere = true;
+  let best = lower.includes(word) ? 1 : 0;
+  for (let at = lower.indexOf(stem); at !== -1; at = lower.indexOf(stem, at + 1)) {
+    if (/[\p{L}\p{N}]/u.test(lower[at - 1] ?? "")) continue;
+    if (lower.startsWith(word, at)) return 3;
+    best = 2;
   }
-  return isThere ? 1 : 0;
+  return best;
 }
 
-function excerptOf(text: string, words: readonly string[]): string {
+function excerptOf(text: string, words: readonly Wanted[]): string {
   const lower = text.toLowerCase();
-  const at = Math.min(...words.map((word) => lower.indexOf(word)).filter((at) => at !== -1), text.length);
+  const at = Math.min(...words.map(({ stem }) => lower.indexOf(stem)).filter((at) => at !== -1), text.length);
   if (text.length <= excerptLength) return text;
   const wanted = Math.max(0, Math.min(at - 40, text.length - excerptLength));
   const start = wanted === 0 ? 0 : text.lastIndexOf(" ", wanted) + 1;

@@ -6,10 +6,13 @@ import { json, testServer } from "../support/server.ts";
 const server = await testServer({ args: ["--portal"] });
 const typedUrl = "https://bot.example/typed";
 
-const typedIn = ({ page }: Tab, label: string) =>
-  page.evaluate(
-    `[...document.querySelectorAll("label")].find((one) => one.textContent === ${JSON.stringify(label)}).control.value`,
-  );
+/** What the field with this label has, when it is there. */
+async function typedIn({ page }: Tab, label: string): Promise<unknown> {
+  const field = `[...document.querySelectorAll("label")].find((one) => one.textContent === ${JSON.stringify(label)})?.control`;
+  await page.waitForFunction(field);
+  return page.evaluate(`(${field}).value`);
+}
+
 const endTokens = (id: string) => server.admin("DELETE", `/admin/v1/applications/${id}/tokens`);
 
 describe.skipIf(chromium === null)("whoever types when the session ends", () => {

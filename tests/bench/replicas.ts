@@ -19,7 +19,7 @@ shares    1, 2 and 4 replicas, each held to a quarter of a core; the database, t
           core. Needs wrk, and root for the control groups.
 `;
 
-export interface ReplicaOptions {
+interface ReplicaOptions {
   readonly rounds: number;
   readonly seconds: number;
 }

@@ -29,7 +29,7 @@ export const workloadNames = [
   "category-304",
   "category-detail",
 ] as const;
-export type WorkloadName = (typeof workloadNames)[number];
+type WorkloadName = (typeof workloadNames)[number];
 
 /** More than are sent to a server with the default pace, so that none comes again because the list begins anew. */
 const zipfDraws = 3_000_000;

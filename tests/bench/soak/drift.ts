@@ -1,3 +1,5 @@
+import { median as middle } from "../support/rounds.ts";
+
 /** What is looked at every few seconds; undefined where nothing was to be measured in between. */
 export interface Sample {
   /** Since the begin of the measurement. */
@@ -70,9 +72,4 @@ export function slope(points: readonly Point[]): number {
 }
 
 /** 0 of nothing. */
-export function median(values: readonly number[]): number {
-  const sorted = values.toSorted((one, other) => one - other);
-  const middle = sorted.length >> 1;
-  if (sorted.length % 2 === 1) return sorted[middle] ?? 0;
-  return ((sorted[middle - 1] ?? 0) + (sorted[middle] ?? 0)) / 2;
-}
+export const median = (values: readonly number[]) => (values.length === 0 ? 0 : middle(values));

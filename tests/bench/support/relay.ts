@@ -1,7 +1,7 @@
 import type { Socket } from "bun";
 
 /** How long what passes a relay is held up. */
-export interface Hold {
+interface Hold {
   readonly oneWayMs: number;
   /** Of the first bytes back to the client. */
   readonly handshakeMs: number;

@@ -52,13 +52,22 @@ const knownVariables: readonly string[] = [
   ...commandVariables,
 ];
 
+const prefix = "ONAIR_";
+
 /** Variables that look like settings but are unknown, and what was most likely meant; null where nothing is close. */
 export function unknownVariables(
   env: Readonly<Record<string, string | undefined>>,
 ): { name: string; meant: string | null }[] {
   return Object.keys(env)
-    .filter((name) => name.startsWith("ONAIR_") && !knownVariables.includes(name))
-    .map((name) => ({ name, meant: nearest(name, knownVariables) }));
+    .filter((name) => name.startsWith(prefix) && !knownVariables.includes(name))
+    .map((name) => ({ name, meant: meantBy(name.slice(prefix.length)) }));
+}
+
+/** The closest variable; its prefix, which all have, makes none of them closer. */
+function meantBy(word: string): string | null {
+  const known = knownVariables.map((name) => name.slice(prefix.length));
+  const meant = nearest(word, known);
+  return meant === null ? null : prefix + meant;
 }
 
 /** The help of all settings: purpose, default and variable, in lines of at most 100 characters. */

@@ -19,8 +19,13 @@ export function directoryFinding(data: string): Finding {
       'name another one with --data, or let "onair serve" make it',
     );
   if (!stats.isDirectory()) return wrong(`${data} is not a directory`, "name another one with --data");
-  const { R_OK, W_OK, X_OK } = constants;
-  if (!mayUse(data, R_OK | W_OK | X_OK))
+  const refusal = refusalOf(data);
+  if (refusal === "EROFS")
+    return wrong(
+      `the file system of ${data} is mounted read-only`,
+      "the log of the kernel may say why; mount it to be written",
+    );
+  if (refusal !== null)
     return wrong(
       `this user may not write in ${data}`,
       "run it as the user who serves, or chown the directory",
@@ -42,12 +47,14 @@ function statsOf(path: string): Stats | null | "out of reach" {
   }
 }
 
-function mayUse(path: string, mode: number): boolean {
+/** Why this user cannot read and write in a directory, as the code of an error; null where that is possible. */
+function refusalOf(directory: string): string | null {
+  const { R_OK, W_OK, X_OK } = constants;
   try {
-    accessSync(path, mode);
-    return true;
-  } catch {
-    return false;
+    accessSync(directory, R_OK | W_OK | X_OK);
+    return null;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code ?? "";
   }
 }
 

@@ -200,7 +200,8 @@ describe("from a directory", () => {
       2,
       "There is no backup 01KEYN5Z9V",
     ],
-    ["a place without any", ["restore", "--from", "nowhere"], 1, "There is no backup in "],
+    ["a place that is not there", ["restore", "--from", "nowhere"], 1, "There is no directory /"],
+    ["a place without any", ["restore", "--from", "served"], 1, "There is no backup in "],
     [
       "a place that is none",
       ["restore", "--from", "ftp://x"],

@@ -151,7 +151,8 @@ describe("settings", () => {
     expect(unknownVariables({ ONAIR_PROT: "1", ONAIR_PORT: "1", PATH: "" })).toEqual([
       { name: "ONAIR_PROT", meant: "ONAIR_PORT" },
     ]);
-    expect(unknownVariables({ ONAIR_IMAGE_TAG: "3" })).toEqual([{ name: "ONAIR_IMAGE_TAG", meant: null }]);
+    for (const name of ["ONAIR_IMAGE_TAG", "ONAIR_FOO", "ONAIR_"])
+      expect(unknownVariables({ [name]: "3" })).toEqual([{ name, meant: null }]);
   });
 
   test("the help names every setting and its variable, and no key as an argument", () => {

@@ -45,6 +45,11 @@ export class SmallDisk {
     rmSync(ballastOn(this.mount), { force: true });
   }
 
+  /** It takes no writes from now on. No file may be open on it. */
+  makeReadOnly(): void {
+    Bun.spawnSync(["mount", "-o", "remount,ro", this.mount]);
+  }
+
   remove(): void {
     Bun.spawnSync(["umount", "--lazy", this.mount]);
     this.#remove();

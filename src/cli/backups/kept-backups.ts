@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import type { KeptBackup } from "../../backups/files.ts";
 import {
   awsVariables,
@@ -52,9 +53,13 @@ export function readNamedPlace(
   }
 }
 
-/** The backups at a place, the newest first. */
-async function newestFirst(place: BackupPlace): Promise<KeptBackup[]> {
-  return (await place.list()).sort((a, b) => (a.id < b.id ? 1 : -1));
+/** Opens a place, and lists its backups, the newest first. Throws where there is no such directory. */
+async function openKept(settings: PlaceSettings): Promise<{ place: BackupPlace; all: KeptBackup[] }> {
+  // To a server a missing directory is one that it will make. Here it is mistyped, or not mounted.
+  if (settings.kind === "directory" && !existsSync(settings.directory))
+    throw new Error(`There is no directory ${settings.directory}`);
+  const place = await openPlace(settings);
+  return { place, all: (await place.list()).sort((a, b) => (a.id < b.id ? 1 : -1)) };
 }
 
 /** A backup at a place, by its id, or the newest. Throws where there is none. */
@@ -62,8 +67,7 @@ export async function keptSource(
   settings: PlaceSettings,
   id: string | undefined,
 ): Promise<{ source: BackupSource; size: number }> {
-  const place = await openPlace(settings);
-  const all = await newestFirst(place);
+  const { place, all } = await openKept(settings);
   const found = id === undefined || id === "latest" ? all[0] : all.find((one) => one.id === id);
   const shown = shownBackupPlace(settings);
   if (!found && all.length === 0) throw new Error(`There is no backup in ${shown}`);
@@ -86,7 +90,7 @@ interface ListedBackup {
 
 /** The backups at a place, as the admin API lists them. */
 export async function* keptPage(settings: PlaceSettings): AsyncGenerator<ListPage<ListedBackup>> {
-  const all = await newestFirst(await openPlace(settings));
+  const { all } = await openKept(settings);
   const data = all.map(({ id, size, sha256, isEncrypted }) => ({
     id,
     status: "done",

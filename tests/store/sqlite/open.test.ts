@@ -2,11 +2,16 @@ import { Database } from "bun:sqlite";
 import { beforeEach, describe, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { directoryFinding } from "../../../src/doctor/directory.ts";
 import type { Migration } from "../../../src/store/rows/applied-migrations.ts";
 import { migrate, migrations } from "../../../src/store/sqlite/database/migrations.ts";
 import { openStore } from "../../../src/store/sqlite/store.ts";
 import { run, serve } from "../../support/process.ts";
 import { ownDirectory } from "../../support/server.ts";
+import { SmallDisk } from "../../support/small-disk.ts";
+
+const probe = SmallDisk.make(1);
+probe?.remove();
 
 let directory: string;
 beforeEach(() => {
@@ -45,6 +50,25 @@ describe("the data directory", () => {
     () => {
       chmodSync(directory, 0o500);
       expect(() => openStore(directory)).toThrow("is not writable");
+    },
+  );
+
+  test.skipIf(!probe)(
+    "on a file system that is mounted read-only is called that, by the doctor too",
+    async () => {
+      const disk = SmallDisk.own(16);
+      disk.makeReadOnly();
+      const { code, stderr } = await run(["serve", "--data", disk.data, "--port", "0", "--admin-port", "0"], {
+        killAfterMs: 20_000,
+      });
+      expect([code, stderr]).toEqual([
+        1,
+        expect.stringContaining(`directory ${disk.data} is mounted read-only. The log`),
+      ]);
+      expect(directoryFinding(disk.data)).toMatchObject({
+        status: "wrong",
+        message: `the file system of ${disk.data} is mounted read-only`,
+      });
     },
   );
 

@@ -51,6 +51,10 @@ export function explain(error: unknown, directory: string): unknown {
     return new StoreError(`${directory} is not a directory. Name another one with --data.`);
   }
   if (!/^(E[A-Z]+|SQLITE_(CANTOPEN|READONLY|FULL|IOERR).*)$/.test(code)) return error;
+  if (code === "EROFS")
+    return new StoreError(
+      `The file system of the data directory ${directory} is mounted read-only. The log of the kernel may say why; mount it to be written.`,
+    );
   const wrong = wrongFileIn(directory);
   if (wrong !== null) return new StoreError(`${wrong} (${code}).`);
   if (/^(ENOSPC|EDQUOT|EIO|SQLITE_FULL|SQLITE_IOERR)/.test(code)) {

@@ -9,14 +9,17 @@ export class Unreachable extends Error {
     readonly origin: string,
     override readonly cause: unknown,
   ) {
-    super(`${origin} cannot be reached: ${connectionFault(cause)}`);
+    const hint = origin.startsWith("http:") && isReset(cause) ? ": it may be https and not http" : "";
+    super(`${origin} cannot be reached: ${connectionFault(cause)}${hint}`);
   }
 
   /** Whether the connection broke after it was established. */
   get isBrokenOff(): boolean {
-    return this.cause instanceof Error && "code" in this.cause && this.cause.code === "ECONNRESET";
+    return isReset(this.cause);
   }
 }
+
+const isReset = (cause: unknown) => cause instanceof Error && "code" in cause && cause.code === "ECONNRESET";
 
 /** An error answer of the admin API. */
 export class Refused extends Error {

@@ -11,7 +11,7 @@ import { contentOf, keptFor, replyContent } from "../content.ts";
 import { type Cursors, listCursors, Pagination } from "../cursors.ts";
 import { named, WebUrl } from "../fields.ts";
 import { exampleUrl } from "../openapi/declared.ts";
-import { IntegerParameter, LimitParameter, TextParameter } from "../parameters.ts";
+import { IdParameter, LimitParameter, TextParameter } from "../parameters.ts";
 import { defaultPictures } from "./assets.ts";
 import type { PublicDeps, PublicListener } from "./base.ts";
 
@@ -52,7 +52,8 @@ const CategoryDetailSchema = named("CategoryDetail", "A category with its channe
   }),
 });
 
-const nameFilter = {
+/** The filter of a list by name. */
+export const nameFilter = {
   trim: true,
   allowEmptyValue: true,
   maxLength: categoryLimits.maxName,
@@ -66,13 +67,6 @@ const filters = {
 type Filters = Static<TObject<typeof filters>>;
 
 const filterOf = ({ name, q = "" }: Filters) => fold(name ?? q);
-
-const CategoryId = IntegerParameter({
-  minimum: 1,
-  maximum: Number.MAX_SAFE_INTEGER,
-  description: "Id of the category.",
-  examples: [exampleCategory.id],
-});
 
 const examplePictures = defaultPictures(exampleUrl);
 const { description, ...exampleFields } = exampleCategory;
@@ -215,7 +209,7 @@ export function categoryRoutes(
     },
     {
       anyone: true,
-      params: Type.Object({ id: CategoryId }),
+      params: Type.Object({ id: IdParameter("category", exampleCategory.id) }),
       response: { 200: OneCategory, 304: notModified(keptSeconds) },
       errors: ["category_not_found"],
       detail: {

@@ -4,6 +4,7 @@ import { eventStream } from "../answers.ts";
 import { tokenOf } from "../auth.ts";
 import { TextParameter, TimeParameter, timeGiven } from "../parameters.ts";
 import type { TokenListener } from "../public/base.ts";
+import { exampleSentDelivery } from "../public/delivery-fields.ts";
 import type { EventStreams } from "./event-streams.ts";
 import { replyStream } from "./reply-stream.ts";
 
@@ -39,16 +40,10 @@ const exampleBody = {
   timestamp: "2026-01-14T16:08:06.123Z",
   data: channelFollowed.example,
 };
+const { "content-type": _, ...sentHeaders } = exampleSentDelivery.request?.headers ?? {};
 const exampleHeaders = {
-  "webhook-id": "01KEYN2Q9HAVJ4W6C0B9RZ5T1M",
-  "webhook-timestamp": "1768406886",
+  ...sentHeaders,
   "webhook-signature": "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=",
-  "onair-event-type": "channel.followed",
-  "onair-event-version": "1",
-  "onair-event-id": "01KEYN2Q9GZ4T7RFDX6M8V3BHC",
-  "onair-subscription-id": "01KATJ1V2GQ5Z8N1F4T7Y0XW3C",
-  "onair-sequence": "42",
-  "onair-attempt": "1",
 };
 const exampleData = JSON.stringify({ headers: exampleHeaders, body: JSON.stringify(exampleBody) });
 const example = `retry: 1000\nid: ${exampleId}\nevent: channel.followed\ndata: ${exampleData}\n\n`;

@@ -2,13 +2,14 @@ import { type Static, Type } from "@sinclair/typebox";
 import { categoryLimits } from "../../../domain/categories.ts";
 import { DomainError } from "../../../domain/errors.ts";
 import { exampleCategory, exampleChannel, exampleUser } from "../../../domain/examples.ts";
+import { searchLimits } from "../../../domain/users.ts";
 import { about, Count, Id } from "../../../domain/validation/fields.ts";
 import { fold } from "../../../domain/validation/text.ts";
 import type { RankedCategory } from "../../../ranking/ranking.ts";
 import { dataOf, listOf } from "../../answers.ts";
 import { named } from "../../fields.ts";
 import { IdParameter, LimitParameter, TextParameter } from "../../parameters.ts";
-import { firstNamed, liveChannels } from "../../public/categories.ts";
+import { firstNamed, liveChannels, nameFilter } from "../../public/categories.ts";
 import { SearchQuery } from "../../public/users.ts";
 import { everyRole } from "../access.ts";
 import type { AdminDeps, AdminListener } from "../base.ts";
@@ -72,14 +73,7 @@ const LiveCategory = dataOf(
 const maxChannels = 100;
 
 const RankingQuery = Type.Object({
-  name: Type.Optional(
-    TextParameter({
-      trim: true,
-      allowEmptyValue: true,
-      maxLength: categoryLimits.maxName,
-      description: "Only categories whose name contains this, regardless of case and diacritics.",
-    }),
-  ),
+  name: Type.Optional(TextParameter(nameFilter)),
   limit: LimitParameter("categories", categoryLimits),
 });
 
@@ -91,7 +85,7 @@ const shown = ({ category: { id, name }, viewers }: RankedCategory): Static<type
 export function lookUpRoutes(app: AdminListener, { store, data: { ranking } }: AdminDeps): void {
   app.get(
     "/admin/v1/users/search",
-    async ({ query: { query, limit = 25 } }) => {
+    async ({ query: { query, limit = searchLimits.defaultResults } }) => {
       const { users } = await store.users.search(query, limit);
       const data = users.map(({ id, username, display_name, is_verified }) => {
         return { id, username, display_name, is_verified };

@@ -55,6 +55,12 @@ describe("RFC 6749, section 4.1.1: a good request", () => {
   });
 });
 
+test("RFC 8707: resource is ignored, also where it is repeated", async () => {
+  const path = `${authorizationRequest(app.client_id)}&resource=https://a.example&resource=https://b.example`;
+  const { location } = await new Browser(server).open(path);
+  expect(location).toStartWith(loginUrl);
+});
+
 describe("RFC 6749, section 4.1.2.1: what must not be redirected ends on a page", () => {
   test.each<[string, Fields]>([
     ["no client_id", { client_id: null }],

@@ -77,6 +77,15 @@ describe("RFC 6749, section 4.4 and 5.1: a token of an application", () => {
     }
   });
 
+  test("is issued whatever is unknown in the form, also where resource is repeated (RFC 8707)", async () => {
+    const { client_id, client_secret } = app;
+    const known = new URLSearchParams({ ...grant, client_id, client_secret });
+    const { status, body } = await token(
+      `${known}&resource=https://a.example&resource=https://b.example&x=y`,
+    );
+    expect([status, body.token_type]).toEqual([200, "Bearer"]);
+  });
+
   test("ends after 60 days", async () => {
     const { body } = await token({ ...grant, ...posted() });
     clock.advance(60 * day - 1);

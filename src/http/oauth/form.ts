@@ -48,6 +48,8 @@ export function readParameters(text: string): AskedParameters {
   const seen = new Set<string>();
   const repeated = new Set<string>();
   for (const [name, value] of new URLSearchParams(text)) {
+    // The one parameter of a standard that may be repeated (RFC 8707, section 2). It is unknown here, and so ignored.
+    if (name === "resource") continue;
     if (seen.has(name)) repeated.add(name);
     seen.add(name);
     if (value !== "") parameters.set(name, value);

@@ -161,6 +161,8 @@ describe("what receivers rely on does not change", () => {
       description: "New.",
       example: changes.example,
     });
+    const wrong = await put("raffle.changed", { ...raffle, example: { winner: "b" } });
+    expect([wrong.status, wrong.body.errors?.[0]?.field]).toEqual([400, "example.tickets"]);
   });
 
   test("the same schema in another order is the same", async () => {

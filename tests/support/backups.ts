@@ -46,6 +46,12 @@ export async function madeBackup(admin: Admin): Promise<ShownBackup> {
   return backup;
 }
 
+/** The first page of the list, or the one of a query. */
+export async function listedBackups(admin: Admin, query = "") {
+  const answer = await admin("GET", backupsPath + query);
+  return json<{ data: ShownBackup[]; pagination: { cursor: string; has_more: boolean } }>(answer);
+}
+
 /** Downloads a backup into a file and checks that it is the one that was made. */
 export async function downloadBackup(admin: Admin, backup: ShownBackup, file: string): Promise<void> {
   const answer = await admin("GET", `${backupsPath}/${backup.id}/content`);

@@ -33,18 +33,22 @@ export const eventNamePattern = "^[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)+$";
 
 /**
  * The type in the catalogue's form. Throws `invalid_parameter` for an invalid schema, or an example that does not match
- * it. Of one that is stored, patterns of earlier versions are taken, too, and the example is not checked again.
+ * it. Of a schema that is stored, patterns of earlier versions are taken, too.
  */
 export async function eventTypeOf(
-  registered: NewEventType,
+  given: NewEventType,
   { isStored = false }: { readonly isStored?: boolean } = {},
 ): Promise<EventType> {
-  const { name, version, description, schema, example, time_to_live_seconds } = registered;
-  const validate = await compiled(schema, isStored);
-  const check = (data: unknown, prefix = "data") => schemaErrors(validate, data, prefix, name);
-  const wrong = isStored ? [] : check(example, "example");
+  const validate = await compiled(given.schema, isStored);
+  const wrong = schemaErrors(validate, given.example, "example", given.name);
   if (wrong.length > 0) throw invalidFields(wrong);
+  return typeOf(given, validate);
+}
+
+function typeOf(given: NewEventType, validate: SchemaCheck): EventType {
+  const { name, version, description, schema, example, time_to_live_seconds } = given;
   const timeToLiveMs = time_to_live_seconds === null ? null : time_to_live_seconds * second;
+  const check = (data: unknown) => schemaErrors(validate, data, "data", name);
   return { name, version, description, payload: Type.Unsafe(schema), example, timeToLiveMs, check };
 }
 
@@ -64,9 +68,9 @@ export async function updateCatalogue(
   for (const type of registered) {
     kept.add(`${type.name} ${type.version}`);
     const known = catalogue.find(type.name, type.version);
-    // To compile a schema takes milliseconds.
+    // To compile a schema takes milliseconds. Its example was checked when it was stored.
     const isKnown = known && isSame(known, type);
-    if (!isKnown) catalogue.put(await eventTypeOf(type, { isStored: true }));
+    if (!isKnown) catalogue.put(typeOf(type, await compiled(type.schema, true)));
   }
   for (const { name, version } of catalogue.registered) {
     if (!kept.has(`${name} ${version}`)) catalogue.remove(name, version);

@@ -1,0 +1,153 @@
+import { Database } from "bun:sqlite";
+import { beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { copyFileSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import {
+  type Admin,
+  addBallast,
+  backupFiles,
+  backupsPath,
+  beginBackup,
+  downloadBackup,
+  endOfBackup,
+  listedBackups,
+  madeBackup,
+  type ShownBackup,
+} from "../support/backups.ts";
+import { giveTables } from "../support/migrated.ts";
+import { users } from "../support/real-data.ts";
+import { json, ownDirectory, ownServer, type TestServer, testDirectory } from "../support/server.ts";
+import { until } from "../support/until.ts";
+
+// Backups while they are made, and of a database that is damaged.
+
+let data: string;
+let server: TestServer;
+const admin: Admin = (method, path) => server.admin(method, path);
+/** In a test: a server on the directory of the test. */
+const start = async () => {
+  server = await ownServer({ isOnSqlite: true, data });
+};
+
+/** What this process has open. */
+function openFiles(): string[] {
+  return readdirSync("/proc/self/fd").flatMap((fd) => {
+    try {
+      return [readlinkSync(`/proc/self/fd/${fd}`, { encoding: "utf8" })];
+    } catch {
+      return []; // it was that of the listing itself
+    }
+  });
+}
+
+/** A backup as it was seen again and again until its end. */
+async function followed(id: string): Promise<ShownBackup[]> {
+  const seen: ShownBackup[] = [];
+  while (seen.length === 0 || seen.at(-1)?.status === "running")
+    seen.push(await json<ShownBackup>(await admin("GET", `${backupsPath}/${id}`)));
+  return seen;
+}
+
+describe("of a large database", () => {
+  const large = testDirectory();
+  beforeAll(() => {
+    giveTables(large);
+    addBallast(large, 60);
+  });
+  beforeEach(async () => {
+    data = ownDirectory();
+    copyFileSync(join(large, "onair.db"), join(data, "onair.db"));
+    await start();
+  });
+
+  test("it shows how far it is, and can be neither downloaded nor deleted", async () => {
+    const { id } = await beginBackup(admin);
+    const one = `${backupsPath}/${id}`;
+    for (const [method, rest] of [
+      ["GET", "/content"],
+      ["DELETE", ""],
+    ] as const) {
+      const answer = await admin(method, one + rest);
+      expect([answer.status, await json<object>(answer)]).toMatchObject([409, { code: "conflict" }]);
+    }
+    expect((await listedBackups(admin)).data).toMatchObject([{ id, status: "running" }]);
+    const seen = await followed(id);
+    expect(seen.at(-1)).toMatchObject({ status: "done", progress: 1 });
+    expect(seen.map(({ progress }) => progress)).toEqual(seen.map(({ progress }) => progress).sort());
+    await downloadBackup(admin, seen.at(-1) as ShownBackup, join(data, "copy.db"));
+    // On a busy machine one may be over between two looks.
+    const onTheWay = ({ status, progress }: ShownBackup) =>
+      status === "running" && progress > 0 && progress < 1;
+    let found = seen.filter(onTheWay);
+    for (let n = 0; n < 9 && found.length === 0; n++)
+      found = (await followed((await beginBackup(admin)).id)).filter(onTheWay);
+    expect(found.length).toBeGreaterThan(0);
+    expect(found.every(({ size_bytes, sha256 }) => size_bytes > 0 && sha256 === null)).toBe(true);
+  });
+
+  test.skipIf(process.platform !== "linux")("a client that goes away leaves no file open", async () => {
+    const { id } = await madeBackup(admin);
+    const open = () => openFiles().filter((path) => path.includes(id)).length;
+    const readers = await Promise.all(
+      Array.from({ length: 8 }, async () =>
+        (await admin("GET", `${backupsPath}/${id}/content`)).body?.getReader(),
+      ),
+    );
+    for (const reader of readers) expect((await reader?.read())?.value?.length).toBeGreaterThan(0);
+    expect(open()).toBe(8);
+    for (const reader of readers) await reader?.cancel();
+    await until(() => open() === 0);
+  });
+
+  test("a server that stops does not wait for it, and leaves nothing of it", async () => {
+    const { id } = await beginBackup(admin);
+    await server.stop();
+    await start();
+    // A stop that waited would have kept it.
+    expect(backupFiles(data)).toEqual([]);
+    expect((await admin("GET", `${backupsPath}/${id}`)).status).toBe(404);
+    expect((await madeBackup(admin)).size_bytes).toBeGreaterThan(60e6);
+  });
+});
+
+test.each<[string, (path: string) => void]>([
+  [
+    "a page",
+    (path) => {
+      const database = readFileSync(path);
+      database.fill(0xff, database.length >> 1, (database.length >> 1) + 3 * 4096);
+      writeFileSync(path, database);
+    },
+  ],
+  [
+    "the search index, which would be copied as it is",
+    (path) => {
+      const db = new Database(path, { readonly: true });
+      // Its largest node; as SQLite would not let itself be told to damage it, that is done to the file.
+      const sql = "SELECT block FROM user_search_data ORDER BY length(block) DESC LIMIT 1";
+      const block = Buffer.from(db.query<{ block: Uint8Array }, []>(sql).get()?.block ?? "none");
+      db.close();
+      const database = readFileSync(path);
+      // The beginning of a long one lies in one piece.
+      const at = database.indexOf(block.subarray(0, 200));
+      expect(at).toBeGreaterThan(0);
+      database.fill(0x7f, at + 20, at + 180);
+      writeFileSync(path, database);
+    },
+  ],
+])("damaged is %s: that is told, and no backup of it shows up as done", async (_, damage) => {
+  data = ownDirectory();
+  await (await ownServer({ isOnSqlite: true, data, users })).stop();
+  addBallast(data, 4);
+  damage(join(data, "onair.db"));
+  await start();
+  const { id } = await beginBackup(admin);
+  const failed = await endOfBackup(admin, id);
+  expect(failed).toMatchObject({ status: "failed", sha256: null, error: expect.stringContaining("damaged") });
+  expect(failed.finished_at).not.toBeNull();
+  expect(backupFiles(data)).toEqual([]);
+  expect((await listedBackups(admin)).data).toEqual([failed]);
+  expect((await admin("GET", `${backupsPath}/${id}/content`)).status).toBe(409);
+  expect((await admin("DELETE", `${backupsPath}/${id}`)).status).toBe(204);
+  expect((await listedBackups(admin)).data).toEqual([]);
+});

@@ -1,22 +1,10 @@
-import type { StreamedDelivery } from "../../../domain/deliveries.ts";
 import type { DeliveryStore } from "../../deliveries.ts";
+import { mostStreamed, type StreamedRow, streamedDelivery } from "../../rows/streamed-rows.ts";
 import type { Queries } from "../database/pool.ts";
 import { deliveryPositions } from "./positions.ts";
 
-/** What one call gives at most: deliveries, and bytes of their bodies. */
-const mostDeliveries = 256;
-const mostBytes = 256 * 1024;
-
-interface StreamedRow {
-  readonly seq: number;
-  readonly id: string;
-  readonly subscription_id: string;
-  readonly sequence: number;
-  readonly event_id: string;
-  readonly type: string;
-  readonly version: number;
+interface LookedRow extends StreamedRow {
   readonly body: string | null;
-  readonly published_at: number;
   readonly is_shown: boolean;
   /** Whether there is room for it in this answer; then `body` is given. */
   readonly has_room: boolean;
@@ -27,11 +15,11 @@ const ahead = `
 WITH those AS (
   SELECT d.*, e.body, sum(coalesce(length(e.body), 0)) OVER (ORDER BY d.seq) - coalesce(length(e.body), 0) AS before
   FROM (SELECT * FROM deliveries WHERE application_id = $1 AND seq > $2 AND seq <= $3
-        ORDER BY seq LIMIT ${mostDeliveries + 1}) AS d
+        ORDER BY seq LIMIT ${mostStreamed.deliveries + 1}) AS d
   LEFT JOIN events e ON e.seq = d.event_seq
 )
-SELECT t.seq::float8, id, subscription_id, sequence::float8, event_id, type, version::float8, published_at::float8,
-  before < ${mostBytes} AS has_room, CASE WHEN before < ${mostBytes} THEN body END AS body,
+SELECT t.seq::float8, id, subscription_id, sequence::float8, event_id, type AS name, version::float8, published_at::float8,
+  before < ${mostStreamed.bytes} AS has_room, CASE WHEN before < ${mostStreamed.bytes} THEN body END AS body,
   status <> 'canceled' AND ($4::bigint IS NULL OR broadcaster_user_id = $4)
     AND (SELECT count(*) > 0 FROM subscriptions s WHERE s.id = t.subscription_id) AS is_shown
 FROM those t ORDER BY t.seq`;
@@ -70,22 +58,16 @@ export function deliveryStream(
     async streamed(applicationId, after, userId) {
       // Asked before the rows are read: beyond this number a row with a lower one may still be committed.
       const end = await last();
-      const rows = await queries.run<StreamedRow>(ahead, [applicationId, after, end, userId]);
-      const given = rows.slice(0, mostDeliveries).filter(({ has_room }) => has_room);
+      const rows = await queries.run<LookedRow>(ahead, [applicationId, after, end, userId]);
+      const given = rows.slice(0, mostStreamed.deliveries).filter(({ has_room }) => has_room);
       const isAll = given.length === rows.length;
       const shown = given.filter(({ is_shown }) => is_shown);
       return {
-        deliveries: shown.flatMap((row) => (row.body === null ? [] : deliveryOf(row, row.body))),
+        deliveries: shown.flatMap((row) => (row.body === null ? [] : streamedDelivery(row, row.body))),
         lost: shown.filter(({ body }) => body === null).length,
         upTo: Math.max(after, isAll ? end : (given.at(-1)?.seq ?? after)),
         isAll,
       };
     },
   };
-}
-
-function deliveryOf(row: StreamedRow, body: string): StreamedDelivery {
-  const { seq, id, subscription_id, sequence, event_id, type, version, published_at } = row;
-  const event = { id: event_id, name: type, version, body };
-  return { seq, id, subscription_id, sequence, attempts: 0, published_at, event };
 }

@@ -3,25 +3,16 @@ import { desc, eq, lte, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { StreamedDelivery } from "../../../domain/deliveries.ts";
 import type { DeliveryStore } from "../../deliveries.ts";
+import { mostStreamed, type StreamedRow, streamedDelivery } from "../../rows/streamed-rows.ts";
 import { deliveries, deliveryRegionBits, events, removedDeliveries } from "../schema/events.ts";
 import { type KeptBody, readableBody } from "./bodies.ts";
 import { deliveryPositions, regionOf, regionSize } from "./positions.ts";
 
-/** What one call gives at most: deliveries, bytes of their bodies, and regions of the log that it looks at. */
-const mostDeliveries = 256;
-const mostBytes = 256 * 1024;
+/** Regions of the log that one call looks at, at most. */
 const mostRegions = 256;
 
-interface StreamedRow {
-  readonly seq: number;
-  readonly id: string;
-  readonly subscription_id: string;
-  readonly sequence: number;
-  readonly event_id: string;
-  readonly name: string;
-  readonly version: number;
+interface LookedRow extends StreamedRow {
   readonly body: KeptBody | null;
-  readonly published_at: number;
   readonly isShown: 0 | 1;
 }
 
@@ -46,7 +37,7 @@ export function deliveryStream(
     .limit(1)
     .prepare();
   // Numbers first, from the index alone, so that no body is sorted.
-  const inRegion = db.prepare<StreamedRow, [number, string, number, number | null]>(
+  const inRegion = db.prepare<LookedRow, [number, string, number, number | null]>(
     `SELECT d.seq, d.id, d.subscription_id, d.sequence,
             e.id AS event_id, e.name, e.version, e.body, e.published_at,
             d.status <> 'canceled' AND (?4 IS NULL OR e.broadcaster_user_id = ?4)
@@ -73,7 +64,7 @@ export function deliveryStream(
       const lastRegion = Math.min(regionOf(end), first + mostRegions - 1);
       for (let region = first; region <= lastRegion; region++) {
         for (const row of inRegion.iterate(region, applicationId, after, userId)) {
-          if (found.length >= mostDeliveries || bytes >= mostBytes) {
+          if (found.length >= mostStreamed.deliveries || bytes >= mostStreamed.bytes) {
             return { deliveries: found, lost, upTo: row.seq - 1, isAll: false };
           }
           if (row.isShown === 0) continue;
@@ -81,7 +72,7 @@ export function deliveryStream(
           if (body === null) lost++;
           else {
             bytes += body.length;
-            found.push(deliveryOf(row, body));
+            found.push(streamedDelivery(row, body));
           }
         }
       }
@@ -90,10 +81,4 @@ export function deliveryStream(
       return { deliveries: found, lost, upTo: Math.max(after, Math.min(end, lastLooked)), isAll };
     },
   };
-}
-
-function deliveryOf(row: StreamedRow, body: string): StreamedDelivery {
-  const { seq, id, subscription_id, sequence, event_id, name, version, published_at } = row;
-  const event = { id: event_id, name, version, body };
-  return { seq, id, subscription_id, sequence, attempts: 0, published_at, event };
 }

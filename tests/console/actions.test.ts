@@ -103,7 +103,7 @@ describe.skipIf(chromium === null)("in the console, an operator", () => {
     await tab.see("Clip collector is made");
     expect(await tab.text()).toMatch(/onair_cs_[\w-]{43}[\s\S]*whsec_/);
     await tab.click("I have kept it");
-    await tab.see("The endpoint takes what is sent to it.");
+    await tab.see("Nothing was sent to the endpoint yet.");
     const id = new URL(tab.page.url()).pathname.split("/").at(-1);
     await tab.fill("Requests a minute", "1234");
     await tab.choose("webhook URL");
@@ -115,7 +115,7 @@ describe.skipIf(chromium === null)("in the console, an operator", () => {
     await tab.clickInDialog("Disable");
     await tab.see("The application is disabled");
     await tab.click("Undo");
-    await tab.see("The endpoint takes what is sent to it.");
+    await tab.see("Nothing was sent to the endpoint yet.");
     await tab.click("Delete");
     await tab.clickInDialog("Delete it for good");
     await tab.see("Clip collector is deleted.");

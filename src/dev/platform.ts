@@ -69,9 +69,8 @@ const completeKey = "dev_sample_data";
 export async function startDevPlatform(options: DevPlatformOptions): Promise<DevPlatform> {
   const { credentials, events, terminal, log, now, random } = options;
   const sample = sampleData(now());
-  const badDay = options.faults && (await startBadDay(options.config, options.faults, { terminal, now }));
-  const config = withOwnerLogin(badDay?.config ?? options.config, credentials.portal_login);
-  const adminKey = config.adminKey ?? credentials.admin_key;
+  // Stopped in the reverse order, also where the start fails: what the server still sends passes the faults to the receiver.
+  await using starting = new AsyncDisposableStack();
   // Before the server, which sends pending deliveries at once.
   const receiver = startReceiver({
     port: credentials.receiver_port,
@@ -79,6 +78,11 @@ export async function startDevPlatform(options: DevPlatformOptions): Promise<Dev
     terminal,
     now,
   });
+  starting.defer(() => receiver.stop());
+  const badDay = options.faults && (await startBadDay(options.config, options.faults, { terminal, now }));
+  starting.defer(async () => badDay?.stop());
+  const config = withOwnerLogin(badDay?.config ?? options.config, credentials.portal_login);
+  const adminKey = config.adminKey ?? credentials.admin_key;
   let app: App | null = null;
   let isLoginNew = false;
   const signIn = startSignIn({
@@ -89,74 +93,64 @@ export async function startDevPlatform(options: DevPlatformOptions): Promise<Dev
     clientSecret: credentials.client_secret,
     people: sample.people,
   });
-  try {
-    const loginUrl = config.loginUrl ?? signIn.loginUrl;
-    const facts = (): DevFacts => {
-      const { client_id, client_secret, access_token, webhook_secret } = credentials;
-      return {
-        public_url: badDay?.url ?? config.publicUrl ?? app?.publicUrl ?? "",
-        admin_url: app?.adminUrl ?? "",
-        receiver_url: receiver.url,
-        sign_in_url: signIn.startUrl,
-        has_portal: config.portal,
-        secrets: { admin_key: adminKey, client_id, client_secret, access_token, webhook_secret },
-        query: sampleQuery,
-        users: welcomedUsers(sample),
-        inbox: receiver.inbox(),
-      };
-    };
-    app = await startApp({
-      config: { ...config, adminKey, loginUrl },
-      log,
-      now,
-      random,
-      async prepare(store) {
-        isLoginNew = await keepOwnerLogin(store, config, credentials.portal_login, { url: null, now: now() });
-      },
-      welcome: { facts, onInbox: receiver.onInbox },
-    });
-    const { store } = app;
-    badDay?.connect(app);
-    const isNew = (await store.settings.get(completeKey)) === null;
-    await keepApplication(store, credentials, receiver.url, signIn, now());
-    await keepToken(store, credentials, now());
-    if (isNew) {
-      await loadSample(app, sample);
-      await subscribe(store, credentials.client_id, sample, config.subscriptionLimit, now());
-      await store.settings.put(completeKey, isoTime(now()));
-    }
-    await keepOwnerLogin(store, config, credentials.portal_login, { url: app.publicUrl, now: now() });
-    const owner = sample.people[0]?.user.id;
-    if (isLoginNew && owner !== undefined)
-      await store.applications.update(credentials.client_id, { owner_user_id: owner }, now());
-    if (receiver.port !== credentials.receiver_port) {
-      saveCredentials(config.data, { ...credentials, receiver_port: receiver.port });
-    }
-    const publicUrl = config.publicUrl ?? app.publicUrl;
-    const services = supervise([activity({ app, publicUrl, sample, events, now, random })], log);
-    const server = app;
+  starting.defer(() => signIn.stop());
+  const loginUrl = config.loginUrl ?? signIn.loginUrl;
+  const facts = (): DevFacts => {
+    const { client_id, client_secret, access_token, webhook_secret } = credentials;
     return {
-      app,
-      publicUrl: badDay?.url ?? app.publicUrl,
-      sample,
-      receiverUrl: receiver.url,
-      facts,
-      isNew,
-      async stop() {
-        await services.stop();
-        await signIn.stop();
-        await server.stop();
-        await badDay?.stop();
-        await receiver.stop();
-      },
+      public_url: badDay?.url ?? config.publicUrl ?? app?.publicUrl ?? "",
+      admin_url: app?.adminUrl ?? "",
+      receiver_url: receiver.url,
+      sign_in_url: signIn.startUrl,
+      has_portal: config.portal,
+      secrets: { admin_key: adminKey, client_id, client_secret, access_token, webhook_secret },
+      query: sampleQuery,
+      users: welcomedUsers(sample),
+      inbox: receiver.inbox(),
     };
-  } catch (error) {
-    await app?.stop();
-    await badDay?.stop();
-    await signIn.stop();
-    await receiver.stop();
-    throw error;
+  };
+  app = await startApp({
+    config: { ...config, adminKey, loginUrl },
+    log,
+    now,
+    random,
+    async prepare(store) {
+      isLoginNew = await keepOwnerLogin(store, config, credentials.portal_login, { url: null, now: now() });
+    },
+    welcome: { facts, onInbox: receiver.onInbox },
+  });
+  const server = app;
+  starting.defer(() => server.stop());
+  const { store } = app;
+  badDay?.connect(app);
+  const isNew = (await store.settings.get(completeKey)) === null;
+  await keepApplication(store, credentials, receiver.url, signIn, now());
+  await keepToken(store, credentials, now());
+  if (isNew) {
+    await loadSample(app, sample);
+    await subscribe(store, credentials.client_id, sample, config.subscriptionLimit, now());
+    await store.settings.put(completeKey, isoTime(now()));
   }
+  await keepOwnerLogin(store, config, credentials.portal_login, { url: app.publicUrl, now: now() });
+  const owner = sample.people[0]?.user.id;
+  if (isLoginNew && owner !== undefined)
+    await store.applications.update(credentials.client_id, { owner_user_id: owner }, now());
+  if (receiver.port !== credentials.receiver_port) {
+    saveCredentials(config.data, { ...credentials, receiver_port: receiver.port });
+  }
+  const publicUrl = config.publicUrl ?? app.publicUrl;
+  const services = supervise([activity({ app, publicUrl, sample, events, now, random })], log);
+  starting.defer(() => services.stop());
+  const started = starting.move();
+  return {
+    app,
+    publicUrl: badDay?.url ?? app.publicUrl,
+    sample,
+    receiverUrl: receiver.url,
+    facts,
+    isNew,
+    stop: () => started.disposeAsync(),
+  };
 }
 
 const shownUsers = 12;

@@ -2,12 +2,13 @@ import { describe, expect, test } from "bun:test";
 import { afterThisTest } from "../support/after-tests.ts";
 import { chromium } from "../support/chromium.ts";
 import { openPage, operator, signedIn, signIn, type Tab } from "../support/pages.ts";
-import { testServer } from "../support/server.ts";
+import { Clock, testServer } from "../support/server.ts";
 import { tcpProxy } from "../support/tcp-proxy.ts";
 
 /** What a page reads, and when it opens its event stream anew. */
 
-const server = await testServer({ args: ["--portal"] });
+// Its clock stands still: with each minute everything is read anew.
+const server = await testServer({ args: ["--portal"], clock: new Clock(Date.now()) });
 const app = await server.application({ name: "Night bot", webhook_url: "http://127.0.0.1:9/" });
 const pages = {
   portal: ["", "/webhook", "/event-types"],

@@ -136,8 +136,8 @@ test("a slow reader keeps nothing but some outcomes waiting, and one that does n
   await expect(streams.open({ applicationId: null, ...options })).rejects.toThrow("stopping");
 });
 
-test("operators who look on are told of other findings than before; where nobody looks on, nothing is looked for", async () => {
-  const finding = { check: "clock", status: "ok", message: "it is right", mend: null } as const;
+test("operators who look on are told when there is something else to mend; where nobody looks on, nothing is looked for", async () => {
+  const finding = { check: "clock", status: "ok", message: "it is 16:00", mend: null } as const;
   let found: Finding[] = [finding];
   let looks = 0;
   const told: string[] = [];
@@ -150,9 +150,20 @@ test("operators who look on are told of other findings than before; where nobody
   expect(looks).toBe(0);
   streams.hasOperators = true;
   await look();
+  found = [{ ...finding, message: "it is 16:01" }];
   await look();
-  expect([looks, told]).toEqual([2, ["findings"]]);
+  expect([looks, told]).toEqual([2, []]);
   found = [{ ...finding, status: "wrong" }];
+  await look();
+  expect(told).toEqual(["findings"]);
+  found = [{ ...finding, status: "wrong", message: "it is an hour behind" }];
+  await look();
+  expect(told).toEqual(["findings", "findings"]);
+  // Who comes back reads it anyhow.
+  streams.hasOperators = false;
+  await look();
+  found = [finding];
+  streams.hasOperators = true;
   await look();
   expect(told).toEqual(["findings", "findings"]);
 });

@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { findingStatuses } from "../../../domain/operations/findings.ts";
+import { type Finding, findingStatuses } from "../../../domain/operations/findings.ts";
 import { nullable, oneOf } from "../../../domain/validation/fields.ts";
 import { listOf } from "../../answers.ts";
 import { named } from "../../fields.ts";
@@ -47,16 +47,21 @@ export function findingRoute(app: AdminListener, { findings }: AdminDeps): void 
   });
 }
 
-/** Tells operators who look on when there are other findings than at the last call. */
+/**
+ * Tells operators who look on when there is something else to mend than at the last look: what is in order changes with
+ * every look, like the time or the free space. The first look tells nothing, because who begins to look on reads it.
+ */
 export function findingsWatch(
   findings: AdminDeps["findings"],
   streams: Pick<OutcomeStreams, "hasOperators" | "changedHere">,
 ): () => Promise<void> {
-  let known = "";
+  let known: string | null = null;
   return async () => {
-    if (!streams.hasOperators) return;
-    const found = JSON.stringify(await findings());
-    if (found !== known) streams.changedHere("findings");
-    known = found;
+    const before = known;
+    known = streams.hasOperators ? troubles(await findings()) : null;
+    if (known !== null && before !== null && known !== before) streams.changedHere("findings");
   };
 }
+
+const troubles = (found: readonly Finding[]) =>
+  JSON.stringify(found.filter(({ status }) => status === "warning" || status === "wrong"));

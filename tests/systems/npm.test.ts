@@ -170,16 +170,19 @@ export const wrong: number = createClient;
   );
 });
 
-test.skipIf(!Bun.which("npm")).each(["SIGTERM", "SIGINT"] as const)(
-  "npm alone gets %s, and what `bun run dev` has started in the checkout ends with it",
-  async (signal) => {
+test.skipIf(!Bun.which("npm")).each([
+  ["SIGTERM to npm alone", (npm: number) => process.kill(npm, "SIGTERM")],
+  ["a Ctrl-C, SIGINT to the process group,", (npm: number) => process.kill(-npm, "SIGINT")],
+])(
+  "%s ends what npm runs by `bun run dev` in the checkout",
+  async (name, end) => {
     const options = ["--json", "--no-events", "--port", "0", "--admin-port", "0"];
-    const data = join(directory, `checkout-${signal}`);
+    const data = join(directory, `checkout-${name.replaceAll(/\W+/g, "-")}`);
     const call = [process.execPath, "run", "dev", ...options, "--data", data].join(" ");
     const { child, public_url } = await started(["npm", "exec", "--offline", "--call", call], { cwd: root });
     const ask = () => fetch(`${public_url}/openapi.json`);
     expect((await ask()).status).toBe(200);
-    child.kill(signal);
+    end(child.pid);
     await gone(ask);
   },
   patienceMs,

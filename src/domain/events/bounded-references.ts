@@ -2,7 +2,7 @@ import { _, type Ajv2020 } from "ajv/dist/2020";
 import type { CodeKeywordDefinition } from "ajv/dist/types";
 
 /** What the references of a schema may be applied to in one check, in characters of JSON. */
-const mostReferred = 16 * 1024 * 1024;
+const mostReferred = 32 * 1024 * 1024;
 /** What applying a reference costs by itself, in the same unit. */
 const ofOneReference = 100;
 

@@ -127,30 +127,53 @@ async function compiled(schema: JsonObject, isStored: boolean): Promise<SchemaCh
   const { boundedPattern, PatternError, storedPattern } = await import("./patterns.ts");
   const { boundedUniqueItems } = await import("./unique-items.ts");
   const { boundReferences } = await import("./bounded-references.ts");
-  // One instance for each schema, so that their ids do not collide. `format` is an annotation, as in the draft.
-  const ajv = new Ajv2020({
-    allErrors: true,
-    strictTypes: false,
-    strictRequired: false,
-    validateFormats: false,
-    logger: false,
-    // A large definition would be written out wherever it is referred to.
-    inlineRefs: false,
-    code: { regExp: isStored ? storedPattern : boundedPattern },
-  });
-  ajv.removeKeyword("uniqueItems").addKeyword(boundedUniqueItems);
-  const fillBudget = boundReferences(ajv);
-  try {
+  const checkBy = (allErrors: boolean): SchemaCheck => {
+    // One instance for each schema, so that their ids do not collide. `format` is an annotation, as in the draft.
+    const ajv = new Ajv2020({
+      allErrors,
+      strictTypes: false,
+      strictRequired: false,
+      validateFormats: false,
+      logger: false,
+      // A large definition would be written out wherever it is referred to.
+      inlineRefs: false,
+      code: { regExp: isStored ? storedPattern : boundedPattern },
+    });
+    ajv.removeKeyword("uniqueItems").addKeyword(boundedUniqueItems);
+    const fillBudget = boundReferences(ajv);
     const validate = ajv.compile(schema);
     return (data) => {
       fillBudget();
       return validate(data) ? [] : (validate.errors ?? []);
     };
+  };
+  try {
+    return thorough(checkBy(false), () => checkBy(true));
   } catch (error) {
     if (error instanceof PatternError) throw refuse(error.message);
     const reason = messageOf(error);
     throw refuse(`is not a JSON Schema of draft 2020-12: ${reason.slice(0, 300)}`);
   }
+}
+
+/**
+ * A check that ends at the first mistake, and collects all of them where there is one. To collect them from the start would
+ * follow each alternative of `anyOf` to its end, also one that does not fit: with alternatives inside of each other, the work
+ * multiplies with each level. Where collecting takes too long, the first mistake is told.
+ */
+function thorough(first: SchemaCheck, collecting: () => SchemaCheck): SchemaCheck {
+  let all: SchemaCheck | null = null;
+  return (data) => {
+    const found = first(data);
+    if (found.length === 0) return found;
+    all ??= collecting();
+    try {
+      return all(data);
+    } catch (error) {
+      if (error instanceof RangeError) return found;
+      throw error;
+    }
+  };
 }
 
 function schemaErrors(check: SchemaCheck, data: unknown, prefix: string, of: string): FieldProblem[] {

@@ -93,3 +93,72 @@ test("a large definition that is referred to often is not written out each time"
     { in: "body", field: "data.a699.p999", message: "must be string" },
   ]);
 });
+
+/** Nodes of twelve types, told apart by their `type`, each of which may have nodes as children: a document of an editor. */
+async function documentType() {
+  const names = Array.from({ length: 12 }, (_, i) => `type${i}`);
+  const children = { type: "array", items: { $ref: "#/$defs/node" } };
+  const nodeOf = (name: string) => ({
+    type: "object",
+    required: ["type"],
+    properties: { type: { const: name }, text: { type: "string" }, children },
+  });
+  const $defs = {
+    ...Object.fromEntries(names.map((name) => [name, nodeOf(name)])),
+    node: { oneOf: names.map((name) => ({ $ref: `#/$defs/${name}` })) },
+  };
+  return typeOf({ $defs, properties: { document: { $ref: "#/$defs/node" } } });
+}
+
+interface DocumentNode {
+  type: string;
+  text?: string;
+  children?: DocumentNode[];
+}
+
+function documentOf(depth: number, width: number, text: string): DocumentNode {
+  const children = Array.from({ length: depth > 0 ? width : 0 }, () => documentOf(depth - 1, width, text));
+  return { type: `type${depth}`, text, ...(depth > 0 && { children }) };
+}
+
+test("a document of nodes of many types is checked whole, and of one that is wrong mistakes are named", async () => {
+  const type = await documentType();
+  const document = documentOf(6, 4, "a line of text");
+  const size = JSON.stringify(document).length;
+  expect([size > 200_000, size < 256 * 1024]).toEqual([true, true]);
+  expect(type.check?.({ document })).toEqual([]);
+  const wrong = documentOf(6, 4, "");
+  Object.assign(wrong.children?.[0]?.children?.[0] ?? {}, { text: 1 });
+  const fields = type.check?.({ document: wrong }).map(({ field }) => field);
+  expect(fields).toContain("data.document.children[0].children[0].text");
+});
+
+test("a list of many small objects of one of twenty types is checked whole", async () => {
+  const names = Array.from({ length: 20 }, (_, i) => `type${i}`);
+  const badge = { type: "object", properties: { level: { type: "integer" } } };
+  const author = { type: "object", properties: { badge: { $ref: "#/$defs/badge" } } };
+  const ofType = (name: string) => [
+    name,
+    {
+      required: ["type"],
+      properties: { type: { const: name }, author: { $ref: "#/$defs/author" } },
+    },
+  ];
+  const item = { oneOf: names.map((name) => ({ $ref: `#/$defs/${name}` })) };
+  const list = { type: "array", items: { $ref: "#/$defs/item" } };
+  const $defs = { ...Object.fromEntries(names.map(ofType)), badge, author, item, list };
+  const type = await typeOf({ $defs, properties: { list: { $ref: "#/$defs/list" } } });
+  const items = Array.from({ length: 4_400 }, (_, i) => ({
+    type: `type${i % 20}`,
+    author: { badge: { level: i } },
+  }));
+  expect(JSON.stringify(items).length).toBeGreaterThan(200_000);
+  expect(type.check?.({ list: items })).toEqual([]);
+  expect(
+    type.check?.({ list: [...items, { type: "type3", author: { badge: { level: "x" } } }] }),
+  ).toContainEqual({
+    in: "body",
+    field: "data.list[4400].author.badge.level",
+    message: "must be integer",
+  });
+});

@@ -3,6 +3,7 @@ import { dirname, resolve } from "node:path";
 import { makePages, type PageFiles } from "../src/console/make.ts";
 import { scalarScript } from "../src/http/openapi/scalar-script.ts";
 import { makeSite, type SiteFiles } from "../src/site/make.ts";
+import { commitOf } from "./commit.ts";
 
 const root = resolve(import.meta.dir, "..");
 
@@ -41,11 +42,21 @@ export const scalarScript = () => Bun.file(file).bytes();`,
   },
 };
 
+/** Puts the commit of the checkout in place of the module that knows none. */
+const commitInPlace: Bun.BunPlugin = {
+  name: "commit",
+  setup(build) {
+    build.onLoad({ filter: /\/src\/runtime\/commit\.ts$/ }, () => ({
+      contents: `export const commit = ${JSON.stringify(commitOf(root))};`,
+      loader: "js",
+    }));
+  },
+};
+
 /**
  * Builds the executable into `outfile`, for this machine where `target` is undefined; Bun fetches its runtime for others
- * from the npm registry. The same sources give the same bytes under the same file name,
- * wherever the checkout is. Gives the names of the packages in
- * it, besides those of the pages. Throws when anything goes wrong.
+ * from the npm registry. The same commit gives the same bytes under the same file name, wherever the checkout is. Gives
+ * the names of the packages in it, besides those of the pages. Throws when anything goes wrong.
  */
 export async function buildExecutable(outfile: string, target: string | undefined): Promise<Set<string>> {
   process.chdir(root); // the source map names files as seen from here
@@ -61,7 +72,12 @@ export async function buildExecutable(outfile: string, target: string | undefine
       "src/backups/backup-worker.ts",
       "src/doctor/database-worker.ts",
     ],
-    plugins: [inPlace("console", "pages", pages), inPlace("site", "site", site), scriptInPlace],
+    plugins: [
+      inPlace("console", "pages", pages),
+      inPlace("site", "site", site),
+      scriptInPlace,
+      commitInPlace,
+    ],
     target: "bun",
     format: "esm",
     // First answer 66 ms after the start, 120 ms without, for 4 MB more of file.

@@ -4,7 +4,8 @@ import { placeOf, shownDataPlace } from "../data/place.ts";
 import { examine } from "../doctor/examine.ts";
 import type { Finding } from "../domain/operations/findings.ts";
 import { logLevels } from "../log/log.ts";
-import { version } from "../runtime/version.ts";
+import { commit } from "../runtime/commit.ts";
+import { version, versionWithCommit } from "../runtime/version.ts";
 import { databaseCheckProgram } from "../thread-programs.ts";
 import { switches, valued } from "./arguments.ts";
 import { certificateOf } from "./client/target.ts";
@@ -61,6 +62,7 @@ Exit code: 0 when nothing is wrong, 1 when something is, 2 for wrong usage. Warn
     const isNamed = (named ?? database ?? env["ONAIR_DATA"]) !== undefined || config.database !== null;
     const withData = url === null || isNamed;
     const findings: Finding[] = [];
+    if (!json) await print(`onair ${versionWithCommit}\n`);
     for await (const finding of examine({
       config,
       mistakes,
@@ -81,7 +83,7 @@ Exit code: 0 when nothing is wrong, 1 when something is, 2 for wrong usage. Warn
     const count = (status: Finding["status"]) => findings.filter((one) => one.status === status).length;
     const wrong = count("wrong");
     const data = withData ? shownDataPlace(placeOf(config)) : null;
-    if (json) await print(JSON.stringify({ ok: wrong === 0, version, data, url, findings }));
+    if (json) await print(JSON.stringify({ ok: wrong === 0, version, commit, data, url, findings }));
     else await print(`\n${summary(wrong, count("warning"))}`);
     return wrong === 0 ? 0 : 1;
   },

@@ -7,6 +7,7 @@ import { shownSettings } from "../config/shown-settings.ts";
 import { createLog, errorFields, type Log, logFormats, logLevels } from "../log/log.ts";
 import { fileLines } from "../log/log-file.ts";
 import { LogOutput } from "../log/log-output.ts";
+import { commit } from "../runtime/commit.ts";
 import { version } from "../runtime/version.ts";
 import { isThisMachineAlone } from "../serving/client-address.ts";
 import { serviceManager } from "../serving/service-manager.ts";
@@ -46,7 +47,12 @@ SIGUSR1 and SIGUSR2 are ignored.
     const terminated = onTermination();
     const log = await logOf(config, env);
     for (const unknown of unknownVariables(env)) log.warn("unknown_setting", unknown);
-    log.info("starting", { version, pid: process.pid, settings: shownSettings(config) });
+    log.info("starting", {
+      version,
+      commit: commit ?? undefined,
+      pid: process.pid,
+      settings: shownSettings(config),
+    });
     warnOfExposure(config, log);
     const manager = await serviceManager(env, log);
     const showAdminKey = process.stdout.isTTY ? printKey : undefined;

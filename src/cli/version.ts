@@ -1,22 +1,24 @@
-import { version } from "../runtime/version.ts";
+import { commit } from "../runtime/commit.ts";
+import { version, versionWithCommit } from "../runtime/version.ts";
 import { command, switches } from "./arguments.ts";
 
 const help = `Usage: onair version [--json]
 
-Prints the version.
+Prints the version, and the commit that it was built from, with "-changed" behind it where the
+checkout had changes. What was built from an archive of the sources has none.
 
-  --json         print it with the runtime and the platform as JSON
+  --json         print both with the runtime and the platform as JSON
 
 Exit code: 0, or 2 for wrong usage.
 `;
 
 export const versionCommand = command({
-  summary: "print the version; --json adds the runtime and platform",
+  summary: "print the version and its commit; --json adds the runtime and platform",
   help,
   options: switches("json"),
   async run({ out, check }) {
     check();
     const { platform, arch } = process;
-    await out.answer({ version, bun: Bun.version, platform, arch }, `onair ${version}`);
+    await out.answer({ version, commit, bun: Bun.version, platform, arch }, `onair ${versionWithCommit}`);
   },
 });

@@ -1,4 +1,8 @@
 import { version as fromPackage } from "../../package.json";
+import { commit } from "./commit.ts";
 
 /** The version of this build, as in `User-Agent: onair/…`. */
 export const version: string = fromPackage;
+
+/** The version as people are shown it: with its commit, where that is known. */
+export const versionWithCommit = commit === null ? version : `${version} (${commit})`;

@@ -37,6 +37,7 @@ test("tells people the same, with what to do", async () => {
   chmodSync(join(data, "onair.db"), 0o644);
   const { code, stdout, stderr } = await run(["doctor", "--data", data, ...freePorts]);
   expect([code, stderr]).toEqual([1, ""]);
+  expect(stdout).toStartWith((await run(["version"])).stdout);
   expect(stdout).toContain(
     `WRONG    file modes       ${join(data, "onair.db")} holds secrets and is open to others`,
   );

@@ -1,7 +1,9 @@
 import { describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { commitOf } from "../../scripts/commit.ts";
 import { commands as table } from "../../src/cli/commands.ts";
 import { helpColumns } from "../../src/config/setting-names.ts";
-import { expectFailure, run } from "../support/process.ts";
+import { compiled, expectFailure, program, run } from "../support/process.ts";
 
 const commands = Object.keys(table);
 
@@ -57,15 +59,20 @@ test.each<[string[], number, string]>([
   expect(code === 0 ? result.stderr : result.stdout).toBe("");
 });
 
-test("version --json is for programs", async () => {
-  const { code, stdout } = await run(["version", "--json"]);
+test("version tells builds of one version apart by their commit, people and programs", async () => {
+  const ofCheckout = program === compiled ? commitOf(join(import.meta.dir, "../..")) : null;
+  const { code, stdout } = await run(["version", "--json"], { command: program });
   expect([code, JSON.parse(stdout)]).toEqual([
     0,
     {
       version: expect.stringMatching(/^\d+\.\d+\.\d+$/),
+      commit: ofCheckout && expect.stringMatching(/^[0-9a-f]{12}(-changed)?$/),
       bun: "1.4.5",
       platform: process.platform,
       arch: process.arch,
     },
   ]);
+  const { version, commit } = JSON.parse(stdout);
+  const shown = `onair ${version}${commit ? ` (${commit})` : ""}\n`;
+  expect(await run(["version"], { command: program })).toEqual({ code: 0, stdout: shown, stderr: "" });
 });

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expectFailure, ownProcess, run } from "../support/process.ts";
+import { expectFailure, ownProcess, program, run } from "../support/process.ts";
 import { RunningCommand } from "../support/running-command.ts";
 import { adminKey, ownDirectory } from "../support/server.ts";
 import { until } from "../support/until.ts";
@@ -49,10 +49,12 @@ describe("the log tells of", () => {
       "stopping",
       "stopped",
     ]);
+    const { version, commit } = JSON.parse((await run(["version", "--json"], { command: program })).stdout);
     const [starting, keys, started, stopping, stopped] = lines;
     expect(starting).toMatchObject({
       level: "info",
-      version: expect.any(String),
+      version,
+      ...(commit && { commit }),
       pid: expect.any(Number),
       settings: {
         data: inDirectory("data"),

@@ -66,7 +66,7 @@ describe("GET /metrics", () => {
     'onair_publish_to_arrival_seconds_count{attempt="later"} 0',
     "onair_deliveries_pending 0",
     "onair_oldest_pending_age_seconds 0",
-    `onair_build_info{version="${version}",bun="${Bun.version}",database="${isOnPostgres ? "postgresql" : "sqlite"}"} 1`,
+    `onair_build_info{version="${version}",commit="",bun="${Bun.version}",database="${isOnPostgres ? "postgresql" : "sqlite"}"} 1`,
   ])("tells %s", (line) => {
     expect(text.split("\n")).toContain(line);
   });

@@ -74,7 +74,11 @@ describe.skipIf(!isPossible)("the packages for npm, without Bun in PATH", () => 
       const cwd = own("commands");
       const npx = (...args: string[]) =>
         run(["--yes", "onair", ...args], { command: [join(bin, "npx")], cwd, env });
-      expect(await npx("version")).toEqual({ code: 0, stdout: `onair ${version}\n`, stderr: "" });
+      expect(await npx("version")).toEqual({
+        code: 0,
+        stdout: expect.stringMatching(`^onair ${version}[ \n]`),
+        stderr: "",
+      });
       expect(await npx("fly")).toMatchObject({
         code: 2,
         stderr: expect.stringContaining('no command "fly"'),

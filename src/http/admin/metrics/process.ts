@@ -1,3 +1,4 @@
+import { commit } from "../../../runtime/commit.ts";
 import { descriptorLimit, openDescriptors } from "../../../runtime/descriptors.ts";
 import { version } from "../../../runtime/version.ts";
 import type { AdminDeps } from "../base.ts";
@@ -13,8 +14,8 @@ export function processMetrics({ facts }: AdminDeps, isReady: boolean): AnyMetri
     {
       type: "gauge",
       name: "onair_build_info",
-      help: "1, with the version.",
-      samples: [{ labels: { version, bun: Bun.version, database }, value: 1 }],
+      help: "1, with the version and its commit.",
+      samples: [{ labels: { version, commit: commit ?? "", bun: Bun.version, database }, value: 1 }],
     },
     ...gauge("onair_ready", "Whether the server should get requests, as /readyz says.", isReady ? 1 : 0),
     ...gauge("process_start_time_seconds", "When the process began, since the epoch.", startedAt()),

@@ -1,5 +1,5 @@
-import { signal } from "@preact/signals";
-import { type ComponentChildren, Fragment } from "preact";
+import { signal, useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Fault, hasExpired, otherTabs, reconnects, session } from "./client.ts";
 import { useAction } from "./load.ts";
@@ -25,20 +25,23 @@ const typed = signal<Readonly<Record<string, string>>>({});
 
 /**
  * Shows its children where there is a session, and else the form that begins one. Where the session ends meanwhile, the
- * form stands over the children: whoever signs in again goes on with what they had typed, and somebody else begins anew.
+ * form stands in place of them: whoever signs in again goes on with what they had typed, and somebody else begins anew.
  */
 export function SignedIn<Session>(props: SignedInProps<Session>) {
   const { kind, intro, fields, besides, begin, idOf, children } = props;
-  const [current, setCurrent] = useState<Session | null | undefined>(undefined);
+  const current = useSignal<Session | null | undefined>(undefined);
   const [fault, setFault] = useState<Fault | null>(null);
   const enter = (session: Session) => {
-    setCurrent(session);
+    const { value: last } = current;
+    // Nothing is left of somebody else, neither on the page nor in memory.
+    if (last && idOf(last) !== idOf(session)) return location.reload();
+    current.value = session;
     if (hasExpired.value) reconnects.value++;
     hasExpired.value = false;
   };
   const look = () =>
     session<Session>("GET").then(enter, (error) => {
-      setCurrent((last) => last ?? null);
+      current.value ??= null;
       if (error instanceof Fault && error.status !== 401) setFault(error);
     });
   useEffect(() => {
@@ -46,6 +49,9 @@ export function SignedIn<Session>(props: SignedInProps<Session>) {
       if (data === "begun") look();
       else hasExpired.value = true;
     };
+    // The browser may keep a page that is left, and show it to whoever goes back.
+    addEventListener("pagehide", () => (hasExpired.value = true));
+    addEventListener("pageshow", ({ persisted }) => persisted && look());
     look();
   }, []);
   const signIn = useAction(async () => {
@@ -63,7 +69,7 @@ export function SignedIn<Session>(props: SignedInProps<Session>) {
     otherTabs.postMessage("ended");
     location.reload();
   };
-  if (current === undefined) return null;
+  if (current.value === undefined) return null;
   const form = (
     <>
       <Form label="Sign in" of={{ ...signIn, fault: signIn.fault ?? fault }} verb="Sign in">
@@ -86,7 +92,7 @@ export function SignedIn<Session>(props: SignedInProps<Session>) {
       {besides}
     </>
   );
-  if (current === null) {
+  if (current.value === null) {
     return (
       <SignInPage kind={kind}>
         <h1>Sign in</h1>
@@ -96,9 +102,9 @@ export function SignedIn<Session>(props: SignedInProps<Session>) {
   }
   return (
     <>
-      <Fragment key={idOf(current)}>{children(current, signOut)}</Fragment>
+      <div class="session">{children(current.value, signOut)}</div>
       {hasExpired.value && (
-        <Dialog title="Your session has ended." isOpaque mustAnswer onClose={() => {}}>
+        <Dialog title="Your session has ended." isUnasked mustAnswer onClose={() => {}}>
           <p>Sign in again to go on where you were.</p>
           {form}
         </Dialog>

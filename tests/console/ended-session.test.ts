@@ -13,6 +13,16 @@ async function typedIn({ page }: Tab, label: string): Promise<unknown> {
   return page.evaluate(`(${field}).value`);
 }
 
+/** Notes from now on in `sessionStorage.shown` when a text can be seen. */
+async function noteWhatIsShown({ page }: Tab, text: string): Promise<void> {
+  const note = `(function look() {
+    if (document.body?.innerText.includes(${JSON.stringify(text)})) sessionStorage.shown = document.body.innerText;
+    requestAnimationFrame(look);
+  })()`;
+  await page.evaluateOnNewDocument(note);
+  await page.evaluate(note);
+}
+
 const endTokens = (id: string) => server.admin("DELETE", `/admin/v1/applications/${id}/tokens`);
 
 describe.skipIf(chromium === null)("whoever types when the session ends", () => {
@@ -53,21 +63,72 @@ describe.skipIf(chromium === null)("whoever types when the session ends", () => 
     await tab.see("I have kept it");
   });
 
+  test("sends none of it as a key", async () => {
+    const app = await server.application({ name: "Interrupted bot" });
+    await using tab = await signedIn(server, app);
+    await tab.go("/webhook");
+    await tab.page.focus("main input");
+    await tab.page.keyboard.type("https://bot.exa");
+    await endTokens(app.id);
+    await tab.see("Your session has ended.");
+    await tab.page.waitForFunction('document.activeElement.matches("dialog h2")');
+    const sent: string[] = [];
+    tab.page.on("request", (request) => {
+      if (request.method() === "POST") sent.push(request.url());
+    });
+    await tab.page.keyboard.type("mple/typed");
+    await tab.press("Enter");
+    expect(await tab.page.$$eval("dialog input", (fields) => fields.map(({ value }) => value))).toEqual([
+      "",
+      "",
+    ]);
+    expect(sent).toEqual([]);
+  });
+
+  test("leaves nothing that can be seen or heard behind the form, and finds its place again", async () => {
+    const app = await server.application({ name: "Hidden bot", webhook_url: typedUrl });
+    await using tab = await signedIn(server, app, { width: 390 });
+    await tab.go("/webhook");
+    await tab.see("Verify what you receive");
+    await tab.page.evaluate("scrollTo(0, 400)");
+    await tab.click("Menu");
+    await tab.page.keyboard.down("Control");
+    await tab.press("k");
+    await tab.page.keyboard.up("Control");
+    await tab.page.waitForSelector(".palette input:focus");
+    await endTokens(app.id);
+    await tab.page.keyboard.type("type");
+    await tab.see("Your session has ended.");
+    expect(await tab.text()).toStartWith("Your session has ended.");
+    expect(JSON.stringify(await tab.page.accessibility.snapshot())).not.toContain("Hidden bot");
+    await signIn(tab, app);
+    await tab.gone("Your session has ended.");
+    await tab.page.waitForSelector(".palette input:focus");
+    expect(await tab.page.evaluate("scrollY")).toBe(400);
+  });
+
   test("sees nothing of it as another application", async () => {
     const [first, second] = [
       await server.application({ name: "First bot" }),
       await server.application({ name: "Second bot" }),
     ];
     await using tab = await signedIn(server, first);
-    await tab.go("/webhook");
+    await tab.click("Deliveries", "link");
+    await tab.click("Webhook", "link");
     await tab.fill("Webhook URL", typedUrl);
     await endTokens(first.id);
     await tab.click("Save");
     await tab.see("Your session has ended.");
+    await noteWhatIsShown(tab, "First bot");
     await signIn(tab, second);
     await tab.see("Second bot");
-    await tab.gone("First bot");
     expect(await typedIn(tab, "Webhook URL")).toBe("");
+    for (const path of ["/deliveries", ""]) {
+      await tab.page.goBack();
+      await tab.page.waitForFunction(`location.pathname === "/portal${path}"`);
+      await tab.see("Second bot");
+    }
+    expect(await tab.page.evaluate("sessionStorage.shown")).toBeUndefined();
   });
 });
 

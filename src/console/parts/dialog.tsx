@@ -10,12 +10,12 @@ interface DialogProps {
   readonly onClose: () => void;
   /** A dialog that must be answered does not close by Escape. */
   readonly mustAnswer?: boolean;
-  /** Whether nothing is seen of the page behind it. */
-  readonly isOpaque?: boolean;
+  /** One that comes by itself has the focus at its title: what is typed just then goes into none of its fields. */
+  readonly isUnasked?: boolean;
 }
 
 /** A dialog over the page, which keeps the focus inside; Escape closes it. */
-export function Dialog({ title, children, footer, onClose, mustAnswer, isOpaque }: DialogProps) {
+export function Dialog({ title, children, footer, onClose, mustAnswer, isUnasked }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();
   // Closed before it is removed, a dialog gives the focus back; other effects end after that.
@@ -27,7 +27,6 @@ export function Dialog({ title, children, footer, onClose, mustAnswer, isOpaque 
   return (
     <dialog
       ref={ref}
-      class={isOpaque ? "opaque" : ""}
       aria-labelledby={id}
       onCancel={(event) => {
         event.preventDefault();
@@ -37,7 +36,9 @@ export function Dialog({ title, children, footer, onClose, mustAnswer, isOpaque 
       onKeyDown={(event) => mustAnswer && event.key === "Escape" && event.preventDefault()}
     >
       <div class="dialog">
-        <h2 id={id}>{title}</h2>
+        <h2 id={id} {...(isUnasked && { tabIndex: -1, autofocus: true })}>
+          {title}
+        </h2>
         {children}
         {footer && <footer>{footer}</footer>}
       </div>

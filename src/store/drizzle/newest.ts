@@ -1,4 +1,4 @@
-import { and, asc, desc, inArray, lt, lte, type SQL } from "drizzle-orm";
+import { and, asc, desc, inArray, lt, lte, type SQL, sql } from "drizzle-orm";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
 import { type Dialect, execute, type Orm, type Work } from "./dialect.ts";
 
@@ -16,12 +16,15 @@ export function newestKeeper(
   { table, made, where, keep }: { table: PgTable; made: PgColumn; where: SQL | undefined; keep: number },
 ): (orm: Orm, owner: string) => Work<number> {
   const remove = prepared(name, (orm) => {
-    const rows = orm.select({ made }).from(table);
-    const newestOfOthers = rows.where(where).orderBy(desc(made)).limit(1).offset(keep);
+    const rows = (order: SQL) => orm.select({ made }).from(table).where(where).orderBy(order);
+    const [first, last] = [rows(asc(made)).limit(1), rows(desc(made)).limit(1)];
+    // To find this one, all that are kept are read: so only where there can be others.
+    const newestOfOthers = rows(desc(made)).limit(1).offset(keep);
+    const end = sql`CASE WHEN ${last} - ${first} >= ${sql.raw(`${keep}`)} THEN ${newestOfOthers} END`;
     const oldest = orm
       .select({ made })
       .from(table)
-      .where(and(where, lte(made, newestOfOthers)))
+      .where(and(where, lte(made, end)))
       .orderBy(asc(made))
       .limit(step);
     return orm

@@ -22,6 +22,11 @@ export const codeLifetimeMs = 10 * minute;
 export const loginLifetimeMs = 30 * minute;
 /** How long a used refresh token still works, for programs that lost the answer or refresh twice at once. */
 export const refreshGraceMs = 60 * second;
+/**
+ * How many refresh tokens come of one sign-in in an hour. Each is kept until it ends, so that its reuse is noticed: this
+ * bounds how many there are.
+ */
+export const refreshTokensAnHour = 60;
 
 /** The access that a token gives: an application with scopes, on behalf of a user when `userId` is set. */
 export interface Grant {

@@ -43,11 +43,13 @@ export interface NewTokens {
 
 /**
  * What came of such an exchange. `refused`: the code or token is `invalid`, or it was used before (`reused`) and now
- * everything that came of it is revoked, or it never had these scopes (`exceeded`).
+ * everything that came of it is revoked, or it never had these scopes (`exceeded`), or its family was refreshed too often
+ * (`limited`; the token stays good).
  */
 export type Exchanged =
   | { readonly grant: AskedGrant }
-  | { readonly refused: "invalid" | "reused" | "exceeded" };
+  | { readonly refused: "invalid" | "reused" | "exceeded" }
+  | { readonly refused: "limited"; readonly retryAfterMs: number };
 
 /** A token that still lives. */
 export interface TokenRecord extends AskedGrant {

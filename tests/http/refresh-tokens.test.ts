@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { day, second } from "../../src/domain/time.ts";
+import { day, hour, minute, second } from "../../src/domain/time.ts";
 import { type Fields, signInServer } from "../support/oauth.ts";
 import { Clock } from "../support/server.ts";
 
@@ -118,5 +118,41 @@ describe("RFC 9700, section 4.14.2: refresh tokens rotate", () => {
     clock.advance(60 * second);
     await refresh(confidential, first.refresh_token);
     expect((await refresh(publicClient, body.refresh_token)).status).toBe(200);
+  });
+});
+
+describe("the refresh tokens of one sign-in", () => {
+  /** Refreshes until this is refused; gives all refresh tokens, and the refusal. */
+  async function refreshAsOftenAsPossible(first: string) {
+    const given = [first];
+    for (;;) {
+      clock.advance(second);
+      const answer = await refresh(confidential, given.at(-1) ?? "");
+      if (answer.status !== 200 || given.length > 100) return { given, refused: answer };
+      given.push(answer.body.refresh_token);
+    }
+  }
+
+  test("are at most 60 in an hour; beyond that one has to wait, and the last one stays good", async () => {
+    const bystander = await userTokens(confidential);
+    const { given, refused } = await refreshAsOftenAsPossible((await userTokens(confidential)).refresh_token);
+    expect(given).toHaveLength(60);
+    expect([refused.status, refused.body.error]).toEqual([429, "temporarily_unavailable"]);
+    expect(refused.body.error_description).toContain("60 refresh tokens");
+    expect(refused.headers.get("retry-after")).toBe("3540");
+    expect((await refresh(confidential, bystander.refresh_token)).status).toBe(200);
+    clock.advance(hour - minute - second);
+    expect((await refresh(confidential, given.at(-1) ?? "")).status).toBe(429);
+    clock.advance(second);
+    expect((await refresh(confidential, given.at(-1) ?? "")).status).toBe(200);
+    expect((await refresh(confidential, given.at(-1) ?? "")).status).toBe(429);
+  });
+
+  test("end with a reused one also where they are so many", async () => {
+    const { given } = await refreshAsOftenAsPossible((await userTokens(confidential)).refresh_token);
+    clock.advance(minute);
+    expect((await refresh(confidential, given[0] ?? "")).body.error).toBe("invalid_grant");
+    clock.advance(hour);
+    expect((await refresh(confidential, given.at(-1) ?? "")).body.error).toBe("invalid_grant");
   });
 });

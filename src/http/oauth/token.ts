@@ -1,11 +1,13 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Application } from "../../domain/applications.ts";
 import { isCodeVerifier } from "../../domain/authorizations.ts";
-import { day, hour } from "../../domain/time.ts";
+import { DomainError } from "../../domain/errors.ts";
+import { day, hour, second } from "../../domain/time.ts";
 import {
   appTokenLifetimeMs,
   appTokensKept,
   newSecret,
+  refreshTokensAnHour,
   type ScopeName,
   scopes,
   scopesWithin,
@@ -132,7 +134,7 @@ export function tokenRoute(app: PublicListener, deps: PublicDeps): void {
         tags: ["Tokens"],
         summary: "Get an access token",
         description:
-          "Gives an application a token of its own (`client_credentials`), or tokens of a user for a code (`authorization_code`) or for a refresh token (`refresh_token`; RFC 6749). The application authenticates with HTTP Basic, or with `client_id` and `client_secret` in the form; not both; a `Bearer` header beside them is ignored. A public client sends its `client_id` alone. Every error has `error` and `error_description` as in RFC 6749, beside the usual fields.\n\nEach refresh token is exchanged once; for 60 seconds after that it still works, for programs that lost the answer. Used later, it ends everything that came of the same sign-in.",
+          "Gives an application a token of its own (`client_credentials`), or tokens of a user for a code (`authorization_code`) or for a refresh token (`refresh_token`; RFC 6749). The application authenticates with HTTP Basic, or with `client_id` and `client_secret` in the form; not both; a `Bearer` header beside them is ignored. A public client sends its `client_id` alone. Every error has `error` and `error_description` as in RFC 6749, beside the usual fields.\n\nEach refresh token is exchanged once; for 60 seconds after that it still works, for programs that lost the answer. Used later, it ends everything that came of the same sign-in. At most 60 refresh tokens come of one sign-in in an hour: beyond that the answer is 429 with `Retry-After`, and the token that was sent stays good.",
       },
     },
   );
@@ -202,6 +204,13 @@ async function userTokens(
   }
   if (result.refused === "exceeded") {
     throw new OAuthError("invalid_scope", "The user did not grant all of these scopes");
+  }
+  if (result.refused === "limited") {
+    throw new DomainError(
+      "rate_limited",
+      `At most ${refreshTokensAnHour} refresh tokens come of one sign-in in an hour; an access token is good for ${userTokenLifetimeMs / hour} hours`,
+      { retryAfterSeconds: Math.ceil(result.retryAfterMs / second) },
+    );
   }
   throw new OAuthError(
     "invalid_grant",

@@ -1,8 +1,10 @@
-import { and, eq, gt, inArray, isNull, lte, sql } from "drizzle-orm";
+import { and, desc, eq, gt, inArray, isNull, lte, ne, sql } from "drizzle-orm";
 import { judgeCode, judgeRefresh } from "../../domain/authorizations.ts";
+import { hour } from "../../domain/time.ts";
 import {
   appTokensKept,
   refreshTokenLifetimeMs,
+  refreshTokensAnHour,
   type ScopeName,
   scopesNamed,
   scopesWithin,
@@ -22,6 +24,11 @@ interface Family {
 
 /** So many rows that have expired are removed in one transaction, at most. */
 const expiredAtOnce = 500;
+/** The same of a family that ends. */
+const endedAtOnce = 500;
+
+/** What a transaction settles: an exchange, or that a family has to end, because its code or token was used before. */
+type Settled = Exchanged | { readonly ended: string };
 
 export function tokenStore(db: Dialect): TokenStore {
   const { applications, tokens, refreshTokens, authorizationCodes, loginRequests } = db.tables;
@@ -95,12 +102,50 @@ export function tokenStore(db: Dialect): TokenStore {
     return { grant: { applicationId, userId, scopes, expiresAt } };
   }
 
-  function* revokeFamily(orm: Orm, id: string): Work<void> {
+  /** How long a family has to wait for its next refresh; 0: it need not. */
+  function* refreshWait(orm: Orm, familyId: string, now: number): Work<number> {
+    const { expires_at, family_id } = refreshTokens;
+    const newest = orm.select({ expires_at }).from(refreshTokens).where(eq(family_id, familyId));
+    const [earliest] = yield* execute(
+      newest
+        .orderBy(desc(expires_at))
+        .limit(1)
+        .offset(refreshTokensAnHour - 1),
+    );
+    if (!earliest) return 0;
+    const madeAt = earliest.expires_at - refreshTokenLifetimeMs;
+    return Math.min(hour, Math.max(0, madeAt + hour - now));
+  }
+
+  /**
+   * Removes some tokens of a family; true: all are gone. The one by which the caller names the family goes last, so that
+   * who is interrupted can end it again.
+   */
+  function* endSome(orm: Orm, familyId: string, named: Uint8Array): Work<boolean> {
+    for (const table of [tokens, refreshTokens]) {
+      const { hash, family_id } = table;
+      const isOther = and(eq(family_id, familyId), ne(hash, Buffer.from(named)));
+      const some = orm.select({ hash }).from(table).where(isOther).limit(endedAtOnce);
+      const gone = yield* execute(orm.delete(table).where(inArray(hash, some)).returning({ hash }));
+      if (gone.length === endedAtOnce) return false;
+    }
     const { family_id, hash } = refreshTokens;
-    const removal = () => orm.delete(refreshTokens).where(eq(family_id, id)).returning({ hash });
+    const removal = () => orm.delete(refreshTokens).where(eq(family_id, familyId)).returning({ hash });
     // Until none is left: one that is being refreshed at this moment is removed when there is another in its place.
     while ((yield* execute(removal())).length > 0);
-    yield* execute(orm.delete(tokens).where(eq(tokens.family_id, id)));
+    yield* execute(orm.delete(tokens).where(eq(tokens.family_id, familyId)));
+    return true;
+  }
+
+  /** Ends a family, in transactions of which none is long. */
+  async function endFamily(familyId: string, named: Uint8Array): Promise<void> {
+    while (!(await db.transact((orm) => endSome(orm, familyId, named))));
+  }
+
+  async function exchanged(settled: Settled, hash: Uint8Array): Promise<Exchanged> {
+    if (!("ended" in settled)) return settled;
+    await endFamily(settled.ended, hash);
+    return { refused: "reused" };
   }
 
   return {
@@ -131,53 +176,57 @@ export function tokenStore(db: Dialect): TokenStore {
       const { applicationId, userId, scopes, expiresAt } = refresh;
       return { kind: "refresh_token", applicationId, userId, scopes, expiresAt };
     },
-    redeemCode: (hash, given, hashes, now) =>
-      db.transact(function* (orm) {
+    async redeemCode(hash, given, hashes, now) {
+      const settled = await db.transact(function* (orm): Work<Settled> {
         const isIt = eq(authorizationCodes.hash, Buffer.from(hash));
         yield* db.lockOwners(orm, authorizationCodes, isIt);
         const query = orm.select(code).from(authorizationCodes).where(isIt);
         const [found = null] = yield* execute(db.lock(query, "update"));
         const verdict = judgeCode(found, given, now);
         if (!found || verdict === "invalid") return { refused: "invalid" };
-        if (verdict === "reused") {
-          yield* revokeFamily(orm, found.familyId);
-          return { refused: "reused" };
-        }
+        if (verdict === "reused") return { ended: found.familyId };
         yield* execute(orm.update(authorizationCodes).set({ used_at: now }).where(isIt));
         return yield* issue(orm, found, found.scopes, hashes, now);
-      }),
-    refresh: (hash, { applicationId, scopes }, hashes, now) =>
-      db.transact(function* (orm) {
+      });
+      return exchanged(settled, hash);
+    },
+    async refresh(hash, { applicationId, scopes }, hashes, now) {
+      const settled = await db.transact(function* (orm): Work<Settled> {
         const isIt = eq(refreshTokens.hash, Buffer.from(hash));
         yield* db.lockOwners(orm, refreshTokens, isIt);
         const [token = null] = yield* execute(db.lock(refreshToken(orm, hash), "update"));
         const verdict = judgeRefresh(token, applicationId, now);
         if (!token || verdict === "invalid") return { refused: "invalid" };
-        if (verdict === "reused") {
-          yield* revokeFamily(orm, token.familyId);
-          return { refused: "reused" };
-        }
+        if (verdict === "reused") return { ended: token.familyId };
         if (scopes && scopesWithin(scopes, scopesNamed(token.scopes)).length < scopes.length) {
           return { refused: "exceeded" };
         }
+        const retryAfterMs = yield* refreshWait(orm, token.familyId, now);
+        if (retryAfterMs > 0) return { refused: "limited", retryAfterMs };
         if (token.rotatedAt === null) {
           yield* execute(orm.update(refreshTokens).set({ rotated_at: now }).where(isIt));
         }
         return yield* issue(orm, token, scopes ?? token.scopes, hashes, now);
-      }),
-    revoke: (hash, applicationId) =>
-      db.transact(function* (orm) {
+      });
+      return exchanged(settled, hash);
+    },
+    async revoke(hash, applicationId) {
+      const settled = await db.transact(function* (orm) {
         const isIt = eq(tokens.hash, Buffer.from(hash));
         const query = orm.select(access).from(tokens).where(isIt);
         const [found] = yield* execute(db.lock(query, "update"));
-        const [refresh] = found ? [] : yield* execute(db.lock(refreshToken(orm, hash), "update"));
+        const [refresh] = found ? [] : yield* execute(refreshToken(orm, hash));
         const token = found ?? refresh;
         if (!token) return "unknown";
         if (token.applicationId !== applicationId) return "foreign";
-        if (refresh) yield* revokeFamily(orm, refresh.familyId);
-        else yield* execute(orm.delete(tokens).where(isIt));
+        if (refresh) return { ended: refresh.familyId };
+        yield* execute(orm.delete(tokens).where(isIt));
         return "revoked";
-      }),
+      });
+      if (typeof settled === "string") return settled;
+      await endFamily(settled.ended, hash);
+      return "revoked";
+    },
     async ofApplication(applicationId, now, limit) {
       const found = await db.orm
         .select(access)

@@ -11,6 +11,7 @@ import operatorSessions from "../../../../drizzle/postgres/0009_operator_session
 import sessionKeys from "../../../../drizzle/postgres/0010_session_keys.sql" with { type: "text" };
 import deliveriesEvent from "../../../../drizzle/postgres/0011_deliveries_event.sql" with { type: "text" };
 import endpointPauses from "../../../../drizzle/postgres/0012_endpoint_pauses.sql" with { type: "text" };
+import refreshRate from "../../../../drizzle/postgres/0013_refresh_rate.sql" with { type: "text" };
 import { second } from "../../../domain/time.ts";
 import { StoreError } from "../../faults.ts";
 import {
@@ -50,6 +51,7 @@ export const schemaSteps: readonly SchemaStep[] = [
   { name: "0010_session_keys", sql: sessionKeys, isCompatible: true },
   { name: "0011_deliveries_event", sql: deliveriesEvent, isCompatible: true },
   { name: "0012_endpoint_pauses", sql: endpointPauses, isCompatible: true },
+  { name: "0013_refresh_rate", sql: refreshRate, isCompatible: true },
 ];
 
 /** Held while migrations are applied, so that of several processes which start at once only one applies them. */

@@ -61,7 +61,7 @@ export const refreshTokens = pgTable(
     index("refresh_tokens_expiry").on(table.expires_at),
     index("refresh_tokens_application").on(table.application_id),
     index("refresh_tokens_user").on(table.user_id, table.application_id),
-    index("refresh_tokens_family").on(table.family_id),
+    index("refresh_tokens_of_family").on(table.family_id, table.expires_at),
   ],
 );
 

@@ -28,6 +28,7 @@ import operatorSessions from "../../../../drizzle/sqlite/0021_operator_sessions.
 import packedBodies from "../../../../drizzle/sqlite/0022_packed_bodies.sql" with { type: "text" };
 import sessionKeys from "../../../../drizzle/sqlite/0023_session_keys.sql" with { type: "text" };
 import endpointPauses from "../../../../drizzle/sqlite/0024_endpoint_pauses.sql" with { type: "text" };
+import refreshRate from "../../../../drizzle/sqlite/0025_refresh_rate.sql" with { type: "text" };
 import { StoreError } from "../../faults.ts";
 import {
   type AppliedMigration,
@@ -65,6 +66,7 @@ export const migrations: readonly Migration[] = [
   { name: "0022_packed_bodies", sql: packedBodies },
   { name: "0023_session_keys", sql: sessionKeys },
   { name: "0024_endpoint_pauses", sql: endpointPauses },
+  { name: "0025_refresh_rate", sql: refreshRate },
 ];
 
 /**

@@ -1,0 +1,77 @@
+import { beforeEach, describe, expect, test } from "bun:test";
+import { codeChallenge } from "../../src/domain/authorizations.ts";
+import { hour, isoTime } from "../../src/domain/time.ts";
+import { refreshTokensAnHour } from "../../src/domain/tokens.ts";
+import { userFrom } from "../../src/domain/users.ts";
+import type { Store } from "../../src/store/store.ts";
+import { storedApplication, storedAt, stores } from "../support/store.ts";
+
+/*
+ * The tokens of one sign-in end together, however many there are.
+ */
+
+const redirectUri = "https://client.test/";
+const codeVerifier = "v".repeat(43);
+const hash = (name: string) => new Bun.CryptoHasher("sha256").update(name).digest();
+const pair = (nth: number) => ({ accessHash: hash(`access ${nth}`), refreshHash: hash(`refresh ${nth}`) });
+const hours = 20;
+const many = hours * refreshTokensAnHour + 1;
+const last = storedAt + hours * hour;
+
+describe.each(stores)("a family of many tokens in $name", ({ name, empty }) => {
+  let store: Store;
+  let applicationId: string;
+  beforeEach(async () => {
+    ({ store } = await empty());
+    applicationId = await storedApplication(store);
+    await store.users.upsert([userFrom({ id: 1, username: "user" })], isoTime(storedAt));
+    const { loginRequests, tokens } = store;
+    const request = { applicationId, redirectUri, scopes: [], state: null, expiresAt: storedAt + hour };
+    const challenge = { codeChallenge: codeChallenge(codeVerifier) };
+    await loginRequests.create(hash("challenge"), hash("browser"), { ...request, ...challenge }, "network");
+    const answer = { userId: 1, scopes: [], remember: false };
+    await loginRequests.answer(hash("challenge"), answer, hash("verifier"), storedAt);
+    await loginRequests.redeem(hash("verifier"), hash("browser"), hash("code"), storedAt);
+    await tokens.redeemCode(hash("code"), { applicationId, redirectUri, codeVerifier }, pair(0), storedAt);
+    // Each hour a program refreshes in many places at once.
+    for (let first = 1; first < many; first += refreshTokensAnHour) {
+      const at = storedAt + Math.ceil(first / refreshTokensAnHour) * hour;
+      const some = Array.from({ length: refreshTokensAnHour }, (_, i) => refresh(first - 1, first + i, at));
+      for (const one of await Promise.all(some)) expect(one).toHaveProperty("grant");
+    }
+  });
+
+  const refresh = (nth: number, next: number, at: number) =>
+    store.tokens.refresh(pair(nth).refreshHash, { applicationId, scopes: null }, pair(next), at);
+
+  /** How many of its tokens still mean anything. */
+  const left = async () => {
+    const all = Array.from({ length: many }, async (_, nth) => {
+      const access = await store.tokens.find(pair(nth).accessHash);
+      const used = await refresh(nth, many, last);
+      return access === null && "refused" in used && used.refused === "invalid";
+    });
+    return (await Promise.all(all)).filter((isGone) => !isGone).length;
+  };
+  const ends = [
+    ["that is revoked", () => store.tokens.revoke(pair(many - 1).refreshHash, applicationId), "revoked"],
+    ["of which one is reused", () => refresh(0, many, last), { refused: "reused" }],
+  ] as const;
+
+  test.each(ends)("%s ends as a whole, and holds up no other work", async (_, end, expected) => {
+    const finished: string[] = [];
+    const other = async () => {
+      for (const name of ["one", "two", "three", "four"]) await store.settings.put(name, "x");
+      finished.push("others");
+    };
+    const ending = end().then((result) => {
+      finished.push("family");
+      return result;
+    });
+    await Promise.all([ending, other()]);
+    expect(await ending).toEqual(expected);
+    // PostgreSQL runs both at once.
+    if (name === "SQLite") expect(finished).toEqual(["others", "family"]);
+    expect(await left()).toBe(0);
+  });
+});

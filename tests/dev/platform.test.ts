@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { openCredentials } from "../../src/dev/credentials.ts";
+import { openCredentials, saveCredentials } from "../../src/dev/credentials.ts";
 import type { DevPlatform } from "../../src/dev/platform.ts";
 import { newWebhookSecret } from "../../src/webhooks/signature.ts";
 import { afterThisTest } from "../support/after-tests.ts";
@@ -29,6 +29,22 @@ async function start(options: Parameters<typeof startPlatform>[1] = {}) {
 
 async function stop(platform: DevPlatform) {
   if (running.delete(platform)) await platform.stop();
+}
+
+/**
+ * Gives the receiver a free port below those that systems give to whoever asks for any, so that nobody takes it while no
+ * platform runs.
+ */
+function ownReceiverPort() {
+  for (;;) {
+    const port = 20_000 + Math.floor(Math.random() * 10_000);
+    try {
+      Bun.listen({ hostname: "127.0.0.1", port, socket: { data() {} } }).stop(true);
+    } catch {
+      continue; // It is taken.
+    }
+    return saveCredentials(data, { ...openCredentials(data), receiver_port: port });
+  }
 }
 
 const viewers = async ({ app }: DevPlatform) => (await app.store.livestreams.all()).map((one) => one.viewers);
@@ -117,6 +133,7 @@ describe("a platform to develop against", () => {
   });
 
   test("goes on with what is there at the second start, and leaves livestreams of others alone", async () => {
+    ownReceiverPort();
     const first = await start();
     await first.app.data.users.keep([{ id: 9_000_001, username: "mine", followers_count: 3 }]);
     await first.app.data.channels.keep([{ id: 9_000_002, user_id: 9_000_001, slug: "mine" }]);
@@ -145,6 +162,7 @@ describe("a platform to develop against", () => {
   });
 
   test("moves the Dev app's webhooks with its receiver, but not away from where its developer sends them", async () => {
+    ownReceiverPort();
     const first = await start();
     const url = first.receiverUrl;
     const { client_id } = openCredentials(data);

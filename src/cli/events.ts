@@ -29,7 +29,7 @@ name it shows an example. trigger makes an event of one: "onair trigger --help" 
   --idempotency-key KEY
                  publish the file only once: the same again under this key sends nothing
 ${targetHelp}
-  --json         print the report, or the types with their schemas, as JSON
+  --json         print the report, or {data: […]} of the types with their schemas, as JSON
 
 Refused lines are told with number and reason, and the rest is published. Exit code: 0 when every
 line was taken, 1 when some were refused or it failed, 2 for wrong usage.
@@ -103,7 +103,7 @@ async function types(all: readonly ShownType[], name: string, out: Output): Prom
     const shown = found.map(({ name, version, description, schema, example }) => {
       return { name, version, description, schema, example };
     });
-    await print(JSON.stringify(shown));
+    await print(JSON.stringify({ data: shown }));
   } else if (name === "") {
     const rows = found.map(({ name, version, description }) => [name, String(version), description]);
     // Full descriptions, not cut to the terminal.

@@ -152,6 +152,24 @@ test("onair config warns of variables that are no settings, and of what was like
   expect(mistaken).toMatchObject({ code: 2, stderr: expect.stringContaining(warning) });
 });
 
+test.each<[string, Record<string, string>, boolean]>([
+  ["without credentials", {}, true],
+  ["with half of them", { AWS_ACCESS_KEY_ID: "id" }, true],
+  ["with those of the variables", { AWS_ACCESS_KEY_ID: "id", AWS_SECRET_ACCESS_KEY: "swordfish" }, false],
+  ["with those of a profile", { AWS_PROFILE: "kept" }, false],
+])("onair config check tells of backups to S3 %s", async (_, variables, isTold) => {
+  const credentials = join(directory, "credentials");
+  writeFileSync(credentials, "[kept]\naws_access_key_id = id\naws_secret_access_key = swordfish\n");
+  const env = { AWS_SHARED_CREDENTIALS_FILE: credentials, ...variables };
+  const warning =
+    "backup-to is s3://bucket/onair. There are no credentials for S3: set AWS_ACCESS_KEY_ID and " +
+    `AWS_SECRET_ACCESS_KEY, or write them into ${credentials} under [default]. Where the service alone has them, all is well.\n`;
+  const args = ["config", "check", "--backup-to", "s3://bucket/onair"];
+  const right = { code: 0, stdout: "The settings are right.\n" };
+  expect(await run(args, { env })).toEqual({ ...right, stderr: isTold ? warning : "" });
+  expect(await run(["config", "check", "--backup-to", directory], { env })).toEqual({ ...right, stderr: "" });
+});
+
 test.each<[string, { option?: string; variable?: string; line?: string }, boolean]>([
   ["an option over the file", { option: "--portal=false", line: "portal = true" }, false],
   ["an option over a variable", { option: "--portal=false", variable: "true" }, false],
@@ -168,7 +186,9 @@ test("onair config show lists all settings with their source, and no secret", as
   const file = fileWith("rate-limit = 3\n");
   const env = { ONAIR_ADMIN_KEY: "swordfish-swordfish", ONAIR_PORT: "9" };
   const shown = await run(["config", "show", "--config", file, "--json"], { env });
-  const list = JSON.parse(shown.stdout) as { name: string; value: string; source: string }[];
+  const { data: list }: { data: { name: string; value: string; source: string }[] } = JSON.parse(
+    shown.stdout,
+  );
   const of = (name: string) => list.find((one) => one.name === name);
   expect(of("rate-limit")).toMatchObject({ value: "3", source: `${file}:1 rate-limit` });
   expect(of("port")).toMatchObject({ value: "9", source: "ONAIR_PORT" });

@@ -1,10 +1,12 @@
 import { beforeEach, describe, expect, test } from "bun:test";
+import { newEndpoint } from "../../src/domain/endpoints.ts";
 import { day, isoTime, second } from "../../src/domain/time.ts";
 import { Cursors } from "../../src/http/cursors.ts";
 import { idOf, type StreamPosition } from "../../src/http/stream/stream-position.ts";
 import { StreamReader, type StreamStart } from "../../src/http/stream/stream-reader.ts";
 import { createLog } from "../../src/log/log.ts";
 import type { Store } from "../../src/store/store.ts";
+import { noticesOf } from "../../src/webhooks/notices/notice.ts";
 import { newSigningKey, readSigningKey } from "../../src/webhooks/signature.ts";
 import { Clock } from "../support/server.ts";
 import { emptyStore, newEvent, subscriber } from "../support/store.ts";
@@ -77,4 +79,28 @@ describe("what was removed for --max-data-size is told as a gap", () => {
     expect(await got({ position, frames: "" })).toEqual(["kept"]);
     expect(await got(await begin({ lastId: idOfFirst() }))).toEqual(["kept"]);
   });
+});
+
+test("who goes on behind a notice is told of no gap, although another replica's clock published behind that time", async () => {
+  const clock = new Clock();
+  const { store } = emptyStore();
+  const applicationId = await subscriber(store, { delivery: "stream" });
+  const keys = { cursors, signingKey: () => signingKey };
+  const options = { log: createLog("off"), now: clock.now, keptMs: 7 * day, isTrimmed: false };
+  const reader = new StreamReader({ store, ...keys, ...options });
+  const owner = { applicationId, userId: null };
+  const { position } = await reader.start(owner, { lastId: null, after: null });
+  await store.events.publish(newEvent("ahead", { published_at: clock.ms + second }), () => false);
+  const application = await store.applications.find(applicationId);
+  if (!application) throw new Error("it is gone");
+  const failing = newEndpoint(applicationId);
+  await store.notices.put(noticesOf(true).ofEndpoint("endpoint.failing", failing, application, clock.ms));
+  const frames = new TextDecoder().decode(
+    reader.signed(await reader.read(owner, position), application) ?? undefined,
+  );
+  const [, lastId = ""] = /^id: (.*)\nevent: endpoint.failing$/m.exec(frames) ?? [];
+  const again = await reader.start(owner, { lastId, after: null });
+  expect(again.frames).not.toContain("gap");
+  reader.forget();
+  expect((await reader.read(owner, again.position)).deliveries).toEqual([]);
 });

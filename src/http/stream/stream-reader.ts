@@ -130,7 +130,9 @@ export class StreamReader {
       // A notice is for the application itself, not for its users.
       const notices =
         userId === null && isAll ? await store.notices.behind(applicationId, from.notice, noticesAtOnce) : [];
-      const at = isAll ? now : (deliveries.at(-1)?.published_at ?? from.at);
+      // Another replica's clock may be ahead: the id of a notice must not look as if its number were rewritten.
+      const publishedAt = notices.length > 0 ? await store.deliveries.publishedUpTo(upTo) : null;
+      const at = isAll ? Math.max(now, publishedAt ?? 0) : (deliveries.at(-1)?.published_at ?? from.at);
       // Asked behind the read, so that nothing is removed unnoticed between the two.
       const isRemoved =
         (isTrimmed || from.at < now - keptMs) &&

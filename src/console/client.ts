@@ -123,6 +123,13 @@ export async function session<T>(method: string, init: RequestInit = {}, name = 
   return body as T;
 }
 
+/** Whether the server has other scripts than this page by now, as after an upgrade: it serves no more parts of it. */
+export async function isUpgraded(): Promise<boolean> {
+  const script = document.querySelector<HTMLScriptElement>("script[src]")?.src ?? "";
+  const answer = await fetch(script, { cache: "no-cache" }).catch(() => null);
+  return answer?.status === 404;
+}
+
 interface StreamOptions {
   readonly signal: AbortSignal;
   /** Sent as JSON, by POST. */

@@ -1,9 +1,9 @@
 import { signal } from "@preact/signals";
-import { type IconNode, LogOut, Menu, Moon, Search, Sun, TriangleAlert } from "lucide";
+import { type IconNode, LogOut, Menu, Moon, RefreshCw, Search, Sun, TriangleAlert } from "lucide";
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { LocationProvider, useLocation } from "preact-iso";
-import { base, hasExpired, isConnected } from "../client.ts";
+import { base, hasExpired, isConnected, isUpgraded, reconnects } from "../client.ts";
 import { useLiveStream } from "../live.ts";
 import { siteTitle, to, useTitle } from "../places.ts";
 import { beginTheme, changeTheme } from "../theme.ts";
@@ -175,13 +175,24 @@ function Frame({ kind, groups, who, search, onSignOut, stream, docs, reference, 
   );
 }
 
-/** Says that the connection is lost, while it is. */
+/** Says that the connection is lost, while it is, and that the page is older than the server. */
 export function ConnectionBanner() {
+  const [isOld, setOld] = useState(false);
+  const connection = reconnects.value;
+  useEffect(() => void isUpgraded().then(setOld), [connection]);
   return (
     <div role="status">
       {!isConnected.value && (
         <div class="banner">
           <Icon of={TriangleAlert} /> The connection is lost. Trying again; what is shown may be old.
+        </div>
+      )}
+      {isConnected.value && isOld && (
+        <div class="banner">
+          <Icon of={TriangleAlert} /> On Air was upgraded. Reload the page.
+          <Button isSmall icon={RefreshCw} onClick={() => location.reload()}>
+            Reload
+          </Button>
         </div>
       )}
     </div>

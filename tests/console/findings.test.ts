@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { minute } from "../../src/domain/time.ts";
 import { chromium } from "../support/chromium.ts";
 import { operator, signedIn } from "../support/pages.ts";
-import { event, publish, publishAll, subscribe } from "../support/publishing.ts";
+import { event, publish, publishAll, settled, subscribe } from "../support/publishing.ts";
 import { ownReceiver } from "../support/receiver.ts";
 import { user } from "../support/rows.ts";
 import { Clock, isOnPostgres, ownServer, testServer } from "../support/server.ts";
@@ -48,6 +48,22 @@ describe.skipIf(chromium === null)("the overview of the console", () => {
     await now.click("See what waits", "link");
     await now.page.waitForFunction('location.search === "?status=pending"');
     await now.see("channel.followed");
+  });
+
+  test("says nothing of how many deliveries are pending beyond those that it looks at", async () => {
+    const receiver = ownReceiver(() => new Response(null, { status: 204 }));
+    const own = await ownServer();
+    const app = await own.application({ webhook_url: receiver.url });
+    await own.load("users", [user(1001, "luna_bytes")]);
+    await subscribe(own, app, ["channel.followed"]);
+    // More than one request looks at.
+    await publishAll(
+      own,
+      Array.from({ length: 2_100 }, () => event("channel.followed")),
+    );
+    await settled(own);
+    await using tab = await signedIn(own, operator);
+    await tab.see("0\nPending among the latest deliveries");
   });
 
   test.skipIf(isOnPostgres)("shows one that comes while it is open", async () => {

@@ -105,11 +105,13 @@ interface ListProps<Row> extends TableProps<Row> {
   readonly more?: MoreProps;
 }
 
-/** A list that is read, as a table, or what stands in place of it. */
+/** A list that is read, as a table, or what stands in place of it: none in its first part may be some in a further one. */
 export function List<Row>({ of, empty, more, ...table }: ListProps<Row>) {
   return (
     <>
-      <Read of={of}>{() => (table.rows.length === 0 ? empty : <Table {...table} />)}</Read>
+      <Read of={of}>
+        {() => (table.rows.length > 0 ? <Table {...table} /> : more?.hasMore ? <Loading /> : empty)}
+      </Read>
       {more && <More {...more} />}
     </>
   );

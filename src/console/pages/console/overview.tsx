@@ -82,7 +82,7 @@ export function Overview() {
               <Figure value={counted(applications)} label="Applications" href={to("/applications")} />
               <Figure
                 value={counted(pending)}
-                label="Pending deliveries"
+                label={isUnknown(pending) ? "Pending among the latest deliveries" : "Pending deliveries"}
                 href={to("/deliveries", { status: "pending" })}
               />
               <Figure value={counted(endpoints)} label="Endpoints in trouble" />
@@ -99,10 +99,18 @@ export function Overview() {
   );
 }
 
-/** How many there are, as far as one page tells. */
-function counted(page: { data: readonly unknown[]; pagination: { has_more: boolean } }): string {
-  return `${number(page.data.length)}${page.pagination.has_more ? "+" : ""}`;
+interface Page {
+  readonly data: readonly unknown[];
+  readonly pagination: { readonly has_more: boolean };
 }
+
+/** How many there are, as far as one page tells. */
+function counted(page: Page): string {
+  return `${number(page.data.length)}${page.pagination.has_more && !isUnknown(page) ? "+" : ""}`;
+}
+
+/** Whether the part of a long log that one request looks at has none. */
+const isUnknown = ({ data, pagination }: Page) => data.length === 0 && pagination.has_more;
 
 interface AttentionProps {
   readonly troubled: readonly Endpoint[];

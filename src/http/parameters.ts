@@ -1,4 +1,5 @@
 import { Kind, type SchemaOptions, type TUnsafe, Type, TypeRegistry } from "@sinclair/typebox";
+import { invalidFields } from "../domain/errors.ts";
 import { maxId } from "../domain/ids.ts";
 import { hasRealDate, noRealDate } from "../domain/time.ts";
 import type { Grant } from "../domain/tokens.ts";
@@ -75,6 +76,14 @@ export function TimeParameter(options: SchemaOptions = {}): TUnsafe<string> {
 /** The value of a `TimeParameter` in milliseconds since the epoch; null where it is left out. */
 export function timeGiven(text: string | undefined): number | null {
   return text === undefined ? null : Date.parse(text);
+}
+
+/** The range of a list by time; throws for one in which nothing can be. */
+export function rangeGiven(given: { readonly after?: string; readonly before?: string }) {
+  const [after, before] = [timeGiven(given.after), timeGiven(given.before)];
+  if (after !== null && before !== null && after >= before)
+    throw invalidFields([{ in: "query", field: "before", message: "must be later than after" }]);
+  return { after, before };
 }
 
 /** A decimal integer, without sign, exponent or leading zeros. */

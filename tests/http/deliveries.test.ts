@@ -122,6 +122,8 @@ describe("the list", () => {
     ["status=lost", "status"],
     ["after=yesterday", "after"],
     ["before=2026-02-31T00:00:61Z", "before"],
+    ["after=2026-01-14T16:00:00Z&before=2026-01-14T15:00:00Z", "before"],
+    ["after=2026-01-14T16:00:00Z&before=2026-01-14T16:00:00Z", "before"],
     ["limit=0", "limit"],
     ["limit=101", "limit"],
     ["limit=1&limit=2", "limit"],

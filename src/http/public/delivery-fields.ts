@@ -14,7 +14,7 @@ import type { Store } from "../../store/store.ts";
 import { unsignedHeaders } from "../../webhooks/attempt.ts";
 import { type Cursors, listCursors } from "../cursors.ts";
 import { IsoTimestamp, named, picked } from "../fields.ts";
-import { ChoiceParameter, LimitParameter, TextParameter, TimeParameter, timeGiven } from "../parameters.ts";
+import { ChoiceParameter, LimitParameter, rangeGiven, TextParameter, TimeParameter } from "../parameters.ts";
 
 /*
  * Schemas of deliveries, for the public and the admin API.
@@ -125,7 +125,7 @@ const filters = {
   ),
   before: Type.Optional(
     TimeParameter({
-      description: "Only of events published earlier than that.",
+      description: "Only of events published earlier than that; it is later than `after`.",
       examples: ["2026-01-14T17:00:00Z"],
     }),
   ),
@@ -148,8 +148,14 @@ export function deliveryList(store: Pick<Store, "deliveries">, cursors: Cursors)
     query,
     async page(asked: Static<TObject<typeof query>>, scope: DeliveryScope, grant: Grant | null) {
       const { subscription_id = null, event_id = null, status = null, type = null } = asked;
-      const times = { after: timeGiven(asked.after), before: timeGiven(asked.before) };
-      const filter: DeliveryFilter = { ...scope, subscription_id, event_id, status, type, ...times };
+      const filter: DeliveryFilter = {
+        ...scope,
+        subscription_id,
+        event_id,
+        status,
+        type,
+        ...rangeGiven(asked),
+      };
       const [below = null] = places.positionIn(asked) ?? [];
       const { limit = deliveryPages.defaultResults } = asked;
       const { deliveries, next } = await store.deliveries.page(filter, below, limit);

@@ -52,6 +52,20 @@ test("operators see what became of one event for all who subscribe to it", async
   expect(of.data.map(({ app_id }) => app_id)).toEqual([two.id]);
 });
 
+test.each(["deliveries", "subscriptions", "notices"])(
+  "a list of %s for no application is refused; that of one that has nothing is empty",
+  async (name) => {
+    const of = (id: string) => server.admin("GET", `/admin/v1/${name}?application_id=${id}`);
+    const refused = await of("01KATHZX5M9S3E6R8B2D4F7G1H");
+    expect(refused.status).toBe(400);
+    expect(await json<object>(refused)).toMatchObject({
+      errors: [{ in: "query", field: "application_id", message: "is not an application" }],
+    });
+    const empty = await of((await server.application()).id);
+    expect([empty.status, (await json<List>(empty)).data]).toEqual([200, []]);
+  },
+);
+
 test("a cursor of an application's own list is not one of the operators'", async () => {
   const own = await json<List>(await server.get("/public/v1/events/deliveries?limit=1", one.token));
   expect(await refusal(server.admin("GET", `/admin/v1/deliveries?cursor=${own.pagination.cursor}`))).toEqual([

@@ -58,13 +58,18 @@ const lists: [listener: "public" | "admin", path: string, position: (number | st
   ],
   [
     "admin",
-    `/admin/v1/subscriptions?event=a.b&channel=one&broadcaster_user_id=1001&application_id=${id}`,
+    `/admin/v1/subscriptions?event=a.b&channel=one&broadcaster_user_id=1001&application_id=${app.id}`,
     [id],
-    `subscriptions [{"application_id":"${id}","broadcaster_user_id":1001,"channel":"one","event":"a.b"},null]`,
+    `subscriptions [{"application_id":"${app.id}","broadcaster_user_id":1001,"channel":"one","event":"a.b"},null]`,
   ],
   ["admin", "/admin/v1/endpoints", [id], "endpoints [{},null]"],
   ["admin", "/admin/v1/backups", [id], "backups [{},null]"],
-  ["admin", `/admin/v1/notices?application_id=${id}`, [1], `notices [{"application_id":"${id}"},null]`],
+  [
+    "admin",
+    `/admin/v1/notices?application_id=${app.id}`,
+    [1],
+    `notices [{"application_id":"${app.id}"},null]`,
+  ],
   [
     "admin",
     `/admin/v1/audit?before=${before}&after=${after}&object_id=x&object=y&action=z&key=${id}`,

@@ -11,6 +11,7 @@ import { type FieldProblem, invalidFields } from "../../domain/errors.ts";
 import { ulidPattern } from "../../domain/ids.ts";
 import { parseScopes, type Scope, scopes } from "../../domain/tokens.ts";
 import { about, Id, nullable, oneLine, oneOf } from "../../domain/validation/fields.ts";
+import type { Store } from "../../store/store.ts";
 import { IsoTimestamp, named, noOtherFields, picked } from "../fields.ts";
 import { TextParameter } from "../parameters.ts";
 import { addressProblems, receivingFields } from "../public/application/receiving-fields.ts";
@@ -107,6 +108,17 @@ export const NewApplicationSchema = named("NewApplication", "An application with
 /** The id of an application in a path. */
 export const ApplicationIdParameter = TextParameter({ pattern: ulidPattern, description: "A ULID." });
 export const ApplicationParams = Type.Object({ id: ApplicationIdParameter });
+
+/** A page of what may be of one application alone; throws where it is empty because there is no such application. */
+export async function pageOfApplication<
+  Page extends { readonly data: readonly unknown[]; readonly pagination: { readonly has_more: boolean } },
+>(store: Pick<Store, "applications">, id: string | null, page: Page): Promise<Page> {
+  // Looked at last: deliveries of a deleted application can still be listed.
+  const isEmpty = page.data.length === 0 && !page.pagination.has_more;
+  if (isEmpty && id !== null && !(await store.applications.find(id)))
+    throw invalidFields([{ in: "query", field: "application_id", message: "is not an application" }]);
+  return page;
+}
 
 export const exampleApplication = {
   id: "01KATHZX5M9S3E6R8B2D4F7G1H",

@@ -1,6 +1,5 @@
 import { Type } from "@sinclair/typebox";
 import { everything } from "../../../domain/delivery-log.ts";
-import { invalidFields } from "../../../domain/errors.ts";
 import { answerOf, linksTo, pageOf } from "../../answers.ts";
 import { existing } from "../../errors.ts";
 import { TextParameter } from "../../parameters.ts";
@@ -15,7 +14,7 @@ import {
   shownSentDelivery,
 } from "../../public/delivery-fields.ts";
 import { operators, readers } from "../access.ts";
-import { exampleApplication, owned } from "../application-fields.ts";
+import { exampleApplication, owned, pageOfApplication } from "../application-fields.ts";
 import type { AdminDeps, AdminListener } from "../base.ts";
 
 const OfApplication = Type.Optional(
@@ -60,17 +59,8 @@ export function deliveryRoutes(app: AdminListener, { store, cursors, now }: Admi
     async ({ query }) => {
       const { application_id = null } = query;
       const { deliveries, pagination } = await list.page(query, { ...everything, application_id }, null);
-      // Deliveries of a deleted application can still be listed.
-      const isEmpty = deliveries.length === 0 && !pagination.has_more;
-      if (isEmpty && application_id !== null && !(await store.applications.find(application_id))) {
-        const message = "is not an application";
-        throw invalidFields([{ in: "query", field: "application_id", message }]);
-      }
-      return {
-        data: deliveries.map((one) => owned(one.application_id, shownDelivery(one))),
-        pagination,
-        message: "OK",
-      };
+      const data = deliveries.map((one) => owned(one.application_id, shownDelivery(one)));
+      return pageOfApplication(store, application_id, { data, pagination, message: "OK" });
     },
     {
       roles: readers,

@@ -5,7 +5,7 @@ import {
   subscriptionFilters,
 } from "../../public/application/named-subscription-fields.ts";
 import { readers } from "../access.ts";
-import { ApplicationIdParameter } from "../application-fields.ts";
+import { ApplicationIdParameter, pageOfApplication } from "../application-fields.ts";
 import type { AdminDeps, AdminListener } from "../base.ts";
 
 /** List Subscriptions: of an application, or who follows a channel. */
@@ -13,7 +13,7 @@ export function subscriptionRoutes(app: AdminListener, { store, cursors }: Admin
   const list = namedSubscriptionList(store, cursors);
   app.get(
     "/admin/v1/subscriptions",
-    ({ query }) => {
+    async ({ query }) => {
       const {
         application_id: app_id = null,
         broadcaster_user_id = null,
@@ -21,7 +21,7 @@ export function subscriptionRoutes(app: AdminListener, { store, cursors }: Admin
         event = null,
       } = query;
       const filter = { app_id, broadcaster_user_id, channel, event };
-      return list.page(filter, query, null);
+      return pageOfApplication(store, app_id, await list.page(filter, query, null));
     },
     {
       roles: readers,

@@ -7,7 +7,7 @@ import { IsoTimestamp, named, Ulid } from "../../fields.ts";
 import { pagedList } from "../../paging.ts";
 import { exampleNotice } from "../../public/application/notice-fields.ts";
 import { readers } from "../access.ts";
-import { ApplicationIdParameter } from "../application-fields.ts";
+import { ApplicationIdParameter, pageOfApplication } from "../application-fields.ts";
 import type { AdminDeps, AdminListener } from "../base.ts";
 
 const NoticeSchema = named("Notice", "A notice about an endpoint or the server.", {
@@ -62,10 +62,11 @@ export function noticeRoutes(app: AdminListener, { store, cursors }: AdminDeps):
   const list = pagedList("notices", cursors);
   app.get(
     "/admin/v1/notices",
-    ({ query }) => {
+    async ({ query }) => {
       const { application_id = null } = query;
       const read = (below: number | null, limit: number) => store.notices.page(application_id, below, limit);
-      return list.page(query, { read, positionOf: ({ seq }) => seq, shown });
+      const page = await list.page(query, { read, positionOf: ({ seq }) => seq, shown });
+      return pageOfApplication(store, application_id, page);
     },
     {
       roles: readers,

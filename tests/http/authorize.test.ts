@@ -129,6 +129,9 @@ describe("RFC 6749, section 4.1.2.1, RFC 7636, section 4.4.1 and RFC 9207: error
     const path = `${authorizationRequest(app.client_id)}&state=abc`;
     const { location } = await new Browser(server).open(path);
     expect([parameter(location, "error"), parameter(location, "state")]).toEqual(["invalid_request", ""]);
+    expect(parameter(location, "error_description")).toBe("state is given more than once");
+    const unknown = await new Browser(server).open(`${authorizationRequest(app.client_id)}&x=1&x=2`);
+    expect(parameter(unknown.location, "error_description")).toBe("A parameter is given more than once");
   });
 
   test("a scope that the application may not have", async () => {

@@ -166,6 +166,14 @@ describe("RFC 6749, section 2.3.1 and 5.2: is refused", () => {
       "invalid_request",
     ],
   ];
+  test("a repeated parameter is named where it is one of the form, and no other text is sent back", async () => {
+    const said = async (form: string) => (await token(form)).body.error_description;
+    const twice = "grant_type=client_credentials&scope=users%3Aread&scope=users%3Aread";
+    expect(await said(`${twice}&x=1&x=2`)).toBe("scope is given more than once");
+    expect(await said("client_secret=a&client_secret=b")).toBe("client_secret is given more than once");
+    expect(await said("toString=1&toString=2")).toBe("A parameter is given more than once");
+  });
+
   test.each(cases)("%s", async (_, request, status, error) => {
     const answer = await token(...request());
     expect([answer.status, answer.body.error]).toEqual([status, error]);

@@ -10,7 +10,7 @@ import { clientNetworkOf, type RequestContext } from "../request-context.ts";
 import { browserCookie, redirect, replyToPerson } from "./browser.ts";
 import { OAuthError, oauthPaths } from "./errors.ts";
 import { exampleClientId, exampleRedirectUri, readScopes, scopeField } from "./fields.ts";
-import { type AskedParameters, readParameters } from "./form.ts";
+import { type AskedParameters, readParameters, repetition } from "./form.ts";
 
 /** RFC 6749, section 4.1.2.1. */
 type AuthorizationErrorCode =
@@ -176,7 +176,7 @@ function requestedRedirectUri(application: Application, { parameters, repeated }
 /** PKCE is required of all clients, and only with S256 (OAuth 2.1; RFC 7636, section 4.4.1). */
 function readRequest(application: Application, { parameters, repeated }: AskedParameters) {
   const refuse = (message: string) => new AuthorizationError("invalid_request", message);
-  if (repeated.size > 0) throw refuse("A parameter is given more than once");
+  if (repeated.size > 0) throw refuse(repetition(repeated, [AuthorizeQuery]));
   if (Buffer.byteLength(parameters.get("state") ?? "") > loginLimits.maxStateBytes) {
     throw refuse(`state may have at most ${loginLimits.maxStateBytes} bytes`);
   }

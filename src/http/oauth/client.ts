@@ -1,4 +1,4 @@
-import type { TSchema } from "@sinclair/typebox";
+import { type TSchema, Type } from "@sinclair/typebox";
 import type { Application } from "../../domain/applications.ts";
 import { secretHash } from "../../domain/tokens.ts";
 import type { Store } from "../../store/store.ts";
@@ -30,12 +30,12 @@ export interface ClientContext extends OpenContext {
  * then reads the fields that the route's body schema names.
  */
 export function clientGate(options: ClientGateOptions, kind: ClientKind) {
-  let form: TSchema | undefined;
+  let form: TSchema = Type.Object({});
   let operation: string | null = null;
   return {
     introspect(route: { body?: TSchema; parse?: unknown } & DescribedRoute): void {
       operation = operationOf(route);
-      form = route.body;
+      if (route.body) form = route.body;
       deferBody(route);
     },
     async admit(context: ClientContext): Promise<void> {
@@ -43,12 +43,12 @@ export function clientGate(options: ClientGateOptions, kind: ClientKind) {
       requestContext.operation = operation;
       Object.assign(set.headers, uncached);
       admitAnyone(options.access, requestContext);
-      const parameters = await readForm(request);
+      const parameters = await readForm(request, form);
       requestContext.client = await authenticateClient(options, requestContext, parameters);
       if (kind === "confidential" && requestContext.client.client_type === "public") {
         throw new OAuthError("invalid_client", "A public client cannot authenticate, which this needs");
       }
-      if (form) context.body = readFields(form, parameters);
+      context.body = readFields(form, parameters);
     },
   };
 }

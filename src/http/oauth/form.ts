@@ -57,13 +57,24 @@ export function readParameters(text: string): AskedParameters {
   return { parameters, repeated };
 }
 
-/** The parameters of a request to an endpoint that clients call. */
-export async function readForm(request: Request): Promise<Parameters> {
+/** The parameters of a request to an endpoint that clients call, which has this form. */
+export async function readForm(request: Request, form: TSchema): Promise<Parameters> {
   requireMediaType(request, formMediaType);
   const bytes = await readBytes(request, publicBodyBytes);
   const { parameters, repeated } = readParameters(Buffer.from(bytes).toString());
-  if (repeated.size > 0) throw new OAuthError("invalid_request", "A parameter is given more than once");
+  if (repeated.size > 0) throw new OAuthError("invalid_request", repetition(repeated, formsOf(form)));
   return parameters;
+}
+
+/** What is wrong where parameters are repeated. Only those of these forms are named: the rest is foreign text. */
+export function repetition(repeated: ReadonlySet<string>, forms: readonly TObject[]): string {
+  const known = forms.flatMap(({ properties }) => Object.keys(properties));
+  return `${known.find((name) => repeated.has(name)) ?? "A parameter"} is given more than once`;
+}
+
+/** The forms of which a request has one. */
+function formsOf(form: TSchema): readonly TObject[] {
+  return form["anyOf"] ?? [form];
 }
 
 /** The fields of a form by its schema; throws the error to answer with where one is missing. */

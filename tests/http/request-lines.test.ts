@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { DomainError } from "../../src/domain/errors.ts";
 import { keptLog } from "../support/kept-log.ts";
 import { testServer } from "../support/server.ts";
 
@@ -33,4 +34,31 @@ describe("the line of a request has the address of its client", () => {
     expect(await clientsOf(behindProxy, "/admin/v1/applications")).toEqual(["198.51.100.4"]);
     expect(await clientsOf(behindProxy, "/readyz")).toEqual(["127.0.0.1"]);
   });
+});
+
+test("what cannot be done now is logged with its reason and the request, and without a stack", async () => {
+  const users = direct.app.store.users as { find: unknown };
+  const { find } = users;
+  const { token } = await direct.application();
+  const cause = new Error("database or disk is full");
+  const full = () => Object.assign(new DomainError("unavailable", "Not now."), { cause });
+  users.find = () => Promise.reject(full());
+  const headers = { "x-request-id": "full" };
+  try {
+    expect((await direct.get("/public/v1/users/xqcow", token, { headers })).status).toBe(503);
+  } finally {
+    users.find = find;
+  }
+  const lines = (await kept.lines()).map((line) => JSON.parse(line));
+  const said = lines.filter(({ event }) => event === "unavailable");
+  expect(said).toEqual([
+    {
+      time: expect.any(String),
+      level: "error",
+      event: "unavailable",
+      request_id: "full",
+      error: "DomainError: Not now.",
+      cause: "Error: database or disk is full",
+    },
+  ]);
 });

@@ -38,15 +38,18 @@ export function manPage({ name, summary, help }: Page, version: string, date: st
   const synopsis = usage
     .replace(/^Usage: /, "")
     .split("\n")
-    .map((line) => escaped(line.trim()));
+    .flatMap((line) => [".HP 6", escaped(line.trim())]);
   return `${[
     title,
+    // No hyphens in names of variables, nor gaps between words.
+    ".nh",
+    ".ad l",
     ".SH NAME",
     `${escaped(name)} \\- ${escaped(summary)}`,
     ".SH SYNOPSIS",
-    ".nf",
+    ".PD 0",
     ...synopsis,
-    ".fi",
+    ".PD",
     ".SH DESCRIPTION",
     ...rest.flatMap(block).filter((line, i) => i > 0 || line !== ".PP"),
     ...(name === "onair" ? [] : [".SH SEE ALSO", ".BR onair (1)"]),
@@ -82,6 +85,8 @@ const bold = (text: string) => `\\fB${escaped(text)}\\fR`;
 /** A line of text that roff prints as it is. */
 const escaped = (text: string): string =>
   text
+    // Terminals without UTF-8 have no sign for it.
+    .replaceAll("…", "...")
     .replaceAll("\\", "\\e")
     .replaceAll("-", "\\-")
     .replace(/^[.']/, "\\&$&")

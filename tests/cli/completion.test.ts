@@ -30,6 +30,10 @@ describe("what is offered", () => {
     [["deliveries", "list", "--st"], ["--status"]],
     [["deliveries", "list", "--status", "f"], ["failed"]],
     [["deliveries", "--status", "failed", "l"], ["list"]],
+    [["deliveries", "list", "--status=f"], ["--status=failed"]],
+    [["deliveries", "--status=failed", "l"], ["list"]],
+    [["serve", "--portal="], []],
+    [["serve", "--config="], []],
     [["deliveries", "list", "--type", "kicks"], ["kicks.gifted"]],
     [
       ["listen", "--profile", ""],
@@ -126,6 +130,16 @@ describe("in the shell itself", () => {
     const script = `source <(onair completion bash); COMP_WORDS=(onair deliveries re); COMP_CWORD=2; _onair
       printf '%s\\n' "\${COMPREPLY[@]}"; complete -p onair`;
     expect(await shell(["bash", "-c"], script)).toEqual(["complete -o default -F _onair onair", ...offered]);
+  });
+
+  test.each([
+    ["onair deliveries list --status = f", ["failed"]],
+    ["onair apps create --delivery =", ["both", "stream", "webhook"]],
+    ["onair deliveries --status = failed re", offered],
+  ])("bash, which takes = for a word: %s", async (typed, expected) => {
+    const script = `source <(onair completion bash); COMP_WORDS=(${typed}); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); _onair
+      printf '%s\n' "\${COMPREPLY[@]}"`;
+    expect(await shell(["bash", "-c"], script)).toEqual(expected);
   });
 
   test.skipIf(!Bun.which("zsh"))("zsh", async () => {

@@ -48,13 +48,14 @@ function ofCommand(
   env: Environment,
 ): Candidate[] {
   const { actions, values = {} } = command;
-  const shown = (candidates: Candidates = []) =>
+  const shown = (candidates: Candidates = [], lead = "") =>
     (typeof candidates === "function" ? candidates(env) : candidates).map((word) => ({
-      word,
+      word: lead + word,
       meaning: meaningOf(word, command),
     }));
-  const option = optionNamed(before.at(-1), command);
-  if (option?.takesValue) return shown(values[option.name]);
+  const [lead = ""] = /^--[^=]+=/.exec(prefix) ?? [];
+  const option = optionNamed(lead === "" ? before.at(-1) : lead.slice(0, -1), command);
+  if (option?.takesValue) return shown(values[option.name], lead);
   const [first] = positionalsOf(before, command);
   const options = () => shown(optionsOf(command, first));
   if (prefix.startsWith("-")) return options();

@@ -1,9 +1,21 @@
 # bash completion for onair. Where onair offers nothing, files are completed.
 _onair() {
-  local word
+  local word before= lead= count=0
+  local -a words=()
   COMPREPLY=()
+  # bash takes the "=" of --option=value for a word of its own, and completes what follows it alone.
+  for word in "${COMP_WORDS[@]:1:COMP_CWORD}"; do
+    if [[ $word == "=" || $before == "=" ]] && (( count )); then
+      words[count-1]+=$word
+    else
+      words[count++]=$word
+    fi
+    before=$word
+  done
+  word=${words[count-1]}
+  [[ $word == --*=* && $COMP_WORDBREAKS == *=* ]] && lead=${word%%=*}=
   while IFS=$'\t' read -r word _; do
-    COMPREPLY+=("$word")
-  done < <("${COMP_WORDS[0]}" completion words -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+    COMPREPLY+=("${word#"$lead"}")
+  done < <("${COMP_WORDS[0]}" completion words -- "${words[@]}" 2>/dev/null)
 }
 complete -o default -F _onair onair

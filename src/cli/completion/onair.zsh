@@ -9,6 +9,7 @@ _onair() {
   if (( ${#candidates} )); then
     _describe onair candidates
   else
+    compset -P '--*='
     _files
   fi
 }

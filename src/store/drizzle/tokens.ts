@@ -123,9 +123,11 @@ export function tokenStore(db: Dialect): TokenStore {
    */
   function* endSome(orm: Orm, familyId: string, named: Uint8Array): Work<boolean> {
     for (const table of [tokens, refreshTokens]) {
-      const { hash, family_id } = table;
+      const { hash, family_id, expires_at } = table;
       const isOther = and(eq(family_id, familyId), ne(hash, Buffer.from(named)));
-      const some = orm.select({ hash }).from(table).where(isOther).limit(endedAtOnce);
+      // The newest first: most of the others are exchanged already, and good for nothing.
+      const others = orm.select({ hash }).from(table).where(isOther).orderBy(desc(expires_at));
+      const some = others.limit(endedAtOnce);
       const gone = yield* execute(orm.delete(table).where(inArray(hash, some)).returning({ hash }));
       if (gone.length === endedAtOnce) return false;
     }

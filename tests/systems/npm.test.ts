@@ -76,7 +76,7 @@ describe.skipIf(!isPossible)("the packages for npm, without Bun in PATH", () => 
         run(["--yes", "onair", ...args], { command: [join(bin, "npx")], cwd, env });
       expect(await npx("version")).toEqual({
         code: 0,
-        stdout: expect.stringMatching(`^onair ${version}[ \n]`),
+        stdout: expect.stringContaining(`onair ${version}`),
         stderr: "",
       });
       expect(await npx("fly")).toMatchObject({

@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { version } from "../../package.json";
+import { commitOf } from "../../scripts/commit.ts";
 import { targets } from "../../scripts/release/targets.ts";
 import { run } from "../support/process.ts";
 import { testDirectory } from "../support/server.ts";
@@ -41,7 +42,9 @@ test.skipIf(target === undefined)(
     for (const file of ["LICENSE", "THIRD-PARTY-NOTICES.txt", "sbom.cdx.json", "man/man1/onair-serve.1"])
       expect(files).toContain(file);
     const started = await run(["version"], { command: [join(unpacked, "onair")] });
-    expect(started).toEqual({ code: 0, stdout: `onair ${version}\n`, stderr: "" });
+    const commit = commitOf(join(import.meta.dir, "../.."));
+    const build = commit === null ? version : `${version} (${commit})`;
+    expect(started).toEqual({ code: 0, stdout: `onair ${build}\n`, stderr: "" });
     for (const [shell, file] of [
       ["bash", "onair.bash"],
       ["zsh", "_onair"],

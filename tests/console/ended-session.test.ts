@@ -107,6 +107,23 @@ describe.skipIf(chromium === null)("whoever types when the session ends", () => 
     expect(await tab.page.evaluate("scrollY")).toBe(400);
   });
 
+  test("is shown nothing by the way back to a page that the browser has kept", async () => {
+    const app = await server.application({ name: "Left bot" });
+    await using tab = await signedIn(server, app);
+    await tab.go("/webhook");
+    await tab.see("Left bot");
+    await noteWhatIsShown(tab, "Left bot");
+    await tab.page.goto(`${server.app.publicUrl}/docs`);
+    await endTokens(app.id);
+    await tab.page.evaluate("delete sessionStorage.shown");
+    await tab.page.goBack();
+    await tab.page.waitForFunction('location.pathname === "/portal/webhook"');
+    await tab.see("Client id");
+    expect(await tab.page.evaluate("sessionStorage.shown")).toBeUndefined();
+    await signIn(tab, app);
+    await tab.see("Left bot");
+  });
+
   test("sees nothing of it as another application", async () => {
     const [first, second] = [
       await server.application({ name: "First bot" }),

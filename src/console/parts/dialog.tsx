@@ -1,7 +1,8 @@
 import type { ComponentChildren } from "preact";
-import { useId, useLayoutEffect, useRef } from "preact/hooks";
+import { useId } from "preact/hooks";
 import { type Action, useAction } from "../load.ts";
 import { Form } from "./form.tsx";
+import { useModal } from "./modal.ts";
 
 interface DialogProps {
   readonly title: string;
@@ -16,17 +17,10 @@ interface DialogProps {
 
 /** A dialog over the page, which keeps the focus inside; Escape closes it. */
 export function Dialog({ title, children, footer, onClose, mustAnswer, isUnasked }: DialogProps) {
-  const ref = useRef<HTMLDialogElement>(null);
   const id = useId();
-  // Closed before it is removed, a dialog gives the focus back; other effects end after that.
-  useLayoutEffect(() => {
-    const dialog = ref.current;
-    dialog?.showModal();
-    return () => dialog?.close();
-  }, []);
   return (
     <dialog
-      ref={ref}
+      ref={useModal()}
       aria-labelledby={id}
       onCancel={(event) => {
         event.preventDefault();

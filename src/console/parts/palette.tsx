@@ -1,4 +1,5 @@
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
+import { useModal } from "./modal.ts";
 
 /** Something that the palette leads to. */
 export interface Place {
@@ -27,17 +28,11 @@ const most = 30;
 
 /** A dialog that leads to what a person types a part of. */
 export function Palette({ label, placeholder, known, search, nothing, go, onClose }: PaletteProps) {
-  const dialog = useRef<HTMLDialogElement>(null);
+  const dialog = useModal();
   const [text, setText] = useState("");
   const [found, setFound] = useState<readonly Place[]>([]);
   const [chosen, setChosen] = useState(0);
   const wanted = text.trim();
-  // As in `Dialog`.
-  useLayoutEffect(() => {
-    const element = dialog.current;
-    element?.showModal();
-    return () => element?.close();
-  }, []);
   useEffect(() => {
     setFound([]);
     if (wanted === "" || !search) return;

@@ -140,7 +140,7 @@ function Frame({ kind, groups, who, search, onSignOut, stream, docs, reference, 
           <span class="menu-button">
             <Button kind="quiet" icon={Menu} label="Menu" onClick={() => (isMenuOpen.value = true)} />
           </span>
-          <button type="button" class="find" onClick={() => togglePalette(true)}>
+          <button type="button" class="find" onClick={() => (isPaletteOpen.value = true)}>
             <Icon of={Search} />
             <span>Go to…</span>
             <kbd>Ctrl K</kbd>
@@ -167,7 +167,7 @@ function Frame({ kind, groups, who, search, onSignOut, stream, docs, reference, 
           search={search}
           nothing={() => "Nothing is called that."}
           go={route}
-          onClose={() => togglePalette(false)}
+          onClose={() => (isPaletteOpen.value = false)}
         />
       )}
       <Toasts />
@@ -203,10 +203,6 @@ export function ConnectionBanner() {
 function closeMenu(): void {
   isMenuOpen.value = false;
   document.querySelector<HTMLElement>(".menu-button button")?.focus();
-}
-
-function togglePalette(open: boolean): void {
-  isPaletteOpen.value = open;
 }
 
 const theme = signal(beginTheme());

@@ -82,7 +82,7 @@ export function createOwnEndpoints(
   };
 
   const hurry = (applicationId: string): void => {
-    queues.of(applicationId).pace.resume(now());
+    queues.of(applicationId).resume(now());
     wake(applicationId);
   };
 

@@ -71,4 +71,22 @@ describe.each(stores)("$name", ({ empty }) => {
     expect(next.sent).toHaveLength(1);
     await next.stop();
   });
+
+  test("an endpoint that asked to be left alone is sent what a person asks for, also before its state was read", async () => {
+    const application = await subscriber(store);
+    const one = dispatching(store);
+    await one.publish("refused");
+    await until(() => one.sent.length === 1);
+    one.sent[0]?.answer({ ...gone, status: 429, retryAfterMs: hour });
+    await until(() => one.dispatcher.stats.heldUp === 1);
+    await one.publish("kept");
+    await one.settled();
+    await one.stop();
+
+    const next = dispatching(store, { at: storedAt + 1 });
+    next.dispatcher.hurry(application);
+    await until(() => next.sent.length === 1);
+    next.sent[0]?.answer(gone);
+    await next.stop();
+  });
 });

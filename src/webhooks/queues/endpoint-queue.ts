@@ -48,6 +48,8 @@ export class EndpointQueue {
   retryAt: number | null = null;
   /** Whether another process delivers to the endpoint now: what is under way here ends, and counts for nothing. */
   isLost = false;
+  /** Whether a person has asked for something before the state of the endpoint was known. */
+  #isAsked = false;
   #timer: Timer | null = null;
 
   /** @param concurrency how many attempts may run at once, unless the application sets it */
@@ -103,9 +105,15 @@ export class EndpointQueue {
     if (this.endpoint) return;
     this.endpoint = endpoint;
     // A clock that was far ahead may have given it its time.
-    const pausedUntil = Math.min(endpoint.paused_until ?? 0, now + maxRetryAfterMs);
+    const pausedUntil = this.#isAsked ? 0 : Math.min(endpoint.paused_until ?? 0, now + maxRetryAfterMs);
     if (endpoint.failing_since === null && pausedUntil <= now) return;
     this.pace = new Pace({ max: this.pace.max, first: 1, pausedUntil });
+  }
+
+  /** A person has asked for something: what holds the endpoint up is lifted, also what the store has of it. */
+  resume(now: number): void {
+    if (!this.endpoint) this.#isAsked = true;
+    this.pace.resume(now);
   }
 
   /** The state of the endpoint; the initial one where none is known. */

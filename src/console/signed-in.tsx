@@ -25,7 +25,7 @@ const typed = signal<Readonly<Record<string, string>>>({});
 
 /**
  * Shows its children where there is a session, and else the form that begins one. Where the session ends meanwhile, the
- * form stands in place of them: whoever signs in again goes on with what they had typed, and somebody else begins anew.
+ * form stands in place of them. What was typed is kept for the same key or application; for another, the page begins anew.
  */
 export function SignedIn<Session>(props: SignedInProps<Session>) {
   const { kind, intro, fields, besides, begin, idOf, children } = props;
@@ -33,7 +33,7 @@ export function SignedIn<Session>(props: SignedInProps<Session>) {
   const [fault, setFault] = useState<Fault | null>(null);
   const enter = (session: Session) => {
     const { value: last } = current;
-    // Nothing is left of somebody else, neither on the page nor in memory.
+    // Another key or application: a reload removes the former one's data from the page and from memory.
     if (last && idOf(last) !== idOf(session)) return location.reload();
     current.value = session;
     if (hasExpired.value) reconnects.value++;
@@ -49,7 +49,7 @@ export function SignedIn<Session>(props: SignedInProps<Session>) {
       if (data === "begun") look();
       else hasExpired.value = true;
     };
-    // The browser may keep a page that is left, and show it to whoever goes back.
+    // The browser may keep a page that is left, and show it again after Back.
     addEventListener("pagehide", () => (hasExpired.value = true));
     addEventListener("pageshow", ({ persisted }) => persisted && look());
     look();

@@ -35,7 +35,7 @@ export function replaying(
     let pauseMs = idleMs;
     for (const { id, application_id, dry_run } of await store.replays.running()) {
       if (signal.aborted) break;
-      // Its owner advances it; what only counts, whoever is there, so that it begins at once where it was asked for.
+      // The endpoint's owner advances a replay. A dry run sends nothing: every replica may, so it begins at once.
       if (!dry_run && !ownership.holds(application_id)) continue;
       pauseMs = Math.min(pauseMs, busyMs);
       if (!(await store.replays.advance(id, now()))) continue;

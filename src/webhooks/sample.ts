@@ -12,8 +12,8 @@ export interface Sample {
   readonly version: number;
   readonly data: unknown;
   /**
-   * Whether the application has chosen the payload. Then the platform's key does not sign it: whoever verifies with that
-   * key alone takes what it has signed for an event of the platform, whoever hands it on.
+   * Whether the application has chosen the payload. Then the platform's key does not sign it: the request could be passed
+   * on to another application, which verifies with that key alone and would take it for an event of the platform.
    */
   readonly isOwn: boolean;
 }

@@ -46,7 +46,7 @@ export function useKeptScroll(path: string): void {
       observer.disconnect();
       isReturning.current = false;
     });
-    // Whoever scrolls meanwhile is not moved.
+    // A scroll by the user meanwhile is not overridden.
     for (const type of ["wheel", "touchstart", "pointerdown", "keydown"]) {
       addEventListener(type, () => end.abort(), { signal, passive: true });
     }

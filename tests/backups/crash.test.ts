@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { newKeyFile } from "../../src/backups/encryption.ts";
 import { afterTests } from "../support/after-tests.ts";
 import {
-  type Admin,
   addBallast,
   backupFiles,
   backupsPath,
@@ -14,12 +13,11 @@ import {
   type ShownBackup,
   sha256,
 } from "../support/backups.ts";
-import { client, type ServerProcess, serve } from "../support/process.ts";
+import { type ServerProcess, serve } from "../support/process.ts";
 import { json, ownDirectory, testDirectory } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
 const directory = testDirectory();
-const admin: Admin = (method, path) => client(server).admin(method, path);
 let server: ServerProcess;
 const start = async (...args: string[]) => {
   server = await serve(["--data", directory, ...args]);
@@ -38,14 +36,14 @@ test.each(["SIGKILL", "SIGTERM"] as const)(
   "%s in the middle of a backup leaves what was whole, and the next start removes the rest",
   async (signal) => {
     await start();
-    const whole = await madeBackup(admin);
-    const { id } = await beginBackup(admin);
+    const whole = await madeBackup(server);
+    const { id } = await beginBackup(server);
     await until(() => partials().includes(`${id}.partial`));
     expect(await server.end(signal)).toBe(signal === "SIGTERM" ? 0 : null);
     if (signal === "SIGKILL") expect(partials()).not.toEqual([]);
     await start();
     expect(partials()).toEqual([]);
-    const { data } = await json<{ data: ShownBackup[] }>(await admin("GET", backupsPath));
+    const { data } = await json<{ data: ShownBackup[] }>(await server.admin("GET", backupsPath));
     expect(data[0]).toEqual(whole);
     expect(data.map((backup) => backup.id)).not.toContain(id);
     for (const name of backupFiles(directory)) {
@@ -64,14 +62,14 @@ test("what is encrypted is never at its place as it was before, nor is it left a
   const key = /age1[a-z0-9]+/.exec(await newKeyFile())?.[0] ?? "";
   const args = ["--backup-to", place, "--backup-recipients", key];
   await start(...args);
-  const { id } = await beginBackup(admin);
+  const { id } = await beginBackup(server);
   const seen = new Set<string>();
   let mode = 0;
   for (let status = "running"; status === "running"; ) {
     for (const name of readdirSync(place)) seen.add(name);
     const plain = statSync(join(directory, "backups", `${id}.partial`), { throwIfNoEntry: false });
     if (plain) mode = plain.mode & 0o777;
-    ({ status } = await json<ShownBackup>(await admin("GET", `${backupsPath}/${id}`)));
+    ({ status } = await json<ShownBackup>(await server.admin("GET", `${backupsPath}/${id}`)));
   }
   expect(mode).toBe(0o600);
   expect([...seen].filter((name) => !/\.age$|^onair-data-id(\.[0-9A-Z]+)?$/.test(name))).toEqual([]);
@@ -80,7 +78,7 @@ test("what is encrypted is never at its place as it was before, nor is it left a
   ]);
   expect(partials()).toEqual([]);
 
-  const next = (await beginBackup(admin)).id;
+  const next = (await beginBackup(server)).id;
   await until(() => partials().includes(`${next}.partial`));
   await server.end("SIGKILL");
   expect(partials()).not.toEqual([]);

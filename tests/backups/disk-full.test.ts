@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Backups } from "../../src/backups/backups.ts";
 import { dataIdOf } from "../../src/data/stored-keys.ts";
 import { createLog } from "../../src/log/log.ts";
-import { type Admin, addBallast, backupFiles, backupsPath, madeBackup } from "../support/backups.ts";
+import { addBallast, backupFiles, backupsPath, madeBackup } from "../support/backups.ts";
 import { run } from "../support/process.ts";
 import { json, ownDirectory, ownServer, startServer, type TestServer } from "../support/server.ts";
 import { SmallDisk } from "../support/small-disk.ts";
@@ -21,7 +21,6 @@ if (!probe) {
 describe.skipIf(!probe)("on a full disk", () => {
   let disk: SmallDisk;
   let server: TestServer;
-  const admin: Admin = (method, path) => server.admin(method, path);
 
   beforeEach(async () => {
     disk = SmallDisk.own(128);
@@ -32,7 +31,7 @@ describe.skipIf(!probe)("on a full disk", () => {
 
   const expectHealthy = async () => {
     expect((await server.admin("PUT", "/admin/v1/users/7", { username: "maya" })).status).toBe(200);
-    expect((await madeBackup(admin)).size_bytes).toBeGreaterThan(24e6);
+    expect((await madeBackup(server)).size_bytes).toBeGreaterThan(24e6);
   };
 
   const noticed = async () => {
@@ -42,7 +41,7 @@ describe.skipIf(!probe)("on a full disk", () => {
 
   test("no backup begins: 503 says how much room it takes, and the server goes on", async () => {
     disk.fill();
-    const answer = await admin("POST", backupsPath);
+    const answer = await server.admin("POST", backupsPath);
     expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "60"]);
     expect(await json<object>(answer)).toMatchObject({
       code: "unavailable",
@@ -51,7 +50,7 @@ describe.skipIf(!probe)("on a full disk", () => {
       ),
     });
     expect(backupFiles(disk.data)).toEqual([]);
-    expect(await json<object>(await admin("GET", backupsPath))).toMatchObject({ data: [] });
+    expect(await json<object>(await server.admin("GET", backupsPath))).toMatchObject({ data: [] });
     disk.free();
     await expectHealthy();
     // The operator was told, although nothing could be written then.
@@ -110,14 +109,13 @@ describe.skipIf(!probe)("on a full disk", () => {
       data,
       args: ["--backup-to", place],
     });
-    const ask: Admin = (method, path) => elsewhere.admin(method, path);
-    expect((await madeBackup(ask)).status).toBe("done");
+    expect((await madeBackup(elsewhere)).status).toBe("done");
     disk.fill();
-    const answer = await ask("POST", backupsPath);
+    const answer = await elsewhere.admin("POST", backupsPath);
     expect([answer.status, await answer.text()]).toEqual([503, expect.stringContaining("0 MB are free")]);
     expect((await elsewhere.admin("PUT", "/admin/v1/users/7", { username: "maya" })).status).toBe(200);
     disk.free();
-    expect((await madeBackup(ask)).status).toBe("done");
+    expect((await madeBackup(elsewhere)).status).toBe("done");
     expect(readdirSync(place).filter((name) => name.endsWith(".db"))).toHaveLength(2);
   });
 });

@@ -3,7 +3,6 @@ import { readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "
 import { connect } from "node:net";
 import { join } from "node:path";
 import {
-  type Admin,
   addBallast,
   backupsPath,
   beginBackup,
@@ -12,14 +11,13 @@ import {
   madeBackup,
   type ShownBackup,
 } from "../support/backups.ts";
-import { client, ownProcess, type ServerProcess, serve } from "../support/process.ts";
+import { ownProcess, type ServerProcess, serve } from "../support/process.ts";
 import { adminKey, json, ownDirectory } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
 let directory: string;
 let server: ServerProcess;
 const path = (name: string) => join(directory, name);
-const admin: Admin = (method, at) => client(server).admin(method, at);
 
 beforeEach(async () => {
   directory = ownDirectory();
@@ -87,7 +85,7 @@ const ranges = ["", "bytes=5000-", "bytes=-900000", "bytes=1000000-2000000"];
 test.skipIf(process.platform !== "linux")(
   "clients that leave a download in every way harm nobody, whether its backup is deleted meanwhile or not",
   async () => {
-    let backup = await madeBackup(admin);
+    let backup = await madeBackup(server);
     let isOver = false;
     let reads = 0;
     const reading = (async () => {
@@ -98,10 +96,10 @@ test.skipIf(process.platform !== "linux")(
     })();
     const changing = (async () => {
       while (!isOver) {
-        const next = await madeBackup(admin);
+        const next = await madeBackup(server);
         const old = backup;
         backup = next;
-        expect([204, 404]).toContain((await admin("DELETE", `${backupsPath}/${old.id}`)).status);
+        expect([204, 404]).toContain((await server.admin("DELETE", `${backupsPath}/${old.id}`)).status);
       }
     })();
     for (const range of ranges) {
@@ -112,10 +110,10 @@ test.skipIf(process.platform !== "linux")(
     await Promise.all([reading, changing]);
     expect(reads).toBeGreaterThan(10);
     await until(() => openBackups() === 0);
-    await downloadBackup(admin, await madeBackup(admin), path("copy.db"));
+    await downloadBackup(server, await madeBackup(server), path("copy.db"));
     // The last ones leave while it stops and yet another backup is made.
     const leaving = ways.map((way) => leavingClient(backup, "", { ...way, idleMs: way.idleMs * 10 }));
-    await beginBackup(admin);
+    await beginBackup(server);
     const ending = server.end("SIGTERM");
     await Promise.all(leaving);
     expect(await ending).toBe(0);
@@ -124,17 +122,17 @@ test.skipIf(process.platform !== "linux")(
 );
 
 test("where backups cannot be kept any more, as on a disk that is gone, they fail, and the server goes on", async () => {
-  await madeBackup(admin);
+  await madeBackup(server);
   rmSync(path("data/backups"), { recursive: true });
   writeFileSync(path("data/backups"), "not a directory");
-  const { status } = await admin("POST", backupsPath);
+  const { status } = await server.admin("POST", backupsPath);
   expect([202, 500]).toContain(status);
   await until(() => readFileSync(path("log"), "utf8").includes("backup.failed"));
   expect((await fetch(`${server.adminUrl}/healthz`)).status).toBe(200);
-  expect((await admin("PUT", "/admin/v1/users/7")).status).toBe(400);
+  expect((await server.admin("PUT", "/admin/v1/users/7")).status).toBe(400);
   rmSync(path("data/backups"));
-  const { data } = await json<{ data: ShownBackup[] }>(await admin("GET", backupsPath));
+  const { data } = await json<{ data: ShownBackup[] }>(await server.admin("GET", backupsPath));
   expect(data).toMatchObject([{ status: "failed" }]);
-  expect((await endOfBackup(admin, (await beginBackup(admin)).id)).status).toBe("done");
+  expect((await endOfBackup(server, (await beginBackup(server)).id)).status).toBe("done");
   expect(await server.end("SIGTERM")).toBe(0);
 });

@@ -1,15 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import {
-  type Admin,
-  addBallast,
-  beginBackup,
-  downloadBackup,
-  endOfBackup,
-  inDatabase,
-} from "../support/backups.ts";
-import { client, run, type ServerProcess, serve, subscriber } from "../support/process.ts";
-import { event } from "../support/publishing.ts";
+import { addBallast, beginBackup, downloadBackup, endOfBackup, inDatabase } from "../support/backups.ts";
+import { run, type ServerProcess, serve } from "../support/process.ts";
+import { event, subscriber } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { Receiver } from "../support/receiver.ts";
 import { ndjson } from "../support/rows.ts";
@@ -25,7 +18,6 @@ let server: ServerProcess;
 /** What deliveries have to wait for before they are answered. */
 let gate: PromiseWithResolvers<void>;
 const path = (name: string) => join(directory.path, name);
-const admin: Admin = (method, at) => client(server).admin(method, at);
 const start = async (name: string) => {
   server = await serve(["--data", path(name), ...options]);
 };
@@ -60,7 +52,7 @@ function writers() {
   let isStopping = false;
   const send = async (at: string, body: unknown) => {
     const startedAt = performance.now();
-    const answer = await client(server).admin("POST", at, body);
+    const answer = await server.admin("POST", at, body);
     await answer.text();
     counts.longestMs = Math.max(counts.longestMs, performance.now() - startedAt);
     if (!answer.ok) counts.refused++;
@@ -94,7 +86,7 @@ describe("under load", () => {
   beforeAll(async () => {
     await setUp();
     gate.resolve();
-    await client(server).admin("POST", "/admin/v1/users/batch", ndjson(users));
+    await server.load("users", users);
     await server.end("SIGTERM");
     addBallast(path("data"), 40);
     await start("data");
@@ -109,11 +101,11 @@ describe("under load", () => {
     for (let n = 0; n < 3; n++) {
       await until(() => load.events.length > (n + 1) * 50 && load.userIds.length > (n + 1) * 100);
       const [events, userIds] = [[...load.events], [...load.userIds]];
-      const { id } = await beginBackup(admin);
-      const backup = await endOfBackup(admin, id);
+      const { id } = await beginBackup(server);
+      const backup = await endOfBackup(server, id);
       const meanwhile = load.events.length - events.length;
       const file = path(`backup-${n}.db`);
-      await downloadBackup(admin, backup, file);
+      await downloadBackup(server, backup, file);
       backups.push({ file, events, userIds, meanwhile });
     }
     await load.stop();
@@ -155,14 +147,13 @@ describe("a server on a restored backup", () => {
     "/public/v1/public-key",
   ];
   const answers = async (token: string) => {
-    const { api } = client(server);
-    return Promise.all(asked.map(async (at) => [at, await (await api("GET", at, token)).text()]));
+    return Promise.all(asked.map(async (at) => [at, await (await server.get(at, token)).text()]));
   };
 
   test("answers as before, and sends what was pending, under the same ids", async () => {
-    await client(server).admin("POST", "/admin/v1/users/batch", ndjson(users));
+    await server.load("users", users);
     const categories = [{ id: 3, name: "Chess", slug: "chess", tags: ["Calm"] }];
-    await client(server).admin("POST", "/admin/v1/categories/batch", ndjson(categories));
+    await server.load("categories", categories);
     const { id, token } = await subscriber(server, {
       webhook_url: receiver.url,
       event: type,
@@ -170,7 +161,7 @@ describe("a server on a restored backup", () => {
     });
     const eventIds = Array.from({ length: 100 }, (_, n) => `event-${n}`);
     const published = eventIds.map((id) => event(type, { id }));
-    await client(server).admin("POST", "/admin/v1/events", ndjson(published));
+    await server.admin("POST", "/admin/v1/events", ndjson(published));
     // Some are in flight and without an answer, the others wait.
     await receiver.arrived(1);
     const before = await answers(token);
@@ -178,7 +169,7 @@ describe("a server on a restored backup", () => {
       const found: { id: string; status: string }[] = [];
       for (let cursor = "", hasMore = true; hasMore; ) {
         const page = `/admin/v1/deliveries?application_id=${id}&limit=100&cursor=${cursor}`;
-        const { data, pagination } = await json<DeliveryPage>(await admin("GET", page));
+        const { data, pagination } = await json<DeliveryPage>(await server.admin("GET", page));
         found.push(...data);
         [cursor, hasMore] = [pagination.cursor, pagination.has_more];
       }
@@ -193,14 +184,14 @@ describe("a server on a restored backup", () => {
     const made = await run(["backup", path("backup.db"), "--url", server.adminUrl], { env });
     expect([made.code, made.stderr]).toEqual([0, ""]);
     // What comes later is lost with the first server, and not part of the second one.
-    await client(server).admin("POST", "/admin/v1/events", event(type, { id: "later" }));
+    await server.admin("POST", "/admin/v1/events", event(type, { id: "later" }));
     await server.end("SIGKILL");
     const earlier = receiver.received.length;
     gate.resolve();
     const restored = await run(["restore", path("backup.db"), "--data", path("restored")]);
     expect([restored.code, restored.stderr]).toEqual([0, ""]);
     await start("restored");
-    expect((await client(server).admin("DELETE", "/admin/v1/deliveries/hold")).status).toBe(204);
+    expect((await server.admin("DELETE", "/admin/v1/deliveries/hold")).status).toBe(204);
 
     expect(await answers(token)).toEqual(before);
     await receiver.arrived(earlier + 100);

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { newKeyFile } from "../../src/backups/encryption.ts";
-import { type Admin, backupFiles, inDatabase, madeBackup, type ShownBackup } from "../support/backups.ts";
+import { backupFiles, inDatabase, madeBackup, type ShownBackup } from "../support/backups.ts";
 import { FakeS3 } from "../support/fake-s3.ts";
 import { expectFailure, run } from "../support/process.ts";
 import { users } from "../support/real-data.ts";
@@ -36,9 +36,8 @@ beforeAll(async () => {
 async function made(data: string, args: string[], many = 1): Promise<ShownBackup[]> {
   const aws = { AWS_ACCESS_KEY_ID: "AKEY", AWS_SECRET_ACCESS_KEY: "s" };
   const server = await ownServer({ isOnSqlite: true, data: path(data), users, args, aws });
-  const admin: Admin = (method, at) => server.admin(method, at);
   const backups: ShownBackup[] = [];
-  for (let n = 0; n < many; n++) backups.unshift(await madeBackup(admin));
+  for (let n = 0; n < many; n++) backups.unshift(await madeBackup(server));
   await server.stop();
   return backups;
 }

@@ -6,7 +6,6 @@ import { type AwsVariables, readPlace } from "../../src/backups/place.ts";
 import { newId } from "../../src/domain/ids.ts";
 import { day, hour } from "../../src/domain/time.ts";
 import {
-  type Admin,
   backupFiles,
   backupsPath,
   beginBackup,
@@ -26,10 +25,6 @@ import { until } from "../support/until.ts";
 // Backups by themselves, and at other places than the data directory, with a real server.
 
 const aws: AwsVariables = { AWS_ACCESS_KEY_ID: "AKEY", AWS_SECRET_ACCESS_KEY: "very secret" };
-const adminOf =
-  (server: TestServer): Admin =>
-  (method, path) =>
-    server.admin(method, path);
 const list = async (server: TestServer) =>
   (await json<{ data: ShownBackup[] }>(await server.admin("GET", backupsPath))).data;
 
@@ -123,7 +118,7 @@ describe("on a schedule", () => {
 
   test("without one, a backup that is made by hand has an age, too", async () => {
     const server = await ownServer({ isOnSqlite: true });
-    await madeBackup(adminOf(server));
+    await madeBackup(server);
     const { last_backup_timestamp_seconds, backup_every_seconds } = await metrics(server);
     expect(last_backup_timestamp_seconds).toBeGreaterThan(0);
     expect(backup_every_seconds).toBe(0);
@@ -134,7 +129,7 @@ test("backups go to another directory, and are made there", async () => {
   const data = ownDirectory();
   const place = join(ownDirectory(), "far", "away");
   const server = await ownServer({ isOnSqlite: true, data, users, args: ["--backup-to", place] });
-  const backup = await madeBackup(adminOf(server));
+  const backup = await madeBackup(server);
   expect(backupFiles(data)).toEqual([]);
   const file = join(place, `${backup.id}.${backup.sha256}.db`);
   const count = inDatabase(file, (db) => db.query("SELECT count(*) AS n FROM users").get());
@@ -159,14 +154,14 @@ describe("to S3", () => {
     const data = ownDirectory();
     const server = await start(s3, data, "--keep-backups", "2");
     const made = [];
-    for (let n = 0; n < 3; n++) made.unshift(await madeBackup(adminOf(server)));
+    for (let n = 0; n < 3; n++) made.unshift(await madeBackup(server));
     const names = made.slice(0, 2).map(({ id, sha256 }) => `onair/${id}.${sha256}.db`);
     expect(kept(s3).sort()).toEqual(names.sort());
     expect(backupFiles(data)).toEqual([]);
     expect((await list(server)).map(({ id }) => id)).toEqual(made.slice(0, 2).map(({ id }) => id));
     const [newest] = made as [ShownBackup];
     const copy = join(ownDirectory(), "copy.db");
-    await downloadBackup(adminOf(server), newest, copy);
+    await downloadBackup(server, newest, copy);
     expect(inDatabase(copy, (db) => db.query("SELECT count(*) AS n FROM users").get())).toEqual({
       n: users.length,
     });
@@ -187,7 +182,7 @@ describe("to S3", () => {
     const data = ownDirectory();
     const server = await start(s3, data);
     s3.fault = ({ method }) => (method === "PUT" ? { status: 403, code: "AccessDenied" } : null);
-    const failed = await endOfBackup(adminOf(server), (await beginBackup(adminOf(server))).id);
+    const failed = await endOfBackup(server, (await beginBackup(server)).id);
     expect(failed).toMatchObject({ status: "failed", sha256: null });
     expect(failed.error).toMatch(
       /answers 403 AccessDenied: let these credentials list, read, write and delete/,
@@ -234,7 +229,7 @@ test("a killed server's half backup in another directory is removed at the next 
 test("doctor tells how old the newest backup is, and asks S3 only where it may", async () => {
   const data = ownDirectory();
   const server = await ownServer({ isOnSqlite: true, data });
-  await madeBackup(adminOf(server));
+  await madeBackup(server);
   await server.stop();
   const doctor = async (...words: string[]) => {
     const args = ["doctor", "--data", data, "--port", "0", "--admin-port", "0", "--json", ...words];

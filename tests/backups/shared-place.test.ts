@@ -3,17 +3,10 @@ import { existsSync, readdirSync, renameSync, rmSync, writeFileSync } from "node
 import { join } from "node:path";
 import { openPlace, readPlace } from "../../src/backups/place.ts";
 import { newId } from "../../src/domain/ids.ts";
-import {
-  type Admin,
-  backupsPath,
-  beginBackup,
-  endOfBackup,
-  madeBackup,
-  type ShownBackup,
-} from "../support/backups.ts";
+import { backupsPath, beginBackup, endOfBackup, madeBackup, type ShownBackup } from "../support/backups.ts";
 import { FakeS3 } from "../support/fake-s3.ts";
 import { expectFailure, run } from "../support/process.ts";
-import { json, ownDirectory, ownServer, type TestServer } from "../support/server.ts";
+import { json, ownDirectory, ownServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
 /*
@@ -21,10 +14,6 @@ import { until } from "../support/until.ts";
  * and of the same data, as a restored copy is, which deletes nothing while it is held.
  */
 
-const adminOf =
-  (server: TestServer): Admin =>
-  (method, path) =>
-    server.admin(method, path);
 const backups = (names: Iterable<string>) => [...names].filter((name) => name.endsWith(".db")).sort();
 const refusal =
   /^Other data has its backups in .*: name another place with --backup-to, or, .* delete onair-data-id there$/;
@@ -75,12 +64,12 @@ const start = (place: Place, ...args: string[]) =>
 test.each(Object.entries(places))("%s takes the backups of one server alone", async (_, make) => {
   const place = await make();
   const first = await start(place);
-  const made = [await madeBackup(adminOf(first)), await madeBackup(adminOf(first))];
+  const made = [await madeBackup(first), await madeBackup(first)];
   const theirs = place.names();
   expect(backups(theirs)).toHaveLength(2);
 
   const second = await start(place, "--keep-backups", "1", "--backup-every", "1h");
-  const failed = await endOfBackup(adminOf(second), (await beginBackup(adminOf(second))).id);
+  const failed = await endOfBackup(second, (await beginBackup(second)).id);
   // Its list is refused as well, so that it does not take the first's backups for its own.
   expect(JSON.stringify(failed)).toContain("Other data has its backups in");
   const list = await second.admin("GET", backupsPath);
@@ -103,7 +92,7 @@ test.each(Object.entries(places))("%s takes the backups of one server alone", as
   await second.stop();
   place.giveUp();
   const third = await start(place);
-  await madeBackup(adminOf(third));
+  await madeBackup(third);
   expect(backups(place.names())).toHaveLength(3);
 });
 
@@ -112,7 +101,7 @@ describe("in a directory of other data", () => {
     const place = await (places["a directory"] as () => Promise<Place>)();
     const directory = place.args[1] ?? "";
     const first = await start(place);
-    await madeBackup(adminOf(first));
+    await madeBackup(first);
     await first.stop();
     const half = join(directory, `${newId()}.partial`);
     writeFileSync(half, "half");
@@ -136,25 +125,25 @@ test("a restored copy that is held deletes none of the first server's backups, a
   const place = await (places["a directory"] as () => Promise<Place>)();
   const directory = place.args[1] ?? "";
   const first = await start(place);
-  await madeBackup(adminOf(first));
+  await madeBackup(first);
   const data = join(ownDirectory(), "restored");
   const restored = await run(["restore", "--from", directory, "--data", data]);
   expect([restored.code, restored.stderr]).toEqual([0, ""]);
   expect(restored.stdout).toContain("It deletes no older backups before that");
 
-  await madeBackup(adminOf(first));
+  await madeBackup(first);
   const half = join(directory, `${newId()}.partial`);
   writeFileSync(half, "what the first is making");
   const [env, words] = [{ ONAIR_BACKUP_TO: directory, ONAIR_KEEP_BACKUPS: "1" }, ["--data", data]];
   expect((await run(["backup", ...words], { env })).code).toBe(0);
   expect(backups(place.names())).toHaveLength(3);
   const copy = await ownServer({ isOnSqlite: true, data, args: [...place.args, "--keep-backups", "1"] });
-  await madeBackup(adminOf(copy));
+  await madeBackup(copy);
   expect(backups(place.names())).toHaveLength(4);
   expect(existsSync(half)).toBe(true);
 
   expect((await copy.admin("DELETE", "/admin/v1/deliveries/hold")).status).toBe(204);
-  await madeBackup(adminOf(copy));
+  await madeBackup(copy);
   await until(() => backups(place.names()).length === 1);
 });
 
@@ -207,7 +196,7 @@ test.each([
   s3.ignoresConditions = ignoresConditions;
   const args = ["--backup-to", "s3://backups/onair", "--backup-endpoint", s3.endpoint];
   const first = await start({ args, names: () => [], giveUp() {} });
-  await madeBackup(adminOf(first));
+  await madeBackup(first);
   await first.stop();
   const before = s3.objects.get("onair/onair-data-id")?.bytes;
   const env = { AWS_ACCESS_KEY_ID: "AKEY", AWS_SECRET_ACCESS_KEY: "very secret" };
@@ -234,10 +223,10 @@ test("what a claim that was cut short has left in a directory goes with the next
 test("a file of the owner that is empty, as a full disk leaves it, is written again", async () => {
   const place = await (places["a directory"] as () => Promise<Place>)();
   const server = await start(place);
-  await madeBackup(adminOf(server));
+  await madeBackup(server);
   const file = join(place.args[1] ?? "", "onair-data-id");
   renameSync(file, `${file}.before`);
   writeFileSync(file, "");
-  await madeBackup(adminOf(server));
+  await madeBackup(server);
   expect(await Bun.file(file).text()).toBe(await Bun.file(`${file}.before`).text());
 });

@@ -3,12 +3,11 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from "jose";
 import { Webhook } from "standardwebhooks";
-import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
-import { client, compiled, program, run, type ServerProcess, serve } from "../support/process.ts";
+import { compiled, program, run, type ServerProcess, serve } from "../support/process.ts";
+import { event, publish, subscribe } from "../support/publishing.ts";
 import { categories, channels, livestreams, users } from "../support/real-data.ts";
 import { Receiver } from "../support/receiver.ts";
-import { ndjson } from "../support/rows.ts";
-import { adminKey, json, temporaryDirectory } from "../support/server.ts";
+import { adminKey, type TestApplication, temporaryDirectory } from "../support/server.ts";
 
 /** The compiled executable itself, started from an empty directory. `bun run build` makes it. */
 const command = compiled;
@@ -40,9 +39,7 @@ describe.skipIf(!built)("dist/onair", () => {
   let server: ServerProcess;
   let receiver: Receiver;
   let platform: Awaited<ReturnType<typeof signingPlatform>>;
-  let application: string;
-  let token: string;
-  let secret: string;
+  let application: TestApplication;
 
   beforeAll(async () => {
     platform = await signingPlatform();
@@ -50,26 +47,15 @@ describe.skipIf(!built)("dist/onair", () => {
     const login = ["--login-url", "https://platform.example/login"];
     server = await serve(["--data", "data", "--allow-private-webhooks", ...jwt, ...login], options);
     receiver = new Receiver();
-    const { admin } = client(server);
-    await admin("POST", "/admin/v1/users/batch", ndjson(users));
-    await admin("POST", "/admin/v1/categories/batch", ndjson(categories));
-    await admin("POST", "/admin/v1/channels/batch", ndjson(channels));
-    await admin("PUT", "/admin/v1/livestreams", ndjson(livestreams));
-    const created = await admin("POST", "/admin/v1/applications", {
+    await server.load("users", users);
+    await server.load("categories", categories);
+    await server.load("channels", channels);
+    await server.load("livestreams", livestreams);
+    application = await server.application({
       name: "Bot",
       webhook_url: receiver.url,
       redirect_uris: ["https://bot.example/"],
     });
-    const {
-      client_id = "",
-      client_secret = "",
-      webhook_secret = "",
-    } = await json<Record<string, string>>(created);
-    secret = webhook_secret;
-    application = client_id;
-    const body = new URLSearchParams({ grant_type: "client_credentials", client_id, client_secret });
-    const answer = await fetch(`${server.publicUrl}/oauth/token`, { method: "POST", body });
-    token = (await json<{ access_token: string }>(answer)).access_token;
   });
   afterAll(async () => {
     await server.end("SIGKILL");
@@ -78,8 +64,7 @@ describe.skipIf(!built)("dist/onair", () => {
     directory.remove();
   });
 
-  const get = (path: string, withToken = true) =>
-    client(server).api("GET", path, withToken ? token : undefined);
+  const get = (path: string) => server.get(path, application.token);
 
   test("is newer than what it is made of, so that every test starts it", () => {
     expect(program, "dist/onair is out of date: bun run build").toEqual(compiled);
@@ -115,7 +100,7 @@ describe.skipIf(!built)("dist/onair", () => {
   });
 
   test("asks for a token", async () => {
-    expect((await get("/public/v1/users/xqcow", false)).status).toBe(401);
+    expect((await server.get("/public/v1/users/xqcow")).status).toBe(401);
   });
 
   test("has its pictures inside", async () => {
@@ -133,16 +118,16 @@ describe.skipIf(!built)("dist/onair", () => {
   });
 
   test("takes an access token of the platform", async () => {
-    const signed = await platform.sign({ client_id: application, sub: "1001", scope: "users:read" });
-    expect((await client(server).api("GET", "/public/v1/users/xqcow", signed)).status).toBe(200);
+    const signed = await platform.sign({ client_id: application.id, sub: "1001", scope: "users:read" });
+    expect((await server.get("/public/v1/users/xqcow", signed)).status).toBe(200);
     const forged = `${signed.slice(0, -8)}AAAAAAAA`;
-    expect((await client(server).api("GET", "/public/v1/users/xqcow", forged)).status).toBe(401);
+    expect((await server.get("/public/v1/users/xqcow", forged)).status).toBe(401);
   });
 
   test("sends a browser to sign in and shows it a page where that cannot be", async () => {
     const query = new URLSearchParams({
       response_type: "code",
-      client_id: application,
+      client_id: application.id,
       code_challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM",
       code_challenge_method: "S256",
     });
@@ -158,30 +143,28 @@ describe.skipIf(!built)("dist/onair", () => {
   });
 
   test("delivers a webhook that verifies", async () => {
-    const { api, admin } = client(server);
-    const events = [{ name: "channel.followed", version: 1 }];
-    await api("POST", "/public/v1/events/subscriptions", token, { events, broadcaster_user_id: 1001 });
-    const data = builtInEventTypes.find(({ name }) => name === "channel.followed")?.example;
-    const event = { name: "channel.followed", version: 1, broadcaster_user_id: 1001, data };
-    expect((await admin("POST", "/admin/v1/events", event)).status).toBe(202);
+    await subscribe(server, application, ["channel.followed"]);
+    const sent = event("channel.followed");
+    expect((await publish(server, sent)).status).toBe(202);
     const [delivery] = await receiver.arrived(1);
-    expect(new Webhook(secret).verify(delivery?.body ?? "", delivery?.headers ?? {})).toMatchObject({ data });
+    const { headers = {}, body = "" } = delivery ?? {};
+    const verified = new Webhook(application.webhook_secret).verify(body, headers);
+    expect(verified).toMatchObject({ data: sent.data });
   });
 
   test("checks events of a registered type, and streams them", async () => {
-    const { api, admin } = client(server);
     const schema = { type: "object", required: ["winner"] };
     const type = { version: 1, schema, example: { winner: "a" } };
-    expect((await admin("PUT", "/admin/v1/event-types/raffle.won", type)).status).toBe(200);
-    expect((await admin("PATCH", `/admin/v1/applications/${application}`, { delivery: "both" })).status).toBe(
-      200,
-    );
-    const events = [{ name: "raffle.won", version: 1 }];
-    await api("POST", "/public/v1/events/subscriptions", token, { events, broadcaster_user_id: 1001 });
+    expect((await server.admin("PUT", "/admin/v1/event-types/raffle.won", type)).status).toBe(200);
+    const changed = await server.admin("PATCH", `/admin/v1/applications/${application.id}`, {
+      delivery: "both",
+    });
+    expect(changed.status).toBe(200);
+    await subscribe(server, application, ["raffle.won"]);
     const stream = await get("/public/v1/events/stream");
-    const event = { ...events[0], broadcaster_user_id: 1001 };
-    expect((await admin("POST", "/admin/v1/events", { ...event, data: {} })).status).toBe(400);
-    expect((await admin("POST", "/admin/v1/events", { ...event, data: { winner: "b" } })).status).toBe(202);
+    const won = (data: object) => publish(server, event("raffle.won", { data }));
+    expect((await won({})).status).toBe(400);
+    expect((await won({ winner: "b" })).status).toBe(202);
     let text = "";
     const decoder = new TextDecoder();
     for await (const bytes of stream.body ?? []) {
@@ -240,8 +223,7 @@ describe.skipIf(!built)("dist/onair", () => {
   });
 
   test("has the commands of an application's developer, and completes words", async () => {
-    const created = await client(server).admin("POST", "/admin/v1/applications", { name: "Mine" });
-    const { client_id = "", client_secret = "" } = await json<Record<string, string>>(created);
+    const { client_id, client_secret } = await server.application({ name: "Mine" });
     await Bun.write(join(directory.path, "secret"), client_secret);
     const args = ["--url", server.publicUrl, "--client-id", client_id, "--secret-file", "secret"];
     expect(await run(["login", ...args], options)).toMatchObject({ code: 0, stderr: "" });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { maxErrors, maxLineBytes } from "../../src/batch/apply.ts";
-import { client, expectFailure, run, type ServerProcess, serve, untimed } from "../support/process.ts";
+import { expectFailure, run, type ServerProcess, serve, untimed } from "../support/process.ts";
 import { categories, channels, livestreams, users } from "../support/real-data.ts";
 import { ndjson } from "../support/rows.ts";
 import { RunningCommand } from "../support/running-command.ts";
@@ -147,9 +147,7 @@ describe.each(["into a data directory", "through a running server"])("onair impo
     const result = await load("livestreams", fileOf(livestreams.slice(0, 1)), "--snapshot");
     expect(result).toMatchObject({ code: 0, stdout: "1 accepted, 0 rejected\n" });
     const reader = server ?? (await serve(["--data", data]));
-    const { categories: shown } = (await (
-      await client(reader).api("GET", "/public/v1/categories?limit=100")
-    ).json()) as {
+    const { categories: shown } = (await (await reader.get("/public/v1/categories?limit=100")).json()) as {
       categories: { viewers: number }[];
     };
     if (!server) await reader.end("SIGTERM");
@@ -232,7 +230,7 @@ test("Ctrl-C keeps what was taken and says how much it is, and half a snapshot e
   });
   expect([snapshot.code, snapshot.stdout]).toEqual([130, ""]);
   expect(snapshot.stderr).toContain("no livestream was ended");
-  const answer = await client(server).api("GET", "/public/v1/categories?limit=100");
+  const answer = await server.get("/public/v1/categories?limit=100");
   const { categories: shown } = (await answer.json()) as { categories: { viewers: number }[] };
   const live = new Set(livestreams.map(({ category_id }) => category_id));
   expect(shown.filter(({ viewers }) => viewers > 0)).toHaveLength(live.size);

@@ -28,7 +28,7 @@ const server = await testServer({ data: served, args, users });
 const token = (await server.application()).token;
 const session = { hash: new Uint8Array(32), key_id: "", expires_at: Number.MAX_SAFE_INTEGER };
 await server.app.store.operatorKeys.beginSession(session, 0);
-const backup = await madeBackup((method, at) => server.admin(method, at));
+const backup = await madeBackup(server);
 name = backupFiles(served)[0] ?? "";
 copyFileSync(path("served", "backups", name), path("backup.db"));
 

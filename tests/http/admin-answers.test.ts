@@ -78,7 +78,7 @@ async function deliveryCalls(): Promise<AdminCall[]> {
 
 /** Of a backup that is done; a second one runs meanwhile. */
 async function backupCalls(): Promise<AdminCall[]> {
-  const { id, size_bytes } = await madeBackup((method, path) => server.admin(method, path));
+  const { id, size_bytes } = await madeBackup(server);
   const [one, content] = [`GET ${backupsPath}/{id}`, `GET ${backupsPath}/{id}/content`];
   const path = `${backupsPath}/${id}`;
   return [

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Admin, backupFiles, backupsPath, madeBackup } from "../support/backups.ts";
+import { backupFiles, backupsPath, madeBackup } from "../support/backups.ts";
 import { users } from "../support/real-data.ts";
 import { adminKey, json, testDirectory, testServer } from "../support/server.ts";
 
@@ -9,10 +9,9 @@ import { adminKey, json, testDirectory, testServer } from "../support/server.ts"
 
 const data = testDirectory();
 const server = await testServer({ isOnSqlite: true, data, users });
-const admin: Admin = (method, path) => server.admin(method, path);
 const get = (path: string, headers: Record<string, string> = {}, method = "GET") =>
   fetch(server.app.adminUrl + path, { method, headers: { authorization: `Bearer ${adminKey}`, ...headers } });
-const backup = await madeBackup(admin);
+const backup = await madeBackup(server);
 const bytes = readFileSync(join(data, "backups", backupFiles(data)[0] ?? ""));
 const path = `${backupsPath}/${backup.id}/content`;
 
@@ -129,6 +128,6 @@ test("none of it is had without the operator key", async () => {
       expect((await answer.bytes()).length).toBeLessThan(1_000);
     }
   }
-  expect(await json(await admin("GET", backupsPath))).toMatchObject({ data: [backup] });
+  expect(await json(await server.admin("GET", backupsPath))).toMatchObject({ data: [backup] });
   expect((await fetch(server.app.publicUrl + path)).status).toBe(404);
 });

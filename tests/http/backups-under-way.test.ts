@@ -3,7 +3,6 @@ import { beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { copyFileSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
-  type Admin,
   addBallast,
   backupFiles,
   backupsPath,
@@ -23,7 +22,6 @@ import { until } from "../support/until.ts";
 
 let data: string;
 let server: TestServer;
-const admin: Admin = (method, path) => server.admin(method, path);
 /** In a test: a server on the directory of the test. */
 const start = async () => {
   server = await ownServer({ isOnSqlite: true, data });
@@ -44,7 +42,7 @@ function openFiles(): string[] {
 async function followed(id: string): Promise<ShownBackup[]> {
   const seen: ShownBackup[] = [];
   while (seen.length === 0 || seen.at(-1)?.status === "running")
-    seen.push(await json<ShownBackup>(await admin("GET", `${backupsPath}/${id}`)));
+    seen.push(await json<ShownBackup>(await server.admin("GET", `${backupsPath}/${id}`)));
   return seen;
 }
 
@@ -61,36 +59,36 @@ describe("of a large database", () => {
   });
 
   test("it shows how far it is, and can be neither downloaded nor deleted", async () => {
-    const { id } = await beginBackup(admin);
+    const { id } = await beginBackup(server);
     const one = `${backupsPath}/${id}`;
     for (const [method, rest] of [
       ["GET", "/content"],
       ["DELETE", ""],
     ] as const) {
-      const answer = await admin(method, one + rest);
+      const answer = await server.admin(method, one + rest);
       expect([answer.status, await json<object>(answer)]).toMatchObject([409, { code: "conflict" }]);
     }
-    expect((await listedBackups(admin)).data).toMatchObject([{ id, status: "running" }]);
+    expect((await listedBackups(server)).data).toMatchObject([{ id, status: "running" }]);
     const seen = await followed(id);
     expect(seen.at(-1)).toMatchObject({ status: "done", progress: 1 });
     expect(seen.map(({ progress }) => progress)).toEqual(seen.map(({ progress }) => progress).sort());
-    await downloadBackup(admin, seen.at(-1) as ShownBackup, join(data, "copy.db"));
+    await downloadBackup(server, seen.at(-1) as ShownBackup, join(data, "copy.db"));
     // On a busy machine one may be over between two looks.
     const onTheWay = ({ status, progress }: ShownBackup) =>
       status === "running" && progress > 0 && progress < 1;
     let found = seen.filter(onTheWay);
     for (let n = 0; n < 9 && found.length === 0; n++)
-      found = (await followed((await beginBackup(admin)).id)).filter(onTheWay);
+      found = (await followed((await beginBackup(server)).id)).filter(onTheWay);
     expect(found.length).toBeGreaterThan(0);
     expect(found.every(({ size_bytes, sha256 }) => size_bytes > 0 && sha256 === null)).toBe(true);
   });
 
   test.skipIf(process.platform !== "linux")("a client that goes away leaves no file open", async () => {
-    const { id } = await madeBackup(admin);
+    const { id } = await madeBackup(server);
     const open = () => openFiles().filter((path) => path.includes(id)).length;
     const readers = await Promise.all(
       Array.from({ length: 8 }, async () =>
-        (await admin("GET", `${backupsPath}/${id}/content`)).body?.getReader(),
+        (await server.admin("GET", `${backupsPath}/${id}/content`)).body?.getReader(),
       ),
     );
     for (const reader of readers) expect((await reader?.read())?.value?.length).toBeGreaterThan(0);
@@ -100,13 +98,13 @@ describe("of a large database", () => {
   });
 
   test("a server that stops does not wait for it, and leaves nothing of it", async () => {
-    const { id } = await beginBackup(admin);
+    const { id } = await beginBackup(server);
     await server.stop();
     await start();
     // A stop that waited would have kept it.
     expect(backupFiles(data)).toEqual([]);
-    expect((await admin("GET", `${backupsPath}/${id}`)).status).toBe(404);
-    expect((await madeBackup(admin)).size_bytes).toBeGreaterThan(60e6);
+    expect((await server.admin("GET", `${backupsPath}/${id}`)).status).toBe(404);
+    expect((await madeBackup(server)).size_bytes).toBeGreaterThan(60e6);
   });
 });
 
@@ -141,13 +139,13 @@ test.each<[string, (path: string) => void]>([
   addBallast(data, 4);
   damage(join(data, "onair.db"));
   await start();
-  const { id } = await beginBackup(admin);
-  const failed = await endOfBackup(admin, id);
+  const { id } = await beginBackup(server);
+  const failed = await endOfBackup(server, id);
   expect(failed).toMatchObject({ status: "failed", sha256: null, error: expect.stringContaining("damaged") });
   expect(failed.finished_at).not.toBeNull();
   expect(backupFiles(data)).toEqual([]);
-  expect((await listedBackups(admin)).data).toEqual([failed]);
-  expect((await admin("GET", `${backupsPath}/${id}/content`)).status).toBe(409);
-  expect((await admin("DELETE", `${backupsPath}/${id}`)).status).toBe(204);
-  expect((await listedBackups(admin)).data).toEqual([]);
+  expect((await listedBackups(server)).data).toEqual([failed]);
+  expect((await server.admin("GET", `${backupsPath}/${id}/content`)).status).toBe(409);
+  expect((await server.admin("DELETE", `${backupsPath}/${id}`)).status).toBe(204);
+  expect((await listedBackups(server)).data).toEqual([]);
 });

@@ -2,7 +2,6 @@ import { beforeEach, describe, expect, test } from "bun:test";
 import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
-  type Admin,
   backupFiles,
   backupsPath,
   beginBackup,
@@ -18,13 +17,12 @@ import { Clock, json, ownDirectory, ownServer, refusal, type TestServer } from "
 
 let data: string;
 let server: TestServer;
-const admin: Admin = (method, path) => server.admin(method, path);
 /** In a test: a server on the directory of the test. */
 const start = async (args: string[] = []) => {
   server = await ownServer({ isOnSqlite: true, data, args });
 };
 const file = (name: string) => join(data, "backups", name);
-const list = (query?: string) => listedBackups(admin, query);
+const list = (query?: string) => listedBackups(server, query);
 
 describe.each([
   ["in a thread of its own", undefined],
@@ -35,8 +33,8 @@ describe.each([
   beforeEach(async () => {
     data = ownDirectory();
     server = await ownServer({ isOnSqlite: true, data, users, engineThread: true, clock });
-    begun = await beginBackup(admin);
-    backup = await endOfBackup(admin, begun.id);
+    begun = await beginBackup(server);
+    backup = await endOfBackup(server, begun.id);
   });
 
   test("runs at first, and is then done, with exactly these fields", () => {
@@ -94,7 +92,7 @@ describe("several backups", () => {
       message: "OK",
     } as never);
     const made: ShownBackup[] = [];
-    for (let n = 0; n < 3; n++) made.unshift(await madeBackup(admin));
+    for (let n = 0; n < 3; n++) made.unshift(await madeBackup(server));
     await server.stop();
     await start();
     expect((await list()).data).toEqual(made);
@@ -110,31 +108,31 @@ describe("several backups", () => {
       ["?limit=0", "invalid_parameter"],
       ["?limit=101", "invalid_parameter"],
     ] as const) {
-      expect(await refusal(admin("GET", backupsPath + query))).toEqual([400, code]);
+      expect(await refusal(server.admin("GET", backupsPath + query))).toEqual([400, code]);
     }
   });
 
   test("one after the other: a second request is a conflict that names the first", async () => {
-    const answers = await Promise.all([admin("POST", backupsPath), admin("POST", backupsPath)]);
+    const answers = await Promise.all([server.admin("POST", backupsPath), server.admin("POST", backupsPath)]);
     expect(answers.map(({ status }) => status).sort()).toEqual([202, 409]);
     const bodies = await Promise.all(answers.map((answer) => json<{ id?: string; message: string }>(answer)));
     const id = bodies.find((body) => body.id)?.id ?? "";
     const refused = bodies.find((body) => !body.id);
     expect(refused).toMatchObject({ code: "conflict", message: expect.stringContaining(id) });
-    expect((await endOfBackup(admin, id)).status).toBe("done");
-    expect((await madeBackup(admin)).id > id).toBe(true);
+    expect((await endOfBackup(server, id)).status).toBe("done");
+    expect((await madeBackup(server)).id > id).toBe(true);
   });
 
   test("one that is deleted is gone; a second time there is nothing", async () => {
-    const { id } = await madeBackup(admin);
-    const kept = await madeBackup(admin);
-    expect((await admin("DELETE", `${backupsPath}/${id}`)).status).toBe(204);
+    const { id } = await madeBackup(server);
+    const kept = await madeBackup(server);
+    expect((await server.admin("DELETE", `${backupsPath}/${id}`)).status).toBe(204);
     for (const [method, rest] of [
       ["GET", ""],
       ["GET", "/content"],
       ["DELETE", ""],
     ] as const) {
-      const answer = await admin(method, `${backupsPath}/${id}${rest}`);
+      const answer = await server.admin(method, `${backupsPath}/${id}${rest}`);
       expect([answer.status, await json<object>(answer)]).toMatchObject([404, { code: "not_found" }]);
     }
     expect((await list()).data).toEqual([kept]);
@@ -145,10 +143,10 @@ describe("several backups", () => {
     const strange = ["notes.txt", "01KEYN5Z9V5Z8N1F4T7Y0XW3CD.db", "01KEYN5Z9V5Z8N1F4T7Y0XW3CD.short.db"];
     await server.stop();
     await start(["--keep-backups", "2"]);
-    const made = [await madeBackup(admin)];
+    const made = [await madeBackup(server)];
     for (const name of strange) writeFileSync(file(name), "mine");
     mkdirSync(file(`01KEYN5Z9V5Z8N1F4T7Y0XW3CD.${"0".repeat(64)}.db`));
-    for (let n = 0; n < 3; n++) made.unshift(await madeBackup(admin));
+    for (let n = 0; n < 3; n++) made.unshift(await madeBackup(server));
     expect((await list()).data).toEqual(made.slice(0, 2));
     const names = backupFiles(data);
     expect(names.filter((name) => !name.startsWith("01KEYN") && name !== "notes.txt")).toHaveLength(2);

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterTests } from "../support/after-tests.ts";
-import { client, type ServerProcess, serve, subscriber } from "../support/process.ts";
+import { type ServerProcess, serve } from "../support/process.ts";
 import { RawClient } from "../support/raw-client.ts";
 import { testDirectory } from "../support/server.ts";
 import { until } from "../support/until.ts";
@@ -19,8 +19,7 @@ beforeAll(async () => {
     env: { ONAIR_LOG_LEVEL: "info", ONAIR_ALLOW_PRIVATE_WEBHOOKS: "true" },
     log: logFile,
   });
-  const nothing = { webhook_url: "http://127.0.0.1:9/", event: "channel.followed", broadcasters: [] };
-  ({ token } = await subscriber(server, nothing));
+  ({ token } = await server.application());
 });
 afterTests(() => server.end("SIGTERM"));
 
@@ -107,7 +106,7 @@ describe("what is no request ends its connection, and what stands behind it is n
   });
 
   test("and reaches no route", async () => {
-    await client(server).api("GET", "/behind-the-others");
+    await server.get("/behind-the-others");
     await until(() => logLines().some((line) => line.path === "/behind-the-others"));
     expect(logLines().filter((line) => line.path === "/smuggled")).toEqual([]);
   });

@@ -2,7 +2,7 @@ import { Database } from "bun:sqlite";
 import { beforeEach, describe, expect, test } from "bun:test";
 import { readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { client, ownProcess, type ServerProcess, subscriber } from "../support/process.ts";
+import { ownProcess, type ServerProcess } from "../support/process.ts";
 import { ownDirectory } from "../support/server.ts";
 import { SmallDisk } from "../support/small-disk.ts";
 import { until } from "../support/until.ts";
@@ -45,8 +45,7 @@ describe.skipIf(!probe)("while the disk is full (needs root on Linux)", () => {
   const full = "503 The disk of the database is full: nothing can be written";
 
   test("the server is not ready and says why; the log says it once, and again when there is room", async () => {
-    const { admin } = client(server);
-    const put = (id: number) => admin("PUT", `/admin/v1/users/${id}`, { username: `user_${id}` });
+    const put = (id: number) => server.admin("PUT", `/admin/v1/users/${id}`, { username: `user_${id}` });
     expect(await readiness()).toBe("ready");
     expect((await put(1)).status).toBe(200);
     disk.fill();
@@ -84,15 +83,9 @@ describe("a database that is damaged while it is served", () => {
   /** Everything in the one file of the database, with what is written before. */
   async function served(): Promise<string> {
     await start(data());
-    const rows = Array.from({ length: 2_000 }, (_, i) =>
-      JSON.stringify({ id: i + 1, username: `user_${i + 1}` }),
-    );
-    await client(server).admin("POST", "/admin/v1/users/batch", rows.join("\n"));
-    const { token } = await subscriber(server, {
-      webhook_url: "https://receiver.example/hook",
-      event: "channel.followed",
-      broadcasters: [],
-    });
+    const rows = Array.from({ length: 2_000 }, (_, i) => ({ id: i + 1, username: `user_${i + 1}` }));
+    await server.load("users", rows);
+    const { token } = await server.application({ webhook_url: "https://receiver.example/hook" });
     await server.end("SIGTERM");
     return token;
   }
@@ -107,12 +100,11 @@ describe("a database that is damaged while it is served", () => {
     writeFileSync(file(), content);
     await start(data());
     expect(await readiness()).toBe("ready");
-    const { api } = client(server);
-    expect((await api("GET", "/public/v1/users/user_1500", token)).status).toBe(500);
+    expect((await server.get("/public/v1/users/user_1500", token)).status).toBe(500);
     expect(await readiness()).toBe(damaged);
-    expect((await api("GET", "/public/v1/users/user_10", token)).status).toBe(200);
+    expect((await server.get("/public/v1/users/user_10", token)).status).toBe(200);
     expect((await fetch(`${server.adminUrl}/healthz`)).status).toBe(200);
-    await api("GET", "/public/v1/users/user_1500", token);
+    await server.get("/public/v1/users/user_1500", token);
     await until(() => storageEvents().length > 0);
     expect(storageEvents()).toEqual(["storage_damaged"]);
   });

@@ -3,7 +3,6 @@ import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
 import { faultRun } from "../support/fault-run.ts";
 import { administer, hasPostgres } from "../support/postgres.ts";
 import { startPostgres } from "../support/postgres-server.ts";
-import { client } from "../support/process.ts";
 import { SmallDisk } from "../support/small-disk.ts";
 import { until } from "../support/until.ts";
 
@@ -43,7 +42,7 @@ test.skipIf(!probe)(
       async faults(replicas, { allServed }) {
         disk.fill();
         for (const { server } of replicas) {
-          const publish = () => client(server).admin("POST", "/admin/v1/events", oneEvent);
+          const publish = () => server.admin("POST", "/admin/v1/events", oneEvent);
           let refused = await publish();
           await until(async () => {
             refused = await publish();

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { databaseFor, hasPostgres } from "../support/postgres.ts";
-import { client, ownProcess } from "../support/process.ts";
+import { ownProcess } from "../support/process.ts";
 import { category, channel, live, user } from "../support/rows.ts";
 import {
   json,
@@ -287,7 +287,7 @@ describe.skipIf(!hasPostgres)("what one replica acknowledges holds on the other"
     const env = { ONAIR_DATABASE: await databaseFor(directory.path), ONAIR_RATE_LIMIT: "0" };
     const stopped = await ownProcess([], { env });
     const { token, id } = await changed.application();
-    const ask = () => client(stopped).api("GET", "/public/v1/users/user_1", token);
+    const ask = () => stopped.get("/public/v1/users/user_1", token);
     await until(async () => (await ask()).status === 200);
     stopped.kill("SIGSTOP");
     await changed.admin("DELETE", `/admin/v1/applications/${id}`);

@@ -3,7 +3,8 @@ import { SQL } from "bun";
 import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
 import { shardOf } from "../../src/store/postgres/replicas/shards.ts";
 import { emptyDatabase, hasPostgres } from "../support/postgres.ts";
-import { client, type ServerProcess, serve, subscriber } from "../support/process.ts";
+import { type ServerProcess, serve } from "../support/process.ts";
+import { subscriber } from "../support/publishing.ts";
 import { until } from "../support/until.ts";
 
 setDefaultTimeout(180_000);
@@ -65,13 +66,13 @@ async function twoReplicas({ concurrency = 8 } = {}) {
     const owners = await sql.unsafe("SELECT owner FROM endpoint_shards GROUP BY owner");
     return owners.length === 2 && owners.every(({ owner }: { owner: string | null }) => owner !== null);
   });
-  await client(first).admin("POST", "/admin/v1/users/batch", JSON.stringify({ id: 1, username: "one" }));
+  await first.load("users", [{ id: 1, username: "one" }]);
   const url = `http://127.0.0.1:${http.port}`;
   const made = { event, broadcasters: [1], webhook_url: `${url}/a`, webhook_concurrency: concurrency };
   const application = await subscriber(first, made);
   const publish = async (id: string, at: ServerProcess = first) => {
     const body = { id, name: event, version: 1, broadcaster_user_id: 1, data };
-    const { status } = await client(at).admin("POST", "/admin/v1/events", body);
+    const { status } = await at.admin("POST", "/admin/v1/events", body);
     expect(status).toBe(202);
   };
   const rows = (columns: string) => sql.unsafe(`SELECT ${columns} FROM deliveries ORDER BY seq`);
@@ -113,10 +114,9 @@ describe.skipIf(!hasPostgres)("two replicas", () => {
     await publish("before");
     await until(() => receiver.of("before").length >= 1);
     for (const [i, at] of [first, second].entries()) {
-      const { admin } = client(at);
       const other = i === 0 ? second : first;
       // The one that answers is asked for no event: the news come from the other one.
-      expect((await admin("PATCH", path, { webhook_url: `${url}/moved-${i}` })).status).toBe(200);
+      expect((await at.admin("PATCH", path, { webhook_url: `${url}/moved-${i}` })).status).toBe(200);
       await Bun.sleep(400);
       await publish(`moved-${i}`, other);
       await until(() => receiver.of(`moved-${i}`).length >= 1);
@@ -125,14 +125,14 @@ describe.skipIf(!hasPostgres)("two replicas", () => {
       let delivery = "";
       await until(async () => {
         const list = "/public/v1/events/deliveries?limit=1&status=delivered";
-        const found = await client(other).api("GET", list, application.token);
+        const found = await other.get(list, application.token);
         const [last] = ((await found.json()) as { data: { id: string; event_id: string }[] }).data;
         delivery = last?.id ?? "";
         return last?.event_id === `moved-${i}`;
       });
-      const retried = await client(at).api(
-        "POST",
+      const retried = await at.post(
         `/public/v1/events/deliveries/${delivery}/retry`,
+        undefined,
         application.token,
       );
       expect(retried.status).toBeLessThan(300);
@@ -144,17 +144,19 @@ describe.skipIf(!hasPostgres)("two replicas", () => {
         return Bun.deepEquals(kept.at(-1), { event_id: `moved-${i}`, status: "delivered", attempts: 2 });
       });
       const range = { from: new Date(Date.now() - 60_000).toISOString(), to: new Date().toISOString() };
-      const replay = await client(at).api("POST", "/public/v1/events/replays", application.token, range);
+      const replay = await at.post("/public/v1/events/replays", range, application.token);
       expect(replay.status).toBeLessThan(300);
       await until(() => receiver.of(`moved-${i}`).length >= 3);
 
       receiver.status = 410;
       await publish(`gone-${i}`, at);
       await until(() => receiver.of(`gone-${i}`).length >= 1);
-      await until(async () => (await (await admin("GET", `${path}/endpoint`)).text()).includes('"disabled"'));
+      await until(async () =>
+        (await (await at.admin("GET", `${path}/endpoint`)).text()).includes('"disabled"'),
+      );
       await publish(`waiting-${i}`, other);
       receiver.status = 204;
-      expect((await admin("POST", `${path}/endpoint/enable`)).status).toBeLessThan(300);
+      expect((await at.admin("POST", `${path}/endpoint/enable`)).status).toBeLessThan(300);
       await until(() => receiver.of(`waiting-${i}`).length >= 1);
     }
   });

@@ -4,7 +4,6 @@ import { seededRandom } from "../bench/support/random.ts";
 import { type FaultReport, type FaultRunOptions, faultRun } from "../support/fault-run.ts";
 import { administer, hasPostgres } from "../support/postgres.ts";
 import { type PostgresServer, startPostgres } from "../support/postgres-server.ts";
-import { client } from "../support/process.ts";
 import { tcpProxy } from "../support/tcp-proxy.ts";
 import { until } from "../support/until.ts";
 
@@ -173,7 +172,7 @@ describe.skipIf(!hasPostgres)("replicas", () => {
           const ready = () => fetch(`${server.adminUrl}/readyz`);
           await until(async () => (await ready()).status === 503);
           expect(await (await ready()).text()).toContain("database");
-          const refused = await client(server).admin("POST", "/admin/v1/events", oneEvent);
+          const refused = await server.admin("POST", "/admin/v1/events", oneEvent);
           expect(refused.status).toBe(503);
           expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
         }

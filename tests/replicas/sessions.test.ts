@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { emptyDatabase, hasPostgres, type TestDatabase } from "../support/postgres.ts";
-import { client, type ServerProcess, serve } from "../support/process.ts";
+import { type ServerProcess, serve } from "../support/process.ts";
 import { adminKey, json } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
@@ -53,11 +53,11 @@ describe.skipIf(!hasPostgres)("over two replicas", () => {
   });
 
   test("a session ends everywhere with the key that began it", async () => {
-    const made = await client(one).admin("POST", "/admin/v1/keys", { name: "Ada", role: "reader" });
+    const made = await one.admin("POST", "/admin/v1/keys", { name: "Ada", role: "reader" });
     const { id, key } = await json<{ id: string; key: string }>(made);
     // Also where the other one has not heard of it yet.
     const cookie = await signIn(other, key);
-    expect((await client(one).admin("DELETE", `/admin/v1/keys/${id}`)).status).toBe(204);
+    expect((await one.admin("DELETE", `/admin/v1/keys/${id}`)).status).toBe(204);
     expect(await statusAt(one, cookie)).toBe(401);
     await until(async () => (await statusAt(other, cookie)) === 401);
   });

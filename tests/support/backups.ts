@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ownerFile } from "../../src/backups/place.ts";
-import { json } from "./server.ts";
+import { json, type ServerClient } from "./server.ts";
 
 export const backupsPath = "/admin/v1/backups";
 
@@ -19,42 +19,41 @@ export interface ShownBackup {
   readonly finished_at: string | null;
 }
 
-/** Sends a request to an admin API with the operator key. */
-export type Admin = (method: string, path: string) => Promise<Response>;
+type AdminServer = Pick<ServerClient, "admin">;
 
 /** Begins a backup; throws unless it was accepted. */
-export async function beginBackup(admin: Admin): Promise<ShownBackup> {
-  const answer = await admin("POST", backupsPath);
+export async function beginBackup(server: AdminServer): Promise<ShownBackup> {
+  const answer = await server.admin("POST", backupsPath);
   if (answer.status !== 202) throw new Error(`${answer.status} ${await answer.text()}`);
   return json<ShownBackup>(answer);
 }
 
 /** The backup when it has come to its end, whichever: its thread has the lowest priority, also on a busy machine. */
-export async function endOfBackup(admin: Admin, id: string): Promise<ShownBackup> {
+export async function endOfBackup(server: AdminServer, id: string): Promise<ShownBackup> {
   for (const deadline = performance.now() + 50_000; ; await Bun.sleep(2)) {
-    const found = await json<ShownBackup>(await admin("GET", `${backupsPath}/${id}`));
+    const found = await json<ShownBackup>(await server.admin("GET", `${backupsPath}/${id}`));
     if (found.status !== "running") return found;
     if (performance.now() > deadline) throw new Error(`still running: ${JSON.stringify(found)}`);
   }
 }
 
 /** Makes a backup; throws unless it is done. */
-export async function madeBackup(admin: Admin): Promise<ShownBackup> {
-  const { id } = await beginBackup(admin);
-  const backup = await endOfBackup(admin, id);
+export async function madeBackup(server: AdminServer): Promise<ShownBackup> {
+  const { id } = await beginBackup(server);
+  const backup = await endOfBackup(server, id);
   if (backup.status !== "done") throw new Error(JSON.stringify(backup));
   return backup;
 }
 
 /** The first page of the list, or the one of a query. */
-export async function listedBackups(admin: Admin, query = "") {
-  const answer = await admin("GET", backupsPath + query);
+export async function listedBackups(server: AdminServer, query = "") {
+  const answer = await server.admin("GET", backupsPath + query);
   return json<{ data: ShownBackup[]; pagination: { cursor: string; has_more: boolean } }>(answer);
 }
 
 /** Downloads a backup into a file and checks that it is the one that was made. */
-export async function downloadBackup(admin: Admin, backup: ShownBackup, file: string): Promise<void> {
-  const answer = await admin("GET", `${backupsPath}/${backup.id}/content`);
+export async function downloadBackup(server: AdminServer, backup: ShownBackup, file: string): Promise<void> {
+  const answer = await server.admin("GET", `${backupsPath}/${backup.id}/content`);
   const bytes = await answer.bytes();
   if (answer.status !== 200 || sha256(bytes) !== backup.sha256) throw new Error(`${file} is another one`);
   await Bun.write(file, bytes);

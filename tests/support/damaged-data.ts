@@ -2,8 +2,8 @@ import { Database } from "bun:sqlite";
 import { beforeAll } from "bun:test";
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { client, run, serve, subscriber } from "./process.ts";
-import { ndjson } from "./rows.ts";
+import { run, serve } from "./process.ts";
+import { subscriber } from "./publishing.ts";
 import { adminKey, testDirectory } from "./server.ts";
 
 export const pageBytes = 4096;
@@ -23,8 +23,7 @@ export function testSample() {
       username: `user_${i}`,
       bio: "b".repeat(200),
     }));
-    const { admin } = client(server);
-    await admin("POST", "/admin/v1/users/batch", ndjson(rows));
+    await server.load("users", rows);
     const webhook = { webhook_url: "http://127.0.0.1:9/", event: "channel.followed", broadcasters: [1] };
     sample.token = (await subscriber(server, webhook)).token;
     await server.end("SIGTERM");

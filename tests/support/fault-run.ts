@@ -2,7 +2,8 @@ import { join } from "node:path";
 import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
 import { DeliveryLedger } from "./delivery-ledger.ts";
 import { drainedFile, drainedPostgres } from "./drained.ts";
-import { client, type RunOptions, type ServerProcess, serve, subscriber } from "./process.ts";
+import { type RunOptions, type ServerProcess, serve } from "./process.ts";
+import { subscriber } from "./publishing.ts";
 import { users } from "./real-data.ts";
 import { ndjson } from "./rows.ts";
 import { temporaryDirectory } from "./server.ts";
@@ -221,7 +222,7 @@ async function setUp(
   subscribers: readonly (readonly number[])[],
   webhook_concurrency: number | null,
 ): Promise<Map<number, string[]>> {
-  await client(server).admin("POST", "/admin/v1/users/batch", ndjson(users));
+  await server.load("users", users);
   const ids = new Map<number, string[]>(broadcasters.map((id) => [id, []]));
   for (const [index, wanted] of subscribers.entries()) {
     const webhook_url = `${receiverUrl}/${index}`;
@@ -251,12 +252,7 @@ function publishers(running: Running, random: () => number, isTooFar: (acknowled
       const late = Bun.sleep(longestWaitMs).then(() => null);
       const answer =
         current &&
-        (await Promise.race([
-          late,
-          client(current)
-            .admin("POST", "/admin/v1/events", body)
-            .catch(() => null),
-        ]));
+        (await Promise.race([late, current.admin("POST", "/admin/v1/events", body).catch(() => null)]));
       const report = answer?.status === 202 && (await answer.json().catch(() => null));
       if (report && !(report as { rejected?: number }).rejected) return;
       await Bun.sleep(5);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { runProgram } from "../../src/cli/program.ts";
 import type { Environment } from "../../src/config/read-config.ts";
 import { afterThisTest } from "./after-tests.ts";
-import { adminKey, json } from "./server.ts";
+import { adminKey, ServerClient } from "./server.ts";
 
 const root = join(import.meta.dir, "../..");
 
@@ -33,14 +33,29 @@ function isUpToDate(file: string): boolean {
 }
 
 /** A server in a process of its own. */
-export interface ServerProcess {
-  readonly publicUrl: string;
-  readonly adminUrl: string;
-  readonly pid: number;
+export class ServerProcess extends ServerClient {
+  readonly #child: Bun.Subprocess;
+
+  constructor(child: Bun.Subprocess, publicUrl: string, adminUrl: string) {
+    super(publicUrl, adminUrl);
+    this.#child = child;
+  }
+
+  get pid(): number {
+    return this.#child.pid;
+  }
+
   /** Sends it a signal. */
-  kill(signal: NodeJS.Signals): void;
+  kill(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
   /** Ends it by a signal and gives its exit code. */
-  end(signal: NodeJS.Signals): Promise<number | null>;
+  async end(signal: NodeJS.Signals): Promise<number | null> {
+    this.kill(signal);
+    await this.#child.exited;
+    return this.#child.exitCode;
+  }
 }
 
 export interface RunOptions {
@@ -151,17 +166,7 @@ export async function serve(
   const [, publicUrl, adminUrl] = /^onair ready public=(\S+) admin=(\S+)$/.exec(line) ?? [];
   if (!publicUrl || !adminUrl)
     throw new Error(line === "" ? `not ready: it ended with ${await child.exited}` : `not ready: ${line}`);
-  return {
-    publicUrl,
-    adminUrl,
-    pid: child.pid,
-    kill: (signal) => child.kill(signal),
-    async end(signal) {
-      child.kill(signal);
-      await child.exited;
-      return child.exitCode;
-    },
-  };
+  return new ServerProcess(child, publicUrl, adminUrl);
 }
 
 /** In a test or `beforeEach`: the same, killed after the test at the latest. */
@@ -178,59 +183,4 @@ async function firstLine(stream: ReadableStream<Uint8Array>): Promise<string> {
     if (text.includes("\n")) break;
   }
   return text.trimEnd();
-}
-
-/** Sends requests to the two listeners of a server process. */
-export function client({ publicUrl, adminUrl }: ServerProcess) {
-  return {
-    admin: (method: string, path: string, body?: unknown): Promise<Response> =>
-      fetch(adminUrl + path, {
-        method,
-        headers: {
-          authorization: `Bearer ${adminKey}`,
-          "content-type": typeof body === "string" ? "application/x-ndjson" : "application/json",
-        },
-        ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
-      }),
-    api: (method: string, path: string, token?: string, body?: unknown): Promise<Response> =>
-      fetch(publicUrl + path, {
-        method,
-        headers: {
-          ...(token && { authorization: `Bearer ${token}` }),
-          ...(body !== undefined && { "content-type": "application/json" }),
-        },
-        ...(body !== undefined && { body: JSON.stringify(body) }),
-      }),
-  };
-}
-
-/** Makes an application that is subscribed to an event of some broadcasters; gives their subscriptions in order, and a token. */
-export async function subscriber(
-  server: ServerProcess,
-  {
-    event,
-    broadcasters,
-    ...webhook
-  }: {
-    webhook_url: string;
-    webhook_concurrency?: number;
-    event: string;
-    broadcasters: readonly number[];
-  },
-): Promise<{ id: string; subscriptions: string[]; token: string }> {
-  const { admin, api } = client(server);
-  const created = await admin("POST", "/admin/v1/applications", { name: "Bot", ...webhook });
-  if (created.status !== 201) throw new Error(await created.text());
-  const { client_id, client_secret } = await json<{ client_id: string; client_secret: string }>(created);
-  const form = new URLSearchParams({ grant_type: "client_credentials", client_id, client_secret });
-  const answer = await fetch(`${server.publicUrl}/oauth/token`, { method: "POST", body: form });
-  const { access_token } = await json<{ access_token: string }>(answer);
-  const subscriptions: string[] = [];
-  for (const broadcaster_user_id of broadcasters) {
-    const body = { events: [{ name: event, version: 1 }], broadcaster_user_id };
-    const response = await api("POST", "/public/v1/events/subscriptions", access_token, body);
-    const { data } = await json<{ data: { subscription_id: string }[] }>(response);
-    subscriptions.push(...data.map(({ subscription_id }) => subscription_id));
-  }
-  return { id: client_id, subscriptions, token: access_token };
 }

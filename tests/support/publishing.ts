@@ -2,7 +2,7 @@ import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
 import { afterThisTest } from "./after-tests.ts";
 import { type Answer, ownReceiver } from "./receiver.ts";
 import { ndjson } from "./rows.ts";
-import { json, type TestApplication, type TestServer } from "./server.ts";
+import { json, type ServerClient, type TestApplication, type TestServer } from "./server.ts";
 import { until, untilSettled } from "./until.ts";
 
 export const subscriptionsPath = "/public/v1/events/subscriptions";
@@ -21,7 +21,7 @@ export const event = (name: string, more: object = {}) => ({
 
 /** Subscribes an application to events of a broadcaster; the ids of the subscriptions. */
 export async function subscribe(
-  server: TestServer,
+  server: ServerClient,
   app: Pick<TestApplication, "token">,
   names: string[],
   broadcaster = 1001,
@@ -36,6 +36,26 @@ export async function subscribe(
   return data.map(({ subscription_id }) => subscription_id);
 }
 
+/** Makes an application that is subscribed to an event of some broadcasters, with the ids of the subscriptions in order. */
+export async function subscriber(
+  server: ServerClient,
+  {
+    event,
+    broadcasters,
+    ...webhook
+  }: {
+    webhook_url: string;
+    webhook_concurrency?: number;
+    event: string;
+    broadcasters: readonly number[];
+  },
+): Promise<TestApplication & { readonly subscriptions: readonly string[] }> {
+  const app = await server.application(webhook);
+  const subscriptions: string[] = [];
+  for (const one of broadcasters) subscriptions.push(...(await subscribe(server, app, [event], one)));
+  return { ...app, subscriptions };
+}
+
 /** In a test: an application whose webhook is a receiver of its own, subscribed to events; removed after the test. */
 export async function subscribedReceiver(
   server: TestServer,
@@ -48,13 +68,13 @@ export async function subscribedReceiver(
   return { app, receiver, subscriptions: await subscribe(server, app, names, broadcaster) };
 }
 
-export async function publish(server: TestServer, body: object) {
+export async function publish(server: ServerClient, body: object) {
   const response = await server.admin("POST", "/admin/v1/events", body);
   return { status: response.status, body: await json<Record<string, unknown>>(response) };
 }
 
 /** Publishes many in one request. */
-export async function publishAll(server: TestServer, events: readonly object[]): Promise<void> {
+export async function publishAll(server: ServerClient, events: readonly object[]): Promise<void> {
   const response = await server.admin("POST", "/admin/v1/events", ndjson(events));
   const report = await json<{ accepted: number }>(response);
   if (report.accepted !== events.length) throw new Error(`refused: ${JSON.stringify(report)}`);

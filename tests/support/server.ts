@@ -168,19 +168,18 @@ async function databaseVariables(directory: string): Promise<Record<string, stri
   return { ONAIR_DATABASE: await databaseFor(directory), ONAIR_DATABASE_CONNECTIONS: "6" };
 }
 
-export class TestServer implements AsyncDisposable {
+/** Sends requests to the two listeners of a server. */
+export class ServerClient {
   constructor(
-    readonly app: App,
-    readonly removeData: () => void,
-    /** The data directory. */
-    readonly data: string,
+    readonly publicUrl: string,
+    readonly adminUrl: string,
   ) {}
 
   /** A request to the public listener; `token` is sent as a bearer token. */
   get(path: string, token?: string, init: RequestInit = {}): Promise<Response> {
     const headers = new Headers(init.headers);
     if (token) headers.set("authorization", `Bearer ${token}`);
-    return fetch(this.app.publicUrl + path, { redirect: "manual", ...init, headers });
+    return fetch(this.publicUrl + path, { redirect: "manual", ...init, headers });
   }
 
   /** A request to the public listener, with a JSON body where there is one. */
@@ -203,7 +202,7 @@ export class TestServer implements AsyncDisposable {
   ): Promise<Response> {
     const text = typeof body === "string" || body === undefined ? body : JSON.stringify(body);
     const type = typeof body === "string" ? "application/x-ndjson" : "application/json";
-    return fetch(this.app.adminUrl + path, {
+    return fetch(this.adminUrl + path, {
       method,
       headers: { authorization: `Bearer ${adminKey}`, "content-type": type, ...headers },
       ...(text !== undefined && { body: text }),
@@ -232,6 +231,18 @@ export class TestServer implements AsyncDisposable {
     const answer = await this.get("/oauth/token", undefined, { method: "POST", body });
     const { access_token } = await json<{ access_token: string }>(answer);
     return { id, client_id, client_secret, webhook_secret, token: access_token };
+  }
+}
+
+/** A server in this process. */
+export class TestServer extends ServerClient implements AsyncDisposable {
+  constructor(
+    readonly app: App,
+    readonly removeData: () => void,
+    /** The data directory. */
+    readonly data: string,
+  ) {
+    super(app.publicUrl, app.adminUrl);
   }
 
   /** May be called more than once. */

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { newId } from "../../src/domain/ids.ts";
 import { afterThisTest } from "../support/after-tests.ts";
 import { inDatabase } from "../support/backups.ts";
-import { client, ownProcess, type ServerProcess, serve } from "../support/process.ts";
+import { ownProcess, type ServerProcess, serve } from "../support/process.ts";
 import { ownDirectory } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
@@ -44,7 +44,7 @@ test.skipIf(!litestream).each(Object.entries(settingsOf))(
     );
     const write = async (to: ServerProcess, from: number) => {
       for (let id = from; id < from + 20; id++) {
-        const { status } = await client(to).admin("PUT", `/admin/v1/users/${id}`, { username: `user${id}` });
+        const { status } = await to.admin("PUT", `/admin/v1/users/${id}`, { username: `user${id}` });
         expect(status).toBe(200);
       }
     };

@@ -2,10 +2,10 @@ import { Database } from "bun:sqlite";
 import { beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
-import { client, ownProcess, type ServerProcess, subscriber } from "../support/process.ts";
+import { ownProcess, type ServerProcess } from "../support/process.ts";
+import { subscriber } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { ownReceiver, type Receiver } from "../support/receiver.ts";
-import { ndjson } from "../support/rows.ts";
 import { json } from "../support/server.ts";
 import { SmallDisk } from "../support/small-disk.ts";
 
@@ -38,13 +38,12 @@ describe.skipIf(!probe)("a full disk", () => {
       return new Response(null, { status: 204 });
     });
     await start();
-    const rows = ndjson(users);
-    await client(server).admin("POST", "/admin/v1/users/batch", rows);
+    await server.load("users", users);
     await subscriber(server, { webhook_url: receiver.url, event: "channel.followed", broadcasters: [1001] });
   });
 
   const publish = (id: string) =>
-    client(server).admin("POST", "/admin/v1/events", {
+    server.admin("POST", "/admin/v1/events", {
       id,
       name: "channel.followed",
       version: 1,

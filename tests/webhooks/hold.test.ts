@@ -104,7 +104,7 @@ describe.skipIf(isOnPostgres)("a restored backup", () => {
     await published(server, "pending");
     await server.admin("DELETE", path);
     await receiver.arrived(1);
-    await madeBackup((method, at) => server.admin(method, at));
+    await madeBackup(server);
     await server.stop();
     const file = join(data, "first", "backups", backupFiles(join(data, "first"))[0] ?? "");
     const { code, stdout, stderr } = await run(["restore", file, "--data", restored()]);

@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
 import { attemptTimeoutMs } from "../../src/webhooks/client/sender.ts";
 import { afterTests } from "../support/after-tests.ts";
-import { client, serve, subscriber } from "../support/process.ts";
+import { serve } from "../support/process.ts";
+import { subscriber } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
-import { ndjson } from "../support/rows.ts";
 import { testDirectory } from "../support/server.ts";
 import { bytesReceiver, closedPort, type Receiver, rawReceiver, receiver } from "./fixtures/receiver.ts";
 import { timeoutMs } from "./fixtures/timeout.ts";
@@ -180,15 +180,14 @@ const server = await serve(["--data", directory, "--allow-private-webhooks"], {
   env: { NODE_EXTRA_CA_CERTS: certificateFile },
 });
 afterTests(() => server.end("SIGKILL"));
-const { admin } = client(server);
-await admin("POST", "/admin/v1/users/batch", ndjson(users));
+await server.load("users", users);
 for (const [name, url] of table) {
   const { id } = await subscriber(server, { webhook_url: await url(), event, broadcasters: [1001] });
   applications.set(name, id);
 }
 const residentBefore = process.platform === "linux" ? peakResidentBytes(server.pid) : 0;
 const published = { name: event, version: 1, broadcaster_user_id: 1001, data };
-expect((await admin("POST", "/admin/v1/events", published)).status).toBe(202);
+expect((await server.admin("POST", "/admin/v1/events", published)).status).toBe(202);
 
 /** The first attempt for an application and its delivery, as soon as they are recorded. */
 async function recorded(name: string): Promise<Recorded> {

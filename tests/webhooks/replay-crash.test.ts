@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { isoTime, minute } from "../../src/domain/time.ts";
-import { client, ownProcess, subscriber } from "../support/process.ts";
-import { example } from "../support/publishing.ts";
+import { ownProcess } from "../support/process.ts";
+import { event, publishAll, subscriber } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { ownReceiver } from "../support/receiver.ts";
 import { json, ownDirectory } from "../support/server.ts";
@@ -15,22 +15,16 @@ test("kill -9 in the middle of a replay: it goes on, and everything of the range
   const receiver = ownReceiver();
   const args = ["--data", directory, "--allow-private-webhooks", "--rate-limit", "0"];
   let server = await ownProcess(args);
-  await client(server).admin("POST", "/admin/v1/users/batch", JSON.stringify(users[0]));
+  await server.load("users", users.slice(0, 1));
   const broadcaster = users[0]?.id ?? 0;
   const subscription = { webhook_url: receiver.url, event: "kicks.gifted", broadcasters: [broadcaster] };
   const { token } = await subscriber(server, subscription);
-  const data = example("kicks.gifted");
-  const event = JSON.stringify({
-    name: "kicks.gifted",
-    version: 1,
-    broadcaster_user_id: broadcaster,
-    data,
-  });
-  await client(server).admin("POST", "/admin/v1/events", Array(count).fill(event).join("\n"));
+  const gift = event("kicks.gifted", { broadcaster_user_id: broadcaster });
+  await publishAll(server, Array(count).fill(gift));
   const first = (await receiver.arrived(count)).map(({ headers }) => headers["webhook-id"]);
 
   const range = { from: isoTime(Date.now() - minute), to: isoTime(Date.now() + minute) };
-  const made = await client(server).api("POST", path, token, range);
+  const made = await server.post(path, range, token);
   const { id } = (await json<{ data: { id: string } }>(made)).data;
   await receiver.arrived(count + 100);
   await server.end("SIGKILL");
@@ -39,7 +33,7 @@ test("kill -9 in the middle of a replay: it goes on, and everything of the range
 
   server = await ownProcess(args);
   const get = async () => {
-    const answer = await client(server).api("GET", `${path}/${id}`, token);
+    const answer = await server.get(`${path}/${id}`, token);
     return (await json<{ data: Record<string, unknown> }>(answer)).data;
   };
   await until(async () => (await get())["state"] !== "running");

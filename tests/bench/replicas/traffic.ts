@@ -1,5 +1,5 @@
 import type { TestReplica } from "../../support/fault-run.ts";
-import { client, type ServerProcess } from "../../support/process.ts";
+import type { ServerProcess } from "../../support/process.ts";
 import { livestreams, users } from "../../support/real-data.ts";
 import { ndjson } from "../../support/rows.ts";
 import { until } from "../../support/until.ts";
@@ -65,46 +65,39 @@ const isConnection = (error: unknown) =>
   /ECONNRE|ConnectionClosed|ConnectionRefused/.test(`${error.message} ${(error as { code?: string }).code}`);
 
 async function prepare(server: ServerProcess): Promise<void> {
-  const { admin } = client(server);
   const categories = numbers.map((id) => ({ id, name: `Category ${id}`, slug: `category-${id}` }));
   const channels = users.map(({ id, username }) => ({ id, user_id: id, slug: username, name: username }));
-  await ok(admin("POST", "/admin/v1/categories/batch", ndjson(categories)));
-  await ok(admin("POST", "/admin/v1/channels/batch", ndjson(channels)));
+  await server.load("categories", categories);
+  await server.load("channels", channels);
 }
 
 async function round({ one, other }: Pair): Promise<void> {
-  const [atOne, atOther] = [client(one), client(other)];
-  const made = await ok<{ id: string; client_id: string; client_secret: string }>(
-    atOne.admin("POST", "/admin/v1/applications", { name: "Traffic", delivery: "stream" }),
-  );
-  const { client_id, client_secret, id } = made;
+  const { id, client_id, client_secret } = await one.application({ name: "Traffic", delivery: "stream" });
   const form = (fields: object) => new URLSearchParams({ client_id, client_secret, ...fields });
   const tokens = fetch(`${other.publicUrl}/oauth/token`, {
     method: "POST",
     body: form({ grant_type: "client_credentials" }),
   });
   const { access_token: token } = await ok<{ access_token: string }>(tokens);
-  await ok(atOne.api("GET", `/public/v1/users/${users[0]?.username}`, token));
+  await ok(one.get(`/public/v1/users/${users[0]?.username}`, token));
 
   const subscriptions = "/public/v1/events/subscriptions";
   const wanted = { events: [{ name: "chat.message.sent", version: 1 }], broadcaster_user_id: users[0]?.id };
-  const created = await ok<{ data: { subscription_id: string }[] }>(
-    atOne.api("POST", subscriptions, token, wanted),
-  );
+  const created = await ok<{ data: { subscription_id: string }[] }>(one.post(subscriptions, wanted, token));
   const subscription = created.data[0]?.subscription_id ?? "";
-  const listed = async (at: typeof atOne) => JSON.stringify(await ok(at.api("GET", subscriptions, token)));
-  if (!(await listed(atOther)).includes(subscription))
+  const listed = async (at: ServerProcess) => JSON.stringify(await ok(at.get(subscriptions, token)));
+  if (!(await listed(other)).includes(subscription))
     throw new Error("a subscription is not at the other replica");
-  await ok(atOther.api("DELETE", `${subscriptions}?id=${subscription}`, token));
-  if ((await listed(atOne)).includes(subscription))
+  await ok(other.send("DELETE", `${subscriptions}?id=${subscription}`, undefined, token));
+  if ((await listed(one)).includes(subscription))
     throw new Error("a deleted subscription is at the other replica");
 
-  await ok(atOther.admin("PUT", "/admin/v1/livestreams", shuffled()));
-  await walk([atOne, atOther]);
+  await ok(other.admin("PUT", "/admin/v1/livestreams", shuffled()));
+  await walk([one, other]);
 
   await ok(fetch(`${one.publicUrl}/oauth/revoke`, { method: "POST", body: form({ token }) }));
-  await until(async () => (await atOther.api("GET", subscriptions, token)).status === 401);
-  await ok(atOther.admin("DELETE", `/admin/v1/applications/${id}`));
+  await until(async () => (await other.get(subscriptions, token)).status === 401);
+  await ok(other.admin("DELETE", `/admin/v1/applications/${id}`));
 }
 
 /** Who is live in which category, by chance. */
@@ -118,19 +111,14 @@ function shuffled(): string {
 }
 
 /** Throws where a walk through the categories, each page at the other replica, does not show each of them once. */
-async function walk(at: readonly ReturnType<typeof client>[]): Promise<void> {
+async function walk(at: readonly ServerProcess[]): Promise<void> {
   const seen: number[] = [];
   let cursor = "";
   for (let n = 0; ; n++) {
     const page = await ok<{
       categories: { id: number }[];
       pagination: { cursor: string; has_more: boolean };
-    }>(
-      at[n % at.length]?.api(
-        "GET",
-        `/public/v1/categories?limit=${pageSize}${cursor && `&cursor=${cursor}`}`,
-      ),
-    );
+    }>(at[n % at.length]?.get(`/public/v1/categories?limit=${pageSize}${cursor && `&cursor=${cursor}`}`));
     seen.push(...page.categories.map(({ id }) => id));
     if (!page.pagination.has_more) break;
     cursor = page.pagination.cursor;

@@ -1,5 +1,6 @@
 import { builtInEventTypes } from "../../../src/domain/events/catalogue.ts";
-import { client, type ServerProcess, subscriber } from "../../support/process.ts";
+import type { ServerProcess } from "../../support/process.ts";
+import { subscriber } from "../../support/publishing.ts";
 import { ndjson } from "../../support/rows.ts";
 import { SoakReceivers } from "./receivers.ts";
 import { SoakStreams } from "./streams.ts";
@@ -34,23 +35,13 @@ export class SoakLoad {
 
   /** The platform's data, and applications whose endpoints are prompt, slow, failing and gone. */
   async prepare(server: ServerProcess): Promise<void> {
-    const { admin } = client(server);
-    const batches = [
-      [
-        "POST",
-        "users/batch",
-        range(userCount).map((id) => ({ id, username: `user${id}`, followers_count: id })),
-      ],
-      [
-        "POST",
-        "categories/batch",
-        range(categoryCount).map((id) => ({ id, name: `Game ${id}`, slug: `game-${id}` })),
-      ],
-      ["POST", "channels/batch", range(channelCount).map((id) => ({ id, user_id: id, slug: `user${id}` }))],
-      ["PUT", "livestreams", range(channelCount).map(livestream)],
-    ] as const;
-    for (const [method, path, rows] of batches)
-      await expectOk(admin(method, `/admin/v1/${path}`, ndjson(rows)));
+    const people = range(userCount).map((id) => ({ id, username: `user${id}`, followers_count: id }));
+    const games = range(categoryCount).map((id) => ({ id, name: `Game ${id}`, slug: `game-${id}` }));
+    const channels = range(channelCount).map((id) => ({ id, user_id: id, slug: `user${id}` }));
+    await server.load("users", people);
+    await server.load("categories", games);
+    await server.load("channels", channels);
+    await server.load("livestreams", range(channelCount).map(livestream));
     const few = [1];
     const { url } = this.#receivers;
     const prompt = await subscriber(server, { webhook_url: `${url}/prompt`, event, broadcasters });
@@ -64,14 +55,14 @@ export class SoakLoad {
       broadcasters: few,
     });
     const stream = await subscriber(server, { webhook_url: `${url}/spare`, event, broadcasters: few });
-    await expectOk(admin("PATCH", `/admin/v1/applications/${stream.id}`, { delivery: "stream" }));
+    await expectOk(server.admin("PATCH", `/admin/v1/applications/${stream.id}`, { delivery: "stream" }));
     this.#streamToken = stream.token;
   }
 
   /** In one request; they count as published. */
   async publishMany(server: ServerProcess, count: number): Promise<void> {
     const events = range(count).map(() => this.#nextEvent());
-    await expectOk(client(server).admin("POST", "/admin/v1/events", ndjson(events)));
+    await expectOk(server.admin("POST", "/admin/v1/events", ndjson(events)));
   }
 
   /** Events go around the broadcasters; the number of an event is its follower. */
@@ -83,10 +74,9 @@ export class SoakLoad {
 
   /** Begins all of it; `stop` ends it. */
   start(server: ServerProcess): void {
-    const { admin, api } = client(server);
     const pace = this.eventsPerSecond / 20;
     const any = (count: number) => 1 + Math.floor(Math.random() * count);
-    const get = (path: string, token?: string) => expectOk(api("GET", `/public/v1/${path}`, token));
+    const get = (path: string, token?: string) => expectOk(server.get(`/public/v1/${path}`, token));
     this.#streams.open(server, this.#streamToken, 10);
     this.#every("Get User", 50 * pace, () => get(`users/user${any(userCount)}`, this.#token));
     this.#every("search", 4 * pace, () => get(`users/search?query=ser${any(999)}`, this.#token));
@@ -96,7 +86,7 @@ export class SoakLoad {
       const event = this.#nextEvent();
       const number = this.#published;
       const at = performance.now();
-      await expectOk(admin("POST", "/admin/v1/events", event));
+      await expectOk(server.admin("POST", "/admin/v1/events", event));
       this.#receivers.expected.set(number, at);
       this.#streams.expected.set(number, at);
     });
@@ -106,20 +96,20 @@ export class SoakLoad {
         broadcaster_user_id: any(userCount),
       };
       const { data } = await answered<{ data: { subscription_id: string }[] }>(
-        api("POST", "/public/v1/events/subscriptions", this.#spare.token, body),
+        server.post("/public/v1/events/subscriptions", body, this.#spare.token),
       );
       const path = `/public/v1/events/subscriptions?id=${data[0]?.subscription_id}`;
-      await expectOk(api("DELETE", path, this.#spare.token));
+      await expectOk(server.send("DELETE", path, undefined, this.#spare.token));
     });
     this.#every("changes of users", pace, () => {
       const id = any(userCount);
       return expectOk(
-        admin("PUT", `/admin/v1/users/${id}`, { username: `user${id}`, followers_count: any(1e6) }),
+        server.admin("PUT", `/admin/v1/users/${id}`, { username: `user${id}`, followers_count: any(1e6) }),
       );
     });
     this.#every("reports of livestreams", 0.2, () => {
       const rows = range(channelCount).map((id) => ({ ...livestream(id), viewers: any(10_000) }));
-      return expectOk(admin("PUT", "/admin/v1/livestreams?snapshot=true", ndjson(rows)));
+      return expectOk(server.admin("PUT", "/admin/v1/livestreams?snapshot=true", ndjson(rows)));
     });
     this.#every("applications", 0.2, async () => {
       const { id } = await subscriber(server, {
@@ -127,11 +117,11 @@ export class SoakLoad {
         event,
         broadcasters: [2],
       });
-      await expectOk(admin("POST", `/admin/v1/applications/${id}/client-secret`, {}));
-      await expectOk(admin("DELETE", `/admin/v1/applications/${id}`));
+      await expectOk(server.admin("POST", `/admin/v1/applications/${id}/client-secret`, {}));
+      await expectOk(server.admin("DELETE", `/admin/v1/applications/${id}`));
     });
     this.#every("streams", 0.2, async () => this.#streams.reopenOne(server, this.#streamToken));
-    this.#every("backups", 1 / 120, () => expectOk(admin("POST", "/admin/v1/backups")));
+    this.#every("backups", 1 / 120, () => expectOk(server.admin("POST", "/admin/v1/backups")));
   }
 
   #every(name: string, perSecond: number, action: () => unknown): void {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { administer, bareDatabase, hasPostgres, type TestDatabase } from "../../support/postgres.ts";
-import { client, expectFailure, run, serve } from "../../support/process.ts";
+import { expectFailure, run, serve } from "../../support/process.ts";
 import { temporaryDirectory } from "../../support/server.ts";
 
 const quiet = ["--port", "0", "--admin-port", "0"];
@@ -51,20 +51,11 @@ describe.skipIf(!hasPostgres)("commands on PostgreSQL", () => {
     const imported = await run(["import", "users", users], { env });
     expect([imported.code, imported.stderr]).toEqual([0, expect.any(String)]);
     const server = await serve([], { env: { ONAIR_DATABASE_FILE: url, ONAIR_LOG_LEVEL: "info" }, log });
-    const { admin, api } = client(server);
     try {
-      const made = await admin("POST", "/admin/v1/applications", { name: "Bot" });
-      const { client_id, client_secret } = (await made.json()) as Record<string, string>;
-      const body = new URLSearchParams({
-        grant_type: "client_credentials",
-        client_id: `${client_id}`,
-        client_secret: `${client_secret}`,
-      });
-      const answer = await fetch(`${server.publicUrl}/oauth/token`, { method: "POST", body });
-      const { access_token } = (await answer.json()) as { access_token: string };
-      const found = await api("GET", "/public/v1/users/ADA", access_token);
+      const { token } = await server.application({ name: "Bot" });
+      const found = await server.get("/public/v1/users/ADA", token);
       expect(await found.json()).toMatchObject({ user: { id: 1, username: "ada" } });
-      expect((await admin("POST", "/admin/v1/backups")).status).toBe(409);
+      expect((await server.admin("POST", "/admin/v1/backups")).status).toBe(409);
     } finally {
       expect(await server.end("SIGTERM")).toBe(0);
     }

@@ -16,7 +16,7 @@ import {
   toRestore,
   wholeUser,
 } from "../../support/damaged-data.ts";
-import { client, serve } from "../../support/process.ts";
+import { serve } from "../../support/process.ts";
 import { adminKey } from "../../support/server.ts";
 import { until } from "../../support/until.ts";
 
@@ -64,12 +64,11 @@ describe("damage that only a read finds", () => {
     const data = sample.copy((of) => damagePagesWith(of, damagedUser));
     const log = join(sample.directory, "log");
     const server = await serve(["--data", data], { log });
-    const { admin, api } = client(server);
-    const user = (name: string) => api("GET", `/public/v1/users/${name}`, sample.token);
+    const user = (name: string) => server.get(`/public/v1/users/${name}`, sample.token);
     for (let n = 0; n < 3; n++) {
       for (const failed of [
         await user(damagedUser),
-        await admin("PUT", `/admin/v1/users/${damagedId}`, { username: damagedUser }),
+        await server.admin("PUT", `/admin/v1/users/${damagedId}`, { username: damagedUser }),
       ]) {
         const body = await failed.text();
         expect([failed.status, JSON.parse(body)]).toMatchObject([
@@ -79,14 +78,16 @@ describe("damage that only a read finds", () => {
         expect(body).not.toMatch(/damaged|onair\.db|SQLITE|malformed/);
       }
       expect((await user(wholeUser)).status).toBe(200);
-      expect((await admin("PUT", "/admin/v1/users/11", { username: wholeUser })).status).toBeLessThan(300);
+      expect((await server.admin("PUT", "/admin/v1/users/11", { username: wholeUser })).status).toBeLessThan(
+        300,
+      );
       expect((await fetch(`${server.adminUrl}/healthz`)).status).toBe(200);
       // It has begun with an answer, which it can only break off.
-      await expect(admin("GET", "/admin/v1/users/batch").then((answer) => answer.text())).rejects.toThrow();
+      await expect(
+        server.admin("GET", "/admin/v1/users/batch").then((answer) => answer.text()),
+      ).rejects.toThrow();
     }
-    await expect(madeBackup((method, path) => admin(method, path))).rejects.toThrow(
-      "The database is damaged",
-    );
+    await expect(madeBackup(server)).rejects.toThrow("The database is damaged");
     await until(() => readFileSync(log, "utf8").includes("backup.failed"));
     expect(await server.end("SIGTERM")).toBe(0);
     const lines = readFileSync(log, "utf8").trim().split("\n");
@@ -101,11 +102,12 @@ describe("damage that only a read finds", () => {
     const data = sample.copy(noisyRoot("deliveries"));
     const log = join(sample.directory, "engine.log");
     const server = await serve(["--data", data], { log });
-    const { admin, api } = client(server);
     await until(() => readFileSync(log, "utf8").includes("service_failed"));
-    expect((await api("GET", `/public/v1/users/${damagedUser}`, sample.token)).status).toBe(200);
-    expect((await admin("PUT", "/admin/v1/users/11", { username: wholeUser })).status).toBeLessThan(300);
-    expect((await admin("GET", "/admin/v1/deliveries")).status).toBe(500);
+    expect((await server.get(`/public/v1/users/${damagedUser}`, sample.token)).status).toBe(200);
+    expect((await server.admin("PUT", "/admin/v1/users/11", { username: wholeUser })).status).toBeLessThan(
+      300,
+    );
+    expect((await server.admin("GET", "/admin/v1/deliveries")).status).toBe(500);
     expect(await server.end("SIGTERM")).toBe(0);
     expect(readFileSync(log, "utf8")).toContain(isDamaged("SQLITE_CORRUPT"));
     for (const secret of await secretsIn(sample.path))

@@ -25,7 +25,7 @@ export interface RequestContext {
   caller: Caller | null;
   /** The key of the admin API that the request came with; null until it is found. */
   operatorKey: OperatorKey | null;
-  /** What a body that may be long needs while it comes in; null on routes that read it at once. */
+  /** What a body that may be long needs while it comes in, or goes out; null on routes whose bodies are short. */
   longBody: LongBody | null;
   /** The application that authenticated itself at an OAuth endpoint. */
   client: Application | null;
@@ -39,7 +39,7 @@ export interface RequestContext {
   rateLimit: RateLimitState | null;
 }
 
-/** A body of which a part takes effect before the rest has come. */
+/** A body of which a part takes effect before the rest has come, or has gone. */
 interface LongBody {
   /** Rejects where the caller may no longer call. */
   requireAllowed(): Promise<void>;

@@ -1,6 +1,7 @@
 import { DomainError } from "../../domain/errors.ts";
 import type { OperatorKey, Role } from "../../domain/operator-keys.ts";
 import type { Log } from "../../log/log.ts";
+import { streamOf } from "../../runtime/file-stream.ts";
 import { once } from "../../runtime/lazily.ts";
 import type { OperatorSessions } from "../pages/operator-sessions.ts";
 import { type RateLimiter, rateLimiter } from "../rate-limit.ts";
@@ -91,4 +92,18 @@ export function operatorGate({
       throw new DomainError("insufficient_role", message);
     }
   };
+}
+
+/** The bytes of a long answer, as long as its caller may call: the reader decides how long it takes. */
+export function whileAllowed(
+  { longBody }: Pick<RequestContext, "longBody">,
+  chunks: AsyncIterable<Uint8Array>,
+): ReadableStream<Uint8Array> {
+  const allowed = async function* () {
+    for await (const chunk of chunks) {
+      await longBody?.requireAllowed();
+      yield chunk;
+    }
+  };
+  return streamOf(allowed());
 }

@@ -11,7 +11,7 @@ import { contentRange } from "../openapi/headers.ts";
 import { pagedList } from "../paging.ts";
 import { TextParameter } from "../parameters.ts";
 import { reply } from "../request-context.ts";
-import { operators, readers } from "./access.ts";
+import { operators, readers, whileAllowed } from "./access.ts";
 import type { AdminDeps, AdminListener } from "./base.ts";
 
 const mediaType = "application/vnd.sqlite3";
@@ -213,7 +213,7 @@ function contentRoute(app: AdminListener, backups: BackupKeeper): void {
       if (requestContext.method === "HEAD")
         return reply(requestContext, 200, path && Bun.file(path), headers);
       const range = rangeOf({ range: Range, ifRange }, size, etag);
-      const content = read(range ?? { start: 0, end: size });
+      const content = whileAllowed(requestContext, read(range ?? { start: 0, end: size }));
       if (!range) return reply(requestContext, 200, content, headers);
       const part = `bytes ${range.start}-${range.end - 1}/${size}`;
       return reply(requestContext, 206, content, { ...headers, "content-range": part });

@@ -14,6 +14,7 @@ import { longBodyStream } from "../../body.ts";
 import { named } from "../../fields.ts";
 import { ChoiceParameter } from "../../parameters.ts";
 import { type RequestContext, reply } from "../../request-context.ts";
+import { whileAllowed } from "../access.ts";
 
 /*
  * Shared parts of the admin API's batches: query parameters, the report, and NDJSON exports.
@@ -89,16 +90,16 @@ export function replyRows<Row>(
   idOf: (row: Row) => number,
 ): Response {
   const encoder = new TextEncoder();
-  let after = 0;
-  const stream = new ReadableStream<Uint8Array>({
-    async pull(controller) {
+  const pages = async function* () {
+    for (let after = 0; ; ) {
       await nextTurn(); // lets other requests run between two pages
       const rows = await page(after, pageSize);
       const last = rows.at(-1);
-      if (last === undefined) return controller.close();
+      if (last === undefined) return;
       after = idOf(last);
-      controller.enqueue(encoder.encode(rows.map((row) => `${JSON.stringify(row)}\n`).join("")));
-    },
-  });
-  return reply(requestContext, 200, stream, { "content-type": "application/x-ndjson" });
+      yield encoder.encode(rows.map((row) => `${JSON.stringify(row)}\n`).join(""));
+    }
+  };
+  const headers = { "content-type": "application/x-ndjson" };
+  return reply(requestContext, 200, whileAllowed(requestContext, pages()), headers);
 }

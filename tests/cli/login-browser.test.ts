@@ -92,6 +92,29 @@ describe("onair login --browser", () => {
     expect([result.code, result.stderr]).toEqual([1, expect.stringContaining("has no login page")]);
   });
 
+  test("a platform that poses as another one is sent no code of that one", async () => {
+    const opened = join(directory, "posed");
+    const browser = join(directory, "posed-browser");
+    writeFileSync(browser, `#!/bin/sh\necho "$@" > ${opened}\n`, { mode: 0o755 });
+    const asked: string[] = [];
+    const platform = Bun.serve({
+      hostname: "127.0.0.1",
+      port: 0,
+      fetch(request) {
+        asked.push(new URL(request.url).pathname);
+        return Response.json({ issuer: url, authorization_endpoint: `${url}/oauth/authorize` });
+      },
+    });
+    afterTests(() => platform.stop(true));
+    const args = ["login", "--url", platform.url.origin, "--browser", "--client-id", "x"];
+    const result = await run(args, { env: { ...env, BROWSER: browser } });
+    expect([result.code, result.stderr]).toEqual([
+      1,
+      expect.stringContaining(`is ${url} by its own account`),
+    ]);
+    expect([asked, existsSync(opened)]).toEqual([["/.well-known/oauth-authorization-server"], false]);
+  });
+
   test.each(["file:///usr/bin/evil", "--evil", "javascript:evil()", 7])(
     "a login page that is none is neither shown nor opened: %j",
     async (authorization_endpoint) => {
@@ -101,7 +124,7 @@ describe("onair login --browser", () => {
       const platform = Bun.serve({
         hostname: "127.0.0.1",
         port: 0,
-        fetch: () => Response.json({ issuer: "x", authorization_endpoint }),
+        fetch: ({ url }) => Response.json({ issuer: new URL(url).origin, authorization_endpoint }),
       });
       afterTests(() => platform.stop(true));
       const args = ["login", "--url", platform.url.origin, "--browser", "--client-id", "x"];

@@ -94,13 +94,20 @@ interface Metadata {
   readonly authorization_endpoint?: string;
 }
 
-/** What the platform says of its authorization server (RFC 8414). */
+/**
+ * What the platform says of its authorization server (RFC 8414). Its `issuer` must be where it was asked (section 3.3):
+ * another one could send the browser to a platform that it poses as, and would get the code of that one.
+ */
 async function metadataOf(url: string): Promise<Metadata> {
   const response = await request(`${url}/.well-known/oauth-authorization-server`);
   const { issuer, authorization_endpoint: endpoint } = ((await response.json().catch(() => null)) ??
     {}) as Readonly<Record<string, unknown>>;
   if (!response.ok || typeof issuer !== "string")
     throw new Error(`${url} is not the public listener of an On Air server`);
+  if (!URL.canParse(issuer) || new URL(issuer).href !== new URL(url).href)
+    throw new Error(
+      `${url} is ${printable(issuer)} by its own account: name that with --url, if you mean it`,
+    );
   if (endpoint === undefined) return { issuer };
   // It is shown, and given to another program: nothing but a page of the web.
   const page = typeof endpoint === "string" && URL.canParse(endpoint) ? new URL(endpoint) : null;

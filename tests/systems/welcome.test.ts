@@ -46,6 +46,16 @@ describe("the first page of onair dev", () => {
     expect(await answer.json()).toMatchObject({ public_url: facts.public_url, secrets: null });
   });
 
+  test.each(["x-forwarded-for", "forwarded"])(
+    "tells no secret through a tunnel that says so: %s",
+    async (name) => {
+      await using server = await startServer({ welcome });
+      const headers = { ...page, [name]: name === "forwarded" ? "for=192.0.2.7" : "192.0.2.7" };
+      const answer = await fetch(`${server.app.publicUrl}/welcome/facts`, { headers });
+      expect(await answer.json()).toMatchObject({ public_url: facts.public_url, secrets: null });
+    },
+  );
+
   test("is not there in production", async () => {
     await using server = await startServer();
     expect((await fetch(server.app.publicUrl)).status).toBe(404);

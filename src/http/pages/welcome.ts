@@ -2,12 +2,19 @@ import type { WelcomeSource } from "../../console/session.ts";
 import { DomainError } from "../../domain/errors.ts";
 import { knownHosts } from "../admin/hosts.ts";
 import type { PublicListener } from "../public/base.ts";
+import type { RequestContext } from "../request-context.ts";
 import type { OutcomeStreams } from "../stream/outcome-streams.ts";
 import { replyStream } from "../stream/reply-stream.ts";
 import { isFromPage } from "./cookie.ts";
 import { pageRoutes } from "./files.ts";
 
 const isOwnHost = knownHosts([]);
+
+/** Whether a browser of this machine asks: a tunnel connects from here, too, and says for whom. */
+function isHere({ request: { headers }, clientAddress }: RequestContext): boolean {
+  const isForwarded = headers.has("x-forwarded-for") || headers.has("forwarded");
+  return !isForwarded && /^(?:127\.|::1$|::ffff:127\.)/.test(clientAddress);
+}
 
 /**
  * The first page of `onair dev`, at the root of the public listener. It tells secrets, which is why it answers only its
@@ -27,8 +34,7 @@ export function welcomeRoutes(
     ({ requestContext }) => {
       requirePage(requestContext.request);
       const facts = welcome.facts();
-      const isHere = /^(?:127\.|::1$|::ffff:127\.)/.test(requestContext.clientAddress);
-      return isHere ? facts : { ...facts, secrets: null };
+      return isHere(requestContext) ? facts : { ...facts, secrets: null };
     },
     { unlimited: true, detail: { hide: true } },
   );

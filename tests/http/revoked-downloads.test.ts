@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { type Admin, backupsPath, madeBackup } from "../support/backups.ts";
+import { backupsPath, madeBackup } from "../support/backups.ts";
 import { RawClient } from "../support/raw-client.ts";
 import { json, testDirectory, testServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
@@ -13,8 +13,7 @@ const users = Array.from({ length: 4_000 }, (_, i) => {
   return { id: i + 1, username: `user_${i + 1}`, bio: `${i} `.repeat(2_000).slice(0, 9_000) };
 });
 const server = await testServer({ isOnSqlite: true, data: testDirectory(), users });
-const admin: Admin = (method, path) => server.admin(method, path);
-const { id: backup, size_bytes: backupBytes } = await madeBackup(admin);
+const { id: backup, size_bytes: backupBytes } = await madeBackup(server);
 
 const content = `${backupsPath}/${backup}/content`;
 const longest = Math.min(backupBytes, JSON.stringify(users).length);

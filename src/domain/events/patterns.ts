@@ -1,8 +1,18 @@
-import type { RegExpLike } from "ajv/dist/types";
-import { RE2JS } from "re2js";
+import { RE2JS, RE2Set } from "re2js";
 
-/** The size of a pattern is about the number of its characters once all repetitions are written out. */
+/** An expression that texts are tested against. */
+export interface Pattern {
+  /** About the number of its characters once all repetitions are written out. */
+  readonly size: number;
+  test(text: string): boolean;
+}
+
 const largestPattern = 500;
+/**
+ * The bytes of states that RE2 keeps for a pattern. Of one that has very many states, each costs more than going on without
+ * them, and there may be some thousand patterns.
+ */
+const bytesOfStates = 64 * 1024;
 
 /** A pattern that is refused; the message goes on from "the schema". */
 export class PatternError extends Error {
@@ -14,34 +24,39 @@ export class PatternError extends Error {
  * goes back and forth could hold the server up for as long as it likes. Throws a `PatternError` when RE2 does
  * not have the pattern or it is too large, and a `SyntaxError` when it is no pattern.
  */
-export function boundedPattern(pattern: string, flags: string): RegExpLike {
+export function boundedPattern(pattern: string, flags: string): Pattern {
   // RE2 takes more than JSON Schema has.
   new RegExp(pattern, flags);
   const expression = compiled(pattern);
-  if (expression.programSize() > largestPattern)
+  if (expression.size > largestPattern)
     throw new PatternError(
       `has the pattern ${shown(pattern)}, which is too large: with repetitions written out ${largestPattern} characters are the most. maxLength bounds a text`,
     );
   return expression;
 }
-boundedPattern.code = "boundedPattern";
 
 /**
  * A pattern that an earlier version has stored: what RE2 does not have is left to the engine of the language, so that a
  * type stays as it was registered.
  */
-export function storedPattern(pattern: string, flags: string): RegExpLike {
+export function storedPattern(pattern: string, flags: string): Pattern {
   try {
     return compiled(pattern);
   } catch {
-    return new RegExp(pattern, flags);
+    const expression = new RegExp(pattern, flags);
+    return { size: pattern.length, test: (text) => expression.test(text) };
   }
 }
-storedPattern.code = "storedPattern";
 
-function compiled(pattern: string): RE2JS {
+function compiled(pattern: string): Pattern {
   try {
-    return RE2JS.compile(RE2JS.translateRegExp(asInRe2(pattern)));
+    const translated = RE2JS.translateRegExp(asInRe2(pattern));
+    const expressions = new RE2Set(RE2Set.UNANCHORED, 0, bytesOfStates);
+    expressions.add(translated);
+    return {
+      size: RE2JS.compile(translated).programSize(),
+      test: (text) => expressions.match(text).length > 0,
+    };
   } catch {
     throw new PatternError(
       `has the pattern ${shown(pattern)}, which RE2 does not have: no look-around, no references to groups, no long names of properties (\\p{L}, \\p{Greek}), and no more than 1000 repetitions`,

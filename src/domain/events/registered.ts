@@ -126,7 +126,11 @@ async function compiled(schema: JsonObject, isStored: boolean): Promise<SchemaCh
   const { Ajv2020 } = await import("ajv/dist/2020");
   const { boundedPattern, PatternError, storedPattern } = await import("./patterns.ts");
   const { boundedUniqueItems } = await import("./unique-items.ts");
-  const { boundReferences } = await import("./bounded-references.ts");
+  const { boundPattern, boundWork, WorkBudget } = await import("./bounded-work.ts");
+  const budget = new WorkBudget();
+  const patternOf = isStored ? storedPattern : boundedPattern;
+  const regExp = (pattern: string, flags: string) => boundPattern(pattern, patternOf(pattern, flags), budget);
+  regExp.code = "regExp";
   const checkBy = (allErrors: boolean): SchemaCheck => {
     // One instance for each schema, so that their ids do not collide. `format` is an annotation, as in the draft.
     const ajv = new Ajv2020({
@@ -135,15 +139,18 @@ async function compiled(schema: JsonObject, isStored: boolean): Promise<SchemaCh
       strictRequired: false,
       validateFormats: false,
       logger: false,
+      // Collecting comes second.
+      validateSchema: !allErrors,
       // A large definition would be written out wherever it is referred to.
       inlineRefs: false,
-      code: { regExp: isStored ? storedPattern : boundedPattern },
+      // Looking for what could be shorter takes longer than it gains.
+      code: { regExp, optimize: false },
     });
-    ajv.removeKeyword("uniqueItems").addKeyword(boundedUniqueItems);
-    const fillBudget = boundReferences(ajv);
+    ajv.removeKeyword("uniqueItems").addKeyword(boundedUniqueItems(budget));
+    boundWork(ajv, budget);
     const validate = ajv.compile(schema);
     return (data) => {
-      fillBudget();
+      budget.fill();
       return validate(data) ? [] : (validate.errors ?? []);
     };
   };
@@ -166,8 +173,8 @@ function thorough(first: SchemaCheck, collecting: () => SchemaCheck): SchemaChec
   return (data) => {
     const found = first(data);
     if (found.length === 0) return found;
-    all ??= collecting();
     try {
+      all ??= collecting();
       return all(data);
     } catch (error) {
       if (error instanceof RangeError) return found;
@@ -181,9 +188,9 @@ function schemaErrors(check: SchemaCheck, data: unknown, prefix: string, of: str
   try {
     errors = check(data);
   } catch (error) {
-    // The budget of references is used up, or the stack overflows. The depth of what is published is limited.
+    // The budget is used up, or the stack overflows: the depth of what is published is limited, that of references is not.
     if (!(error instanceof RangeError)) throw error;
-    const message = `cannot be checked, because the schema of ${of} refers to itself without end or too often`;
+    const message = `cannot be checked, because applying the schema of ${of} to it takes too many steps`;
     return [{ in: "body", field: prefix, message }];
   }
   const messages = new Map<string, string>();

@@ -1,29 +1,42 @@
 import type { DataValidateFunction, FuncKeywordDefinition } from "ajv/dist/types";
+import type { WorkBudget } from "./bounded-work.ts";
 
-/** `uniqueItems` in time that grows with the text of the items alone; ajv's own compares each item with each other. */
-export const boundedUniqueItems: FuncKeywordDefinition = {
-  keyword: "uniqueItems",
-  type: "array",
-  schemaType: "boolean",
-  compile(isUnique: boolean): DataValidateFunction {
-    const validate: DataValidateFunction = (items: readonly unknown[]) => {
-      const same = isUnique && items.length > 1 ? lastRepetition(items) : null;
-      if (!same) return true;
-      const { i, j } = same;
-      const message = `must NOT have duplicate items (items ## ${j} and ${i} are identical)`;
-      validate.errors = [{ keyword: "uniqueItems", message, params: { i, j } }];
-      return false;
-    };
-    return validate;
-  },
-};
+/**
+ * `uniqueItems` in time that grows with the text of the items alone, which it takes from the budget; ajv's own compares each item
+ * with each other.
+ */
+export function boundedUniqueItems(budget: WorkBudget): FuncKeywordDefinition {
+  return {
+    keyword: "uniqueItems",
+    type: "array",
+    schemaType: "boolean",
+    compile(isUnique: boolean): DataValidateFunction {
+      const validate: DataValidateFunction = (items: readonly unknown[]) => {
+        const same = isUnique && items.length > 1 ? lastRepetition(items, budget) : null;
+        if (!same) return true;
+        const { i, j } = same;
+        const message = `must NOT have duplicate items (items ## ${j} and ${i} are identical)`;
+        validate.errors = [{ keyword: "uniqueItems", message, params: { i, j } }];
+        return false;
+      };
+      return validate;
+    },
+  };
+}
+
+/** What writing an item costs, in steps: each character of it, at most a value of its own. */
+const stepsOfCharacter = 0.5;
 
 /** The last item that is equal to one before it, and the nearest such one. */
-function lastRepetition(items: readonly unknown[]): { readonly i: number; readonly j: number } | null {
+function lastRepetition(
+  items: readonly unknown[],
+  { take }: WorkBudget,
+): { readonly i: number; readonly j: number } | null {
   const seen = new Map<string, number>();
   let last = null;
   for (const [i, item] of items.entries()) {
     const text = JSON.stringify(item, withSortedNames);
+    take(1 + text.length * stepsOfCharacter);
     const j = seen.get(text);
     if (j !== undefined) last = { i, j };
     seen.set(text, i);

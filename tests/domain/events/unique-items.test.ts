@@ -63,9 +63,9 @@ test.each<[string, unknown[], FieldProblem[]]>([
 });
 
 test("a long list is no more work for each of its items than a short one", async () => {
-  const items = Array.from({ length: 300_000 }, (_, i) => [i]);
+  const items = Array.from({ length: 32_000 }, (_, i) => [i]);
   const startedAt = performance.now();
   expect(await problemsOf(items)).toEqual([]);
-  // Each with each other: minutes.
-  expect(performance.now() - startedAt).toBeLessThan(30 * second);
+  // Each with each other: half a thousand million comparisons.
+  expect(performance.now() - startedAt).toBeLessThan(5 * second);
 });

@@ -242,11 +242,16 @@ export class Backups {
       const counts = await running.make();
       this.#counts.made++;
       this.#schedule?.made();
-      const made = (await this.#list.refresh()).find((one) => one.id === id);
+      // It is there, and was read again: that the list cannot be had now is no failure of it.
+      const kept = await this.#list.refresh().catch((error) => {
+        log.error("backup.not_listed", errorFields(error));
+        return null;
+      });
+      const size_bytes = kept?.find((one) => one.id === id)?.size;
       const durationMs = Math.round(performance.now() - startedAt);
-      log.info("backup.done", { id, size_bytes: made?.size, duration_ms: durationMs, ...counts });
+      log.info("backup.done", { id, size_bytes, duration_ms: durationMs, ...counts });
       this.#watch.made();
-      await this.#removeOld(id);
+      if (kept) await this.#removeOld(id);
     } catch (error) {
       if (this.#isStopped) return;
       // The thread cannot do this itself after a crash.

@@ -98,6 +98,8 @@ export class KeptList {
       return this.#known;
     } catch (error) {
       this.#unlisted = { error, at: this.#monotonic() };
+      // Who asks once more is not told of what was there before.
+      this.#listedAt = Number.NEGATIVE_INFINITY;
       throw error;
     }
   }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { BackupRun } from "../../src/backups/backup-run.ts";
 import { type AwsVariables, readPlace } from "../../src/backups/place.ts";
 import { newId } from "../../src/domain/ids.ts";
-import { day, hour } from "../../src/domain/time.ts";
+import { day, hour, minute } from "../../src/domain/time.ts";
 import {
   backupFiles,
   backupsPath,
@@ -193,6 +193,32 @@ describe("to S3", () => {
     await until(async () => (await notices(server)).includes("backup.failed"));
     const settings = await (await server.admin("GET", "/admin/v1/settings")).text();
     expect(settings).not.toContain("very secret");
+  });
+
+  test("one that is there is no failure, although the list of them cannot be had at that moment", async () => {
+    const s3 = await FakeS3.own();
+    const clock = new Clock();
+    const args = ["--backup-to", "s3://backups/onair", "--backup-endpoint", s3.endpoint];
+    const server = await ownServer({ isOnSqlite: true, data: ownDirectory(), aws, clock, args });
+    const made = await madeBackup(server);
+    let refused = 0;
+    s3.fault = ({ query }) =>
+      query.has("list-type") && ++refused > 0 ? { status: 403, code: "AccessDenied" } : null;
+    clock.advance(minute);
+    const { id } = await beginBackup(server);
+    await until(() => refused > 0);
+    s3.fault = () => null;
+    clock.advance(minute);
+    await until(async () => (await list(server)).every(({ status }) => status !== "running"));
+    expect((await list(server)).map((one) => [one.id, one.status])).toEqual([
+      [id, "done"],
+      [made.id, "done"],
+    ]);
+    expect(await metrics(server)).toMatchObject({
+      'backups_total{outcome="done"}': 2,
+      'backups_total{outcome="failed"}': 0,
+    });
+    expect(await notices(server)).toEqual([]);
   });
 
   test("that says nothing does not keep the server from starting and stopping", async () => {

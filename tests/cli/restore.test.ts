@@ -11,6 +11,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { sessionFamily } from "../../src/domain/tokens.ts";
 import { addBallast, backupFiles, breakIndex, inDatabase, madeBackup } from "../support/backups.ts";
 import { databaseBefore } from "../support/migrated.ts";
 import { expectFailure, program, run } from "../support/process.ts";
@@ -25,9 +26,12 @@ const onair = (...words: string[]) => run(["restore", ...words], { cwd: director
 let name: string;
 
 const server = await testServer({ data: served, args, users });
-const token = (await server.application()).token;
+const { id: applicationId, token } = await server.application();
 const session = { hash: new Uint8Array(32), key_id: "", expires_at: Number.MAX_SAFE_INTEGER };
 await server.app.store.operatorKeys.beginSession(session, 0);
+const expiresAt = session.expires_at;
+const ofPortal = { applicationId, userId: null, scopes: [], expiresAt };
+await server.app.store.tokens.create(session.hash, ofPortal, sessionFamily(applicationId));
 const backup = await madeBackup(server);
 name = backupFiles(served)[0] ?? "";
 copyFileSync(path("served", "backups", name), path("backup.db"));
@@ -64,11 +68,18 @@ test("puts a backup into a new directory, from which a server answers as before"
   }
 });
 
-test("signs operators out, because a session that was ended since the backup would be valid again", async () => {
+test("signs all people out, because a session that was ended since the backup would be valid again", async () => {
   expect((await onair("backup.db", "--data", "signed-out")).code).toBe(0);
-  const sessions = (...file: string[]) =>
-    inDatabase(path(...file), (db) => db.query("SELECT * FROM operator_sessions").all().length);
-  expect([sessions("backup.db"), sessions("signed-out", "onair.db")]).toEqual([1, 0]);
+  const counted = (...file: string[]) =>
+    inDatabase(path(...file), (db) =>
+      ["operator_sessions", "tokens WHERE family_id IS NOT NULL", "tokens"].map(
+        (rows) => db.query(`SELECT * FROM ${rows}`).all().length,
+      ),
+    );
+  expect([counted("backup.db"), counted("signed-out", "onair.db")]).toEqual([
+    [1, 1, 2],
+    [0, 0, 1],
+  ]);
 });
 
 test("restores a database that was closed, and leaves nothing of it open or in a log that is removed", async () => {

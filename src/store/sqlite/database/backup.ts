@@ -1,6 +1,7 @@
 import { Database } from "bun:sqlite";
 import { join, resolve } from "node:path";
 import { noRoom } from "../../../domain/backups.ts";
+import { sessionFamily } from "../../../domain/tokens.ts";
 import { StoreError } from "../../faults.ts";
 import { heldSetting } from "../../settings.ts";
 import { databaseFile } from "./directory.ts";
@@ -88,17 +89,18 @@ export function checkDatabase(file: string, { thorough }: { readonly thorough: b
 }
 
 /**
- * Makes a closed database that of a copy: it sends nothing until that is released, and has no session of operators, because
- * one that was signed out since must not be valid again. @param since in ISO 8601
+ * Makes a closed database that of a copy: it sends nothing until that is released, and has no session of the console or the
+ * portal, because one that was signed out since must not be valid again. @param since in ISO 8601
  */
 export function beginCopy(file: string, since: string): void {
   const db = new Database(file, { create: false, readwrite: true });
   try {
     db.run("INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)", [heldSetting, since]);
-    const hasSessions =
-      db.query("SELECT 1 FROM sqlite_master WHERE name = 'operator_sessions'").get() !== null;
-    // A database of an older form has none.
-    if (hasSessions) db.run("DELETE FROM operator_sessions");
+    // A database of an older form has none of them.
+    const has = (found: string) => db.query(`SELECT 1 FROM ${found}`).get() !== null;
+    if (has("sqlite_master WHERE name = 'operator_sessions'")) db.run("DELETE FROM operator_sessions");
+    if (has("pragma_table_info('tokens') WHERE name = 'family_id'"))
+      db.run("DELETE FROM tokens WHERE family_id LIKE ? || '%'", [sessionFamily("")]);
     // Its log is left behind. Closing does the same, and says nothing where it fails.
     db.run("PRAGMA wal_checkpoint(TRUNCATE)");
   } finally {

@@ -82,7 +82,7 @@ export function listener(options: {
           if (!request.url.startsWith("http"))
             throw new DomainError("invalid_parameter", "The Host header is missing or not valid");
           if (hostIsShort(request.url))
-            throw new DomainError("invalid_parameter", "The Host header is too short");
+            throw new DomainError("invalid_parameter", "The Host header must have at least 4 characters");
         }),
       )
   );

@@ -90,6 +90,8 @@ describe("RFC 6749, section 4.1.2.1: what must not be redirected ends on a page"
   test.each(["client_id", "redirect_uri"])("%s given twice", async (name) => {
     const path = `${authorizationRequest(app.client_id)}&${name}=${encodeURIComponent(redirectUri)}`;
     expect(await new Browser(server).open(path)).toMatchObject({ status: 400, location: "" });
+    const { error_description } = await json<{ error_description: string }>(await server.get(path));
+    expect(error_description).toBe(`${name} is given more than once`);
   });
 
   test("no redirect_uri where the application has several or none", async () => {
@@ -132,6 +134,16 @@ describe("RFC 6749, section 4.1.2.1, RFC 7636, section 4.4.1 and RFC 9207: error
     expect(parameter(location, "error_description")).toBe("state is given more than once");
     const unknown = await new Browser(server).open(`${authorizationRequest(app.client_id)}&x=1&x=2`);
     expect(parameter(unknown.location, "error_description")).toBe("A parameter is given more than once");
+  });
+
+  test.each<[string, Fields]>([
+    ["scope may name users:read and events:subscribe, separated by spaces", { scope: "users:write" }],
+    [
+      "code_challenge must be the SHA-256 of the code_verifier in base64url, 43 characters",
+      { code_challenge: "short" },
+    ],
+  ])("%s", async (message, fields) => {
+    expect(parameter((await open(fields)).location, "error_description")).toBe(message);
   });
 
   test("a scope that the application may not have", async () => {

@@ -9,7 +9,7 @@ import { rateLimiter } from "../../src/http/rate-limit.ts";
 import { createLog } from "../../src/log/log.ts";
 import { Ranking } from "../../src/ranking/ranking.ts";
 import { find, lint, type OpenApiDocument, operations, response } from "../support/openapi.ts";
-import { testServer } from "../support/server.ts";
+import { json, testServer } from "../support/server.ts";
 
 const server = await testServer();
 const document = (await (await server.get("/openapi.json")).json()) as OpenApiDocument;
@@ -165,6 +165,16 @@ describe("the operations", () => {
     expect(codes("GET /public/v1/users/search", 401)).toEqual(["missing_token", "invalid_token"]);
     expect(codes("POST /public/v1/events/subscriptions", 400)).toContain("subscription_failed");
     expect(codes("POST /oauth/token", 401)).toEqual(["invalid_client"]);
+  });
+
+  test("show the media type that a form has to have as it is answered", async () => {
+    const { content } = response(document, find(document, "POST /oauth/token"), 415);
+    const asked = { method: "POST", headers: { "content-type": "text/plain" }, body: "" };
+    const answer = await fetch(`${server.app.publicUrl}/oauth/token`, asked);
+    const { request_id: _, ...answered } = await json<{ request_id: string }>(answer);
+    expect(content?.["application/json"]?.examples?.["unsupported_media_type"]).toMatchObject({
+      value: answered,
+    });
   });
 
   test("tell that ids may be repeated", () => {

@@ -83,7 +83,8 @@ export function authorizeRoute(app: PublicListener, deps: PublicDeps): void {
       try {
         const at = request.url.indexOf("?");
         const query = at === -1 ? "" : request.url.slice(at + 1);
-        if (query.length > maxQueryLength) throw new UndeliverableError("The request is too long");
+        if (query.length > maxQueryLength)
+          throw new UndeliverableError(`The request may have at most ${maxQueryLength} characters`);
         const asked = readParameters(query);
         const verifier = asked.parameters.get("login_verifier");
         return verifier === undefined
@@ -155,7 +156,8 @@ async function requestingApplication(
 ): Promise<Application> {
   const id = parameters.get("client_id");
   if (id === undefined) throw new UndeliverableError("The request does not name its application (client_id)");
-  const application = repeated.has("client_id") ? null : await store.applications.find(id);
+  if (repeated.has("client_id")) throw new UndeliverableError("client_id is given more than once");
+  const application = await store.applications.find(id);
   if (!application || application.disabled) throw new UndeliverableError(noApplication);
   return application;
 }
@@ -167,9 +169,8 @@ function requestedRedirectUri(application: Application, { parameters, repeated }
   if (asked === undefined && only !== undefined && another === undefined) return only;
   if (asked === undefined)
     throw new UndeliverableError("The request does not say where to return to (redirect_uri)");
-  if (repeated.has("redirect_uri") || !isRegistered(asked, application)) {
-    throw new UndeliverableError(unregistered);
-  }
+  if (repeated.has("redirect_uri")) throw new UndeliverableError("redirect_uri is given more than once");
+  if (!isRegistered(asked, application)) throw new UndeliverableError(unregistered);
   return asked;
 }
 
@@ -191,7 +192,9 @@ function readRequest(application: Application, { parameters, repeated }: AskedPa
   const codeChallenge = parameters.get("code_challenge");
   if (codeChallenge === undefined) throw refuse("code_challenge is required");
   if (parameters.get("code_challenge_method") !== "S256") throw refuse("code_challenge_method must be S256");
-  if (!/^[A-Za-z0-9_-]{43}$/.test(codeChallenge)) throw refuse("code_challenge must be one of S256");
+  if (!/^[A-Za-z0-9_-]{43}$/.test(codeChallenge)) {
+    throw refuse("code_challenge must be the SHA-256 of the code_verifier in base64url, 43 characters");
+  }
   const scopes = readScopes(parameters.get("scope"), application.scopes);
   // The platform could only reject it.
   if (scopes.length === 0) throw new AuthorizationError("invalid_scope", "The application has no scopes");

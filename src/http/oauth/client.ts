@@ -129,17 +129,23 @@ function readCredentials(authorization: string | null, form: Parameters): Creden
   return { id, secret };
 }
 
+const notBasic = () =>
+  new OAuthError(
+    "invalid_client",
+    "The Authorization header must be Basic, client_id:client_secret in base64",
+  );
+
 function readBasic(authorization: string): Credentials {
   const encoded = /^basic +([A-Za-z0-9+/=_-]+)$/i.exec(authorization)?.[1];
-  if (encoded === undefined) throw new OAuthError("invalid_client", "The Authorization header must be Basic");
+  if (encoded === undefined) throw notBasic();
   const text = Buffer.from(encoded, "base64").toString();
   const colon = text.indexOf(":");
-  if (colon === -1) throw new OAuthError("invalid_client", "The Authorization header is not valid Basic");
+  if (colon === -1) throw notBasic();
   try {
     const decode = (part: string) => decodeURIComponent(part.replaceAll("+", " "));
     // Some libraries send public clients with an empty password.
     return { id: decode(text.slice(0, colon)), secret: decode(text.slice(colon + 1)) || undefined };
   } catch {
-    throw new OAuthError("invalid_client", "The Authorization header is not valid Basic");
+    throw notBasic();
   }
 }

@@ -60,6 +60,14 @@ export function oauthFields(error: string, message: string) {
   return { error, error_description: message.replace(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, "'") };
 }
 
+/** What is wrong where an application asks for a scope that the platform has not given it. */
+export const beyondApplication =
+  "The application may not have all of these scopes; without scope, it gets those that it may have";
+
+/** What is wrong where a code or refresh token is exchanged for nothing. */
+export const notExchanged =
+  "The code or refresh token is unknown, expired or revoked, or belongs to another client, redirect_uri or code_verifier";
+
 /** The error of a client that is unknown or has a wrong secret, also of one that is deleted while its request is under way. */
 export function wrongClient(): OAuthError {
   return new OAuthError("invalid_client", "The client_id or client_secret is wrong");

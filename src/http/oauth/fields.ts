@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { parseScopeNames, type Scope, type ScopeName, scopes, scopesWithin } from "../../domain/tokens.ts";
-import { OAuthError } from "./errors.ts";
+import { beyondApplication, OAuthError } from "./errors.ts";
 import { Form } from "./form.ts";
 
 /*
@@ -44,10 +44,10 @@ export function readScopes(asked: string | undefined, allowed: readonly Scope[])
   if (asked === undefined) return allowed;
   const wanted = parseScopeNames(asked);
   if (!wanted || wanted.length === 0) {
-    throw new OAuthError("invalid_scope", "The scope names one that does not exist");
+    throw new OAuthError("invalid_scope", `scope may name ${scopes.join(" and ")}, separated by spaces`);
   }
   if (scopesWithin(wanted, allowed).length < wanted.length) {
-    throw new OAuthError("invalid_scope", "The application may not have all of these scopes");
+    throw new OAuthError("invalid_scope", beyondApplication);
   }
   return wanted;
 }

@@ -20,7 +20,7 @@ import { answerOf } from "../answers.ts";
 import { named } from "../fields.ts";
 import type { PublicDeps, PublicListener } from "../public/base.ts";
 import { requireClientStill } from "./client.ts";
-import { OAuthError, oauthPaths } from "./errors.ts";
+import { notExchanged, OAuthError, oauthPaths } from "./errors.ts";
 import {
   clientFields,
   exampleClientId,
@@ -216,7 +216,7 @@ async function userTokens(
     "invalid_grant",
     result.refused === "reused"
       ? "The code or refresh token was used before; everything that came of it is revoked"
-      : "The code or refresh token is unknown, expired or revoked, or does not belong to this request",
+      : notExchanged,
   );
 }
 

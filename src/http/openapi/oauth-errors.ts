@@ -2,7 +2,13 @@ import { Type } from "@sinclair/typebox";
 import { oneOf } from "../../domain/validation/fields.ts";
 import { statusOf } from "../errors.ts";
 import { named } from "../fields.ts";
-import { type OAuthErrorCode, oauthCodeOf, oauthFields } from "../oauth/errors.ts";
+import {
+  beyondApplication,
+  notExchanged,
+  type OAuthErrorCode,
+  oauthCodeOf,
+  oauthFields,
+} from "../oauth/errors.ts";
 import { type ErrorSample, errorResponder, FieldProblemSchema } from "./errors.ts";
 import { basicChallenge, retryAfter } from "./headers.ts";
 import { type PublicErrorCode, publicHeaders, publicSamples, publicStatuses } from "./public-errors.ts";
@@ -12,13 +18,13 @@ const failures: Readonly<Record<OAuthErrorCode, ErrorSample>> = {
   invalid_request: { message: "grant_type is required" },
   invalid_client: { message: "The client_id or client_secret is wrong" },
   invalid_grant: {
-    message: "The code or refresh token is unknown, expired or revoked, or does not belong to this request",
+    message: notExchanged,
   },
   unauthorized_client: { message: "A public client cannot get a token of its own" },
   unsupported_grant_type: {
     message: "The supported grant types are client_credentials, authorization_code, refresh_token",
   },
-  invalid_scope: { message: "The application may not have all of these scopes" },
+  invalid_scope: { message: beyondApplication },
 };
 
 /** What these endpoints answer beside them, like all others. */
@@ -50,7 +56,13 @@ export function isOAuthError(code: string): code is OAuthErrorCode {
 
 const responses = errorResponder<OAuthErrorCode | PublicErrorCode>({
   prefix: "OAuth",
-  samples: { ...publicSamples, ...failures },
+  samples: {
+    ...publicSamples,
+    ...failures,
+    unsupported_media_type: {
+      message: "The body must be sent with Content-Type: application/x-www-form-urlencoded",
+    },
+  },
   statuses: {
     ...publicStatuses,
     400: "Something in the request is wrong.",

@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { about, Id, multiLine, oneLine, webAddress } from "./validation/fields.ts";
+import { about, Id, multiLine, nullable, oneLine, webAddress } from "./validation/fields.ts";
 
 export const slugPattern = "^[^\\s/?#\\u0000-\\u001f]{1,200}$";
 
@@ -24,11 +24,12 @@ export const CategoryInput = Type.Object({
   banner: Type.Optional(
     Type.Union([webAddress(), Type.Null()], { description: "Address of a wide picture; null for none." }),
   ),
-  description: Type.Optional(about(multiLine(10_000), "What it is about.")),
+  description: Type.Optional(
+    nullable(multiLine(10_000), { description: "What it is about; null or empty for nothing." }),
+  ),
   tags: Type.Optional(
-    Type.Array(Type.Union([oneLine(1, 100), TagInput]), {
-      maxItems: 50,
-      description: "Its tags: names, or names with the ids that they have.",
+    nullable(Type.Array(Type.Union([oneLine(1, 100), TagInput]), { maxItems: 50 }), {
+      description: "Its tags: names, or names with the ids that they have; null or empty for none.",
     }),
   ),
 });

@@ -1,5 +1,14 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { about, Count, Id, multiLine, oneLine, Timestamp, webAddress } from "./validation/fields.ts";
+import {
+  about,
+  Count,
+  Id,
+  multiLine,
+  nullable,
+  oneLine,
+  Timestamp,
+  webAddress,
+} from "./validation/fields.ts";
 
 /** Usernames are compared without ASCII case. */
 export const usernamePattern = "^[A-Za-z0-9_-]{1,64}$";
@@ -16,7 +25,11 @@ export const UserInput = Type.Object({
     description: "Unique without regard to ASCII case. `search` is taken.",
   }),
   display_name: Type.Optional(about(oneLine(1, 200), "The name to show; the username, if left out.")),
-  bio: Type.Optional(about(multiLine(10_000), "What the user says of themselves.")),
+  bio: Type.Optional(
+    nullable(multiLine(10_000), {
+      description: "What the user says of themselves; null or empty for nothing.",
+    }),
+  ),
   profile_picture: Type.Optional(
     Type.Union([webAddress(), Type.Null()], { description: "Address of a picture; null or empty for none." }),
   ),

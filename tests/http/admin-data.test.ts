@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import { isoTime } from "../../src/domain/time.ts";
 import { event, publish, subscribe } from "../support/publishing.ts";
 import { ownReceiver } from "../support/receiver.ts";
-import { category, channel, user } from "../support/rows.ts";
+import { category, channel, ndjson, user } from "../support/rows.ts";
 import { Clock, json, ownServer, startServer } from "../support/server.ts";
 import { type SmallPlatform, smallPlatform } from "../support/small-platform.ts";
 
@@ -113,6 +113,23 @@ describe("one record", () => {
     }
     expect((await platform.server.admin("GET", address)).status).toBe(404);
   });
+});
+
+test("what a user or category does not have may be null, and is shown as empty", async () => {
+  platform = await smallPlatform(ownServer);
+  const { server } = platform;
+  const users = [{ id: 3, username: "three", bio: null, profile_picture: null }];
+  const categories = [{ ...category(7, "Shogi"), description: null, tags: null, icon: null, banner: null }];
+  for (const [kind, rows] of Object.entries({ users, categories })) {
+    const put = await server.admin("POST", `/admin/v1/${kind}/batch`, ndjson(rows));
+    expect(await json<object>(put)).toMatchObject({ accepted: 1, rejected: 0 });
+  }
+  const { token } = await server.application();
+  const user = await server.get("/public/v1/users/three", token);
+  expect(await json<object>(user)).toMatchObject({ user: { bio: "", profile_picture: expect.any(String) } });
+  const shown = { description: "", tags: [], icon: expect.any(String), banner: expect.any(String) };
+  const found = await server.get("/public/v1/categories/7");
+  expect(await json<object>(found)).toMatchObject({ category: shown });
 });
 
 describe("deleting", () => {

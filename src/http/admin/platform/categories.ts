@@ -12,7 +12,10 @@ export function categoryRoutes(app: AdminListener, { store, data }: AdminDeps): 
     plural: "categories",
     tag: "Categories",
     input: CategoryInput,
-    kept: { tags: Type.Array(TagSchema, { description: "Its tags." }) },
+    kept: {
+      description: Type.String({ description: 'Empty ("") where there is none.' }),
+      tags: Type.Array(TagSchema, { description: "Its tags." }),
+    },
     example: exampleCategory,
     missing: "category_not_found",
     deletion: "Its livestreams end; report them again in another category.",

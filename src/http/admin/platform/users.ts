@@ -1,3 +1,4 @@
+import { Type } from "@sinclair/typebox";
 import { exampleUser } from "../../../domain/examples.ts";
 import { UserInput } from "../../../domain/users.ts";
 import type { AdminDeps, AdminListener } from "../base.ts";
@@ -10,6 +11,7 @@ export function userRoutes(app: AdminListener, { store, data }: AdminDeps): void
     plural: "users",
     tag: "Users",
     input: UserInput,
+    kept: { bio: Type.String({ description: 'Empty ("") where there is none.' }) },
     example: exampleUser,
     missing: "user_not_found",
     deletion:

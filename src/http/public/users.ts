@@ -49,7 +49,8 @@ export const SearchQuery = Type.Object({
     trim: true,
     minLength: searchLimits.minQuery,
     maxLength: searchLimits.maxQuery,
-    description: "Any part of a username or display name, regardless of case and diacritics.",
+    description:
+      "Any part of a username or display name, regardless of case and diacritics. A mark that stands alone in Unicode, as in e + U+0301, is no character of it.",
     examples: ["luna"],
     refine: longEnough,
   }),

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from "bun:test";
 import { auditLimits, type NewAuditEntry } from "../../src/domain/operations/audit.ts";
 import { hour } from "../../src/domain/time.ts";
 import type { Store } from "../../src/store/store.ts";
-import { stores } from "../support/store.ts";
+import { ownStore } from "../support/store.ts";
 
 const all = { actor_id: null, action: null, object: null, object_id: null, after: null, before: null };
 const entry = (at: number, more: Partial<NewAuditEntry> = {}): NewAuditEntry => ({
@@ -21,10 +21,10 @@ const entry = (at: number, more: Partial<NewAuditEntry> = {}): NewAuditEntry => 
   ...more,
 });
 
-describe.each(stores)("the audit trail in $name", ({ empty }) => {
+describe("the audit trail", () => {
   let store: Store;
   beforeEach(async () => {
-    ({ store } = await empty());
+    ({ store } = await ownStore());
   });
   const kept = () => store.audit.page(all, null, 1_000);
 

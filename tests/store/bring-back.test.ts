@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { hour } from "../../src/domain/time.ts";
-import { attemptResult, newEvent, stores, subscriber } from "../support/store.ts";
+import { attemptResult, newEvent, ownStore, subscriber } from "../support/store.ts";
 
 /*
  * A clock that was far ahead has given retries their time. PostgreSQL's own clock counts, too, so it is now here.
@@ -8,8 +8,8 @@ import { attemptResult, newEvent, stores, subscriber } from "../support/store.ts
 
 const now = Date.now();
 
-test.each(stores)("$name: a retry that is brought back is one of the schedule still", async ({ empty }) => {
-  const { store } = await empty();
+test("a retry that is brought back is one of the schedule still", async () => {
+  const { store } = await ownStore();
   await store.deliveries.releaseAll();
   const application = await subscriber(store);
   const far = { status: "pending", next_attempt_at: now + 1_000 * hour } as const;

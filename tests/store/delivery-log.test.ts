@@ -1,11 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import type { AttemptResult, DueDelivery } from "../../src/domain/deliveries.ts";
 import { type DeliveryFilter, everything } from "../../src/domain/delivery-log.ts";
 import { isoTime, second } from "../../src/domain/time.ts";
 import { userFrom } from "../../src/domain/users.ts";
-import type { Store } from "../../src/store/store.ts";
 import { seededRandom } from "../bench/support/random.ts";
-import { loggedDeliveries, newEvent, storedApplication, stores, wholeLog } from "../support/store.ts";
+import { loggedDeliveries, newEvent, storedApplication, testStore, wholeLog } from "../support/store.ts";
 
 /*
  * An application that is subscribed to everything, one to the half of it, and one that had three events; some of it failed,
@@ -27,18 +26,14 @@ interface Expected {
   readonly status: string;
 }
 
-describe.each(stores)("$name: the log of deliveries", ({ empty }) => {
-  let store: Store;
+const { store } = await testStore();
+
+describe("the log of deliveries", () => {
   let [large, half, rare, none] = ["", "", "", ""];
   /** What was published and recorded, oldest first. */
   const log: Expected[] = [];
 
-  let close: () => unknown;
-  afterAll(() => close());
   beforeAll(async () => {
-    ({ store } = await empty((undo) => {
-      close = undo;
-    }));
     const users = Array.from({ length: broadcasters + 1 }, (_, i) =>
       userFrom({ id: i + 1, username: `user_${i + 1}` }),
     );

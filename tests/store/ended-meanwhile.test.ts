@@ -1,7 +1,14 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import type { AttemptResult, DueDelivery } from "../../src/domain/deliveries.ts";
 import type { Store } from "../../src/store/store.ts";
-import { attemptResult, loggedDeliveries, newEvent, storedAt, stores, subscriber } from "../support/store.ts";
+import {
+  attemptResult,
+  loggedDeliveries,
+  newEvent,
+  ownStore,
+  storedAt,
+  subscriber,
+} from "../support/store.ts";
 
 /*
  * A subscription or an application may be removed while an attempt of it is under way. What is pending of it is canceled;
@@ -10,13 +17,13 @@ import { attemptResult, loggedDeliveries, newEvent, storedAt, stores, subscriber
 
 const now = storedAt;
 
-describe.each(stores)("$name: an attempt is under way while", ({ empty }) => {
+describe("an attempt is under way while", () => {
   let store: Store;
   let application: string;
   let other: string;
   let subscription: string;
   beforeEach(async () => {
-    ({ store } = await empty());
+    ({ store } = await ownStore());
     await store.deliveries.releaseAll();
     application = await subscriber(store);
     other = await subscriber(store);

@@ -4,15 +4,15 @@ import { newEndpoint } from "../../src/domain/endpoints.ts";
 import { channelFrom } from "../../src/domain/livestreams.ts";
 import { userFrom } from "../../src/domain/users.ts";
 import type { Store } from "../../src/store/store.ts";
-import { storedApplication, stores } from "../support/store.ts";
+import { ownStore, storedApplication } from "../support/store.ts";
 
 const at = "2026-01-02T03:04:05Z";
 const all = { app_id: null, broadcaster_user_id: null, channel: null, event: null };
 
-describe.each(stores)("lists for people in $name", ({ empty }) => {
+describe("lists for people", () => {
   let store: Store;
   beforeEach(async () => {
-    ({ store } = await empty());
+    ({ store } = await ownStore());
   });
 
   test("subscriptions have the names of broadcaster and channel, and are found by either", async () => {

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from "bun:test";
 import { newEndpoint } from "../../src/domain/endpoints.ts";
 import type { Store } from "../../src/store/store.ts";
 import { noticesOf } from "../../src/webhooks/notices/notice.ts";
-import { storedApplication, stores } from "../support/store.ts";
+import { ownStore, storedApplication } from "../support/store.ts";
 
 const recipient = {
   delivery: "webhook",
@@ -21,10 +21,10 @@ const about = (application_id: string, at: number) =>
 const ofServer = (at: number, isSent = true) =>
   noticesOf(isSent).ofServer("backup.failed", { summary: "It failed.", advice: null }, at);
 
-describe.each(stores)("notices in $name", ({ empty }) => {
+describe("notices", () => {
   let store: Store;
   beforeEach(async () => {
-    ({ store } = await empty());
+    ({ store } = await ownStore());
   });
   const kept = async (applicationId: string | null = null) => store.notices.page(applicationId, null, 200);
   const times = async (applicationId: string | null = null) =>

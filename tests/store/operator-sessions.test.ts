@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { newOperatorKey } from "../../src/domain/operator-keys.ts";
 import { maxOperatorSessions } from "../../src/store/operator-keys.ts";
-import { stores } from "../support/store.ts";
+import { ownStore } from "../support/store.ts";
 
 const hash = (n: number) =>
   new Uint8Array(32)
@@ -10,9 +10,9 @@ const hash = (n: number) =>
     .with(1, n >> 8);
 const session = (n: number, expires_at: number, key_id = "a") => ({ hash: hash(n), key_id, expires_at });
 
-describe.each(stores)("sessions of operators on $name", ({ empty }) => {
+describe("sessions of operators", () => {
   test("are there until they end or expire", async () => {
-    const { store, reopen } = await empty();
+    const { store, reopen } = await ownStore();
     await store.operatorKeys.beginSession(session(1, 1_000), 0);
     await store.operatorKeys.beginSession(session(2, 1_000), 0);
     await store.operatorKeys.endSession(hash(1));
@@ -24,7 +24,7 @@ describe.each(stores)("sessions of operators on $name", ({ empty }) => {
   });
 
   test("of one key are bounded: expired ones go first, then those that would expire first; those of others stay", async () => {
-    const { store } = await empty();
+    const { store } = await ownStore();
     const { operatorKeys } = store;
     await operatorKeys.beginSession(session(0, 5), 0);
     const other = maxOperatorSessions + 2;
@@ -40,7 +40,7 @@ describe.each(stores)("sessions of operators on $name", ({ empty }) => {
   });
 
   test("go with their key", async () => {
-    const { store } = await empty();
+    const { store } = await ownStore();
     const { operatorKeys } = store;
     const { key } = newOperatorKey({ name: "Ada", role: "reader", source: "created", now: 0 });
     await operatorKeys.create(key);

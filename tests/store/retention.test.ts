@@ -8,8 +8,8 @@ import {
   attemptResult,
   loggedDeliveries,
   newEvent,
+  ownStore,
   storedAt,
-  stores,
   subscriber,
   type TestStore,
 } from "../support/store.ts";
@@ -22,14 +22,14 @@ import {
 const start = storedAt;
 const retention = { deliveredMs: 5 * day, failedMs: 10 * day, bodiesMs: 2 * day };
 
-describe.each(stores)("$name: retention", ({ empty }) => {
+describe("retention", () => {
   let opened: TestStore;
   let store: Store;
   let application: string;
   let now: number;
 
   beforeEach(async () => {
-    opened = await empty();
+    opened = await ownStore();
     now = start;
     ({ store } = opened);
     application = await subscriber(store, { events: ["kicks.gifted"] });

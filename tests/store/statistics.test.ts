@@ -3,7 +3,7 @@ import type { StatisticRow } from "../../src/domain/operations/statistics.ts";
 import { day, hour, minute } from "../../src/domain/time.ts";
 import { userFrom } from "../../src/domain/users.ts";
 import type { Store } from "../../src/store/store.ts";
-import { stores } from "../support/store.ts";
+import { ownStore } from "../support/store.ts";
 
 const row = (subject: string, at: number, delivered: number, durations: number[] = []): StatisticRow => ({
   kind: "deliveries",
@@ -13,10 +13,10 @@ const row = (subject: string, at: number, delivered: number, durations: number[]
   durations,
 });
 
-describe.each(stores)("statistics in $name", ({ empty }) => {
+describe("statistics", () => {
   let store: Store;
   beforeEach(async () => {
-    ({ store } = await empty());
+    ({ store } = await ownStore());
   });
   const read = (subject: string | null, period: "minute" | "hour" | "day", from = 0, to = 100 * day) =>
     store.statistics.read({ kind: "deliveries", subject, period, from, to });

@@ -1,4 +1,3 @@
-import { onTestFinished } from "bun:test";
 import type { NewApplication } from "../../src/domain/applications.ts";
 import type { AttemptResult, DueDelivery, NewEvent } from "../../src/domain/deliveries.ts";
 import { type DeliveryFilter, type DeliveryRecord, everything } from "../../src/domain/delivery-log.ts";
@@ -10,11 +9,12 @@ import { openPostgresStore } from "../../src/store/postgres/store.ts";
 import { openReader, openStore } from "../../src/store/sqlite/store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { newWebhookSecret } from "../../src/webhooks/signature.ts";
+import { afterTests, afterThisTest } from "./after-tests.ts";
 import { giveTables } from "./migrated.ts";
 import { emptyDatabase } from "./postgres.ts";
-import { isOnPostgres, temporaryDirectory } from "./server.ts";
+import { isOnPostgres, ownDirectory, temporaryDirectory } from "./server.ts";
 
-/** A store of a test, closed and removed after it. */
+/** A store of a test. */
 export interface TestStore {
   readonly store: Store;
   /** Closes the store and opens it again, as the next process does; gives the new one. */
@@ -23,29 +23,26 @@ export interface TestStore {
   reader(): Promise<Store>;
 }
 
-interface StoreKind {
-  readonly name: string;
-  /** In `beforeEach` or a test: an empty store; elsewhere, `after` is given what undoes it. */
-  empty(after?: (undo: () => Promise<unknown>) => void): Promise<TestStore>;
+/** In `beforeEach` or a test: an empty store, in PostgreSQL where the tests run on that; closed and removed after the test. */
+export function ownStore(): Promise<TestStore> {
+  return openedUntil(afterThisTest);
 }
 
-const sqlite: StoreKind = {
-  name: "SQLite",
-  empty(after = onTestFinished) {
-    const { path, remove } = temporaryDirectory();
-    giveTables(path);
-    return opened({ open: async () => openStore(path), read: async () => openReader(path), remove, after });
-  },
-};
+/** At the top of a file: the same, until its tests have ended. */
+export function testStore(): Promise<TestStore> {
+  return openedUntil(afterTests);
+}
 
-const postgres: StoreKind = {
-  name: "PostgreSQL",
-  async empty(after = onTestFinished) {
+async function openedUntil(after: Opening["after"]): Promise<TestStore> {
+  if (isOnPostgres) {
     const { url, drop: remove } = await emptyDatabase();
     const open = () => openPostgresStore(readDatabaseUrl(url), { connections: 4 });
     return opened({ open, read: open, remove, after });
-  },
-};
+  }
+  const { path, remove } = temporaryDirectory();
+  giveTables(path);
+  return opened({ open: async () => openStore(path), read: async () => openReader(path), remove, after });
+}
 
 interface Opening {
   open(): Promise<Store>;
@@ -76,9 +73,6 @@ async function opened({ open, read, remove, after }: Opening): Promise<TestStore
   };
 }
 
-/** The implementation of the store on which tests of its interface run: `describe.each(stores)("$name", …)`. */
-export const stores: readonly StoreKind[] = [isOnPostgres ? postgres : sqlite];
-
 /** Everything that the log of deliveries has. */
 export const wholeLog: DeliveryFilter = {
   ...everything,
@@ -104,16 +98,13 @@ export async function loggedDeliveries(
   }
 }
 
-/** In `beforeEach` or a test: an empty store in a directory of its own, closed and removed after the test. */
+/** In `beforeEach` or a test: an empty store of SQLite, and its data directory; closed and removed after the test. */
 export function emptyStore(): { readonly store: Store; readonly path: string } {
-  const directory = temporaryDirectory();
-  giveTables(directory.path);
-  const store = openStore(directory.path);
-  onTestFinished(async () => {
-    await store.close();
-    directory.remove();
-  });
-  return { store, path: directory.path };
+  const path = ownDirectory();
+  giveTables(path);
+  const store = openStore(path);
+  afterThisTest(() => store.close());
+  return { store, path };
 }
 
 /** When what these factories make is stored. */

@@ -1,11 +1,11 @@
-import { beforeEach, describe, expect, test } from "bun:test";
+import { beforeEach, expect, test } from "bun:test";
 import { Webhook } from "standardwebhooks";
 import { userFrom } from "../../src/domain/users.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { SendRequest, SendResult } from "../../src/webhooks/client/sender.ts";
 import { newWebhookSecret } from "../../src/webhooks/signature.ts";
 import { dispatching, ok } from "../support/dispatching.ts";
-import { loggedDeliveries, stores, subscriber } from "../support/store.ts";
+import { loggedDeliveries, ownStore, subscriber } from "../support/store.ts";
 import { until } from "../support/until.ts";
 
 /*
@@ -15,97 +15,95 @@ import { until } from "../support/until.ts";
 
 const notSent: SendResult = { ...ok, class: "canceled", status: null };
 
-describe.each(stores)("$name", ({ empty }) => {
-  let store: Store;
-  let application: string;
-  let requests: SendRequest[];
-  let connected: PromiseWithResolvers<void>;
-  beforeEach(async () => {
-    ({ store } = await empty());
-    application = await subscriber(store);
-    requests = [];
-    connected = Promise.withResolvers();
-  });
+let store: Store;
+let application: string;
+let requests: SendRequest[];
+let connected: PromiseWithResolvers<void>;
+beforeEach(async () => {
+  ({ store } = await ownStore());
+  application = await subscriber(store);
+  requests = [];
+  connected = Promise.withResolvers();
+});
 
-  /** Connects when the test says so, and then asks whether to write the request, as the sender does. */
-  const send = async (request: SendRequest): Promise<SendResult> => {
-    requests.push(request);
-    await connected.promise;
-    return request.mayBeSent?.() === false ? notSent : ok;
-  };
+/** Connects when the test says so, and then asks whether to write the request, as the sender does. */
+const send = async (request: SendRequest): Promise<SendResult> => {
+  requests.push(request);
+  await connected.promise;
+  return request.mayBeSent?.() === false ? notSent : ok;
+};
 
-  test("a rotated secret: it is signed anew, and counts one attempt", async () => {
-    const one = dispatching(store, { send });
-    await one.publish("e1");
-    await until(() => requests.length === 1);
-    const secret = newWebhookSecret();
-    await one.store.applications.rotateWebhookSecret(application, secret, { now: one.now(), overlapMs: 0 });
-    connected.resolve();
-    await until(() => requests.length === 2);
-    await one.settled();
-    const [first, next] = requests.map(({ headers }) => headers);
-    expect(next?.["webhook-id"]).toBe(first?.["webhook-id"] as string);
-    const at = new Date(Number(next?.["webhook-timestamp"]) * 1000);
-    const signed = new Webhook(secret).sign(next?.["webhook-id"] ?? "", at, "{}");
-    expect(next?.["webhook-signature"]?.split(" ")).toContain(signed);
-    expect(first?.["webhook-signature"]?.split(" ")).not.toContain(signed);
-    expect(await loggedDeliveries(store, { application_id: application })).toMatchObject([
-      { status: "delivered", attempts: [{}] },
-    ]);
-    await one.stop();
-  });
+test("a rotated secret: it is signed anew, and counts one attempt", async () => {
+  const one = dispatching(store, { send });
+  await one.publish("e1");
+  await until(() => requests.length === 1);
+  const secret = newWebhookSecret();
+  await one.store.applications.rotateWebhookSecret(application, secret, { now: one.now(), overlapMs: 0 });
+  connected.resolve();
+  await until(() => requests.length === 2);
+  await one.settled();
+  const [first, next] = requests.map(({ headers }) => headers);
+  expect(next?.["webhook-id"]).toBe(first?.["webhook-id"] as string);
+  const at = new Date(Number(next?.["webhook-timestamp"]) * 1000);
+  const signed = new Webhook(secret).sign(next?.["webhook-id"] ?? "", at, "{}");
+  expect(next?.["webhook-signature"]?.split(" ")).toContain(signed);
+  expect(first?.["webhook-signature"]?.split(" ")).not.toContain(signed);
+  expect(await loggedDeliveries(store, { application_id: application })).toMatchObject([
+    { status: "delivered", attempts: [{}] },
+  ]);
+  await one.stop();
+});
 
-  test.each([
-    ["disabled", (id: string, { applications }: Store) => applications.update(id, { disabled: true }, 0)],
-    ["removed", (id: string, { applications }: Store) => applications.remove(id, 0)],
-  ])("an application that is %s: it is not sent", async (_, change) => {
-    const one = dispatching(store, { send });
-    await one.publish("e1");
-    await until(() => requests.length === 1);
-    await change(application, one.store);
-    expect(requests[0]?.mayBeSent?.()).toBe(false);
-    connected.resolve();
-    await one.settled();
-    expect(requests).toHaveLength(1);
-    expect(await loggedDeliveries(store, { application_id: application })).toMatchObject([
-      { status: "canceled", attempts: [] },
-    ]);
-    await one.stop();
-  });
+test.each([
+  ["disabled", (id: string, { applications }: Store) => applications.update(id, { disabled: true }, 0)],
+  ["removed", (id: string, { applications }: Store) => applications.remove(id, 0)],
+])("an application that is %s: it is not sent", async (_, change) => {
+  const one = dispatching(store, { send });
+  await one.publish("e1");
+  await until(() => requests.length === 1);
+  await change(application, one.store);
+  expect(requests[0]?.mayBeSent?.()).toBe(false);
+  connected.resolve();
+  await one.settled();
+  expect(requests).toHaveLength(1);
+  expect(await loggedDeliveries(store, { application_id: application })).toMatchObject([
+    { status: "canceled", attempts: [] },
+  ]);
+  await one.stop();
+});
 
-  test("a subscription that is removed: it is not sent, and one to another subscription is", async () => {
-    const user = userFrom({ id: 2, username: "user_2" });
-    await store.users.upsert([user], "2026-01-14T16:00:00.000Z");
-    const wanted = [{ broadcaster_user_id: 2, event: "channel.followed", version: 1 }];
-    await store.subscriptions.subscribe({ applicationId: application, wanted, limit: 10 }, 0);
-    const one = dispatching(store, { send });
-    await one.publish("e1");
-    await one.publish("e2", 2);
-    await until(() => requests.length === 2);
-    const id = requests[0]?.headers["onair-subscription-id"] ?? "";
-    await one.store.subscriptions.remove(application, [id], one.now());
-    connected.resolve();
-    await one.settled();
-    expect(requests).toHaveLength(2);
-    expect(await loggedDeliveries(store, { application_id: application })).toMatchObject([
-      { event_id: "e1", status: "canceled", attempts: [] },
-      { event_id: "e2", status: "delivered", attempts: [{}] },
-    ]);
-    await one.stop();
-  });
+test("a subscription that is removed: it is not sent, and one to another subscription is", async () => {
+  const user = userFrom({ id: 2, username: "user_2" });
+  await store.users.upsert([user], "2026-01-14T16:00:00.000Z");
+  const wanted = [{ broadcaster_user_id: 2, event: "channel.followed", version: 1 }];
+  await store.subscriptions.subscribe({ applicationId: application, wanted, limit: 10 }, 0);
+  const one = dispatching(store, { send });
+  await one.publish("e1");
+  await one.publish("e2", 2);
+  await until(() => requests.length === 2);
+  const id = requests[0]?.headers["onair-subscription-id"] ?? "";
+  await one.store.subscriptions.remove(application, [id], one.now());
+  connected.resolve();
+  await one.settled();
+  expect(requests).toHaveLength(2);
+  expect(await loggedDeliveries(store, { application_id: application })).toMatchObject([
+    { event_id: "e1", status: "canceled", attempts: [] },
+    { event_id: "e2", status: "delivered", attempts: [{}] },
+  ]);
+  await one.stop();
+});
 
-  test("another application: it is sent", async () => {
-    const other = await subscriber(store, { broadcaster: 2 });
-    const one = dispatching(store, { send });
-    await one.publish("e1");
-    await until(() => requests.length === 1);
-    await one.store.applications.update(other, { disabled: true }, one.now());
-    connected.resolve();
-    await one.settled();
-    expect(requests).toHaveLength(1);
-    expect(await loggedDeliveries(store, { application_id: application })).toMatchObject([
-      { status: "delivered" },
-    ]);
-    await one.stop();
-  });
+test("another application: it is sent", async () => {
+  const other = await subscriber(store, { broadcaster: 2 });
+  const one = dispatching(store, { send });
+  await one.publish("e1");
+  await until(() => requests.length === 1);
+  await one.store.applications.update(other, { disabled: true }, one.now());
+  connected.resolve();
+  await one.settled();
+  expect(requests).toHaveLength(1);
+  expect(await loggedDeliveries(store, { application_id: application })).toMatchObject([
+    { status: "delivered" },
+  ]);
+  await one.stop();
 });

@@ -4,7 +4,7 @@ import { event, publishAll, settled, subscribe } from "../support/publishing.ts"
 import { users } from "../support/real-data.ts";
 import { ownReceiver } from "../support/receiver.ts";
 import { ownServer } from "../support/server.ts";
-import { stores, subscriber } from "../support/store.ts";
+import { ownStore, subscriber } from "../support/store.ts";
 import { until } from "../support/until.ts";
 
 const followed = (count: number, broadcaster: number) =>
@@ -59,8 +59,8 @@ test("an endpoint with a latency that jitters gets 1,500 events within ten secon
   await receiver.arrived(1_500);
 });
 
-test.each(stores)("on $name, endpoints that never answer leave connections for others", async ({ empty }) => {
-  const { store } = await empty();
+test("endpoints that never answer leave connections for others", async () => {
+  const { store } = await ownStore();
   for (let i = 0; i < 20; i++) await subscriber(store, { webhook_url: "https://slow.test/" });
   await subscriber(store, { webhook_url: "https://well.test/", broadcaster: 2 });
   const { sent, publish } = dispatching(store, { connections: 40 });

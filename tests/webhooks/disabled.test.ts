@@ -1,92 +1,90 @@
-import { beforeEach, describe, expect, test } from "bun:test";
+import { beforeEach, expect, test } from "bun:test";
 import { hour } from "../../src/domain/time.ts";
 import type { Store } from "../../src/store/store.ts";
 import { dispatching, gone, ok } from "../support/dispatching.ts";
-import { storedAt, stores, subscriber } from "../support/store.ts";
+import { ownStore, storedAt, subscriber } from "../support/store.ts";
 import { until } from "../support/until.ts";
 
-describe.each(stores)("$name", ({ empty }) => {
-  let store: Store;
-  beforeEach(async () => {
-    ({ store } = await empty());
-  });
+let store: Store;
+beforeEach(async () => {
+  ({ store } = await ownStore());
+});
 
-  test("an endpoint that was disabled while an attempt succeeded is still known as that by the next process", async () => {
-    const application = await subscriber(store);
-    const one = dispatching(store);
-    await one.publish("gone");
-    await one.publish("taken");
-    await until(() => one.sent.length === 2);
-    one.sent[0]?.answer(gone);
-    await until(async () => Boolean((await store.endpoints.find(application))?.disabled_at));
-    one.sent[1]?.answer(ok);
-    await one.settled();
-    await one.stop();
-    const known = await store.endpoints.failing();
-    expect(known).toEqual([
-      expect.objectContaining({ application_id: application, disabled_reason: "gone", failing_since: null }),
-    ]);
+test("an endpoint that was disabled while an attempt succeeded is still known as that by the next process", async () => {
+  const application = await subscriber(store);
+  const one = dispatching(store);
+  await one.publish("gone");
+  await one.publish("taken");
+  await until(() => one.sent.length === 2);
+  one.sent[0]?.answer(gone);
+  await until(async () => Boolean((await store.endpoints.find(application))?.disabled_at));
+  one.sent[1]?.answer(ok);
+  await one.settled();
+  await one.stop();
+  const known = await store.endpoints.failing();
+  expect(known).toEqual([
+    expect.objectContaining({ application_id: application, disabled_reason: "gone", failing_since: null }),
+  ]);
 
-    const next = dispatching(store);
-    await next.settled();
-    // Kept in the store, where it can expire: in memory it would take a place until somebody enables the endpoint.
-    await next.publish("kept");
-    await next.settled();
-    expect(next.dispatcher.stats).toMatchObject({ queued: 0, heldUp: 1 });
-    expect(await store.deliveries.pending()).toEqual([{ application_id: application, due_at: 0 }]);
-    next.receiver.answersAll = true;
-    await next.dispatcher.enable(application);
-    await until(() => next.sent.length === 1);
-    await next.stop();
-  });
+  const next = dispatching(store);
+  await next.settled();
+  // Kept in the store, where it can expire: in memory it would take a place until somebody enables the endpoint.
+  await next.publish("kept");
+  await next.settled();
+  expect(next.dispatcher.stats).toMatchObject({ queued: 0, heldUp: 1 });
+  expect(await store.deliveries.pending()).toEqual([{ application_id: application, due_at: 0 }]);
+  next.receiver.answersAll = true;
+  await next.dispatcher.enable(application);
+  await until(() => next.sent.length === 1);
+  await next.stop();
+});
 
-  test("an endpoint that asked to be left alone is left alone by the next process, and sent one delivery then", async () => {
-    const application = await subscriber(store);
-    const asked = { ...gone, status: 429, retryAfterMs: hour };
-    const one = dispatching(store);
-    await one.publish("refused");
-    await until(() => one.sent.length === 1);
-    one.sent[0]?.answer(asked);
-    await until(() => one.dispatcher.stats.heldUp === 1);
-    for (let i = 1; i <= 6; i++) await one.publish(`kept ${i}`);
-    await one.settled();
-    await one.stop();
+test("an endpoint that asked to be left alone is left alone by the next process, and sent one delivery then", async () => {
+  const application = await subscriber(store);
+  const asked = { ...gone, status: 429, retryAfterMs: hour };
+  const one = dispatching(store);
+  await one.publish("refused");
+  await until(() => one.sent.length === 1);
+  one.sent[0]?.answer(asked);
+  await until(() => one.dispatcher.stats.heldUp === 1);
+  for (let i = 1; i <= 6; i++) await one.publish(`kept ${i}`);
+  await one.settled();
+  await one.stop();
 
-    const early = dispatching(store, { at: storedAt + hour - 1 });
-    await early.settled();
-    await early.publish("kept 7");
-    early.dispatcher.wake(application);
-    await early.settled();
-    expect(early.sent).toEqual([]);
-    expect(early.dispatcher.stats).toMatchObject({ queued: 0, heldUp: 1 });
-    await early.stop();
+  const early = dispatching(store, { at: storedAt + hour - 1 });
+  await early.settled();
+  await early.publish("kept 7");
+  early.dispatcher.wake(application);
+  await early.settled();
+  expect(early.sent).toEqual([]);
+  expect(early.dispatcher.stats).toMatchObject({ queued: 0, heldUp: 1 });
+  await early.stop();
 
-    const next = dispatching(store, { at: storedAt + hour });
-    await until(() => next.sent.length === 1);
-    // Time enough for the others to be started.
-    for (let i = 0; i < 20; i++) await new Promise(setImmediate);
-    next.sent[0]?.answer(asked);
-    await until(() => next.dispatcher.stats.heldUp === 1);
-    await next.settled();
-    expect(next.sent).toHaveLength(1);
-    await next.stop();
-  });
+  const next = dispatching(store, { at: storedAt + hour });
+  await until(() => next.sent.length === 1);
+  // Time enough for the others to be started.
+  for (let i = 0; i < 20; i++) await new Promise(setImmediate);
+  next.sent[0]?.answer(asked);
+  await until(() => next.dispatcher.stats.heldUp === 1);
+  await next.settled();
+  expect(next.sent).toHaveLength(1);
+  await next.stop();
+});
 
-  test("an endpoint that asked to be left alone is sent what a person asks for, also before its state was read", async () => {
-    const application = await subscriber(store);
-    const one = dispatching(store);
-    await one.publish("refused");
-    await until(() => one.sent.length === 1);
-    one.sent[0]?.answer({ ...gone, status: 429, retryAfterMs: hour });
-    await until(() => one.dispatcher.stats.heldUp === 1);
-    await one.publish("kept");
-    await one.settled();
-    await one.stop();
+test("an endpoint that asked to be left alone is sent what a person asks for, also before its state was read", async () => {
+  const application = await subscriber(store);
+  const one = dispatching(store);
+  await one.publish("refused");
+  await until(() => one.sent.length === 1);
+  one.sent[0]?.answer({ ...gone, status: 429, retryAfterMs: hour });
+  await until(() => one.dispatcher.stats.heldUp === 1);
+  await one.publish("kept");
+  await one.settled();
+  await one.stop();
 
-    const next = dispatching(store, { at: storedAt + 1 });
-    next.dispatcher.hurry(application);
-    await until(() => next.sent.length === 1);
-    next.sent[0]?.answer(gone);
-    await next.stop();
-  });
+  const next = dispatching(store, { at: storedAt + 1 });
+  next.dispatcher.hurry(application);
+  await until(() => next.sent.length === 1);
+  next.sent[0]?.answer(gone);
+  await next.stop();
 });

@@ -7,18 +7,10 @@ import { createLog } from "../../src/log/log.ts";
 import { addBallast, backupFiles, backupsPath, madeBackup } from "../support/backups.ts";
 import { run } from "../support/process.ts";
 import { json, ownDirectory, ownServer, startServer, type TestServer } from "../support/server.ts";
-import { SmallDisk } from "../support/small-disk.ts";
+import { canMount, SmallDisk } from "../support/small-disk.ts";
 import { until } from "../support/until.ts";
 
-const probe = SmallDisk.make(1);
-probe?.remove();
-if (!probe) {
-  console.warn(
-    "SKIPPED: no file system can be mounted here (needs root on Linux): a backup on a full disk is not tested.",
-  );
-}
-
-describe.skipIf(!probe)("on a full disk", () => {
+describe.skipIf(!canMount)("on a full disk", () => {
   let disk: SmallDisk;
   let server: TestServer;
 

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from "jose";
+import { SignJWT } from "jose";
 import { Webhook } from "standardwebhooks";
+import { audience, issuer, newKey, platformKeys } from "../support/platform-keys.ts";
 import { compiled, program, run, type ServerProcess, serve } from "../support/process.ts";
 import { event, publish, subscribe } from "../support/publishing.ts";
 import { categories, channels, livestreams, users } from "../support/real-data.ts";
@@ -15,37 +16,20 @@ const built = existsSync(command[0] ?? "");
 if (!built)
   console.warn("SKIPPED: tests of the compiled executable, because dist/onair is missing: bun run build");
 
-/** A platform that signs access tokens by itself. */
-async function signingPlatform() {
-  const { privateKey, publicKey } = await generateKeyPair("ES256");
-  const keys = [{ ...(await exportJWK(publicKey)), kid: "1", alg: "ES256" }];
-  const keyServer = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => Response.json({ keys }) });
-  return {
-    jwksUrl: `http://127.0.0.1:${keyServer.port}/`,
-    sign: (claims: JWTPayload) =>
-      new SignJWT(claims)
-        .setProtectedHeader({ alg: "ES256", kid: "1", typ: "at+jwt" })
-        .setIssuer("platform")
-        .setAudience("api")
-        .setExpirationTime("5 minutes")
-        .sign(privateKey),
-    stop: () => keyServer.stop(true),
-  };
-}
+const platform = platformKeys();
+const { jwk, privateKey } = await newKey("first");
+platform.keys = [jwk];
 
 describe.skipIf(!built)("dist/onair", () => {
   const directory = temporaryDirectory();
   const options = { command, cwd: directory.path, env: { HOME: directory.path } };
   let server: ServerProcess;
   let receiver: Receiver;
-  let platform: Awaited<ReturnType<typeof signingPlatform>>;
   let application: TestApplication;
 
   beforeAll(async () => {
-    platform = await signingPlatform();
-    const jwt = ["--jwks-url", platform.jwksUrl, "--jwt-issuer", "platform", "--jwt-audience", "api"];
     const login = ["--login-url", "https://platform.example/login"];
-    server = await serve(["--data", "data", "--allow-private-webhooks", ...jwt, ...login], options);
+    server = await serve(["--data", "data", "--allow-private-webhooks", ...platform.args, ...login], options);
     receiver = new Receiver();
     await server.load("users", users);
     await server.load("categories", categories);
@@ -60,7 +44,6 @@ describe.skipIf(!built)("dist/onair", () => {
   afterAll(async () => {
     await server.end("SIGKILL");
     await receiver.stop();
-    await platform.stop();
     directory.remove();
   });
 
@@ -118,7 +101,12 @@ describe.skipIf(!built)("dist/onair", () => {
   });
 
   test("takes an access token of the platform", async () => {
-    const signed = await platform.sign({ client_id: application.id, sub: "1001", scope: "users:read" });
+    const signed = await new SignJWT({ client_id: application.id, sub: "1001", scope: "users:read" })
+      .setProtectedHeader({ alg: "ES256", kid: "first", typ: "at+jwt" })
+      .setIssuer(issuer)
+      .setAudience(audience)
+      .setExpirationTime("5 minutes")
+      .sign(privateKey);
     expect((await server.get("/public/v1/users/xqcow", signed)).status).toBe(200);
     const forged = `${signed.slice(0, -8)}AAAAAAAA`;
     expect((await server.get("/public/v1/users/xqcow", forged)).status).toBe(401);

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { request } from "../../src/cli/client/http.ts";
-import { afterThisTest } from "../support/after-tests.ts";
+import { ownListener } from "../support/listener.ts";
 import { run } from "../support/process.ts";
 import { event, publish, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
@@ -16,18 +16,13 @@ function proxyOf(listener: string) {
     refused: 0,
     url: "",
   };
-  const bun = Bun.serve({
-    port: 0,
-    hostname: "127.0.0.1",
-    fetch(request) {
-      const { pathname, search } = new URL(request.url);
-      if (!proxy.isAlone) return fetch(listener + pathname + search, request);
-      proxy.refused++;
-      return new Response("<html>Bad Gateway</html>", { status: 502, headers: { "retry-after": "0" } });
-    },
+  const bun = ownListener((request) => {
+    const { pathname, search } = new URL(request.url);
+    if (!proxy.isAlone) return fetch(listener + pathname + search, request);
+    proxy.refused++;
+    return new Response("<html>Bad Gateway</html>", { status: 502, headers: { "retry-after": "0" } });
   });
-  proxy.url = bun.url.origin;
-  afterThisTest(() => bun.stop(true));
+  proxy.url = bun.url;
   return proxy;
 }
 
@@ -57,9 +52,8 @@ test("deliveries list --follow goes on when the server is back, for a developer 
 test("listen begins when the server is there, and ends with Ctrl-C before that", async () => {
   const app = await server.application({ delivery: "stream" });
   const busy = { status: 503, headers: { "retry-after": "30" } };
-  const never = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response("", busy) });
-  afterThisTest(() => never.stop(true));
-  const waiting = new RunningCommand(["listen", "--url", never.url.origin, "--token", app.token]);
+  const never = ownListener(() => new Response("", busy));
+  const waiting = new RunningCommand(["listen", "--url", never.url, "--token", app.token]);
   await waiting.shows("answered 503; again in 30 s");
   expect(await waiting.end()).toBe(0);
 
@@ -75,20 +69,15 @@ test("listen begins when the server is there, and ends with Ctrl-C before that",
 test("replay --wait names the replay, and goes on when the server is back", async () => {
   const id = "01KATHZX5M9S3E6R8B2D4F7G1H";
   const states = [502, "running", 502, 502, 502, 502, 502, 502, 502, "completed"];
-  const fake = Bun.serve({
-    port: 0,
-    hostname: "127.0.0.1",
-    fetch({ method }) {
-      const state = method === "POST" ? "running" : states.shift();
-      if (typeof state === "number")
-        return new Response("", { status: state, headers: { "retry-after": "0" } });
-      const counts = { progress: 0, matched: 1, queued: 0, skipped: {}, dry_run: false };
-      return Response.json({ data: { id, state, ...counts }, message: "OK" });
-    },
+  const fake = ownListener(({ method }) => {
+    const state = method === "POST" ? "running" : states.shift();
+    if (typeof state === "number")
+      return new Response("", { status: state, headers: { "retry-after": "0" } });
+    const counts = { progress: 0, matched: 1, queued: 0, skipped: {}, dry_run: false };
+    return Response.json({ data: { id, state, ...counts }, message: "OK" });
   });
-  afterThisTest(() => fake.stop(true));
   const { code, stderr, stdout } = await run(
-    ["deliveries", "replay", "--since", "1h", "--wait", "--url", fake.url.origin, "--token", "x"],
+    ["deliveries", "replay", "--since", "1h", "--wait", "--url", fake.url, "--token", "x"],
     {},
   );
   expect([code, stdout]).toEqual([0, expect.stringContaining("completed")]);
@@ -97,10 +86,9 @@ test("replay --wait names the replay, and goes on when the server is back", asyn
 });
 
 test("a server that takes a request and never answers is not waited for without end", async () => {
-  const silent = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Promise<Response>(() => {}) });
-  afterThisTest(() => silent.stop(true));
+  const silent = ownListener(() => new Promise<Response>(() => {}));
   await expect(request(silent.url, {}, 50)).rejects.toThrow(
-    `${silent.url.origin} cannot be reached: nothing answered in time (0.05 s)`,
+    `${silent.url} cannot be reached: nothing answered in time (0.05 s)`,
   );
   const stop = new AbortController();
   const stopped = request(silent.url, { signal: stop.signal }, 60_000);
@@ -109,12 +97,7 @@ test("a server that takes a request and never answers is not waited for without 
 });
 
 test("what uploads a stream may take longer than that", async () => {
-  const reader = Bun.serve({
-    port: 0,
-    hostname: "127.0.0.1",
-    fetch: async (one) => new Response(await one.text()),
-  });
-  afterThisTest(() => reader.stop(true));
+  const reader = ownListener(async (one) => new Response(await one.text()));
   async function* slowly() {
     for (const part of ["one ", "after ", "another"]) {
       await Bun.sleep(30);
@@ -127,19 +110,15 @@ test("what uploads a stream may take longer than that", async () => {
 
 test("what a foreign server says cannot steer the terminal", async () => {
   const message = "\u001b]0;title\u0007\u009b2J\u202ered";
-  const foreign = Bun.serve({
-    port: 0,
-    hostname: "127.0.0.1",
-    fetch: ({ url }) =>
-      url.includes("deliveries") ? Response.json({ message }, { status: 400 }) : new Response(message),
-  });
-  afterThisTest(() => foreign.stop(true));
+  const foreign = ownListener(({ url }) =>
+    url.includes("deliveries") ? Response.json({ message }, { status: 400 }) : new Response(message),
+  );
   for (const command of [
     ["deliveries", "list", "--token", "t"],
     ["app", "show", "--token", "t"],
     ["apps", "list"],
   ]) {
-    const { stdout, stderr } = await run([...command, "--url", foreign.url.origin], {
+    const { stdout, stderr } = await run([...command, "--url", foreign.url], {
       env: { ONAIR_ADMIN_KEY: adminKey },
     });
     expect([command, stdout + stderr]).not.toEqual([command, ""]);

@@ -5,6 +5,7 @@ import { startApp } from "../../src/app.ts";
 import { readConfig } from "../../src/config/read-config.ts";
 import { secretHash } from "../../src/domain/tokens.ts";
 import { createLog } from "../../src/log/log.ts";
+import { ownListener } from "../support/listener.ts";
 import { databaseBefore } from "../support/migrated.ts";
 import { expectFailure, ownProcess, program, run, type ServerProcess, serve } from "../support/process.ts";
 import { onTerminal, RunningCommand } from "../support/running-command.ts";
@@ -77,10 +78,10 @@ describe("the key of the first start", () => {
 
   test("is not lost where the first start fails because a port is taken", async () => {
     for (const flag of ["--admin-port", "--port"]) {
-      const other = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
+      const other = ownListener(() => new Response());
       const ports = { "--port": "0", "--admin-port": "0", [flag]: String(other.port) };
       const failed = await run(["serve", "--data", data, ...Object.entries(ports).flat()]);
-      await other.stop(true);
+      await other.stop();
       expect([failed.code, failed.stdout, existsSync(keyPath)]).toEqual([1, "", false]);
     }
     const server = await started();

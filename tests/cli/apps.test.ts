@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
+import { ownListener } from "../support/listener.ts";
 import { expectFailure, program, run, untimed } from "../support/process.ts";
 import { ownReceiver } from "../support/receiver.ts";
 import { ndjson } from "../support/rows.ts";
@@ -212,12 +213,10 @@ test("events types lists what can be published, with an example of one", async (
 });
 
 test("the operator key for a server on this machine goes past a proxy of the environment", async () => {
-  const server = await startServer();
+  const server = await ownServer();
   let asked = 0;
-  const proxy = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response(String(asked++)) });
-  const http_proxy = `http://127.0.0.1:${proxy.port}`;
+  const { url: http_proxy } = ownListener(() => new Response(String(asked++)));
   const env = { ONAIR_ADMIN_KEY: adminKey, http_proxy, HTTP_PROXY: http_proxy };
   const { code } = await run(["apps", "list", "--url", server.app.adminUrl], { command: program, env });
-  await Promise.all([proxy.stop(true), server.stop()]);
   expect([code, asked]).toEqual([0, 0]);
 });

@@ -3,6 +3,7 @@ import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterTests } from "../support/after-tests.ts";
 import { backupFiles, inDatabase, type ShownBackup, sha256 } from "../support/backups.ts";
+import { ownListener } from "../support/listener.ts";
 import { expectFailure, program, run } from "../support/process.ts";
 import { users } from "../support/real-data.ts";
 import { adminKey, startServer, type TestServer, testDirectory } from "../support/server.ts";
@@ -79,16 +80,12 @@ type Answers = Record<string, (cut: () => void) => Response>;
 
 /** An admin listener that answers wrongly: what it says to each request, by method and the end of its path. */
 function listener(answers: Answers) {
-  const server = Bun.serve({
-    port: 0,
-    hostname: "127.0.0.1",
-    fetch(request) {
-      const end = new URL(request.url).pathname.split("/").at(-1);
-      const answer = answers[`${request.method} ${end}`];
-      const response = answer?.(() => void server.stop(true)) ?? new Response(null, { status: 404 });
-      response.headers.set("x-request-id", "one");
-      return response;
-    },
+  const server = ownListener((request) => {
+    const end = new URL(request.url).pathname.split("/").at(-1);
+    const answer = answers[`${request.method} ${end}`];
+    const response = answer?.(() => void server.stop()) ?? new Response(null, { status: 404 });
+    response.headers.set("x-request-id", "one");
+    return response;
   });
   return server;
 }
@@ -132,8 +129,7 @@ describe("a failure is reported, and leaves no file", () => {
   ])("%s", async (_, answers, message) => {
     const wrong = listener(answers);
     const file = path("never.db");
-    const { code, stdout, stderr } = await onair([file, "--url", `http://127.0.0.1:${wrong.port}`]);
-    await wrong.stop(true);
+    const { code, stdout, stderr } = await onair([file, "--url", wrong.url]);
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr).toContain(message);
     expect([existsSync(file), existsSync(`${file}.partial`)]).toEqual([false, false]);

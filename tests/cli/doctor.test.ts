@@ -3,6 +3,7 @@ import { chmodSync, cpSync, readdirSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path";
 import { sha256 } from "../support/backups.ts";
 import { endedServer, freePorts, ofCheck, statuses } from "../support/doctor.ts";
+import { ownListener } from "../support/listener.ts";
 import { expectFailure, run } from "../support/process.ts";
 import { users } from "../support/real-data.ts";
 import { adminKey, startServer, testServer } from "../support/server.ts";
@@ -48,10 +49,10 @@ test("tells people the same, with what to do", async () => {
 describe("beside a running server", () => {
   test("it finds it well, disturbs nothing and goes through no proxy", async () => {
     let asked = 0;
-    const proxy = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response(String(asked++)) });
+    const proxy = ownListener(() => new Response(String(asked++)));
     const proxies = ["http_proxy", "HTTP_PROXY"];
     const before = proxies.map((name) => process.env[name]);
-    for (const name of proxies) process.env[name] = `http://127.0.0.1:${proxy.port}`;
+    for (const name of proxies) process.env[name] = proxy.url;
     try {
       const report = await examined(["--data", served, ...addresses], { ONAIR_ADMIN_KEY: adminKey });
       expect(report.findings.filter(({ status }) => status !== "ok")).toEqual([]);
@@ -69,7 +70,6 @@ describe("beside a running server", () => {
         if (value === undefined) delete process.env[name];
         else process.env[name] = value;
       }
-      await proxy.stop(true);
     }
     // Its lock was not touched, and it writes.
     await expect(startServer({ data: served })).rejects.toThrow("is in use by");
@@ -164,13 +164,8 @@ describe("a server that is named", () => {
     ],
     ["sends without end", () => new Response("x".repeat(10_000_000)), "not as On Air does"],
   ])("%s", async (_, answer, message) => {
-    const other = Bun.serve({
-      hostname: "127.0.0.1",
-      port: 0,
-      fetch: (request) => answer(new URL(request.url).pathname),
-    });
-    const report = await examined(["--url", `http://127.0.0.1:${other.port}/`]);
-    await other.stop(true);
+    const other = ownListener((request) => answer(new URL(request.url).pathname));
+    const report = await examined(["--url", other.url]);
     expect(
       ofCheck(report, "server")
         .map((one) => one.message)

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterTests } from "../support/after-tests.ts";
+import { ownListener } from "../support/listener.ts";
 import { accept, Browser, challengeFor } from "../support/oauth.ts";
 import { unusedPort } from "../support/ports.ts";
 import { run } from "../support/process.ts";
@@ -97,16 +97,11 @@ describe("onair login --browser", () => {
     const browser = join(directory, "posed-browser");
     writeFileSync(browser, `#!/bin/sh\necho "$@" > ${opened}\n`, { mode: 0o755 });
     const asked: string[] = [];
-    const platform = Bun.serve({
-      hostname: "127.0.0.1",
-      port: 0,
-      fetch(request) {
-        asked.push(new URL(request.url).pathname);
-        return Response.json({ issuer: url, authorization_endpoint: `${url}/oauth/authorize` });
-      },
+    const platform = ownListener((request) => {
+      asked.push(new URL(request.url).pathname);
+      return Response.json({ issuer: url, authorization_endpoint: `${url}/oauth/authorize` });
     });
-    afterTests(() => platform.stop(true));
-    const args = ["login", "--url", platform.url.origin, "--browser", "--client-id", "x"];
+    const args = ["login", "--url", platform.url, "--browser", "--client-id", "x"];
     const result = await run(args, { env: { ...env, BROWSER: browser } });
     expect([result.code, result.stderr]).toEqual([
       1,
@@ -121,13 +116,10 @@ describe("onair login --browser", () => {
       const opened = join(directory, "opened");
       const browser = join(directory, "browser");
       writeFileSync(browser, `#!/bin/sh\necho "$@" > ${opened}\n`, { mode: 0o755 });
-      const platform = Bun.serve({
-        hostname: "127.0.0.1",
-        port: 0,
-        fetch: ({ url }) => Response.json({ issuer: new URL(url).origin, authorization_endpoint }),
-      });
-      afterTests(() => platform.stop(true));
-      const args = ["login", "--url", platform.url.origin, "--browser", "--client-id", "x"];
+      const platform = ownListener(({ url }) =>
+        Response.json({ issuer: new URL(url).origin, authorization_endpoint }),
+      );
+      const args = ["login", "--url", platform.url, "--browser", "--client-id", "x"];
       const result = await run(args, { env: { ...env, BROWSER: browser } });
       expect([result.code, result.stderr]).toEqual([
         1,

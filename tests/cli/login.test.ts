@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { afterTests } from "../support/after-tests.ts";
+import { testListener } from "../support/listener.ts";
 import { program } from "../support/process.ts";
 import { testProfiles } from "../support/profiles.ts";
 import { onTerminal, RunningCommand } from "../support/running-command.ts";
@@ -10,12 +10,7 @@ const { app, directory, env, file, login, onair, profiles, read, secretFile, ser
   await testProfiles();
 
 /** A server that is not On Air's, and refuses everything. */
-const foreign = Bun.serve({
-  port: 0,
-  hostname: "127.0.0.1",
-  fetch: () => new Response(null, { status: 401 }),
-});
-afterTests(() => foreign.stop(true));
+const foreign = testListener(() => new Response(null, { status: 401 }));
 
 describe("onair login with client id and secret", () => {
   test("keeps a profile that only its owner may read, with a token that works", async () => {
@@ -125,7 +120,7 @@ describe("onair login with client id and secret", () => {
     ["a port without a browser", ["--port", "1"], 2, /--port is for --browser/],
     ["an unknown application", ["--client-id", "x"], 1, /answered 401: .* Look at the client id/],
     ["the admin listener", ["--url", server.app.adminUrl], 1, /The URL must be that of the public listener/],
-    ["a server of another program", ["--url", foreign.url.origin], 1, /401: that is not .* The URL must be/],
+    ["a server of another program", ["--url", foreign.url], 1, /401: that is not .* The URL must be/],
     ["nobody there", ["--url", "http://127.0.0.1:1"], 1, /nothing listens there/],
     ["a mistyped option", ["--brwoser"], 2, /Did you mean --browser\?/],
   ])("%s is refused, and nothing is kept", async (_, args, code, message) => {

@@ -8,7 +8,7 @@ import { openStore } from "../../src/store/sqlite/store.ts";
 import { inDatabase, sha256 } from "../support/backups.ts";
 import { expectFailure, run } from "../support/process.ts";
 import { users } from "../support/real-data.ts";
-import { startServer, testDirectory } from "../support/server.ts";
+import { ownServer, testDirectory } from "../support/server.ts";
 
 const directory = testDirectory();
 const path = (...names: string[]) => join(directory, ...names);
@@ -186,16 +186,12 @@ describe("changes nothing", () => {
   });
 
   test("while a server runs there; --dry-run goes beside it", async () => {
-    const server = await startServer({ data });
-    try {
-      const { code, stdout, stderr } = await onair("--data", data);
-      expect([code, stdout]).toEqual([1, ""]);
-      expect(stderr).toContain(`in use by process ${process.pid}`);
-      const beside = await onair("--data", data, "--dry-run");
-      expect([beside.code, beside.stdout]).toEqual([0, expect.stringContaining("has the form of onair")]);
-    } finally {
-      await server.stop();
-    }
+    await ownServer({ data });
+    const { code, stdout, stderr } = await onair("--data", data);
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toContain(`in use by process ${process.pid}`);
+    const beside = await onair("--data", data, "--dry-run");
+    expect([beside.code, beside.stdout]).toEqual([0, expect.stringContaining("has the form of onair")]);
   });
 });
 

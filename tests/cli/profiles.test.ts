@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { ownListener } from "../support/listener.ts";
 import { expectFailure, run } from "../support/process.ts";
 import { testProfiles } from "../support/profiles.ts";
 
@@ -37,23 +38,18 @@ describe("who a command is", () => {
   test("the secret of a profile goes to no other URL", async () => {
     await login();
     const asked: string[] = [];
-    const elsewhere = Bun.serve({
-      port: 0,
-      hostname: "127.0.0.1",
-      fetch: async (request) => {
-        asked.push(await request.text());
-        return new Response();
-      },
+    const elsewhere = ownListener(async (request) => {
+      asked.push(await request.text());
+      return new Response();
     });
-    const { code, stderr } = await listen(["--url", elsewhere.url.origin]);
+    const { code, stderr } = await listen(["--url", elsewhere.url]);
     expect([code, stderr]).toEqual([2, expect.stringContaining(`the profile "default" is for ${url}`)]);
     // Where ONAIR_URL names an admin listener for other commands.
     await login();
     await server.admin("DELETE", `/admin/v1/applications/${app.id}/tokens`);
     await server.admin("PATCH", `/admin/v1/applications/${app.id}`, { delivery: "webhook" });
-    expect((await listen([], { ONAIR_URL: elsewhere.url.origin })).stderr).toContain(`${url} answered 403`);
+    expect((await listen([], { ONAIR_URL: elsewhere.url })).stderr).toContain(`${url} answered 403`);
     expect(asked).toEqual([]);
-    await elsewhere.stop(true);
   });
 
   test("a damaged profile says how to make it anew", async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { createClient, OnairError, type Session } from "../../src/client/onair.ts";
-import { afterTests } from "../support/after-tests.ts";
+import { ownListener } from "../support/listener.ts";
 import { categories, users } from "../support/real-data.ts";
 import { startServer, testServer } from "../support/server.ts";
 
@@ -54,22 +54,17 @@ describe("tokens", () => {
 
   test("are not renewed for ever where the server refuses every one", async () => {
     const asked: string[] = [];
-    const refusing = Bun.serve({
-      port: 0,
-      hostname: "127.0.0.1",
-      fetch({ url }) {
-        const { pathname } = new URL(url);
-        asked.push(pathname);
-        const token = { access_token: `token-${asked.length}`, expires_in: 3600 };
-        return pathname === "/oauth/token"
-          ? Response.json(token)
-          : Response.json({ message: "No" }, { status: 401 });
-      },
+    const refusing = ownListener(({ url }) => {
+      const { pathname } = new URL(url);
+      asked.push(pathname);
+      const token = { access_token: `token-${asked.length}`, expires_in: 3600 };
+      return pathname === "/oauth/token"
+        ? Response.json(token)
+        : Response.json({ message: "No" }, { status: 401 });
     });
-    const onair = createClient({ url: refusing.url.origin, clientId: "a", clientSecret: "b" });
+    const onair = createClient({ url: refusing.url, clientId: "a", clientSecret: "b" });
     await expect(onair.get("/public/v1/events/subscriptions")).rejects.toMatchObject({ status: 401 });
     expect(asked.filter((path) => path === "/oauth/token")).toHaveLength(3);
-    await refusing.stop(true);
   });
 
   test("of an earlier run are used as long as they are good, and renewed before they expire", async () => {
@@ -158,19 +153,13 @@ describe("a server that is busy", () => {
   /** Answers with these statuses in turn, then with 200. */
   const busy = (statuses: readonly number[], headers: Record<string, string> = { "retry-after": "0" }) => {
     const asked: { at: number; body: string }[] = [];
-    const listener = Bun.serve({
-      port: 0,
-      hostname: "127.0.0.1",
-      async fetch(request) {
-        asked.push({ at: performance.now(), body: await request.text() });
-        const status = statuses[asked.length - 1] ?? 200;
-        const body =
-          status === 200 ? { data: [], message: "OK" } : { message: "Later", code: "rate_limited" };
-        return Response.json(body, { status, headers: status === 200 ? {} : headers });
-      },
+    const listener = ownListener(async (request) => {
+      asked.push({ at: performance.now(), body: await request.text() });
+      const status = statuses[asked.length - 1] ?? 200;
+      const body = status === 200 ? { data: [], message: "OK" } : { message: "Later", code: "rate_limited" };
+      return Response.json(body, { status, headers: status === 200 ? {} : headers });
     });
-    afterTests(() => listener.stop(true));
-    return { asked, url: listener.url.origin };
+    return { asked, url: listener.url };
   };
   const body = { events: [{ name: "channel.followed", version: 1 }] };
 
@@ -242,13 +231,10 @@ describe("a server that is busy", () => {
 
   test("a redirect is an error: the token goes nowhere else", async () => {
     const elsewhere = busy([]);
-    const leads = Bun.serve({
-      port: 0,
-      hostname: "127.0.0.1",
-      fetch: () => new Response(null, { status: 302, headers: { location: elsewhere.url } }),
-    });
-    afterTests(() => leads.stop(true));
-    const onair = createClient({ url: leads.url.origin, token: "x" });
+    const leads = ownListener(
+      () => new Response(null, { status: 302, headers: { location: elsewhere.url } }),
+    );
+    const onair = createClient({ url: leads.url, token: "x" });
     const refused = onair.get("/public/v1/events/subscriptions");
     await expect(refused).rejects.toMatchObject({ status: 302, details: { location: elsewhere.url } });
     await refused.catch(() => {});

@@ -4,6 +4,7 @@ import express from "express";
 import { type PlatformEvent, type ReceivedEvent, receiver } from "../../src/client/onair.ts";
 import { newWebhookSecret, sign } from "../../src/webhooks/signature.ts";
 import { afterTests } from "../support/after-tests.ts";
+import { ownListener } from "../support/listener.ts";
 import { event, publish, settled, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { json, testServer } from "../support/server.ts";
@@ -51,9 +52,7 @@ function delivery({ id = "01KEYN3T9V5Z8N1F4T7Y0XW3CA", ageMs = 0, ...rest }: Dif
 
 const servers: Record<string, (handler: Handler) => Promise<string>> = {
   async "Request and Response"(handler) {
-    const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: handler });
-    afterTests(() => server.stop(true));
-    return server.url.href;
+    return ownListener(handler).url;
   },
   async "http.createServer"(handler) {
     const server = createServer(handler.node).listen(0, "127.0.0.1");
@@ -194,9 +193,8 @@ test("takes what a running platform sends, also while a secret is replaced, and 
   await server.load("users", users);
   const handled: Handled[] = [];
   let handler: Handler = receiver({ secret, onEvent: () => {} });
-  const listener = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: (request) => handler(request) });
-  afterTests(() => listener.stop(true));
-  const app = await server.application({ webhook_url: listener.url.href });
+  const listener = ownListener((request) => handler(request));
+  const app = await server.application({ webhook_url: listener.url });
   handler = receiver({ secret: app.webhook_secret, onEvent: (one) => handled.push(one) });
   await subscribe(server, app, ["chat.message.sent"]);
   await publish(server, event("chat.message.sent"));

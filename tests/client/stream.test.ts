@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { createClient, type Session, stream } from "../../src/client/onair.ts";
 import { afterTests } from "../support/after-tests.ts";
+import { ownListener } from "../support/listener.ts";
 import { event, publish, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { startServer, temporaryDirectory, testServer } from "../support/server.ts";
@@ -178,17 +179,12 @@ test("leaving the loop closes the connection", async () => {
 
 test("the signal ends it also while no token comes", async () => {
   let asked = 0;
-  const silent = Bun.serve({
-    port: 0,
-    hostname: "127.0.0.1",
-    fetch() {
-      asked++;
-      return new Promise<Response>(() => {});
-    },
+  const silent = ownListener(() => {
+    asked++;
+    return new Promise<Response>(() => {});
   });
-  afterTests(() => silent.stop(true));
   const stop = new AbortController();
-  const client = createClient({ url: silent.url.origin, clientId: "x", clientSecret: "y" });
+  const client = createClient({ url: silent.url, clientId: "x", clientSecret: "y" });
   const read = reading(stream(client, { signal: stop.signal }));
   await until(() => asked === 1);
   stop.abort();

@@ -4,8 +4,9 @@ import { settingsHelp, unknownVariables } from "../../src/config/setting-names.t
 import { keptMs } from "../../src/config/setting-values.ts";
 import { shownSettings } from "../../src/config/shown-settings.ts";
 import { day, hour } from "../../src/domain/time.ts";
+import { ownListener } from "../support/listener.ts";
 import { expectFailure, run } from "../support/process.ts";
-import { temporaryDirectory } from "../support/server.ts";
+import { ownDirectory } from "../support/server.ts";
 
 describe("settings", () => {
   test("have defaults that are safe for production", () => {
@@ -186,12 +187,9 @@ describe("the command line", () => {
   });
 
   test("a port that is taken is a clear failure", async () => {
-    const other = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
-    const data = temporaryDirectory();
+    const other = ownListener(() => new Response());
     const port = String(other.port);
-    const result = await run(["serve", "--data", data.path, "--port", port, "--admin-port", "0"]);
-    await other.stop(true);
-    data.remove();
+    const result = await run(["serve", "--data", ownDirectory(), "--port", port, "--admin-port", "0"]);
     expectFailure(result, 1, port);
   });
 });

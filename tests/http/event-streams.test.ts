@@ -6,6 +6,7 @@ import { EventStreams } from "../../src/http/stream/event-streams.ts";
 import { StreamPlaces } from "../../src/http/stream/stream-places.ts";
 import { createLog } from "../../src/log/log.ts";
 import { newSigningKey, newWebhookSecret, readSigningKey } from "../../src/webhooks/signature.ts";
+import { ownListener } from "../support/listener.ts";
 import { until } from "../support/until.ts";
 
 const signingKey = readSigningKey(newSigningKey());
@@ -108,12 +109,8 @@ test("a reader that takes nothing is given nothing more, and is cut off", async 
 
 test("behind a connection that does not read, the log is not read either", async () => {
   const { log, open, publish } = start(10);
-  const listener = Bun.serve({
-    port: 0,
-    hostname: "127.0.0.1",
-    fetch: async () => new Response(await open()),
-  });
-  const socket = connect(listener.port ?? 0, "127.0.0.1");
+  const listener = ownListener(async () => new Response(await open()));
+  const socket = connect(listener.port, "127.0.0.1");
   let received = 0;
   socket.on("data", ({ length }) => {
     received += length;
@@ -135,7 +132,6 @@ test("behind a connection that does not read, the log is not read either", async
   await until(() => log.reads > reads + 100);
   socket.destroy();
   await until(() => streams.count === 0);
-  await listener.stop(true);
 });
 
 test("a slow reader does not hold up another one", async () => {

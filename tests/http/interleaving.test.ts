@@ -2,8 +2,9 @@ import { describe, expect, test } from "bun:test";
 import { type Interleaving, interleave } from "../support/interleaving/interleave.ts";
 import { haveOneMoment, Register, type Write } from "../support/interleaving/register.ts";
 import type { Target } from "../support/interleaving/world.ts";
-import { serve } from "../support/process.ts";
-import { adminKey, startServer, temporaryDirectory } from "../support/server.ts";
+import { ownListener } from "../support/listener.ts";
+import { ownProcess } from "../support/process.ts";
+import { adminKey, ownDirectory, ownServer } from "../support/server.ts";
 
 /** `ONAIR_TEST_SEED=… bun test tests/http/interleaving.test.ts` makes the choices of that seed again. */
 const seed = Number(process.env["ONAIR_TEST_SEED"] ?? Math.floor(Math.random() * 1e9));
@@ -17,58 +18,41 @@ async function expectConsistent(target: Target): Promise<void> {
 
 describe("reads beside writes never give a stale or mixed answer", () => {
   test("of a server in this process", async () => {
-    await using server = await startServer({ engineThread: true });
-    const { publicUrl, adminUrl } = server.app;
+    const { publicUrl, adminUrl } = await ownServer({ engineThread: true });
     await expectConsistent({ publicUrls: [publicUrl], adminUrl, adminKey });
   });
 
   test("of a server in a process of its own", async () => {
-    const directory = temporaryDirectory();
-    const args = ["--data", directory.path, "--rate-limit", "0", "--allow-private-webhooks"];
-    const server = await serve(args);
-    try {
-      await expectConsistent({ publicUrls: [server.publicUrl], adminUrl: server.adminUrl, adminKey });
-    } finally {
-      await server.end("SIGTERM");
-      directory.remove();
-    }
+    const args = ["--data", ownDirectory(), "--rate-limit", "0", "--allow-private-webhooks"];
+    const { publicUrl, adminUrl } = await ownProcess(args);
+    await expectConsistent({ publicUrls: [publicUrl], adminUrl, adminKey });
   });
 });
 
 describe("it would be noticed", () => {
   test("if profiles were remembered for too long", async () => {
-    const server = await startServer({ engineThread: true });
+    const server = await ownServer({ engineThread: true });
     const remembered = new Map<string, { status: number; text: string }>();
-    const forgetful = Bun.serve({
-      hostname: "127.0.0.1",
-      port: 0,
-      async fetch(request) {
-        const { method, headers, url } = request;
-        const { pathname, search } = new URL(url);
-        const key = `${method} ${pathname.toLowerCase()}`;
-        const known = /^GET .*\/users\/pair/.test(key) ? remembered.get(key) : undefined;
-        if (known) return new Response(known.text, { status: known.status });
-        const body = method === "POST" ? await request.text() : null;
-        const answer = await fetch(server.app.publicUrl + pathname + search, { method, headers, body });
-        const { status } = answer;
-        const text = await answer.text();
-        remembered.set(key, { status, text });
-        return new Response(status === 204 || status === 304 ? null : text, {
-          status,
-          headers: answer.headers,
-        });
-      },
+    const forgetful = ownListener(async (request) => {
+      const { method, headers, url } = request;
+      const { pathname, search } = new URL(url);
+      const key = `${method} ${pathname.toLowerCase()}`;
+      const known = /^GET .*\/users\/pair/.test(key) ? remembered.get(key) : undefined;
+      if (known) return new Response(known.text, { status: known.status });
+      const body = method === "POST" ? await request.text() : null;
+      const answer = await fetch(server.app.publicUrl + pathname + search, { method, headers, body });
+      const { status } = answer;
+      const text = await answer.text();
+      remembered.set(key, { status, text });
+      return new Response(status === 204 || status === 304 ? null : text, {
+        status,
+        headers: answer.headers,
+      });
     });
-    try {
-      const publicUrls = [`http://127.0.0.1:${forgetful.port}`];
-      const target = { publicUrls, adminUrl: server.app.adminUrl, adminKey };
-      const { problems } = await interleave(target, { ...usual, operations: 500 });
-      expect(problems.length).toBeGreaterThan(0);
-      for (const problem of problems) expect(problem).toMatch(/^(GET|HEAD) \/public\/v1\/users\//);
-    } finally {
-      await forgetful.stop(true);
-      await server.stop();
-    }
+    const target = { publicUrls: [forgetful.url], adminUrl: server.app.adminUrl, adminKey };
+    const { problems } = await interleave(target, { ...usual, operations: 500 });
+    expect(problems.length).toBeGreaterThan(0);
+    for (const problem of problems) expect(problem).toMatch(/^(GET|HEAD) \/public\/v1\/users\//);
   });
 
   const register = new Register("a");

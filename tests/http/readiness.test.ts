@@ -4,7 +4,7 @@ import { readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ownProcess, type ServerProcess } from "../support/process.ts";
 import { ownDirectory } from "../support/server.ts";
-import { SmallDisk } from "../support/small-disk.ts";
+import { canMount, SmallDisk } from "../support/small-disk.ts";
 import { until } from "../support/until.ts";
 
 const pageBytes = 4096;
@@ -32,10 +32,7 @@ const events = () =>
     .map((line) => JSON.parse(line).event);
 const storageEvents = () => events().filter((event) => event.startsWith("storage_"));
 
-const probe = SmallDisk.make(1);
-probe?.remove();
-
-describe.skipIf(!probe)("while the disk is full (needs root on Linux)", () => {
+describe.skipIf(!canMount)("while the disk is full (needs root on Linux)", () => {
   let disk: SmallDisk;
   beforeEach(async () => {
     disk = SmallDisk.own(16);

@@ -3,7 +3,8 @@ import { type AddressInfo, createServer, type Socket } from "node:net";
 import { Webhook } from "standardwebhooks";
 import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
 import { minute } from "../../src/domain/time.ts";
-import { json, startServer, type TestApplication } from "../support/server.ts";
+import { ownListener } from "../support/listener.ts";
+import { json, ownServer, startServer, type TestApplication } from "../support/server.ts";
 import { type Exchange, testedWebhook, testWebhookPath } from "../support/test-webhook.ts";
 
 const path = testWebhookPath;
@@ -214,27 +215,20 @@ describe("the headers of the answer", () => {
 });
 
 test("what an egress proxy adds to an answer is not shown", async () => {
-  const proxy = Bun.serve({
-    port: 0,
-    hostname: "127.0.0.1",
-    fetch: () =>
+  const proxy = ownListener(
+    () =>
       new Response("", {
         status: 302,
         headers: { via: "1.1 proxy.internal", "x-cache": "MISS from 10.0.0.9", location: "/elsewhere" },
       }),
-  });
-  const behind = await startServer({
+  );
+  const behind = await ownServer({
     env: { ONAIR_WEBHOOK_PROXY: `http://user:pass@127.0.0.1:${proxy.port}` },
   });
-  try {
-    const { token } = await behind.application({ webhook_url: "http://receiver.example/hook" });
-    const { data } = await json<{ data: Exchange }>(await behind.post(path, {}, token));
-    expect(data.response).toEqual({ status: 302, headers: { location: "/elsewhere" }, body: "" });
-    expect(JSON.stringify(data)).not.toMatch(/internal|10\.0\.0\.9|pass/);
-  } finally {
-    await behind.stop();
-    await proxy.stop(true);
-  }
+  const { token } = await behind.application({ webhook_url: "http://receiver.example/hook" });
+  const { data } = await json<{ data: Exchange }>(await behind.post(path, {}, token));
+  expect(data.response).toEqual({ status: 302, headers: { location: "/elsewhere" }, body: "" });
+  expect(JSON.stringify(data)).not.toMatch(/internal|10\.0\.0\.9|pass/);
 });
 
 describe("is refused", () => {

@@ -3,18 +3,10 @@ import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
 import { faultRun } from "../support/fault-run.ts";
 import { administer, hasPostgres } from "../support/postgres.ts";
 import { startPostgres } from "../support/postgres-server.ts";
-import { SmallDisk } from "../support/small-disk.ts";
+import { canMount, SmallDisk } from "../support/small-disk.ts";
 import { until } from "../support/until.ts";
 
 setDefaultTimeout(180_000);
-
-const probe = hasPostgres ? SmallDisk.make(1) : null;
-probe?.remove();
-if (hasPostgres && !probe) {
-  console.warn(
-    "SKIPPED: no file system can be mounted here (needs root on Linux): a full disk of PostgreSQL.",
-  );
-}
 
 const oneEvent = {
   id: "while-it-is-full",
@@ -28,7 +20,7 @@ const oneEvent = {
  * PostgreSQL first refuses what makes a file longer; when its log has no room either, it ends, and cannot start before
  * there is some.
  */
-test.skipIf(!probe)(
+test.skipIf(!hasPostgres || !canMount)(
   "PostgreSQL's disk is full: 503 meanwhile, and nothing acknowledged is lost",
   async () => {
     const disk = SmallDisk.own(160);

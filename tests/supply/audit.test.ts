@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
+import { ownListener } from "../support/listener.ts";
 
 const script = join(import.meta.dir, "../../scripts/supply/audit.ts");
 
@@ -15,9 +16,9 @@ const advisory = (severity: string) => ({
 async function audited(
   answer: (asked: Request) => Response | Promise<Response>,
 ): Promise<{ code: number; output: string }> {
-  await using registry = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: answer });
+  const registry = ownListener(answer);
   const audit = Bun.spawn([process.execPath, script], {
-    env: { ...process.env, NPM_CONFIG_REGISTRY: registry.url.href, BUN_CONFIG_REGISTRY: registry.url.href },
+    env: { ...process.env, NPM_CONFIG_REGISTRY: registry.url, BUN_CONFIG_REGISTRY: registry.url },
     cwd: join(import.meta.dir, "../.."),
     stdout: "pipe",
     stderr: "inherit",

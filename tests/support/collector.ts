@@ -1,4 +1,4 @@
-import { afterThisTest } from "./after-tests.ts";
+import { ownListener } from "./listener.ts";
 import { until } from "./until.ts";
 
 /** A span as a collector gets it, attributes as an object. */
@@ -38,20 +38,15 @@ interface TraceRequest {
 export function ownCollector(answer: () => Response | Promise<Response> = () => Response.json({})) {
   const spans: CollectedSpan[] = [];
   const requests: { readonly path: string; readonly headers: Headers; readonly body: TraceRequest }[] = [];
-  const server = Bun.serve({
-    port: 0,
-    hostname: "127.0.0.1",
-    fetch: async (request) => {
-      const body = (await request.json()) as TraceRequest;
-      requests.push({ path: new URL(request.url).pathname, headers: request.headers, body });
-      const found = body.resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap((one) => one.spans));
-      spans.push(...found.map((span) => ({ ...span, attributes: valuesOf(span.attributes) })));
-      return answer();
-    },
+  const { url } = ownListener(async (request) => {
+    const body = (await request.json()) as TraceRequest;
+    requests.push({ path: new URL(request.url).pathname, headers: request.headers, body });
+    const found = body.resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap((one) => one.spans));
+    spans.push(...found.map((span) => ({ ...span, attributes: valuesOf(span.attributes) })));
+    return answer();
   });
-  afterThisTest(() => server.stop(true));
   return {
-    url: `http://127.0.0.1:${server.port}`,
+    url,
     spans,
     requests,
     /** Resolves to the first span for which this holds. */

@@ -1,27 +1,22 @@
-import { afterTests } from "./after-tests.ts";
+import { testListener } from "./listener.ts";
 
 /** At the top of a file: a registry on loopback that has these packages (`.tgz`) and no others. Gives its address. */
 export async function npmRegistry(packages: readonly Uint8Array[]): Promise<string> {
   const versions = new Map<string, object>();
   const bytesOf = new Map<string, Uint8Array<ArrayBuffer>>();
-  const server = Bun.serve({
-    hostname: "127.0.0.1",
-    port: 0,
-    fetch(request) {
-      const path = decodeURIComponent(new URL(request.url).pathname.slice(1));
-      const bytes = bytesOf.get(path);
-      if (bytes) return new Response(bytes);
-      const found = versions.get(path);
-      return found ? Response.json(found) : Response.json({ error: "Not found" }, { status: 404 });
-    },
+  const { url } = testListener((request) => {
+    const path = decodeURIComponent(new URL(request.url).pathname.slice(1));
+    const bytes = bytesOf.get(path);
+    if (bytes) return new Response(bytes);
+    const found = versions.get(path);
+    return found ? Response.json(found) : Response.json({ error: "Not found" }, { status: 404 });
   });
-  afterTests(() => server.stop(true));
   for (const content of packages) {
     const bytes = new Uint8Array(content);
     const manifest = await manifestIn(bytes);
     const { name, version } = manifest;
     const integrity = `sha512-${Bun.SHA512.hash(bytes, "base64")}`;
-    const dist = { tarball: `${server.url}-/${name}.tgz`, integrity };
+    const dist = { tarball: `${url}/-/${name}.tgz`, integrity };
     versions.set(name, {
       name,
       "dist-tags": { latest: version },
@@ -29,7 +24,7 @@ export async function npmRegistry(packages: readonly Uint8Array[]): Promise<stri
     });
     bytesOf.set(`-/${name}.tgz`, bytes);
   }
-  return `${server.url}`;
+  return `${url}/`;
 }
 
 async function manifestIn(bytes: Uint8Array): Promise<{ name: string; version: string }> {

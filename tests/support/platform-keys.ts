@@ -1,5 +1,5 @@
 import { exportJWK, generateKeyPair, type JWK } from "jose";
-import { afterTests } from "./after-tests.ts";
+import { testListener } from "./listener.ts";
 
 export const issuer = "https://platform.example";
 export const audience = "https://api.example";
@@ -18,16 +18,11 @@ export function platformKeys() {
     respond: null as (() => Response) | null,
     fetches: 0,
   };
-  const server = Bun.serve({
-    hostname: "127.0.0.1",
-    port: 0,
-    fetch() {
-      platform.fetches++;
-      return platform.respond?.() ?? Response.json({ keys: platform.keys });
-    },
+  const { url } = testListener(() => {
+    platform.fetches++;
+    return platform.respond?.() ?? Response.json({ keys: platform.keys });
   });
-  afterTests(() => server.stop(true));
-  const jwksUrl = `http://127.0.0.1:${server.port}/jwks`;
+  const jwksUrl = `${url}/jwks`;
   const args = ["--jwks-url", jwksUrl, "--jwt-issuer", issuer, "--jwt-audience", audience];
   return Object.assign(platform, { jwksUrl, args });
 }

@@ -1,7 +1,7 @@
 import { loginPage } from "../../src/dev/login-page.ts";
 import type { NewApplication } from "../../src/domain/applications.ts";
 import type { Store } from "../../src/store/store.ts";
-import { afterTests } from "./after-tests.ts";
+import { testListener } from "./listener.ts";
 import { adminKey, type TestServer, testServer } from "./server.ts";
 
 export const portalLogin = "01KATHZX5M9S3E6R8B2D4F7G1H";
@@ -17,9 +17,7 @@ export async function portalLoginServer(): Promise<{ server: TestServer; loginUr
     adminKey,
     people: people.map((user) => ({ user: { display_name: user.username, ...user } }) as never),
   });
-  const platform = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: page });
-  afterTests(() => platform.stop(true));
-  const loginUrl = `http://127.0.0.1:${platform.port}/login`;
+  const loginUrl = `${testListener(page).url}/login`;
   const args = ["--portal", "--portal-login", portalLogin, "--login-url", loginUrl];
   const portal: NewApplication = {
     id: portalLogin,

@@ -56,6 +56,12 @@ export class SmallDisk {
   }
 }
 
+const probe = SmallDisk.make(1);
+probe?.remove();
+/** Whether there can be one: mounting it needs root on Linux. */
+export const canMount = probe !== null;
+if (!canMount) console.warn("SKIPPED: no file system can be mounted here: FULL DISKS ARE NOT TESTED.");
+
 const ballastOn = (mount: string) => join(mount, "ballast");
 
 /** Takes all the space of a file system that is left, but for so many megabytes. */

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterTests } from "../support/after-tests.ts";
 import { chromium, startChromium } from "../support/chromium.ts";
 import { type Addresses, DevProcess } from "../support/dev-process.ts";
+import { testListener } from "../support/listener.ts";
 import { event, publish, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { testDirectory, testServer } from "../support/server.ts";
@@ -164,21 +165,17 @@ describe.skipIf(chromium === null)("in a browser", () => {
         document.title = event.type + " " + event.delivery.id.length;
         break;
       }`;
-    const files = Bun.serve({
-      port: 0,
-      hostname: "127.0.0.1",
-      fetch: ({ url }) =>
-        new URL(url).pathname === "/onair.js"
-          ? new Response(Bun.file(join(root, "dist/client/onair.js")))
-          : new Response(`<!doctype html><script type="module">${script}</script>`, {
-              headers: { "content-type": "text/html" },
-            }),
-    });
-    afterTests(() => files.stop(true));
+    const files = testListener(({ url }) =>
+      new URL(url).pathname === "/onair.js"
+        ? new Response(Bun.file(join(root, "dist/client/onair.js")))
+        : new Response(`<!doctype html><script type="module">${script}</script>`, {
+            headers: { "content-type": "text/html" },
+          }),
+    );
     const browser = await startChromium();
     afterTests(() => browser.close());
     const tab = await browser.newPage();
-    await tab.goto(files.url.href);
+    await tab.goto(files.url);
     await until(async () => (await tab.title()) === "connected 1");
     await publish(server, event("channel.followed"));
     await until(async () => (await tab.title()) === "channel.followed 26");

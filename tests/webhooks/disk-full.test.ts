@@ -7,19 +7,11 @@ import { subscriber } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { ownReceiver, type Receiver } from "../support/receiver.ts";
 import { json } from "../support/server.ts";
-import { SmallDisk } from "../support/small-disk.ts";
+import { canMount, SmallDisk } from "../support/small-disk.ts";
 
 const data = builtInEventTypes.find(({ name }) => name === "channel.followed")?.example;
 
-const probe = SmallDisk.make(1);
-probe?.remove();
-if (!probe) {
-  console.warn(
-    "SKIPPED: no file system can be mounted here (needs root on Linux): a full disk is not tested.",
-  );
-}
-
-describe.skipIf(!probe)("a full disk", () => {
+describe.skipIf(!canMount)("a full disk", () => {
   let disk: SmallDisk;
   let receiver: Receiver;
   let server: ServerProcess;

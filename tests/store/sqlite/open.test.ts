@@ -8,10 +8,7 @@ import { migrate, migrations } from "../../../src/store/sqlite/database/migratio
 import { openStore } from "../../../src/store/sqlite/store.ts";
 import { run, serve } from "../../support/process.ts";
 import { ownDirectory } from "../../support/server.ts";
-import { SmallDisk } from "../../support/small-disk.ts";
-
-const probe = SmallDisk.make(1);
-probe?.remove();
+import { canMount, SmallDisk } from "../../support/small-disk.ts";
 
 let directory: string;
 beforeEach(() => {
@@ -53,7 +50,7 @@ describe("the data directory", () => {
     },
   );
 
-  test.skipIf(!probe)(
+  test.skipIf(!canMount)(
     "on a file system that is mounted read-only is called that, by the doctor too",
     async () => {
       const disk = SmallDisk.own(16);

@@ -2,8 +2,8 @@ import { describe, expect, test } from "bun:test";
 import type { SendResult } from "../../../src/webhooks/client/sender.ts";
 import { proxyOf } from "../../../src/webhooks/egress-proxy.ts";
 import { event, publish, subscribe } from "../../support/publishing.ts";
-import { categories, channels, users } from "../../support/real-data.ts";
-import { startServer } from "../../support/server.ts";
+import { users } from "../../support/real-data.ts";
+import { ownServer } from "../../support/server.ts";
 import { until } from "../../support/until.ts";
 import { type EgressProxy, egressProxy } from "../fixtures/proxy.ts";
 import {
@@ -20,19 +20,12 @@ import {
 test("the setting holds for all deliveries of a server", async () => {
   const proxy = await egressProxy();
   const target = await respond();
-  const server = await startServer({ env: { ONAIR_WEBHOOK_PROXY: `http://127.0.0.1:${proxy.port}` } });
-  try {
-    await server.load("users", users);
-    await server.load("categories", categories);
-    await server.load("channels", channels);
-    const app = await server.application({ webhook_url: target.url });
-    await subscribe(server, app, ["channel.followed"]);
-    expect((await publish(server, event("channel.followed"))).status).toBe(202);
-    await until(() => target.requests.length > 0);
-    expect(proxy.requests.map(({ line }) => line)).toEqual([`POST ${target.url} HTTP/1.1`]);
-  } finally {
-    await server.stop();
-  }
+  const server = await ownServer({ users, env: { ONAIR_WEBHOOK_PROXY: `http://127.0.0.1:${proxy.port}` } });
+  const app = await server.application({ webhook_url: target.url });
+  await subscribe(server, app, ["channel.followed"]);
+  expect((await publish(server, event("channel.followed"))).status).toBe(202);
+  await until(() => target.requests.length > 0);
+  expect(proxy.requests.map(({ line }) => line)).toEqual([`POST ${target.url} HTTP/1.1`]);
 });
 
 /** A sender whose own resolver must not be asked: names are the proxy's to resolve. */

@@ -72,8 +72,7 @@ export function createClient(options: ClientOptions): Client {
     );
   const url = options.url.replace(/\/+$/, "");
   const send = options.fetch ?? ((request: Request) => fetch(request));
-  const waiting = patient(send, options);
-  const tokens = tokenSource(url, options, waiting);
+  const tokens = tokenSource(url, options, patient(inTime(send), options));
 
   const authorized = async (request: Request): Promise<Response> => {
     let token = await unlessAborted(tokens.current(), request.signal);
@@ -113,6 +112,13 @@ export function createClient(options: ClientOptions): Client {
       return authorized(new Request(url + path, { redirect: "manual", ...init }));
     },
   };
+}
+
+/** Without this, all requests would wait for one token request that is lost on the way. */
+const tokenTimeoutMs = 30_000;
+
+function inTime(send: (request: Request) => Promise<Response>): (request: Request) => Promise<Response> {
+  return (request) => send(new Request(request, { signal: AbortSignal.timeout(tokenTimeoutMs) }));
 }
 
 interface PageInit {

@@ -41,6 +41,7 @@ async function* frames(stream: AsyncIterable<Uint8Array>): AsyncGenerator<string
   const decoder = new TextDecoder(); // removes a byte order mark
   let rest = "";
   let lines: string[] = [];
+  let length = 0;
   for await (const bytes of stream) {
     rest += decoder.decode(bytes, { stream: true });
     for (;;) {
@@ -49,13 +50,15 @@ async function* frames(stream: AsyncIterable<Uint8Array>): AsyncGenerator<string
       if (!end || (end[0] === "\r" && end.index === rest.length - 1)) break;
       const line = rest.slice(0, end.index);
       rest = rest.slice(end.index + end[0].length);
+      length += line.length;
       if (line !== "") lines.push(line);
       else if (lines.length > 0) {
         yield lines;
         lines = [];
+        length = 0;
       }
     }
-    if (rest.length > longestFrame) throw new Error("The stream sends a line without an end");
+    if (length + rest.length > longestFrame) throw new Error("The stream sends a frame without an end");
   }
 }
 

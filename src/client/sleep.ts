@@ -1,4 +1,7 @@
-/** Waits; ends early, without an error, at the signal. */
+/** The longest time of a timer; one that is set for longer ends at once. */
+const longestMs = 2 ** 31 - 1;
+
+/** Waits, at most 24 days; ends early, without an error, at the signal. */
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve();
@@ -7,7 +10,7 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
       signal?.removeEventListener("abort", end);
       resolve();
     };
-    const timer = setTimeout(end, ms);
+    const timer = setTimeout(end, Math.min(ms, longestMs));
     signal?.addEventListener("abort", end);
   });
 }

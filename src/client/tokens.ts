@@ -20,7 +20,7 @@ export interface Credentials {
   readonly scopes?: readonly string[] | undefined;
   /** Tokens of an earlier run; those of a user, with a refresh token, are renewed for that user. */
   readonly session?: Session | undefined;
-  /** Called with new tokens, before they are used. */
+  /** Called with new tokens, before they are used, and again with the same ones where it threw. */
   saveSession?(session: Session): void | Promise<void>;
 }
 
@@ -54,6 +54,8 @@ class RenewedToken implements TokenSource {
   #renewAt: number;
   /** The renewal under way, which all requests share. */
   #renewal: Promise<Session> | null = null;
+  /** Tokens that could not be saved yet. The refresh token before them is used up: asking with it again ends them all. */
+  #unsaved: Session | null = null;
 
   constructor(
     private readonly url: string,
@@ -84,7 +86,18 @@ class RenewedToken implements TokenSource {
   }
 
   async #fetch(): Promise<Session> {
-    const { clientId, clientSecret, scopes, saveSession } = this.credentials;
+    const session = this.#unsaved ?? (await this.#ask());
+    this.#unsaved = session;
+    await this.credentials.saveSession?.(session);
+    this.#unsaved = null;
+    const lifeMs = session.expiresAt - Date.now();
+    this.#renewAt = session.expiresAt - Math.min(earlyMs, lifeMs / 10);
+    this.#session = session;
+    return session;
+  }
+
+  #ask(): Promise<Session> {
+    const { clientId, clientSecret, scopes } = this.credentials;
     const refreshToken = this.#session?.refreshToken;
     const form = new URLSearchParams({
       ...(refreshToken === undefined
@@ -94,12 +107,7 @@ class RenewedToken implements TokenSource {
       ...(clientSecret !== undefined && { client_secret: clientSecret }),
       ...(scopes && refreshToken === undefined && { scope: scopes.join(" ") }),
     });
-    const session = await requestToken(this.url, form, this.send);
-    await saveSession?.(session);
-    const lifeMs = session.expiresAt - Date.now();
-    this.#renewAt = session.expiresAt - Math.min(earlyMs, lifeMs / 10);
-    this.#session = session;
-    return session;
+    return requestToken(this.url, form, this.send);
   }
 }
 

@@ -1,8 +1,9 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, spyOn, test } from "bun:test";
 import { createClient, OnairError, type Session } from "../../src/client/onair.ts";
 import { ownListener } from "../support/listener.ts";
 import { categories, users } from "../support/real-data.ts";
 import { startServer, testServer } from "../support/server.ts";
+import { until } from "../support/until.ts";
 
 /** The client against a running server, and against one that misbehaves where a real one does not on demand. */
 
@@ -82,6 +83,59 @@ describe("tokens", () => {
     const expiring = { ...kept, expiresAt: Date.now() + 30_000 };
     await createClient({ ...options, session: expiring }).get("/public/v1/users/{username}", user);
     expect(counted.of("/oauth/token")).toBe(1);
+  });
+
+  test("that could not be saved are kept, because the refresh token before them is used up", async () => {
+    const asked: (string | null)[] = [];
+    const fetch = async (request: Request) => {
+      if (new URL(request.url).pathname !== "/oauth/token") return Response.json({ categories: [] });
+      asked.push(new URLSearchParams(await request.text()).get("refresh_token"));
+      const tokens = { access_token: `at-${asked.length}`, refresh_token: `rt-${asked.length}` };
+      return Response.json({ ...tokens, expires_in: 3600 });
+    };
+    const saved: Session[] = [];
+    let isDiskFull = true;
+    const onair = createClient({
+      url,
+      clientId: "a",
+      session: { accessToken: "at-0", refreshToken: "rt-0", expiresAt: 0 },
+      saveSession(session) {
+        if (isDiskFull) throw new Error("No space left");
+        saved.push(session);
+      },
+      fetch,
+    });
+    for (let i = 0; i < 2; i++)
+      await expect(onair.get("/public/v1/categories")).rejects.toThrow("No space left");
+    isDiskFull = false;
+    await onair.get("/public/v1/categories");
+    expect(asked).toEqual(["rt-0"]);
+    expect(saved).toMatchObject([{ accessToken: "at-1", refreshToken: "rt-1" }]);
+  });
+
+  test("are asked for again where the answer is lost, which would hold up all requests", async () => {
+    const limits: [ms: number, controller: AbortController][] = [];
+    using _ = spyOn(AbortSignal, "timeout").mockImplementation((ms) => {
+      const controller = new AbortController();
+      limits.push([ms, controller]);
+      return controller.signal;
+    });
+    let asked = 0;
+    const onair = createClient({
+      ...credentials,
+      fetch(request) {
+        if (!request.url.endsWith("/oauth/token") || ++asked > 1) return fetch(request);
+        return new Promise((_, reject) => {
+          request.signal.addEventListener("abort", () => reject(request.signal.reason));
+        });
+      },
+    });
+    const first = onair.get("/public/v1/users/{username}", user);
+    await until(() => limits.length === 1);
+    limits[0]?.[1].abort(new Error("No answer in time"));
+    await expect(first).rejects.toThrow("No answer in time");
+    expect(limits[0]?.[0]).toBe(30_000);
+    expect(await onair.get("/public/v1/users/{username}", user)).toMatchObject({ user: { username } });
   });
 
   test("have the scopes that were asked for", async () => {

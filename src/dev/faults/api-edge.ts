@@ -114,7 +114,10 @@ function endedAfter(
       }, ms);
     },
     async pull(controller) {
-      const { value, done } = await reader.read();
+      const { value, done } = await reader.read().catch((error) => {
+        clearTimeout(timer);
+        throw error;
+      });
       if (!done) return controller.enqueue(value);
       clearTimeout(timer);
       // It may have ended meanwhile.

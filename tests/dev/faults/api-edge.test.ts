@@ -140,6 +140,26 @@ test("a stream is cut off, and a client goes on where it was", async () => {
   stop.abort();
 });
 
+test("a stream that broke off before it was to be cut off is left alone", async () => {
+  const data = new TextEncoder().encode(": hello\n\n");
+  const breaking = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: () => new Response(new ReadableStream({ start: (controller) => controller.enqueue(data) })),
+  });
+  const told: string[] = [];
+  const plan = scriptedFaults({ streams: [200] });
+  const edge = startApiEdge({ host: "127.0.0.1", port: 0, plan, tell: (what) => void told.push(what) });
+  afterTests(() => edge.stop());
+  edge.connect({ url: breaking.url.origin, tokens: server.app.store.tokens });
+  const reader = (await fetch(`${edge.url}/public/v1/events/stream`)).body?.getReader();
+  await reader?.read();
+  await breaking.stop(true);
+  await reader?.read().catch(() => {});
+  await Bun.sleep(300);
+  expect(told).toEqual([]);
+});
+
 test("before the platform has started it is 503", async () => {
   const edge = startApiEdge({ host: "127.0.0.1", port: 0, plan: scriptedFaults({}), tell: () => {} });
   expect((await fetch(`${edge.url}/public/v1/categories`)).status).toBe(503);

@@ -63,4 +63,4 @@ export function noRoom(of?: TooSmall): DomainError {
 
 /** What commands and the admin API say where the data is in PostgreSQL. */
 export const backupsOfPostgres =
-  "The data is in PostgreSQL, which makes its own backups: docs/replicas.md has the commands";
+  "The data is in PostgreSQL, which makes its own backups: docs/postgres.md has the commands";

@@ -138,7 +138,7 @@ test.each(["--backup-every=24h", "--backup-to=/mnt/other"])(
   "settings of backups are refused with PostgreSQL, which makes its own: %s",
   (given) => {
     const [option] = given.split("=");
-    const sentence = `${option} is for a data directory. The data is in PostgreSQL, which makes its own backups: docs/replicas.md has the commands`;
+    const sentence = `${option} is for a data directory. The data is in PostgreSQL, which makes its own backups: docs/postgres.md has the commands`;
     expect(mistakes([given, "--database", "postgres://db/onair"])).toEqual([sentence]);
   },
 );

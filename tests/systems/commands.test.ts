@@ -85,6 +85,13 @@ const pages: readonly [page: string, least: number, before: string][] = [
   ["tls", 2, certificate],
 ];
 
+type WithDatabase = (url: string, password: string) => string;
+
+const onPostgres: readonly [page: string, blocks: number, before: WithDatabase][] = [
+  ["postgres", 3, withDatabase],
+  ["replicas", 1, (url, password) => `${withDatabase(url, password)}\nonair migrate --database ${database}`],
+];
+
 const places = {
   ports: [8080, 8081, 3000, 8443],
   paths: ["/var/lib/onair", "/etc/onair", "/mnt/other"],
@@ -104,18 +111,17 @@ describe.skipIf(!isPossible)("the commands of", () => {
     longestMs,
   );
 
-  test.skipIf(!hasPostgres || !isLocal)(
-    "docs/replicas.md do what it says",
-    async () => {
+  test.skipIf(!hasPostgres || !isLocal).each(onPostgres)(
+    "docs/%s.md do what it says",
+    async (page, least, before) => {
       const { url, drop } = await bareDatabase();
       try {
         const shown = new URL(url);
         const { password } = shown;
         shown.password = "";
         const texts = { [database]: shown.href };
-        const before = withDatabase(url, password);
-        const run = await tryPage("docs/replicas.md", { ...places, texts, before });
-        expect(run).toBe(4);
+        const run = await tryPage(`docs/${page}.md`, { ...places, texts, before: before(url, password) });
+        expect(run).toBe(least);
       } finally {
         await drop();
       }
@@ -129,7 +135,7 @@ describe.skipIf(!isPossible)("the commands of", () => {
     for (const file of new Bun.Glob("*.md").scanSync(docs)) {
       if (blocksOf(await Bun.file(join(docs, file)).text()).length > 0) marked.push(file.slice(0, -3));
     }
-    expect(marked.sort()).toEqual([...pages.map(([page]) => page), "replicas"].sort());
+    expect(marked.sort()).toEqual([...pages, ...onPostgres].map(([page]) => page).sort());
   });
 });
 

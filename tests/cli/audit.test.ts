@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { run } from "../support/process.ts";
-import { adminKey, startServer, temporaryDirectory, testServer } from "../support/server.ts";
+import { adminKey, ownDirectory, startServer, testServer } from "../support/server.ts";
 
 const server = await testServer();
 const env = { ONAIR_ADMIN_KEY: adminKey, ONAIR_URL: server.app.adminUrl };
@@ -31,9 +31,9 @@ test.each([
 });
 
 test("a command in the data directory is written down as that", async () => {
-  using directory = temporaryDirectory();
-  await (await startServer({ data: directory.path })).app.stop();
-  const at = ["--data", directory.path];
+  const directory = ownDirectory();
+  await (await startServer({ data: directory })).app.stop();
+  const at = ["--data", directory];
   expect((await run(["apps", "create", "--name", "Offline", ...at])).code).toBe(0);
   const { stdout } = await run(["audit", ...at, "--json"]);
   const [entry] = (JSON.parse(stdout) as { data: object[] }).data;

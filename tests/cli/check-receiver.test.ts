@@ -1,7 +1,7 @@
 import { describe, expect, spyOn, test } from "bun:test";
 import { Webhook } from "standardwebhooks";
 import { run } from "../support/process.ts";
-import { type Answer, Receiver } from "../support/receiver.ts";
+import { type Answer, ownReceiver } from "../support/receiver.ts";
 
 /** `onair trigger --forward`: no server runs, only the receivers that it checks. */
 
@@ -23,7 +23,7 @@ const breaksAtForged: Answer = async (received, number) => {
 };
 
 const check = async (answer: Answer, ...args: string[]) => {
-  await using receiver = new Receiver(answer);
+  const receiver = ownReceiver(answer);
   const forwarded = ["trigger", "chat.message.sent", "--forward", receiver.url, "--secret", secret];
   return { ...(await run([...forwarded, ...args])), received: receiver.received };
 };
@@ -183,7 +183,7 @@ describe("onair trigger --forward", () => {
     [16_000, 1, "failed", "It answered 204, but only after 16.0 seconds; after 15 it counts as failed."],
   ])("a receiver whose answers take %i ms", async (ms, code, state, advice) => {
     let clock = 0;
-    await using receiver = new Receiver((...received) => {
+    const receiver = ownReceiver((...received) => {
       clock += ms;
       return verifies(...received);
     });
@@ -195,7 +195,7 @@ describe("onair trigger --forward", () => {
   });
 
   test("a receiver that is not there", async () => {
-    const gone = new Receiver();
+    const gone = ownReceiver();
     const { url } = gone;
     await gone.stop();
     const { code, stdout } = await run([

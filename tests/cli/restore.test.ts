@@ -57,7 +57,7 @@ test("puts a backup into a new directory, from which a server answers as before"
   expect(statSync(path("restored")).mode & 0o777).toBe(0o700);
   expect(statSync(path("restored", "onair.db")).mode & 0o777).toBe(0o600);
   expect(readdirSync(path("restored")).sort()).toEqual(["onair.db", "onair.lock", "onair.pid"]);
-  await using second = await startServer({ data: path("restored"), args });
+  const second = await ownServer({ data: path("restored"), args });
   for (const at of [
     "/public/v1/users/xqcow",
     "/public/v1/users/search?query=riot",

@@ -2,7 +2,7 @@ import { describe, expect, spyOn, test } from "bun:test";
 import { createClient, OnairError, type Session } from "../../src/client/onair.ts";
 import { ownListener } from "../support/listener.ts";
 import { categories, users } from "../support/real-data.ts";
-import { startServer, testServer } from "../support/server.ts";
+import { ownServer, testServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
 /** The client against a running server, and against one that misbehaves where a real one does not on demand. */
@@ -261,7 +261,7 @@ describe("a server that is busy", () => {
   });
 
   test("a real rate limit", async () => {
-    await using limited = await startServer({ args: ["--rate-limit", "60"] });
+    const limited = await ownServer({ args: ["--rate-limit", "60"] });
     const onair = createClient({ url: limited.app.publicUrl });
     const answers = Array.from({ length: 62 }, () => onair.get("/public/v1/categories"));
     expect(await Promise.all(answers)).toHaveLength(62);

@@ -5,7 +5,7 @@ import { afterTests } from "../support/after-tests.ts";
 import { ownListener } from "../support/listener.ts";
 import { event, publish, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
-import { startServer, temporaryDirectory, testServer } from "../support/server.ts";
+import { ownDirectory, ownServer, startServer, testServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
 const server = await testServer();
@@ -126,8 +126,8 @@ test("a token that is revoked is renewed, and the stream goes on", async () => {
 });
 
 test("waits for a server that is away", async () => {
-  using data = temporaryDirectory();
-  const first = await startServer({ data: data.path });
+  const data = ownDirectory();
+  const first = await startServer({ data: data });
   await first.load("users", users);
   const mine = await first.application({ delivery: "stream" });
   await subscribe(first, mine, ["channel.followed"]);
@@ -143,7 +143,7 @@ test("waits for a server that is away", async () => {
   await until(() => connections === 1);
   const { port } = new URL(first.app.publicUrl);
   await first.stop();
-  await using second = await startServer({ data: data.path, args: ["--port", port] });
+  const second = await ownServer({ data: data, args: ["--port", port] });
   await publish(second, event("channel.followed"));
   await until(() => read.types.length === 1);
   stop.abort();

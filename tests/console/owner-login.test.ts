@@ -5,7 +5,7 @@ import { chromium } from "../support/chromium.ts";
 import { accept, Browser, form, parameter } from "../support/oauth.ts";
 import { openPage, type Tab } from "../support/pages.ts";
 import { portalLogin, portalLoginServer } from "../support/portal-login.ts";
-import { json, ownDirectory, startServer } from "../support/server.ts";
+import { json, ownDirectory, ownServer, startServer } from "../support/server.ts";
 
 const { server, loginUrl } = await portalLoginServer();
 const page = { "onair-page": "http", "sec-fetch-site": "same-origin" };
@@ -160,6 +160,8 @@ describe("whoever signs in with the platform's login", () => {
 describe("a server is not started with an application that cannot be the one of the login", () => {
   const url = "https://api.example.com";
   const uri = `${url}/portal/signed-in`;
+  const login = ["--login-url", "https://example.com/", "--public-url", url];
+  const argsFor = (id: string) => ["--portal", "--portal-login", id, ...login];
 
   test.each([
     ["that does not exist", null, "there is no application"],
@@ -170,37 +172,19 @@ describe("a server is not started with an application that cannot be the one of 
     ],
   ])("%s", async (_, redirect_uris, sentence) => {
     const data = ownDirectory();
-    await using first = await startServer({ data, isOnSqlite: true });
+    const first = await ownServer({ data, isOnSqlite: true });
     const made = redirect_uris && (await first.application({ redirect_uris }));
     await first.stop();
     const id = made?.id ?? portalLogin;
-    const args = [
-      "--portal",
-      "--portal-login",
-      id,
-      "--login-url",
-      "https://example.com/",
-      "--public-url",
-      url,
-    ];
-    await expect(startServer({ data, isOnSqlite: true, args })).rejects.toThrow(sentence);
+    await expect(startServer({ data, isOnSqlite: true, args: argsFor(id) })).rejects.toThrow(sentence);
   });
 
   test("but with one that does", async () => {
     const data = ownDirectory();
-    await using first = await startServer({ data, isOnSqlite: true });
+    const first = await ownServer({ data, isOnSqlite: true });
     const { id } = await first.application({ redirect_uris: [uri] });
     await first.stop();
-    const args = [
-      "--portal",
-      "--portal-login",
-      id,
-      "--login-url",
-      "https://example.com/",
-      "--public-url",
-      url,
-    ];
-    await using second = await startServer({ data, isOnSqlite: true, args });
+    const second = await ownServer({ data, isOnSqlite: true, args: argsFor(id) });
     expect((await second.get("/portal")).status).toBe(200);
   });
 });
@@ -276,7 +260,7 @@ describe.skipIf(chromium === null)("in a browser", () => {
   });
 
   test("there is no such way where the platform has not set it up", async () => {
-    await using plain = await startServer({ args: ["--portal"] });
+    const plain = await ownServer({ args: ["--portal"] });
     await using tab = await openPage(plain, "portal");
     await tab.page.goto(tab.base);
     await tab.see("Client secret");

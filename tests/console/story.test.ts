@@ -3,7 +3,7 @@ import { afterThisTest } from "../support/after-tests.ts";
 import { chromium } from "../support/chromium.ts";
 import { operator, signedIn } from "../support/pages.ts";
 import { event, subscribe } from "../support/publishing.ts";
-import { ownReceiver, type Received, Receiver } from "../support/receiver.ts";
+import { ownReceiver, type Received } from "../support/receiver.ts";
 import { testServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
@@ -91,7 +91,7 @@ describe.skipIf(chromium === null).each([
 
 describe.skipIf(chromium === null)("an endpoint breaks", () => {
   test("and what failed is there to see while it is still tried again", async () => {
-    await using receiver = new Receiver(() => new Response("busy", { status: 500 }));
+    const receiver = ownReceiver(() => new Response("busy", { status: 500 }));
     const app = await server.application({ name: "Busy bot", webhook_url: receiver.url });
     await subscribe(server, app, ["channel.followed"]);
     await server.admin("POST", "/admin/v1/events", event("channel.followed"));
@@ -106,7 +106,7 @@ describe.skipIf(chromium === null)("an endpoint breaks", () => {
   });
 
   test("and a test shows the exchange, and what the receiver does wrong", async () => {
-    await using receiver = new Receiver(() => new Response("who are you?", { status: 401 }));
+    const receiver = ownReceiver(() => new Response("who are you?", { status: 401 }));
     const app = await server.application({ name: "Test bot", webhook_url: receiver.url });
     await using tab = await signedIn(server, app);
     await tab.click("Test", "link");

@@ -4,7 +4,7 @@ import { loginUrl, redirectUri, userTokens } from "../support/oauth.ts";
 import type { OpenApiDocument } from "../support/openapi.ts";
 import { event, publish, settled, subscribe, subscriptionsPath } from "../support/publishing.ts";
 import { category, channel, live, user } from "../support/rows.ts";
-import { json, startServer, type TestApplication, type TestServer, testServer } from "../support/server.ts";
+import { json, ownServer, type TestApplication, type TestServer, testServer } from "../support/server.ts";
 
 /*
  * The server does not check its answers against the document, because that would cost too much. Here every route is
@@ -245,7 +245,7 @@ test("every route answers as the document says", async () => {
 });
 
 test("a caller over the limit is answered as the document says", async () => {
-  await using strict = await startServer({ args: ["--rate-limit", "1"] });
+  const strict = await ownServer({ args: ["--rate-limit", "1"] });
   const call = { operation: "GET /public/v1/public-key", path: "/public/v1/public-key" };
   const calls = [200, 429].map((status) => ({ ...call, status }));
   await expectAsDocumented(document, calls, ask(strict));

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { appTokensKept } from "../../src/domain/tokens.ts";
 import { clientCredentials } from "../support/oauth.ts";
 import { users } from "../support/real-data.ts";
-import { json, startServer, type TestApplication, type TestServer } from "../support/server.ts";
+import { json, ownServer, type TestApplication, type TestServer } from "../support/server.ts";
 
 // Of an application's own tokens the newest 1,000 are good.
 
@@ -23,7 +23,7 @@ async function getTokens(server: TestServer, app: TestApplication, count: number
 }
 
 test("the newest tokens of an application are good, and the oldest end at once, even when just used", async () => {
-  await using server = await startServer({ users });
+  const server = await ownServer({ users });
   const [app, bystander] = [await server.application(), await server.application()];
   const [second = ""] = await getTokens(server, app, 1);
   const rest = await getTokens(server, app, appTokensKept - 2);
@@ -42,7 +42,7 @@ test("the newest tokens of an application are good, and the oldest end at once, 
 });
 
 test("an open event stream ends with the token that it was opened with", async () => {
-  await using server = await startServer();
+  const server = await ownServer();
   const app = await server.application({ delivery: "stream" });
   const stream = await server.get("/public/v1/events/stream", app.token);
   expect(stream.status).toBe(200);

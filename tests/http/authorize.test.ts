@@ -11,7 +11,7 @@ import {
   redirectUri,
 } from "../support/oauth.ts";
 import { users } from "../support/real-data.ts";
-import { Clock, json, startServer, testServer } from "../support/server.ts";
+import { Clock, json, ownServer, testServer } from "../support/server.ts";
 
 const clock = new Clock();
 
@@ -37,7 +37,7 @@ describe("RFC 6749, section 4.1.1: a good request", () => {
   });
 
   test("behind https the cookie is Secure and its name keeps other hosts from setting it", async () => {
-    await using secure = await startServer({
+    const secure = await ownServer({
       clock,
       args: ["--login-url", loginUrl, "--public-url", "https://api.example"],
     });
@@ -158,7 +158,7 @@ describe("RFC 6749, section 4.1.2.1, RFC 7636, section 4.4.1 and RFC 9207: error
   });
 
   test("a platform without a login page", async () => {
-    await using without = await startServer({ clock });
+    const without = await ownServer({ clock });
     const { client_id } = await without.application({ redirect_uris: [redirectUri] });
     const { location } = await new Browser(without).open(authorizationRequest(client_id));
     expect(parameter(location, "error")).toBe("server_error");

@@ -1,15 +1,16 @@
 import { describe, expect, test } from "bun:test";
+import { afterThisTest } from "../support/after-tests.ts";
 import { metricsText, samplesOf } from "../support/metrics.ts";
 import { startPostgres } from "../support/postgres-server.ts";
-import { isOnPostgres, startServer } from "../support/server.ts";
+import { isOnPostgres, ownServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
 describe.skipIf(!isOnPostgres)("a database that goes away and comes back", () => {
   test("is 503 with Retry-After meanwhile, and the server goes on by itself", async () => {
     const postgres = await startPostgres();
-    await using _ = { [Symbol.asyncDispose]: () => postgres.stop() };
+    afterThisTest(postgres.stop);
     const env = { ONAIR_DATA: undefined, ONAIR_DATABASE: postgres.url("postgres") };
-    await using server = await startServer({ engineThread: true, env });
+    const server = await ownServer({ engineThread: true, env });
     await server.load("users", [{ id: 1, username: "ada" }]);
     const { token } = await server.application();
     const find = (name: string) => server.get(`/public/v1/users/${name}`, token);

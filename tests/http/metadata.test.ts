@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { loginUrl } from "../support/oauth.ts";
-import { json, startServer, testServer } from "../support/server.ts";
+import { json, ownServer, testServer } from "../support/server.ts";
 
 const server = await testServer({ args: ["--login-url", loginUrl] });
 
@@ -41,7 +41,7 @@ test("RFC 8414, section 3.3: every endpoint it names is there, and the issuer is
 });
 
 test("promises no login of users where none is set up", async () => {
-  await using without = await startServer();
+  const without = await ownServer();
   const metadata = await json<Record<string, unknown>>(await without.get(path));
   expect(metadata).not.toHaveProperty("authorization_endpoint");
   expect(metadata["response_types_supported"]).toEqual([]);

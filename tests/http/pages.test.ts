@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { category } from "../support/rows.ts";
-import { adminKey, Clock, json, ownDirectory, startServer, testServer } from "../support/server.ts";
+import { adminKey, Clock, json, ownDirectory, ownServer, testServer } from "../support/server.ts";
 
 const server = await testServer({ args: ["--portal"] });
 const page = { "onair-page": "http", "sec-fetch-site": "same-origin" };
@@ -60,7 +60,7 @@ describe("the files of the pages", () => {
   );
 
   test("there is no portal where it was not asked for", async () => {
-    await using without = await startServer();
+    const without = await ownServer();
     expect((await fetch(`${without.app.publicUrl}/portal`)).status).toBe(404);
     expect((await fetch(`${without.app.adminUrl}/console`)).status).toBe(200);
   });
@@ -74,7 +74,7 @@ describe("the files of the pages", () => {
   test("the portal has the name, colour and logo of the platform", async () => {
     const logo = `${import.meta.dir}/../../src/http/public/assets/profile-picture.png`;
     const look = ["--portal-name", 'Kite "TV"', "--portal-accent", "#ff8800", "--portal-logo", logo];
-    await using own = await startServer({ args: ["--portal", ...look] });
+    const own = await ownServer({ args: ["--portal", ...look] });
     const html = await (await fetch(`${own.app.publicUrl}/portal`)).text();
     expect(html).toContain("<title>Kite &quot;TV&quot;</title>");
     const theme = await fetch(`${own.app.publicUrl}/portal/theme.css`);
@@ -154,7 +154,7 @@ describe("a session of the console", () => {
 
   test("lasts twelve hours", async () => {
     const clock = new Clock();
-    await using timed = await startServer({ clock });
+    const timed = await ownServer({ clock });
     const url = `${timed.app.adminUrl}/console/session`;
     const begun = await fetch(url, {
       method: "POST",
@@ -184,10 +184,12 @@ describe("a session of the console", () => {
   test("goes on behind a restart, but not where the key that began it was replaced", async () => {
     const data = ownDirectory();
     const asked = async (key: string, cookie: string | null) => {
-      await using own = await startServer({ data, env: { ONAIR_ADMIN_KEY: key } });
+      const own = await ownServer({ data, env: { ONAIR_ADMIN_KEY: key } });
       const url = `${own.app.adminUrl}/console/session`;
       const headers = cookie === null ? { ...page, authorization: `Bearer ${key}` } : { ...page, cookie };
-      return await fetch(url, { method: cookie === null ? "POST" : "GET", headers });
+      const answer = await fetch(url, { method: cookie === null ? "POST" : "GET", headers });
+      await own.stop();
+      return answer;
     };
     const cookie = cookieOf(await asked(adminKey, null));
     expect((await asked(adminKey, cookie)).status).toBe(200);
@@ -195,7 +197,7 @@ describe("a session of the console", () => {
   });
 
   test("is not begun by a wrong key, which is slowed down, nor by a program", async () => {
-    await using slow = await startServer({ wrongKeyLimit: 2 });
+    const slow = await ownServer({ wrongKeyLimit: 2 });
     const begin = (key: string, headers: Record<string, string> = page) =>
       fetch(`${slow.app.adminUrl}/console/session`, {
         method: "POST",

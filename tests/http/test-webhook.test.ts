@@ -4,7 +4,7 @@ import { Webhook } from "standardwebhooks";
 import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
 import { minute } from "../../src/domain/time.ts";
 import { ownListener } from "../support/listener.ts";
-import { json, ownServer, startServer, type TestApplication } from "../support/server.ts";
+import { json, ownServer, type TestApplication } from "../support/server.ts";
 import { type Exchange, testedWebhook, testWebhookPath } from "../support/test-webhook.ts";
 
 const path = testWebhookPath;
@@ -270,7 +270,7 @@ describe("is refused", () => {
 });
 
 test("nothing is sent to an address that is not public, however the URL came to be", async () => {
-  await using guarded = await startServer({ env: { ONAIR_ALLOW_PRIVATE_WEBHOOKS: "false" } });
+  const guarded = await ownServer({ env: { ONAIR_ALLOW_PRIVATE_WEBHOOKS: "false" } });
   const made = await guarded.application({ webhook_url: "https://receiver.example/hook" });
   const changes = { webhook_url: receiver.url };
   await guarded.app.store.applications.update(made.id, changes, Date.now());

@@ -24,7 +24,7 @@ export function ownReceiver(answer?: Answer): Receiver {
   return receiver;
 }
 
-/** A real webhook receiver on loopback that keeps what arrives; `await using` stops it at the end of its block. */
+/** A real webhook receiver on loopback that keeps what arrives. Outside of tests `await using` stops it. */
 export class Receiver implements AsyncDisposable {
   readonly received: Received[] = [];
   readonly #server: Bun.Server<undefined>;

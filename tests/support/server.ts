@@ -102,8 +102,8 @@ export async function testServer(options: TestServerOptions = {}): Promise<TestS
 }
 
 /**
- * A real server on free ports of loopback with a real data directory, in this process; `await using` stops it at the
- * end of its block.
+ * A real server on free ports of loopback with a real data directory, in this process. Outside of tests `await using`
+ * stops it.
  */
 export async function startServer({
   args = [],

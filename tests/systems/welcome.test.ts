@@ -3,7 +3,7 @@ import type { WelcomeFacts } from "../../src/console/session.ts";
 import { violations } from "../support/axe.ts";
 import { chromium } from "../support/chromium.ts";
 import { type Tab, welcomePage } from "../support/pages.ts";
-import { startServer } from "../support/server.ts";
+import { ownServer } from "../support/server.ts";
 
 const facts: WelcomeFacts = {
   public_url: "http://127.0.0.1:1",
@@ -27,7 +27,7 @@ const page = { "onair-page": "http", "sec-fetch-site": "same-origin" };
 
 describe("the first page of onair dev", () => {
   test("tells its facts to itself alone, under no name that another site can take", async () => {
-    await using server = await startServer({ welcome });
+    const server = await ownServer({ welcome });
     const ask = (headers: Record<string, string>) =>
       fetch(`${server.app.publicUrl}/welcome/facts`, { headers });
     expect(await (await ask(page)).json()).toEqual(facts);
@@ -37,7 +37,7 @@ describe("the first page of onair dev", () => {
   });
 
   test("tells no secret to another machine", async () => {
-    await using server = await startServer({
+    const server = await ownServer({
       welcome,
       args: ["--trusted-proxies", "127.0.0.1"],
     });
@@ -49,7 +49,7 @@ describe("the first page of onair dev", () => {
   test.each(["x-forwarded-for", "forwarded"])(
     "tells no secret through a tunnel that says so: %s",
     async (name) => {
-      await using server = await startServer({ welcome });
+      const server = await ownServer({ welcome });
       const headers = { ...page, [name]: name === "forwarded" ? "for=192.0.2.7" : "192.0.2.7" };
       const answer = await fetch(`${server.app.publicUrl}/welcome/facts`, { headers });
       expect(await answer.json()).toMatchObject({ public_url: facts.public_url, secrets: null });
@@ -57,7 +57,7 @@ describe("the first page of onair dev", () => {
   );
 
   test("is not there in production", async () => {
-    await using server = await startServer();
+    const server = await ownServer();
     expect((await fetch(server.app.publicUrl)).status).toBe(404);
     expect((await fetch(`${server.app.publicUrl}/welcome/facts`, { headers: page })).status).toBe(404);
   });
@@ -68,7 +68,7 @@ describe("the first page of onair dev", () => {
     const onInbox = (listener: () => void) => {
       hasCome = listener;
     };
-    await using server = await startServer({ welcome: { facts: () => shown, onInbox } });
+    const server = await ownServer({ welcome: { facts: () => shown, onInbox } });
     await using tab: Tab = await welcomePage(server);
     await tab.see("Nothing has arrived yet");
     await tab.see("Luna <b>");

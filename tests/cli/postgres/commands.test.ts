@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { administer, bareDatabase, hasPostgres, type TestDatabase } from "../../support/postgres.ts";
 import { expectFailure, run, serve } from "../../support/process.ts";
-import { temporaryDirectory } from "../../support/server.ts";
+import { ownDirectory } from "../../support/server.ts";
 
 const quiet = ["--port", "0", "--admin-port", "0"];
 
@@ -40,8 +40,8 @@ describe.skipIf(!hasPostgres)("commands on PostgreSQL", () => {
   });
 
   test("a server takes what a command has imported, from a file with the URL, and shows no password", async () => {
-    using directory = temporaryDirectory();
-    const [users, url, log] = ["users", "url", "log"].map((name) => join(directory.path, name)) as [
+    const directory = ownDirectory();
+    const [users, url, log] = ["users", "url", "log"].map((name) => join(directory, name)) as [
       string,
       string,
       string,

@@ -12,7 +12,7 @@ import { subscriptions } from "../../../src/store/sqlite/schema/events.ts";
 import { openReader, openStore } from "../../../src/store/sqlite/store.ts";
 import { subscriptionStatements } from "../../../src/store/sqlite/subscriptions.ts";
 import { databaseBefore } from "../../support/migrated.ts";
-import { temporaryDirectory } from "../../support/server.ts";
+import { ownDirectory } from "../../support/server.ts";
 import { emptyStore, storedApplication } from "../../support/store.ts";
 
 const now = Date.parse("2026-01-14T16:00:00Z");
@@ -79,8 +79,7 @@ test("which of some keys an application has is read by their index, however many
 });
 
 test("a snapshot that fails to be read ends, and the next one sees what is there then", async () => {
-  using directory = temporaryDirectory();
-  const { path } = directory;
+  const path = ownDirectory();
   const store = openStore(path);
   const snapshots = new Snapshots(() => openForReading(path));
   const count = (db: Database) => db.query("SELECT count(*) AS n FROM settings").get();

@@ -7,7 +7,7 @@ import type { Store } from "../store/store.ts";
 import type { Caller } from "./caller.ts";
 import { Changes } from "./changes.ts";
 import type { PlatformJwtReader } from "./platform-jwt.ts";
-import type { RateLimiter, RateLimitState } from "./rate-limit.ts";
+import { type RateLimiter, rateLimited } from "./rate-limit.ts";
 import { clientNetworkOf, type RequestContext } from "./request-context.ts";
 
 /** A name that no caller can send. */
@@ -273,11 +273,4 @@ async function lookUp(access: Access, requestContext: RequestContext, token: str
   const caller = await authenticator.authenticate(token);
   limiter.giveBack(clientNetworkOf(requestContext), defaultRateLimit);
   return caller;
-}
-
-/** @param what what is limited, where it is not the requests that the headers of the answer count */
-export function rateLimited({ limit, retryAfterSeconds }: RateLimitState, what?: string): DomainError {
-  const many = what === undefined ? "requests" : `${what} (at most ${limit} a minute)`;
-  const message = `Too many ${many}; try again in ${retryAfterSeconds} seconds`;
-  return new DomainError("rate_limited", message, { retryAfterSeconds });
 }

@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+import { DomainError } from "../domain/errors.ts";
 import type { Share } from "../store/replicas/news.ts";
 import type { RateShares } from "./replicas/rate-shares.ts";
 
@@ -13,6 +14,16 @@ export interface RateLimitState {
   readonly resetSeconds: number;
   /** Seconds until the next request is allowed; 0 when it is allowed now. */
   readonly retryAfterSeconds: number;
+}
+
+/**
+ * The error of a request over a limit.
+ * @param what what is limited, where it is not the requests that the headers of the answer count
+ */
+export function rateLimited({ limit, retryAfterSeconds }: RateLimitState, what?: string): DomainError {
+  const many = what === undefined ? "requests" : `${what} (at most ${limit} a minute)`;
+  const seconds = retryAfterSeconds === 1 ? "1 second" : `${retryAfterSeconds} seconds`;
+  return new DomainError("rate_limited", `Too many ${many}; try again in ${seconds}`, { retryAfterSeconds });
 }
 
 interface Bucket {

@@ -31,6 +31,16 @@ test("counts down, refuses with 429 and Retry-After, and refills evenly", async 
   expect(limits(await server.get("/public/v1/users/xqcow", token))).toEqual([6, 5, 10]);
 });
 
+test("the message says when to try again, in seconds or in one", async () => {
+  const said = async (rate_limit: number) => {
+    const { token } = await server.application({ rate_limit });
+    for (let i = 0; i < rate_limit; i++) await server.get("/public/v1/users/xqcow", token);
+    return (await json<{ message: string }>(await server.get("/public/v1/users/xqcow", token))).message;
+  };
+  expect(await said(6)).toBe("Too many requests; try again in 10 seconds");
+  expect(await said(60)).toBe("Too many requests; try again in 1 second");
+});
+
 test("each application has a bucket of its own, shared by all its routes", async () => {
   const [one, two] = [
     await server.application({ rate_limit: 2 }),

@@ -29,7 +29,9 @@ const samples: Readonly<Record<AdminErrorCode, ErrorSample>> = {
     message:
       "This listener is not known by the name in the Host header. Add that name to --admin-hosts (ONAIR_ADMIN_HOSTS), or use an address",
   },
-  rate_limited: { message: "Too many wrong operator keys from this address; try again in 3 seconds" },
+  rate_limited: {
+    message: "Too many wrong operator keys from this address (at most 20 a minute); try again in 3 seconds",
+  },
   user_not_found: { message: "There is no user with this id" },
   not_found: { message: "There is no application with this id" },
   conflict: { message: 'username "one" is taken by user 1' },

@@ -119,6 +119,9 @@ const verificationWords =
   /signature|hmac|whsec_|webhook ?verification|(invalid|wrong|bad|incorrect)[ _-]?secret/i;
 const timestampWords = /timestamp[^.]{0,40}(too (old|new)|tolerance|expired|past|future)|clock skew/i;
 
+const wrongSecret =
+  "probably the wrong secret: the receiver could not verify the signature. Give it the webhook secret in force (whsec_…), and have it verify the body as it arrived, before it is parsed.";
+
 /** Whether the receiver says that it could not verify the request, which has one usual cause. */
 function verificationAdvice(status: number, responseBody: string): string | null {
   // What a library throws and a program does not catch comes as a failure of the program.
@@ -126,6 +129,8 @@ function verificationAdvice(status: number, responseBody: string): string | null
   if (!refusals.has(status) && !isUncaught) return null;
   if (timestampWords.test(responseBody))
     return "the receiver does not accept the timestamp: probably its clock is wrong. It must be right to 5 minutes.";
-  if (!isUncaught && !verificationWords.test(responseBody)) return null;
-  return "probably the wrong secret: the receiver could not verify the signature. Give it the webhook secret in force (whsec_…), and have it verify the body as it arrived, before it is parsed.";
+  if (isUncaught || verificationWords.test(responseBody)) return wrongSecret;
+  // What the receivers in docs/verifying.md answer to what they could not verify.
+  if (status === 401 && responseBody.trim() === "") return `${wrongSecret} If it is right, ${statuses[401]}`;
+  return null;
 }

@@ -114,6 +114,12 @@ test.each([
   expect(answered(status, { responseBody })).not.toContain("secret");
 });
 
+test("a 401 without a word has two usual causes", () => {
+  const said = answered(401, { responseBody: "" });
+  expect(said).toContain("probably the wrong secret");
+  expect(said).toContain("does something in front of the receiver ask for a login?");
+});
+
 test("a timestamp that is refused leads to the clock", () => {
   expect(answered(400, { responseBody: "Message timestamp too old" })).toContain("its clock is wrong");
 });

@@ -70,11 +70,11 @@ export function SignedIn<Session>(props: SignedInProps<Session>) {
     location.reload();
   };
   if (current.value === undefined) return null;
-  const form = (
+  const formOf = (place: "page" | "dialog") => (
     <>
       <Form label="Sign in" of={{ ...signIn, fault: signIn.fault ?? fault }} verb="Sign in">
         <p>{intro}</p>
-        {fields.map(({ name, label, isSecret }) => (
+        {fields.map(({ name, label, isSecret }, i) => (
           <Field
             key={name}
             name={name}
@@ -82,6 +82,7 @@ export function SignedIn<Session>(props: SignedInProps<Session>) {
             type={isSecret ? "password" : "text"}
             autocomplete={isSecret ? "current-password" : "username"}
             required
+            autofocus={place === "page" && i === 0}
             value={typed.value[name] ?? ""}
             onInput={(value) => {
               typed.value = { ...typed.value, [name]: value };
@@ -96,7 +97,7 @@ export function SignedIn<Session>(props: SignedInProps<Session>) {
     return (
       <SignInPage kind={kind}>
         <h1>Sign in</h1>
-        {form}
+        {formOf("page")}
       </SignInPage>
     );
   }
@@ -106,7 +107,7 @@ export function SignedIn<Session>(props: SignedInProps<Session>) {
       {hasExpired.value && (
         <Dialog title="Your session has ended." isUnasked mustAnswer onClose={() => {}}>
           <p>Sign in again to go on where you were.</p>
-          {form}
+          {formOf("page")}
         </Dialog>
       )}
     </>

@@ -36,6 +36,18 @@ describe.skipIf(chromium === null)("whoever signs in", () => {
     await tab.see("Overview");
   });
 
+  test("can begin to type at once, without the mouse", async () => {
+    const { client_id, client_secret } = await server.application();
+    await using tab = await openPage(server, "portal");
+    await tab.page.goto(tab.base);
+    await tab.page.waitForSelector("input:focus");
+    await tab.page.keyboard.type(client_id);
+    await tab.page.keyboard.press("Tab");
+    await tab.page.keyboard.type(client_secret);
+    await tab.page.keyboard.press("Enter");
+    await tab.see("Overview");
+  });
+
   test("is back where they were when the session has ended meanwhile", async () => {
     const { client_id, client_secret, id } = await server.application({ name: "Evening bot" });
     const who = { client_id, client_secret };

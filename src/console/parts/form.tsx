@@ -14,6 +14,7 @@ interface FieldProps {
   readonly type?: string;
   readonly placeholder?: string;
   readonly autocomplete?: string;
+  readonly autofocus?: boolean;
   readonly required?: boolean;
   readonly disabled?: boolean;
   readonly isWide?: boolean;

@@ -9,7 +9,7 @@ import { banner } from "../dev/banner.ts";
 import { openCredentials } from "../dev/credentials.ts";
 import { faultPlan } from "../dev/faults/plan.ts";
 import { devLog } from "../dev/log.ts";
-import { type DevPlatform, startDevPlatform } from "../dev/platform.ts";
+import { type DevFacts, startDevPlatform } from "../dev/platform.ts";
 import { firstFree, withAlternatives } from "../dev/ports.ts";
 import { heldBack, terminalOn } from "../dev/terminal.ts";
 import { logLevels } from "../log/log.ts";
@@ -79,10 +79,11 @@ ${settingsHelp({ ...defaults })}
       output.release();
       throw error;
     });
+    const facts = await platform.facts();
     process.stdout.write(
       flags["json"]
-        ? `${JSON.stringify(machineReadable(config.data, platform.facts))}\n`
-        : banner(platform, config, notes, terminal),
+        ? `${JSON.stringify(machineReadable(config.data, facts))}\n`
+        : banner({ facts, isNew: platform.isNew }, config, notes, terminal),
     );
     output.release();
     await terminated;
@@ -137,8 +138,8 @@ function freePorts(args: readonly string[], env: Environment) {
   return { config, flags, notes };
 }
 
-function machineReadable(data: string, facts: DevPlatform["facts"]) {
-  const { public_url, admin_url, receiver_url, sign_in_url, secrets } = facts();
+function machineReadable(data: string, facts: DevFacts) {
+  const { public_url, admin_url, receiver_url, sign_in_url, secrets } = facts;
   const docs_url = `${public_url}/docs`;
   return { public_url, admin_url, docs_url, receiver_url, sign_in_url, data: resolve(data), ...secrets };
 }

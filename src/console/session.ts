@@ -36,6 +36,8 @@ export interface WelcomeFacts {
   readonly public_url: string;
   readonly admin_url: string;
   readonly receiver_url: string;
+  /** Where the deliveries of the sample application go: to the receiver, until its developer changes that; null for nowhere. */
+  readonly webhook_url: string | null;
   /** Where a browser signs in to the sample application as a sample user. */
   readonly sign_in_url: string;
   readonly has_portal: boolean;
@@ -71,7 +73,7 @@ export interface InboxEntry {
 
 /** What the first page shows. */
 export interface WelcomeSource {
-  facts(): WelcomeFacts;
+  facts(): Promise<WelcomeFacts>;
   /** Calls `listener` from now on when something has come into the inbox. */
   onInbox(listener: () => void): void;
 }

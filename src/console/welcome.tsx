@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import { session } from "./client.ts";
 import { useLiveStream } from "./live.ts";
 import { useLoad } from "./load.ts";
-import { Button, Card, Empty, Facts, LinkButton, Status, Value } from "./parts/basics.tsx";
+import { Button, Card, Empty, Facts, LinkButton, Notice, Status, Value } from "./parts/basics.tsx";
 import { Code, Tabs } from "./parts/code.tsx";
 import { Brand, ConnectionBanner, ThemeButton } from "./parts/shell.tsx";
 import { Read, Table } from "./parts/table.tsx";
@@ -54,7 +54,7 @@ function Everything({ facts }: { facts: WelcomeFacts }) {
       <div class="columns">
         <div class="stack wide">
           <Calls facts={facts} />
-          <Inbox inbox={facts.inbox} />
+          <Inbox facts={facts} />
         </div>
         <div class="stack wide">
           <Where facts={facts} />
@@ -105,9 +105,15 @@ function Call({ name, url, token }: { name: string; url: string; token?: string 
   );
 }
 
-function Inbox({ inbox }: { inbox: WelcomeFacts["inbox"] }) {
+function Inbox({ facts: { inbox, receiver_url, webhook_url } }: { facts: WelcomeFacts }) {
+  const isHere = webhook_url === receiver_url;
   return (
-    <Card isFlush title="The receiver's inbox" actions={<Status word="live" />}>
+    <Card isFlush title="The receiver's inbox" actions={isHere && <Status word="live" />}>
+      {!isHere && (
+        <Notice title={`The Dev app's deliveries go to ${webhook_url ?? "no webhook"} now.`}>
+          Nothing more arrives here before its webhook URL is that of the receiver again.
+        </Notice>
+      )}
       {inbox.length === 0 ? (
         <Empty title="Nothing has arrived yet">
           <p>An event happens every few seconds, unless it was started with --no-events.</p>

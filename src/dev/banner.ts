@@ -1,6 +1,6 @@
 import type { Config } from "../config/config.ts";
 import { version } from "../runtime/version.ts";
-import type { DevPlatform } from "./platform.ts";
+import type { DevFacts, DevPlatform } from "./platform.ts";
 import type { Terminal } from "./terminal.ts";
 
 /**
@@ -8,12 +8,13 @@ import type { Terminal } from "./terminal.ts";
  * @param notes to show first, for example that a port was taken
  */
 export function banner(
-  { facts, isNew }: Pick<DevPlatform, "facts" | "isNew">,
+  { facts, isNew }: { readonly facts: DevFacts } & Pick<DevPlatform, "isNew">,
   { data, adminKey }: Pick<Config, "data" | "adminKey">,
   notes: readonly string[],
   { style }: Pick<Terminal, "style">,
 ): string {
-  const { public_url, admin_url, receiver_url, sign_in_url, query, users, secrets } = facts();
+  const { public_url, admin_url, receiver_url, webhook_url, sign_in_url, query, users, secrets } = facts;
+  const isOwn = webhook_url === receiver_url;
   const heading = (text: string) => style("bold", text);
   const row = (name: string, value: string, remark = "") =>
     `  ${name.padEnd(14)} ${style("cyan", value)}${remark && ` ${style("dim", remark)}`}`;
@@ -30,7 +31,7 @@ export function banner(
     row("client_id", secrets.client_id),
     row("client_secret", secrets.client_secret),
     row("access token", secrets.access_token),
-    row("webhook URL", receiver_url, "(prints what arrives)"),
+    row("webhook URL", webhook_url ?? "none", isOwn ? "(prints what arrives)" : "(as it was set)"),
     row("webhook secret", secrets.webhook_secret),
     row("sign in", sign_in_url, "(a user's token, in the browser)"),
     "",

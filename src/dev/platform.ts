@@ -1,7 +1,7 @@
 import { type App, startApp } from "../app.ts";
 import type { Config } from "../config/config.ts";
 import type { WelcomeFacts } from "../console/session.ts";
-import type { NewApplication } from "../domain/applications.ts";
+import { type NewApplication, usesOnlyStream } from "../domain/applications.ts";
 import { isoTime } from "../domain/time.ts";
 import { appTokenLifetimeMs, scopes, secretHash } from "../domain/tokens.ts";
 import type { Log } from "../log/log.ts";
@@ -31,7 +31,8 @@ interface DevPlatformOptions {
   readonly faults: FaultPlan | null;
 }
 
-type DevFacts = WelcomeFacts & { readonly secrets: NonNullable<WelcomeFacts["secrets"]> };
+/** What a developer needs to use the platform. */
+export type DevFacts = WelcomeFacts & { readonly secrets: NonNullable<WelcomeFacts["secrets"]> };
 
 /** A running development platform. */
 export interface DevPlatform {
@@ -41,7 +42,7 @@ export interface DevPlatform {
   readonly sample: SampleData;
   readonly receiverUrl: string;
   /** What a developer needs to use it. */
-  facts(): DevFacts;
+  facts(): Promise<DevFacts>;
   /** Whether the data directory was new. */
   readonly isNew: boolean;
   /** Waits for deliveries under way, then stops everything. */
@@ -71,10 +72,12 @@ export async function startDevPlatform(options: DevPlatformOptions): Promise<Dev
   const sample = sampleData(now());
   // Stopped in the reverse order, also where the start fails: what the server still sends passes the faults to the receiver.
   await using starting = new AsyncDisposableStack();
+  let app: App | null = null;
+  const application = async () => (await app?.store.applications.find(credentials.client_id)) ?? null;
   // Before the server, which sends pending deliveries at once.
   const receiver = startReceiver({
     port: credentials.receiver_port,
-    secret: credentials.webhook_secret,
+    secret: async () => (await application())?.webhook_secret ?? credentials.webhook_secret,
     terminal,
     now,
   });
@@ -83,7 +86,6 @@ export async function startDevPlatform(options: DevPlatformOptions): Promise<Dev
   starting.defer(async () => badDay?.stop());
   const config = withOwnerLogin(badDay?.config ?? options.config, credentials.portal_login);
   const adminKey = config.adminKey ?? credentials.admin_key;
-  let app: App | null = null;
   let isLoginNew = false;
   const signIn = startSignIn({
     publicUrl: () => config.publicUrl ?? app?.publicUrl ?? "",
@@ -95,12 +97,15 @@ export async function startDevPlatform(options: DevPlatformOptions): Promise<Dev
   });
   starting.defer(() => signIn.stop());
   const loginUrl = config.loginUrl ?? signIn.loginUrl;
-  const facts = (): DevFacts => {
-    const { client_id, client_secret, access_token, webhook_secret } = credentials;
+  const facts = async (): Promise<DevFacts> => {
+    const { client_id, client_secret, access_token } = credentials;
+    const known = await application();
+    const { webhook_secret } = known ?? credentials;
     return {
       public_url: badDay?.url ?? config.publicUrl ?? app?.publicUrl ?? "",
       admin_url: app?.adminUrl ?? "",
       receiver_url: receiver.url,
+      webhook_url: known && !usesOnlyStream(known) ? known.webhook_url : null,
       sign_in_url: signIn.startUrl,
       has_portal: config.portal,
       secrets: { admin_key: adminKey, client_id, client_secret, access_token, webhook_secret },

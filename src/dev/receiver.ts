@@ -20,7 +20,8 @@ export interface DevReceiver {
 interface DevReceiverOptions {
   /** The last port; 0 for any. */
   readonly port: number;
-  readonly secret: string;
+  /** The signing secret in force, which the developer may rotate. */
+  readonly secret: () => Promise<string>;
   readonly terminal: Terminal;
   readonly now: () => number;
 }
@@ -76,7 +77,7 @@ export function startReceiver({ port, secret, terminal, now }: DevReceiverOption
       timestamp: headers.get("webhook-timestamp"),
       signature: headers.get("webhook-signature"),
       body,
-      secret,
+      secret: await secret(),
       now: now(),
     });
     if (verdict !== "ok") {

@@ -132,6 +132,31 @@ describe("a platform to develop against", () => {
     expect((await viewers(platform)).length).toBe(platform.sample.livestreams.length);
   });
 
+  test("tells and verifies by the signing secret in force, and says where webhooks go", async () => {
+    const { app, facts } = await start();
+    const { receiver_url, webhook_url, secrets } = await facts();
+    expect(webhook_url).toBe(receiver_url);
+    const call = async (method: string, path: string, body: object) => {
+      const headers = { authorization: `Bearer ${secrets.access_token}`, "content-type": "application/json" };
+      const answer = await fetch(`${app.publicUrl}/public/v1/${path}`, {
+        method,
+        headers,
+        body: JSON.stringify(body),
+      });
+      return ((await answer.json()) as { data: { webhook_secret?: string; delivered?: boolean } }).data;
+    };
+    const rotated = await call("POST", "application/webhook-secret", { overlap_seconds: 0 });
+    expect((await facts()).secrets.webhook_secret).toBe(rotated.webhook_secret ?? "");
+    expect(await call("POST", "events/test", { event: "channel.followed" })).toMatchObject({
+      delivered: true,
+    });
+    const elsewhere = "http://127.0.0.1:9/webhook";
+    await call("PATCH", "application", { webhook_url: elsewhere });
+    expect(await facts()).toMatchObject({ receiver_url, webhook_url: elsewhere });
+    await call("PATCH", "application", { delivery: "stream" });
+    expect(await facts()).toMatchObject({ webhook_url: null });
+  });
+
   test("goes on with what is there at the second start, and leaves livestreams of others alone", async () => {
     ownReceiverPort();
     const first = await start();

@@ -15,6 +15,7 @@ import { newWebhookSecret, sign } from "../../src/webhooks/signature.ts";
 import { afterThisTest } from "../support/after-tests.ts";
 
 const secret = newWebhookSecret();
+const inForce = async () => secret;
 const now = Date.parse("2026-01-14T16:08:06Z");
 
 function screen(options: { isTTY?: boolean; columns?: number } = {}) {
@@ -47,7 +48,7 @@ describe("the local receiver", () => {
   let output: ReturnType<typeof screen>;
   beforeEach(() => {
     output = screen();
-    receiver = startReceiver({ port: 0, secret, terminal: terminalOn(output, {}), now: () => now });
+    receiver = startReceiver({ port: 0, secret: inForce, terminal: terminalOn(output, {}), now: () => now });
     afterThisTest(() => receiver.stop());
   });
 
@@ -97,14 +98,14 @@ describe("the local receiver", () => {
   test("listens where it did before, and elsewhere when that is taken", async () => {
     const other = startReceiver({
       port: receiver.port,
-      secret,
+      secret: inForce,
       terminal: terminalOn(output, {}),
       now: () => now,
     });
     expect(other.port).not.toBe(receiver.port);
     const { port } = other;
     await other.stop();
-    const again = startReceiver({ port, secret, terminal: terminalOn(output, {}), now: () => now });
+    const again = startReceiver({ port, secret: inForce, terminal: terminalOn(output, {}), now: () => now });
     expect(again.port).toBe(port);
     await again.stop();
   });

@@ -34,7 +34,7 @@ describe.skipIf(chromium === null)("in a real browser", () => {
     "what people see while they sign in looks like the other pages: %s",
     async (theme) => {
       const { publicUrl } = platform.app;
-      const { sign_in_url } = platform.facts();
+      const { sign_in_url } = await platform.facts();
       const context = await browserContext();
       const tab = new Tab(await context.newPage(), publicUrl);
       tab.elsewhere.push(new URL(sign_in_url).origin);
@@ -66,7 +66,7 @@ describe.skipIf(chromium === null)("in a real browser", () => {
   test("the portal takes who owns the Dev app, by the same login, without a secret", async () => {
     const context = await browserContext();
     const tab = new Tab(await context.newPage(), `${platform.app.publicUrl}/portal`);
-    tab.elsewhere.push(new URL(platform.facts().sign_in_url).origin);
+    tab.elsewhere.push(new URL((await platform.facts()).sign_in_url).origin);
     await tab.page.goto(tab.base);
     await tab.click("Sign in with your account");
     await tab.see("Allow Developer portal to use your account?");
@@ -79,7 +79,7 @@ describe.skipIf(chromium === null)("in a real browser", () => {
   });
 
   test("picking a user and clicking Allow gives the application a token of that user", async () => {
-    await page.goto(platform.facts().sign_in_url);
+    await page.goto((await platform.facts()).sign_in_url);
     expect(await text()).toContain("Allow Dev app to use your account?");
     expect(await text()).toContain("events:subscribe");
     const people = platform.sample.people.map(({ user }) => user);
@@ -88,7 +88,7 @@ describe.skipIf(chromium === null)("in a real browser", () => {
     expect(await page.$$eval("option", (options) => options.length)).toBe(50);
     await page.select("select", String(third.id));
     await click("allow");
-    expect(page.url()).toStartWith(`${new URL(platform.facts().sign_in_url).origin}/callback?code=`);
+    expect(page.url()).toStartWith(`${new URL((await platform.facts()).sign_in_url).origin}/callback?code=`);
     const shown = await text();
     expect(shown).toContain("Signed in");
     const token = /onair_at_[A-Za-z0-9_-]{43}/.exec(shown)?.[0] ?? "";
@@ -103,7 +103,7 @@ describe.skipIf(chromium === null)("in a real browser", () => {
   });
 
   test("clicking Deny gives the application an error and no token", async () => {
-    await page.goto(platform.facts().sign_in_url);
+    await page.goto((await platform.facts()).sign_in_url);
     await click("deny");
     expect(new URL(page.url()).searchParams.get("error")).toBe("access_denied");
     const shown = await text();
@@ -112,7 +112,7 @@ describe.skipIf(chromium === null)("in a real browser", () => {
   });
 
   test("going back and answering again leads nowhere", async () => {
-    await page.goto(platform.facts().sign_in_url);
+    await page.goto((await platform.facts()).sign_in_url);
     await click("allow");
     await page.goBack();
     await page.reload();
@@ -132,7 +132,7 @@ test("the login page of another platform is used where it is set", async () => {
   const other = join(directory, "other");
   const elsewhere = await start({ ONAIR_LOGIN_URL: "https://login.example/" }, other);
   try {
-    const begun = await fetch(elsewhere.facts().sign_in_url, { redirect: "manual" });
+    const begun = await fetch((await elsewhere.facts()).sign_in_url, { redirect: "manual" });
     const sent = await fetch(begun.headers.get("location") ?? "", { redirect: "manual" });
     expect(sent.headers.get("location")).toStartWith("https://login.example/?login_challenge=");
   } finally {
@@ -144,17 +144,17 @@ test("the redirect URI of the Dev app follows the sample application; others sta
   const again = join(directory, "again");
   const first = await start({}, again);
   const { client_id } = openCredentials(again);
-  const callback = (of: DevPlatform) => new URL("/callback", of.facts().sign_in_url).href;
+  const callback = async (of: DevPlatform) => new URL("/callback", (await of.facts()).sign_in_url).href;
   const registered = async (of: DevPlatform) =>
     (await of.app.store.applications.find(client_id))?.redirect_uris;
-  expect(await registered(first)).toEqual([callback(first)]);
+  expect(await registered(first)).toEqual([await callback(first)]);
   const mine = "https://mine.example/callback";
   const changes = { redirect_uris: ["http://127.0.0.1:1/callback", mine] };
   await first.app.store.applications.update(client_id, changes, Date.now());
   await first.stop();
   const second = await start({}, again);
   try {
-    expect(await registered(second)).toEqual([callback(second), mine]);
+    expect(await registered(second)).toEqual([await callback(second), mine]);
   } finally {
     await second.stop();
   }
@@ -164,7 +164,7 @@ test("the login page escapes what it shows, and cannot be framed", async () => {
   const { store } = platform.app;
   const { client_id } = openCredentials(data);
   await store.applications.update(client_id, { name: "<b>Bad</b>" }, Date.now());
-  const begun = await fetch(platform.facts().sign_in_url, { redirect: "manual" });
+  const begun = await fetch((await platform.facts()).sign_in_url, { redirect: "manual" });
   const sent = await fetch(begun.headers.get("location") ?? "", { redirect: "manual" });
   const page = await fetch(sent.headers.get("location") ?? "");
   const html = await page.text();
@@ -179,7 +179,7 @@ test.each([
   ["/login?login_challenge=forged", 404, "This sign-in has ended"],
   ["/callback?code=x&state=forged", 400, "Not signed in"],
 ])("%s is refused", async (path, status, title) => {
-  const page = await fetch(new URL(path, platform.facts().sign_in_url));
+  const page = await fetch(new URL(path, (await platform.facts()).sign_in_url));
   expect(page.status).toBe(status);
   const html = await page.text();
   expect(html).toContain(title);

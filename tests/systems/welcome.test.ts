@@ -9,6 +9,7 @@ const facts: WelcomeFacts = {
   public_url: "http://127.0.0.1:1",
   admin_url: "http://127.0.0.1:2",
   receiver_url: "http://127.0.0.1:3/onair-dev",
+  webhook_url: "http://127.0.0.1:3/onair-dev",
   sign_in_url: "http://127.0.0.1:4/",
   has_portal: true,
   secrets: {
@@ -22,7 +23,7 @@ const facts: WelcomeFacts = {
   users: [{ id: 1001, username: "luna", display_name: "Luna <b>", is_live: true }],
   inbox: [],
 };
-const welcome = { facts: () => facts, onInbox() {} };
+const welcome = { facts: async () => facts, onInbox() {} };
 const page = { "onair-page": "http", "sec-fetch-site": "same-origin" };
 
 describe("the first page of onair dev", () => {
@@ -68,7 +69,7 @@ describe("the first page of onair dev", () => {
     const onInbox = (listener: () => void) => {
       hasCome = listener;
     };
-    const server = await ownServer({ welcome: { facts: () => shown, onInbox } });
+    const server = await ownServer({ welcome: { facts: async () => shown, onInbox } });
     await using tab: Tab = await welcomePage(server);
     await tab.see("Nothing has arrived yet");
     await tab.see("Luna <b>");
@@ -91,5 +92,10 @@ describe("the first page of onair dev", () => {
     await tab.page.setViewport({ width: 390, height: 844 });
     const beyond = await tab.page.$eval("html", ({ scrollWidth, clientWidth }) => scrollWidth - clientWidth);
     expect(beyond).toBe(0);
+    expect(await tab.text()).not.toContain("Nothing more arrives here");
+    shown = { ...facts, webhook_url: "http://127.0.0.1:3000/webhook" };
+    hasCome();
+    await tab.see("The Dev app's deliveries go to http://127.0.0.1:3000/webhook now.");
+    expect(await violations(tab)).toEqual([]);
   });
 });

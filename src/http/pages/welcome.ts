@@ -31,9 +31,9 @@ export function welcomeRoutes(
   };
   app.get(
     "/welcome/facts",
-    ({ requestContext }) => {
+    async ({ requestContext }) => {
       requirePage(requestContext.request);
-      const facts = welcome.facts();
+      const facts = await welcome.facts();
       return isHere(requestContext) ? facts : { ...facts, secrets: null };
     },
     { unlimited: true, detail: { hide: true } },

@@ -24,7 +24,10 @@ export interface ApplicationStore {
     now: number,
     by?: "operator" | "developer",
   ): Promise<Application | null>;
-  /** With its tokens and subscriptions; its pending deliveries are canceled. Whether there was one. */
+  /**
+   * With its tokens and subscriptions; its pending deliveries are canceled. Whether there was one. Its tokens may be very many:
+   * it is disabled until they are gone.
+   */
   remove(id: string, now: number): Promise<boolean>;
   /** Replaces the client secret; see `retire`, which may throw. */
   rotateClientSecret(id: string, secret: HashedSecret, rotation: Rotation): Promise<Application | null>;

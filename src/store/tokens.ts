@@ -29,7 +29,10 @@ export interface TokenStore {
   revoke(hash: Uint8Array, applicationId: string): Promise<"revoked" | "unknown" | "foreign">;
   /** The access tokens that are good at a time; the first to expire come first. */
   ofApplication(applicationId: string, now: number, limit: number): Promise<Grant[]>;
-  /** Access and refresh tokens and codes; returns how many access tokens were removed. */
+  /**
+   * Access and refresh tokens and codes; returns how many access tokens were removed. There may be very many, so they are
+   * removed in turns with other work, those first by which others could be had: who is interrupted has to begin again.
+   */
   removeOfApplication(applicationId: string): Promise<number>;
   /** Removes some of the tokens, codes and login requests that have expired; true when none was left. */
   removeExpired(now: number): Promise<boolean>;

@@ -54,18 +54,22 @@ describe("a family of many tokens", () => {
     });
     return (await Promise.all(all)).filter((isGone) => !isGone).length;
   };
-  const ends = [
+  const ends: readonly (readonly [string, () => Promise<unknown>, unknown])[] = [
     ["that is revoked", () => store.tokens.revoke(pair(many - 1).refreshHash, applicationId), "revoked"],
     ["of which one is reused", () => refresh(0, many, last), { refused: "reused" }],
-  ] as const;
+    ["whose consent is revoked", () => store.consents.revoke(1, applicationId, last), []],
+    ["whose application loses all tokens", () => store.tokens.removeOfApplication(applicationId), many],
+    ["whose application is removed", () => store.applications.remove(applicationId, last), true],
+    ["whose user is removed", () => store.users.remove(1, last), { channelIds: [], subscriptions: [] }],
+  ];
 
   test.each(ends)("%s ends as a whole, and holds up no other work", async (_, end, expected) => {
     const finished: string[] = [];
     const other = async () => {
-      for (const name of ["one", "two", "three", "four"]) await store.settings.put(name, "x");
+      for (const name of ["one", "two", "three"]) await store.settings.put(name, "x");
       finished.push("others");
     };
-    const ending = end().then((result) => {
+    const ending = end().then((result: unknown) => {
       finished.push("family");
       return result;
     });

@@ -21,6 +21,7 @@ import { sessionFamily } from "../../domain/tokens.ts";
 import type { ApplicationStore } from "../applications.ts";
 import { endPending } from "./deliveries/ending.ts";
 import { type Dialect, execute, type Orm, type Tables, type Work } from "./dialect.ts";
+import { removeMostOfApplication } from "./ended-tokens.ts";
 import { renewEndpoint, troubledEndpoints } from "./endpoints.ts";
 
 type Changes = Partial<Tables["applications"]["$inferInsert"]>;
@@ -82,6 +83,25 @@ export function applicationStore(db: Dialect): ApplicationStore {
       return changed;
     });
 
+  const update: ApplicationStore["update"] = (id, changes, now, by = "operator") =>
+    transact(function* (orm) {
+      const { webhook_url, owner_user_id, locked } = applications;
+      const query = orm.select({ webhook_url, owner_user_id, locked }).from(applications).where(isIt(id));
+      const [before] = yield* execute(lock(query, "update"));
+      if (before && by === "developer") requireUnlocked(before.locked, changes);
+      const changed = before ? yield* change(orm, id, changes, now) : null;
+      if (!before || !changed) return null;
+      if (changed.owner_user_id !== before.owner_user_id) yield* endSessions(orm, id);
+      if (!receives(changed)) yield* endPending(db, orm, id, "canceled", now);
+      else if (usesOnlyStream(changed)) yield* endPending(db, orm, id, "delivered", now);
+      // The stream cannot fail.
+      const isAnother = changed.webhook_url !== before.webhook_url;
+      if (!isAnother && changes.delivery !== "stream") return changed;
+      const state = isAnother ? atAnotherUrl : enabledAgain;
+      const generation = yield* renewEndpoint(tables, orm, id, now, state);
+      return generation === null ? changed : { ...changed, endpoint_generation: generation };
+    });
+
   return {
     async create(application) {
       const made = Date.parse(application.created_at);
@@ -94,31 +114,18 @@ export function applicationStore(db: Dialect): ApplicationStore {
         }),
       );
     },
-    update: (id, changes, now, by = "operator") =>
-      transact(function* (orm) {
-        const { webhook_url, owner_user_id, locked } = applications;
-        const query = orm.select({ webhook_url, owner_user_id, locked }).from(applications).where(isIt(id));
-        const [before] = yield* execute(lock(query, "update"));
-        if (before && by === "developer") requireUnlocked(before.locked, changes);
-        const changed = before ? yield* change(orm, id, changes, now) : null;
-        if (!before || !changed) return null;
-        if (changed.owner_user_id !== before.owner_user_id) yield* endSessions(orm, id);
-        if (!receives(changed)) yield* endPending(db, orm, id, "canceled", now);
-        else if (usesOnlyStream(changed)) yield* endPending(db, orm, id, "delivered", now);
-        // The stream cannot fail.
-        const isAnother = changed.webhook_url !== before.webhook_url;
-        if (!isAnother && changes.delivery !== "stream") return changed;
-        const state = isAnother ? atAnotherUrl : enabledAgain;
-        const generation = yield* renewEndpoint(tables, orm, id, now, state);
-        return generation === null ? changed : { ...changed, endpoint_generation: generation };
-      }),
-    remove: (id, now) =>
-      transact(function* (orm) {
+    update,
+    async remove(id, now) {
+      // What it has works no more from here on, also where the rest is interrupted.
+      if ((await update(id, { disabled: true }, now)) === null) return false;
+      await removeMostOfApplication(db, id);
+      return transact(function* (orm) {
         const gone = orm.delete(applications).where(isIt(id)).returning({ id: applications.id });
         const isGone = (yield* execute(gone)).length > 0;
         if (isGone) yield* endPending(db, orm, id, "canceled", now);
         return isGone;
-      }),
+      });
+    },
     rotateClientSecret: (id, secret, rotation) =>
       rotate(id, rotation, (stored) => replacedClientSecret(stored, secret, rotation), endSessions),
     rotateWebhookSecret: (id, secret, rotation) =>

@@ -2,8 +2,8 @@ import { and, eq, sql } from "drizzle-orm";
 import type { Scope } from "../../domain/tokens.ts";
 import type { ConsentStore } from "../consents.ts";
 import { type Dialect, execute, type Orm, type Tables, type Work } from "./dialect.ts";
+import { removeMostOfUser, removeTokensOf } from "./ended-tokens.ts";
 import { removeSubscriptions } from "./subscriptions.ts";
-import { removeTokensOf } from "./tokens.ts";
 
 export function consentStore(db: Dialect): ConsentStore {
   const { orm, tables, transact, prepared, lock } = db;
@@ -24,8 +24,10 @@ export function consentStore(db: Dialect): ConsentStore {
   );
   return {
     ofUser: async (user) => ofUser(orm, { user }),
-    revoke: (userId, applicationId, now) =>
-      transact(function* (orm) {
+    async revoke(userId, applicationId, now) {
+      // The consent goes last: who is interrupted still sees it.
+      await removeMostOfUser(db, userId, applicationId);
+      return transact(function* (orm) {
         // What is being made in the place of a code or token is there before they are removed, or is not made.
         const application = orm.select({ id: applications.id }).from(applications);
         yield* execute(lock(application.where(eq(applications.id, applicationId)), "key share"));
@@ -38,7 +40,8 @@ export function consentStore(db: Dialect): ConsentStore {
         const isTheirs = and(eq(app_id, applicationId), eq(broadcaster_user_id, userId));
         const removal = orm.delete(tables.subscriptions).where(isTheirs).returning({ id });
         return yield* removeSubscriptions(db, orm, applicationId, removal, now);
-      }),
+      });
+    },
   };
 }
 

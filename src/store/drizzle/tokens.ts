@@ -11,7 +11,8 @@ import {
   userTokenLifetimeMs,
 } from "../../domain/tokens.ts";
 import type { Exchanged, NewTokens, TokenStore } from "../tokens.ts";
-import { type Dialect, execute, type Orm, type Tables, type Work } from "./dialect.ts";
+import { type Dialect, execute, type Orm, type Work } from "./dialect.ts";
+import { endedAtOnce, removeMostOfApplication } from "./ended-tokens.ts";
 import { newestKeeper } from "./newest.ts";
 
 /** On whose behalf tokens are given, and with what. */
@@ -24,8 +25,6 @@ interface Family {
 
 /** So many rows that have expired are removed in one transaction, at most. */
 const expiredAtOnce = 500;
-/** The same of a family that ends. */
-const endedAtOnce = 500;
 
 /** What a transaction settles: an exchange, or that a family has to end, because its code or token was used before. */
 type Settled = Exchanged | { readonly ended: string };
@@ -238,8 +237,9 @@ export function tokenStore(db: Dialect): TokenStore {
         .limit(limit);
       return found.map((token) => ({ ...token, scopes: scopesNamed(token.scopes) }));
     },
-    removeOfApplication: (applicationId) =>
-      db.transact(function* (orm) {
+    async removeOfApplication(applicationId) {
+      const count = await removeMostOfApplication(db, applicationId);
+      const others = await db.transact(function* (orm) {
         // What is being made in the place of a code or token is there before they are removed, or is not made.
         const application = orm.select({ id: applications.id }).from(applications);
         yield* execute(db.lock(application.where(eq(applications.id, applicationId)), "update"));
@@ -248,7 +248,9 @@ export function tokenStore(db: Dialect): TokenStore {
         }
         const removed = orm.delete(tokens).where(eq(tokens.application_id, applicationId));
         return (yield* execute(removed.returning({ at: tokens.expires_at }))).length;
-      }),
+      });
+      return count + others;
+    },
     removeExpired: (now) =>
       db.transact(function* (orm) {
         let left = expiredAtOnce;
@@ -262,17 +264,4 @@ export function tokenStore(db: Dialect): TokenStore {
         return true;
       }),
   };
-}
-
-/** Ends all codes and tokens that an application has of a user, inside a transaction. */
-export function* removeTokensOf(
-  { tokens, refreshTokens, authorizationCodes, loginRequests }: Tables,
-  orm: Orm,
-  userId: number,
-  applicationId: string,
-): Work<void> {
-  for (const table of [tokens, refreshTokens, authorizationCodes, loginRequests]) {
-    const isTheirs = and(eq(table.user_id, userId), eq(table.application_id, applicationId));
-    yield* execute(orm.delete(table).where(isTheirs));
-  }
 }

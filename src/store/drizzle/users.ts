@@ -5,6 +5,7 @@ import { givingUp, nameInBetween } from "../batch.ts";
 import type { RemovedUser, UserStore } from "../users.ts";
 import { cancelRemoved } from "./deliveries/ending.ts";
 import { type Dialect, execute, type Orm, type Work } from "./dialect.ts";
+import { removeMostOfUser } from "./ended-tokens.ts";
 
 /** How users of one batch are put, inside a transaction. */
 interface Putting {
@@ -83,8 +84,9 @@ export function userRecords(
     },
     page: async (after, limit) =>
       orm.select(shown).from(users).where(gt(users.id, after)).orderBy(users.id).limit(limit),
-    remove: (id, now) =>
-      transact(function* (orm): Work<RemovedUser> {
+    async remove(id, now) {
+      await removeMostOfUser(db, id);
+      return transact(function* (orm): Work<RemovedUser> {
         const ofOwner = orm
           .select({ id: applications.id })
           .from(applications)
@@ -113,7 +115,8 @@ export function userRecords(
         yield* unindex(orm, id);
         yield* execute(orm.delete(users).where(eq(users.id, id))); // what refers to it goes with it
         return { channelIds: gone.map((channel) => channel.id), subscriptions: removed };
-      }),
+      });
+    },
     exists: async (id) => (await one(orm, { id })).length > 0,
     count: async () => orm.$count(users),
   };

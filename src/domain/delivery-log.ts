@@ -71,6 +71,9 @@ export interface Backlog {
   readonly oldest_pending_at: number | null;
 }
 
+/** So many pending deliveries of all applications are counted, at most. */
+export const mostPendingCounted = 500_000;
+
 /** The most attempts of one delivery, including those requested by people. */
 export const maxAttempts = 100;
 

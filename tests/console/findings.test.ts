@@ -4,10 +4,11 @@ import { join } from "node:path";
 import { minute } from "../../src/domain/time.ts";
 import { chromium } from "../support/chromium.ts";
 import { operator, signedIn } from "../support/pages.ts";
-import { event, publish, publishAll, settled, subscribe } from "../support/publishing.ts";
+import { event, publish, publishAll, subscribe } from "../support/publishing.ts";
 import { ownReceiver } from "../support/receiver.ts";
 import { user } from "../support/rows.ts";
-import { Clock, isOnPostgres, ownServer, testServer } from "../support/server.ts";
+import { Clock, isOnPostgres, json, ownServer, testServer } from "../support/server.ts";
+import { until } from "../support/until.ts";
 
 const clock = new Clock(Date.now());
 const server = await testServer({ clock, args: ["--public-url", "http://api.example.com"] });
@@ -50,20 +51,29 @@ describe.skipIf(chromium === null)("the overview of the console", () => {
     await now.see("channel.followed");
   });
 
-  test("says nothing of how many deliveries are pending beyond those that it looks at", async () => {
-    const receiver = ownReceiver(() => new Response(null, { status: 204 }));
-    const own = await ownServer();
-    const app = await own.application({ webhook_url: receiver.url });
+  test("counts what is pending, and tells since when, however many were delivered since", async () => {
+    const [bad, good] = [500, 204].map((status) => ownReceiver(() => new Response(null, { status })));
+    const past = new Clock(Date.now() - 20 * minute);
+    const own = await ownServer({ clock: past });
+    const failing = await own.application({ webhook_url: bad?.url ?? "" });
+    const well = await own.application({ webhook_url: good?.url ?? "" });
     await own.load("users", [user(1001, "luna_bytes")]);
-    await subscribe(own, app, ["channel.followed"]);
-    // More than one request looks at.
+    await subscribe(own, failing, ["channel.followed"]);
+    await publish(own, event("channel.followed"));
+    await subscribe(own, well, ["channel.subscription.gifts"]);
+    past.advance(20 * minute);
+    // More than one request for deliveries looks at.
     await publishAll(
       own,
-      Array.from({ length: 2_100 }, () => event("channel.followed")),
+      Array.from({ length: 2_100 }, () => event("channel.subscription.gifts")),
     );
-    await settled(own);
+    await until(async () => {
+      const { pending } = await json<{ pending: number }>(await own.admin("GET", "/admin/v1/backlog"));
+      return pending === 1;
+    });
     await using tab = await signedIn(own, operator);
-    await tab.see("0\nPending among the latest deliveries");
+    await tab.see("A delivery waits since 20 min. ago");
+    await tab.see("1\nPending deliveries");
   });
 
   test.skipIf(isOnPostgres)("shows one that comes while it is open", async () => {

@@ -55,6 +55,7 @@ async function deliveryCalls(): Promise<AdminCall[]> {
     ["GET /admin/v1/statistics", 200, `/admin/v1/statistics?range=week&application_id=${application.id}`],
     ["GET /admin/v1/statistics", 400, "/admin/v1/statistics?range=year"],
     ["GET /admin/v1/storage", 200, "/admin/v1/storage"],
+    ["GET /admin/v1/backlog", 200, "/admin/v1/backlog"],
     ["GET /admin/v1/settings", 200, "/admin/v1/settings"],
     ["GET /admin/v1/subscriptions", 200, `/admin/v1/subscriptions?application_id=${application.id}`],
     ["GET /admin/v1/subscriptions", 400, "/admin/v1/subscriptions?cursor=x&broadcaster_user_id=0"],

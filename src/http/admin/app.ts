@@ -7,6 +7,7 @@ import { applicationRoutes } from "./applications.ts";
 import { backupRoutes } from "./backups.ts";
 import { type AdminDeps, adminListener } from "./base.ts";
 import { consentRoutes } from "./consents.ts";
+import { backlogRoute } from "./events/backlog.ts";
 import { catalogueRoute } from "./events/catalogue.ts";
 import { deliveryRoutes } from "./events/deliveries.ts";
 import { endpointRoutes } from "./events/endpoints.ts";
@@ -58,6 +59,7 @@ export function adminApp(deps: AdminDeps) {
   catalogueRoute(app, deps);
   holdRoutes(app, deps);
   deliveryRoutes(app, deps);
+  backlogRoute(app, deps);
   replayRoutes(app, deps);
   subscriptionRoutes(app, deps);
   endpointRoutes(app, deps);

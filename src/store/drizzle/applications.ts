@@ -21,8 +21,8 @@ import { sessionFamily } from "../../domain/tokens.ts";
 import type { ApplicationStore } from "../applications.ts";
 import { endPending } from "./deliveries/ending.ts";
 import { type Dialect, execute, type Orm, type Tables, type Work } from "./dialect.ts";
-import { removeMostOfApplication } from "./ended-tokens.ts";
 import { renewEndpoint, troubledEndpoints } from "./endpoints.ts";
+import { removeMostOfApplication } from "./removal.ts";
 
 type Changes = Partial<Tables["applications"]["$inferInsert"]>;
 

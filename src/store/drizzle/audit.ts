@@ -8,7 +8,7 @@ import {
 import { hour } from "../../domain/time.ts";
 import type { AuditStore } from "../operations/audit.ts";
 import { type Dialect, execute, type Orm, type Work } from "./dialect.ts";
-import { newestKeeper, removeOld } from "./newest.ts";
+import { newestKeeper, removeOld } from "./removal.ts";
 
 export function auditStore(db: Dialect): AuditStore {
   const { orm, tables, transact, inTurn } = db;

@@ -2,7 +2,7 @@ import { and, eq, sql } from "drizzle-orm";
 import type { Scope } from "../../domain/tokens.ts";
 import type { ConsentStore } from "../consents.ts";
 import { type Dialect, execute, type Orm, type Tables, type Work } from "./dialect.ts";
-import { removeMostOfUser, removeTokensOf } from "./ended-tokens.ts";
+import { removeMostOfUser, removeTokensOf } from "./removal.ts";
 import { removeSubscriptions } from "./subscriptions.ts";
 
 export function consentStore(db: Dialect): ConsentStore {

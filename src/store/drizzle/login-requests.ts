@@ -7,7 +7,7 @@ import { codeLifetimeMs, scopesWithin } from "../../domain/tokens.ts";
 import type { AnsweredLogin, LoginRequestStore } from "../login-requests.ts";
 import { rememberConsent } from "./consents.ts";
 import { type Dialect, execute, type Orm, type Work } from "./dialect.ts";
-import { newestKeeper } from "./newest.ts";
+import { newestKeeper } from "./removal.ts";
 
 export function loginRequestStore(db: Dialect): LoginRequestStore {
   const { loginRequests, authorizationCodes } = db.tables;

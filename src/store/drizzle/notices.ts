@@ -2,7 +2,7 @@ import { and, asc, desc, eq, gt, inArray, lt, lte, max, sql } from "drizzle-orm"
 import { type NewNotice, type Notice, noticeLimits } from "../../domain/operations/notices.ts";
 import type { NoticeStore } from "../operations/notices.ts";
 import { type Dialect, execute, type Orm, type Tables, type Work } from "./dialect.ts";
-import { newestKeeper, removeOld } from "./newest.ts";
+import { newestKeeper, removeOld } from "./removal.ts";
 
 export function noticeStore(db: Dialect): NoticeStore {
   const { orm, tables, transact, inTurn, prepared } = db;

@@ -12,8 +12,7 @@ import {
 } from "../../domain/tokens.ts";
 import type { Exchanged, NewTokens, TokenStore } from "../tokens.ts";
 import { type Dialect, execute, type Orm, type Work } from "./dialect.ts";
-import { endedAtOnce, removeMostOfApplication } from "./ended-tokens.ts";
-import { newestKeeper } from "./newest.ts";
+import { endedAtOnce, newestKeeper, removeMostOfApplication } from "./removal.ts";
 
 /** On whose behalf tokens are given, and with what. */
 interface Family {

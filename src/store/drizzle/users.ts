@@ -5,7 +5,7 @@ import { givingUp, nameInBetween } from "../batch.ts";
 import type { RemovedUser, UserStore } from "../users.ts";
 import { cancelRemoved } from "./deliveries/ending.ts";
 import { type Dialect, execute, type Orm, type Work } from "./dialect.ts";
-import { removeMostOfUser } from "./ended-tokens.ts";
+import { removeMostOfUser } from "./removal.ts";
 
 /** How users of one batch are put, inside a transaction. */
 interface Putting {

@@ -1,6 +1,5 @@
 import type { ComponentChildren } from "preact";
 import { admin, dataOf, done } from "../../client.ts";
-import { useDeliveries } from "../../deliveries/source.ts";
 import type { components } from "../../generated/admin.d.ts";
 import { useLoad } from "../../load.ts";
 import { NoticesCard } from "../../notices.tsx";
@@ -33,17 +32,14 @@ const shownOtherwise = ["webhooks", "disk_space"];
 const atOnce = 100;
 
 export function Overview() {
-  const source = useDeliveries();
   const loaded = useLoad(
     async (signal) => {
-      const before = new Date(Date.now() - oldPendingMs).toISOString();
-      const [applications, endpoints, backups, pending, old, storage, ready] = await Promise.all([
+      const [applications, endpoints, backups, backlog, storage, ready] = await Promise.all([
         done(admin.GET("/admin/v1/applications", { params: { query: { limit: atOnce } }, signal })),
         done(admin.GET("/admin/v1/endpoints", { params: { query: { limit: atOnce } }, signal })),
         // Backups elsewhere that cannot be asked for do not hide the rest.
         done(admin.GET("/admin/v1/backups", { params: { query: { limit: 10 } }, signal })).catch(() => null),
-        source.list({ status: "pending", limit: atOnce }, signal),
-        source.list({ status: "pending", before, limit: atOnce }, signal),
+        done(admin.GET("/admin/v1/backlog", { signal })),
         // A disk that cannot be read does not hide the rest.
         done(admin.GET("/admin/v1/storage", { signal })).catch(() => null),
         admin.GET("/readyz", { signal }),
@@ -51,7 +47,7 @@ export function Overview() {
       const why = ready.response.ok
         ? null
         : ((ready.error as { message?: string })?.message ?? "It is not ready.");
-      return { applications, endpoints, backups: backups?.data ?? null, pending, old, storage, why };
+      return { applications, endpoints, backups: backups?.data ?? null, backlog, storage, why };
     },
     [],
     ["deliveries", "applications", "backups"],
@@ -65,13 +61,13 @@ export function Overview() {
     <>
       <Head title="Overview" />
       <Read of={loaded}>
-        {({ applications, endpoints, backups, pending, old, storage, why }) => (
+        {({ applications, endpoints, backups, backlog, storage, why }) => (
           <>
             <section class="stack" aria-label="What needs attention">
               <Attention
                 troubled={endpoints.data}
                 backups={backups}
-                oldest={old.data.at(-1)?.created_at ?? null}
+                oldest={longPending(backlog.oldest_pending_at)}
                 storage={storage && storageProblem(storage)}
                 why={why}
                 findings={findings.data ?? []}
@@ -81,8 +77,8 @@ export function Overview() {
             <div class="grid small">
               <Figure value={counted(applications)} label="Applications" href={to("/applications")} />
               <Figure
-                value={counted(pending)}
-                label={isUnknown(pending) ? "Pending among the latest deliveries" : "Pending deliveries"}
+                value={number(backlog.pending)}
+                label="Pending deliveries"
                 href={to("/deliveries", { status: "pending" })}
               />
               <Figure value={counted(endpoints)} label="Endpoints in trouble" />
@@ -106,11 +102,13 @@ interface Page {
 
 /** How many there are, as far as one page tells. */
 function counted(page: Page): string {
-  return `${number(page.data.length)}${page.pagination.has_more && !isUnknown(page) ? "+" : ""}`;
+  return `${number(page.data.length)}${page.pagination.has_more ? "+" : ""}`;
 }
 
-/** Whether the part of a long log that one request looks at has none. */
-const isUnknown = ({ data, pagination }: Page) => data.length === 0 && pagination.has_more;
+/** When the oldest pending delivery was published, if that is long ago. */
+function longPending(oldest: string | null): string | null {
+  return oldest !== null && Date.parse(oldest) < Date.now() - oldPendingMs ? oldest : null;
+}
 
 interface AttentionProps {
   readonly troubled: readonly Endpoint[];

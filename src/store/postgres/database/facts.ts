@@ -1,12 +1,10 @@
+import { mostPendingCounted } from "../../../domain/delivery-log.ts";
 import type { DatabaseFacts } from "../../operations/facts.ts";
 import { heldSetting } from "../../settings.ts";
 import type { Queries } from "./pool.ts";
 
-/** No more pending deliveries than that are counted. */
-const maxCounted = 100_000;
-
 const statement = `
-WITH pending AS (SELECT published_at FROM deliveries WHERE status = 'pending' LIMIT ${maxCounted}),
+WITH pending AS (SELECT published_at FROM deliveries WHERE status = 'pending' LIMIT ${mostPendingCounted}),
 unwell AS (SELECT application_id, disabled_at FROM endpoints
   WHERE disabled_at IS NOT NULL OR failing_since IS NOT NULL ORDER BY disabled_at DESC NULLS LAST)
 SELECT current_setting('server_version') AS version,
@@ -18,7 +16,7 @@ SELECT current_setting('server_version') AS version,
   (SELECT count(disabled_at) FROM unwell)::float8 AS "disabledEndpoints",
   ARRAY(SELECT application_id FROM unwell LIMIT 5) AS "unwellApplications",
   (SELECT count(*) FROM pending)::float8 AS pending,
-  (SELECT count(*) = ${maxCounted} FROM pending) AS "isPendingPartial",
+  (SELECT count(*) = ${mostPendingCounted} FROM pending) AS "isPendingPartial",
   (SELECT min(published_at) FROM pending)::float8 AS "oldestPendingAt"`;
 
 interface PostgresFacts extends DatabaseFacts {

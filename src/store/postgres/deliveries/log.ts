@@ -1,9 +1,10 @@
-import type {
-  Backlog,
-  DeliveryFilter,
-  DeliveryPage,
-  DeliveryRecord,
-  SentDelivery,
+import {
+  type Backlog,
+  type DeliveryFilter,
+  type DeliveryPage,
+  type DeliveryRecord,
+  mostPendingCounted,
+  type SentDelivery,
 } from "../../../domain/delivery-log.ts";
 import type { DeliveryStore } from "../../deliveries.ts";
 import type { Queries } from "../database/pool.ts";
@@ -13,8 +14,6 @@ import { deliveryPositions } from "./positions.ts";
 const maxRows = 2_000;
 /** So many pending deliveries of a subscription are counted. */
 const maxCounted = 5_000;
-/** So many of all applications. */
-const maxCountedOfAll = 500_000;
 
 /** A column: the status of a delivery `d`. A pending delivery of a deleted subscription is shown as canceled. */
 const shownStatus = `CASE WHEN d.status = 'pending'
@@ -119,7 +118,7 @@ export function deliveryLog(queries: Queries): Pick<
     async backlogOfAll() {
       // The numbers are in an index of what is pending; numbers ascend with the time of publishing.
       const [counted] = await queries.run<Backlog>(
-        `WITH pending AS MATERIALIZED (SELECT seq FROM deliveries WHERE status = 'pending' LIMIT ${maxCountedOfAll})
+        `WITH pending AS MATERIALIZED (SELECT seq FROM deliveries WHERE status = 'pending' LIMIT ${mostPendingCounted})
          SELECT (SELECT count(*) FROM pending)::float8 AS pending,
            (SELECT published_at FROM deliveries
             WHERE seq = (SELECT min(seq) FROM pending))::float8 AS oldest_pending_at`,

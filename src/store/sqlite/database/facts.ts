@@ -1,12 +1,11 @@
 import type { Database } from "bun:sqlite";
+import { mostPendingCounted } from "../../../domain/delivery-log.ts";
 import { type FreeSpace, freeSpaceOf } from "../../../domain/operations/disk-forecast.ts";
 import { allSubjects } from "../../../domain/operations/statistics.ts";
 import type { DatabaseFacts } from "../../operations/facts.ts";
 import { heldSetting } from "../../settings.ts";
+import { pendingDeliveries } from "../deliveries/backlog.ts";
 import { readableBody } from "../deliveries/bodies.ts";
-
-/** No more pending deliveries than that are counted, for each of two indexes. */
-const maxCounted = 100_000;
 
 export interface FileFacts extends DatabaseFacts {
   /** The id of the data; null before it was needed. */
@@ -15,15 +14,10 @@ export interface FileFacts extends DatabaseFacts {
   readonly freeBefore: FreeSpace | null;
 }
 
-const pendingWhere = (condition: string) =>
-  `SELECT count(*) AS n, min(seq) AS oldest FROM (SELECT seq FROM deliveries WHERE ${condition} LIMIT ${maxCounted})`;
-
 const settingOf = (key: string) => `(SELECT value FROM settings WHERE key = '${key}')`;
 
 const statement = `
-WITH pending AS MATERIALIZED (
-  ${pendingWhere("next_attempt_at IS NOT NULL")} UNION ALL ${pendingWhere("status = 'pending' AND next_attempt_at IS NULL")}
-),
+WITH pending AS MATERIALIZED (SELECT count(*) AS n, min(seq) AS oldest FROM (${pendingDeliveries})),
 unwell AS (SELECT application_id, disabled_at FROM endpoints
   WHERE disabled_at IS NOT NULL OR failing_since IS NOT NULL ORDER BY disabled_at DESC NULLS LAST)
 SELECT ${settingOf("data_id")} AS dataId, ${settingOf("signing_key")} AS signingKey,
@@ -36,9 +30,9 @@ SELECT ${settingOf("data_id")} AS dataId, ${settingOf("signing_key")} AS signing
   (SELECT count(*) - count(disabled_at) FROM unwell) AS failingEndpoints,
   (SELECT count(disabled_at) FROM unwell) AS disabledEndpoints,
   (SELECT json_group_array(application_id) FROM (SELECT * FROM unwell LIMIT 5)) AS unwellApplications,
-  (SELECT sum(n) FROM pending) AS pending, (SELECT max(n) = ${maxCounted} FROM pending) AS isPendingPartial,
+  (SELECT n FROM pending) AS pending, (SELECT n = ${mostPendingCounted} FROM pending) AS isPendingPartial,
   (SELECT e.published_at FROM deliveries d JOIN events e ON e.seq = d.event_seq
-   WHERE d.seq = (SELECT min(oldest) FROM pending)) AS oldestPendingAt`;
+   WHERE d.seq = (SELECT oldest FROM pending)) AS oldestPendingAt`;
 
 /** The facts as SQLite gives them. */
 interface Row extends Omit<FileFacts, "freeBefore" | "unwellApplications" | "isPendingPartial"> {

@@ -1,16 +1,15 @@
 import type { Database } from "bun:sqlite";
-import type { Backlog } from "../../../domain/delivery-log.ts";
+import { type Backlog, mostPendingCounted } from "../../../domain/delivery-log.ts";
 import { TimeSlice } from "../../../runtime/event-loop.ts";
 
-/** So many pending deliveries are looked at. */
-const maxCounted = 500_000;
 /** Rows between two looks at the clock. */
 const rowsAtOnce = 256;
 
-const pending = `SELECT seq FROM deliveries INDEXED BY deliveries_handed_out
+/** The numbers of pending deliveries of all applications. */
+export const pendingDeliveries = `SELECT seq FROM deliveries INDEXED BY deliveries_handed_out
     WHERE status = 'pending' AND next_attempt_at IS NULL
   UNION ALL SELECT seq FROM deliveries INDEXED BY deliveries_due WHERE next_attempt_at IS NOT NULL
-  LIMIT ${maxCounted}`;
+  LIMIT ${mostPendingCounted}`;
 const publishedAt = `SELECT e.published_at AS at FROM deliveries d JOIN events e ON e.seq = d.event_seq
   WHERE d.seq = ?`;
 
@@ -19,7 +18,7 @@ export async function backlogOfAll(moment: Database): Promise<Backlog> {
   const slice = new TimeSlice();
   let count = 0;
   let oldest = Number.POSITIVE_INFINITY;
-  for (const { seq } of moment.query<{ seq: number }, []>(pending).iterate()) {
+  for (const { seq } of moment.query<{ seq: number }, []>(pendingDeliveries).iterate()) {
     oldest = Math.min(oldest, seq);
     if (++count % rowsAtOnce === 0 && slice.isOver) await slice.next();
   }

@@ -9,6 +9,15 @@ interface Page<Row> {
   readonly pagination: { readonly cursor: string };
 }
 
+/** So many rows are a page. */
+export const pageSize = 100;
+
+/** What the API is asked for a page by, beside filters. */
+interface Paging {
+  readonly limit: number;
+  readonly cursor?: string;
+}
+
 /** So many pages are read anew at once; those behind are read when they are scrolled to. */
 const mostAnew = 10;
 
@@ -33,13 +42,14 @@ export interface Listed<Row> extends Loaded<Rows<Row>> {
 
 /** Reads the first page of a list for `inputs`, and further ones as they are asked for; see `useLoad`. */
 export function useList<Row>(
-  read: (cursor: string, signal: AbortSignal) => Promise<Page<Row>>,
+  read: (paging: Paging, signal: AbortSignal) => Promise<Page<Row>>,
   inputs: readonly unknown[],
   watched: Watched = null,
 ): Listed<Row> {
   const [rest, setRest] = useState<{ readonly of: unknown; readonly all: Rows<Row> } | null>(null);
   const behind = async (before: Rows<Row>, signal: AbortSignal): Promise<Rows<Row>> => {
-    const { data, pagination } = await read(before.cursor, signal);
+    const { cursor } = before;
+    const { data, pagination } = await read({ limit: pageSize, ...(cursor && { cursor }) }, signal);
     return { rows: [...before.rows, ...data], pages: before.pages + 1, cursor: pagination.cursor };
   };
   const loaded = useLoad<Rows<Row>>(

@@ -27,8 +27,12 @@ function withQuery(path: string, query: Query): string {
   return path + (text && `?${text}`);
 }
 
-/** The query of the page's address, and a function that changes some of it. */
-export function useQuery(): readonly [Readonly<Record<string, string>>, (change: Query) => void] {
+/** The query of the page's address, and functions that change some of it, and that empty it. */
+export function useQuery(): readonly [
+  query: Readonly<Record<string, string>>,
+  change: (some: Query) => void,
+  clear: () => void,
+] {
   const { query, path, route } = useLocation();
-  return [query, (changed) => route(withQuery(path, { ...query, ...changed }), true)];
+  return [query, (some) => route(withQuery(path, { ...query, ...some }), true), () => route(path, true)];
 }

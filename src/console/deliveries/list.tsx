@@ -1,6 +1,6 @@
 import { RefreshCw, X } from "lucide";
 import { useEffect, useState } from "preact/hooks";
-import { useList } from "../list.ts";
+import { pageSize, useList } from "../list.ts";
 import { Button, Card, Empty, FaultNotice, Head, Status } from "../parts/basics.tsx";
 import { Check, QueryField, QuerySelect, Select } from "../parts/form.tsx";
 import { type Column, List } from "../parts/table.tsx";
@@ -12,7 +12,6 @@ import { type Delivery, type DeliveryQuery, useDeliveries } from "./source.ts";
 
 const statuses = ["pending", "delivered", "failed", "expired", "canceled"] as const;
 const times = { "15m": 15, "1h": 60, "24h": 1_440, "7d": 10_080 } as const;
-const pageSize = 100;
 /** The live tail keeps this many rows. */
 const tailRows = 10_000;
 
@@ -77,7 +76,6 @@ function queryOf(filters: Readonly<Record<string, string>>): DeliveryQuery {
   const from = minutes === null ? after : new Date(Date.now() - minutes * 60_000).toISOString();
   const known = statuses.find((one) => one === status);
   return {
-    limit: pageSize,
     ...(known && { status: known }),
     ...(type && { type }),
     ...(subscription_id && { subscription_id }),
@@ -90,7 +88,7 @@ function queryOf(filters: Readonly<Record<string, string>>): DeliveryQuery {
 
 export function DeliveriesPage({ types = [] }: DeliveriesProps) {
   const source = useDeliveries();
-  const [filters, setFilters] = useQuery();
+  const [filters, setFilters, clear] = useQuery();
   const [isReplaying, setReplaying] = useState(false);
   const isLive = filters["live"] === "1";
   const { list, rows, isFresh, isSample } = useDeliveryRows(filters, isLive);
@@ -151,14 +149,7 @@ export function DeliveriesPage({ types = [] }: DeliveriesProps) {
               onChange={(live) => setFilters({ live: live ? "1" : null })}
             />
             {isFiltered && (
-              <Button
-                isSmall
-                kind="quiet"
-                icon={X}
-                onClick={() =>
-                  setFilters(Object.fromEntries(Object.keys(filters).map((name) => [name, null])))
-                }
-              >
+              <Button isSmall kind="quiet" icon={X} onClick={clear}>
                 Clear filters
               </Button>
             )}
@@ -218,7 +209,7 @@ const sampleReadings = 10;
 function useDeliveryRows(filters: Readonly<Record<string, string>>, isLive: boolean) {
   const source = useDeliveries();
   const list = useList<Delivery>(
-    (cursor, signal) => source.list({ ...queryOf(filters), ...(cursor && { cursor }) }, signal),
+    (page, signal) => source.list({ ...queryOf(filters), ...page }, signal),
     [filters],
     isLive ? ["deliveries"] : null,
   );

@@ -64,7 +64,11 @@ interface ConfirmProps extends Omit<FormDialogProps, "of" | "disabled" | "isDang
   readonly act: () => Promise<unknown>;
 }
 
-/** Asks before something that cannot be undone. */
+/** Asks before something that cannot be undone, and closes when it is done. */
 export function Confirm({ act, ...rest }: ConfirmProps) {
-  return <FormDialog isDangerous of={useAction(act)} {...rest} />;
+  const doing = useAction(async () => {
+    await act();
+    rest.onClose();
+  });
+  return <FormDialog isDangerous of={doing} {...rest} />;
 }

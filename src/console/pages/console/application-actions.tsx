@@ -27,7 +27,6 @@ export function ApplicationActions({ application: { id, name, client_type } }: {
   const close = () => setAsked(null);
   const revoke = async () => {
     await done(admin.DELETE("/admin/v1/applications/{id}/tokens", path));
-    close();
     toast(`All tokens of ${name} are revoked.`);
     tokens.reload();
   };

@@ -175,7 +175,6 @@ function Danger({
   };
   const disable = async () => {
     await set(true);
-    close();
     toast(`${name} is disabled.`, () => set(false));
   };
   const enable = useAction(async () => {

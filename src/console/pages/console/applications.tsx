@@ -18,8 +18,6 @@ type Application = components["schemas"]["ListedApplication"];
 
 type State = Application["state"];
 
-const pageSize = 100;
-
 /** The states as people read them, with their tones. */
 const states: Readonly<Record<State, readonly [text: string, tone: "ok" | "warn" | "bad" | ""]>> = {
   enabled: ["enabled", "ok"],
@@ -36,15 +34,12 @@ export function Applications() {
   const [isCreating, setCreating] = useState(false);
   const { find = "", state = "" } = query;
   const filters = {
-    limit: pageSize,
     ...(find.trim() && { find: find.trim() }),
     ...(state in states && { state: state as State }),
   };
   const list = useList<Application>(
-    (cursor, signal) => {
-      const query = { ...filters, ...(cursor && { cursor }) };
-      return done(admin.GET("/admin/v1/applications", { params: { query }, signal }));
-    },
+    (page, signal) =>
+      done(admin.GET("/admin/v1/applications", { params: { query: { ...filters, ...page } }, signal })),
     [query],
     ["applications", "deliveries"],
   );

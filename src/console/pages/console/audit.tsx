@@ -12,7 +12,6 @@ type Entry = components["schemas"]["AuditEntry"];
 
 const days = { "1d": 1, "7d": 7, "30d": 30 } as const;
 const dayMs = 86_400_000;
-const pageSize = 100;
 
 /** The page of the thing that was changed, where there is one. */
 function hrefOf({ object, object_id }: Entry): string | null {
@@ -34,10 +33,9 @@ function Thing({ entry, name }: { entry: Entry; name: string | undefined }) {
 
 /** Who changed what, when and from where. */
 export function Audit() {
-  const [query, setQuery] = useQuery();
+  const [query, , clear] = useQuery();
   const { action, object_id, key, since } = query;
   const filters = {
-    limit: pageSize,
     ...(action && { action }),
     ...(object_id && { object_id }),
     ...(key && { key }),
@@ -47,10 +45,8 @@ export function Audit() {
       }),
   };
   const list = useList<Entry>(
-    (cursor, signal) => {
-      const query = { ...filters, ...(cursor && { cursor }) };
-      return done(admin.GET("/admin/v1/audit", { params: { query }, signal }));
-    },
+    (page, signal) =>
+      done(admin.GET("/admin/v1/audit", { params: { query: { ...filters, ...page } }, signal })),
     [query],
     ["audit"],
   );
@@ -84,9 +80,7 @@ export function Audit() {
             <Empty title={isFiltered ? "Nothing fits these filters" : "Nothing was changed yet"}>
               {isFiltered && (
                 <div class="row">
-                  <Button onClick={() => setQuery({ action: null, object_id: null, key: null, since: null })}>
-                    Clear filters
-                  </Button>
+                  <Button onClick={clear}>Clear filters</Button>
                 </div>
               )}
             </Empty>

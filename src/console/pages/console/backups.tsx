@@ -41,7 +41,6 @@ export function Backups() {
   });
   const remove = async ({ id }: Backup) => {
     await done(admin.DELETE("/admin/v1/backups/{id}", { params: { path: { id } } }));
-    setRemoving(null);
     toast("The backup is deleted.");
     loaded.reload();
   };

@@ -187,7 +187,6 @@ function Removal({
     await done(admin.DELETE("/admin/v1/event-types/{name}", { params }));
     toast(`${name} version ${version} is deleted.`);
     onDone();
-    onClose();
   };
   return (
     <Confirm title={`Delete ${name} version ${version}?`} verb="Delete" act={remove} onClose={onClose}>

@@ -37,7 +37,6 @@ export function Keys() {
   const loaded = useLoad((signal) => dataOf(admin.GET("/admin/v1/keys", { signal })), [], ["keys"]);
   const revoke = async ({ id }: Key) => {
     await done(admin.DELETE("/admin/v1/keys/{id}", { params: { path: { id } } }));
-    setRevoking(null);
     toast("The key is revoked.");
     loaded.reload();
   };

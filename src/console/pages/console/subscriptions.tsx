@@ -10,25 +10,20 @@ import { subscriptionColumns } from "../../subscriptions.tsx";
 
 type Subscription = components["schemas"]["NamedSubscription"];
 
-const pageSize = 100;
-
 /** Who follows a channel: the subscriptions of all applications. */
 export function Subscriptions() {
   const [query, setQuery] = useQuery();
   const { channel = "", event, application_id } = query;
   const id = /^[0-9]{1,15}$/.test(channel.trim()) ? Number(channel) : null;
   const filters = {
-    limit: pageSize,
     ...(id !== null && { broadcaster_user_id: id }),
     ...(id === null && channel.trim() !== "" && { channel: channel.trim() }),
     ...(event && { event }),
     ...(application_id && { application_id }),
   };
   const list = useList<Subscription>(
-    (cursor, signal) => {
-      const query = { ...filters, ...(cursor && { cursor }) };
-      return done(admin.GET("/admin/v1/subscriptions", { params: { query }, signal }));
-    },
+    (page, signal) =>
+      done(admin.GET("/admin/v1/subscriptions", { params: { query: { ...filters, ...page } }, signal })),
     [query],
     ["subscriptions"],
   );

@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import type { components } from "../../../client/api.d.ts";
 import { api, done, Fault } from "../../client.ts";
 import { useForm } from "../../form.ts";
+import { pageSize } from "../../list.ts";
 import { useLoad } from "../../load.ts";
 import { Button, Card, Empty, Head, LinkButton, Notice, number } from "../../parts/basics.tsx";
 import { Confirm, FormDialog } from "../../parts/dialog.tsx";
@@ -15,7 +16,6 @@ import { useEventTypes } from "./application.tsx";
 
 type Subscription = components["schemas"]["NamedSubscription"];
 
-const pageSize = 100;
 /** Of more than these, the others are found by the slug of their channel. */
 const maxPages = 20;
 
@@ -221,7 +221,6 @@ function RemoveDialog({
       onDone();
     });
     onDone();
-    onClose();
   };
   return (
     <Confirm title="Delete this subscription?" verb="Delete" act={act} onClose={onClose}>

@@ -2,6 +2,7 @@ import type { ClientType } from "./applications.ts";
 
 /** The loopback interface, where a native application may use any port (RFC 8252, section 7.3). */
 const loopback = /^http:\/\/(127\.0\.0\.1|\[::1\]|localhost)(:[0-9]{1,5})?(?=[/?]|$)/;
+const ownMachine = "127.0.0.1, [::1] or localhost";
 
 /**
  * The problem of a redirect URI to be registered, or null. Allowed are https everywhere, http on loopback, and for
@@ -9,16 +10,15 @@ const loopback = /^http:\/\/(127\.0\.0\.1|\[::1\]|localhost)(:[0-9]{1,5})?(?=[/?
  * fragment is never allowed (RFC 6749, section 3.1.2).
  */
 export function redirectUriProblem(uri: string, clientType: ClientType): string | null {
-  if (!/^[\x21-\x7e]+$/.test(uri) || !URL.canParse(uri)) return "must be absolute URIs";
+  if (!/^[\x21-\x7e]+$/.test(uri) || !URL.canParse(uri)) return "must be an absolute URI";
   if (uri.includes("#")) return "must not have a fragment";
   const { protocol, username, password } = new URL(uri);
   if (username || password) return "must not have a user name or password";
-  if (protocol === "https:") return /^https:\/\/[^/\\]/i.test(uri) ? null : "must be absolute URIs";
-  if (protocol === "http:") return loopback.test(uri) ? null : "must be https, except on 127.0.0.1 or [::1]";
-  if (clientType === "public" && protocol.includes(".")) return null;
-  return clientType === "public"
-    ? "must be https, http on loopback, or of a private-use scheme like com.example.app:/callback"
-    : "must be https, or http on loopback";
+  if (protocol === "https:") return /^https:\/\/[^/\\]/i.test(uri) ? null : "must be an absolute URI";
+  if (protocol === "http:" && loopback.test(uri)) return null;
+  if (clientType === "confidential") return `must be https, or http on ${ownMachine}`;
+  if (protocol.includes(".")) return null;
+  return `must be https, http on ${ownMachine}, or of a private-use scheme like com.example.app:/callback`;
 }
 
 /**

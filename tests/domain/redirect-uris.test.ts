@@ -39,6 +39,16 @@ describe("RFC 6749, section 3.1.2 and RFC 8252, section 7: what may be registere
     expect(redirectUriProblem(uri, "confidential") === null).toBe(confidential);
     expect(redirectUriProblem(uri, "public") === null).toBe(publicClient);
   });
+
+  test.each<[string, ClientType]>([
+    ["http://app.example/", "confidential"],
+    ["com.example.app:/callback", "confidential"],
+    ["http://app.example/", "public"],
+    ["myapp:/callback", "public"],
+  ])("what is said of %s, of a %s client, names all that is taken", (uri, clientType) => {
+    const taken = "http on 127.0.0.1, [::1] or localhost";
+    expect(redirectUriProblem(uri, clientType)).toContain(taken);
+  });
 });
 
 describe("RFC 9700, section 2.1 and RFC 8252, section 7.3: what matches", () => {

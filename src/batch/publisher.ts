@@ -1,14 +1,12 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { EventSink, NewEvent, PublishedEvent, TraceContext } from "../domain/deliveries.ts";
-import { DomainError, inOneLine, invalidFields } from "../domain/errors.ts";
+import { invalidFields } from "../domain/errors.ts";
 import { Catalogue, checkPayload } from "../domain/events/catalogue.ts";
 import type { EventType } from "../domain/events/event-type.ts";
 import { newId } from "../domain/ids.ts";
 import { isoTime, second } from "../domain/time.ts";
 import { about, Id } from "../domain/validation/fields.ts";
 import { problems } from "../domain/validation/problems.ts";
-import { TimeSlice } from "../runtime/event-loop.ts";
-import { BatchRefused } from "../store/batch.ts";
 import type { PublishTraces } from "../tracing/publishing.ts";
 
 /** An event as the platform publishes it. */
@@ -34,8 +32,10 @@ export interface Publisher {
    * @param parent the span that it is published in
    */
   publish(input: unknown, parent?: TraceContext | null): Promise<PublishedEvent>;
-  /** All of these events or none: where one is refused it throws `BatchRefused` with the reason of each. */
-  publishAll(inputs: readonly unknown[], parent?: TraceContext | null): Promise<readonly PublishedEvent[]>;
+  /** An event that fits its type, for `publishAll`. Throws `invalid_parameter` with all wrong fields. */
+  read(input: unknown): NewEvent;
+  /** All of these events or none: where the store refuses one it throws `BatchRefused` with the reason of each. */
+  publishAll(events: readonly NewEvent[], parent?: TraceContext | null): Promise<readonly PublishedEvent[]>;
   /** How many events were acknowledged since the start, by the name of their type. */
   readonly acknowledged: ReadonlyMap<string, number>;
 }
@@ -85,21 +85,8 @@ export function createPublisher(
       count(event);
       return published;
     },
-    async publishAll(inputs, parent = null) {
-      const events: NewEvent[] = [];
-      const refusals: (string | null)[] = [];
-      const slice = new TimeSlice();
-      for (const input of inputs) {
-        try {
-          events.push(newEvent(input));
-          refusals.push(null);
-        } catch (error) {
-          if (!(error instanceof DomainError)) throw error;
-          refusals.push(inOneLine(error));
-        }
-        if (slice.isOver) await slice.next();
-      }
-      if (refusals.some((refusal) => refusal !== null)) throw new BatchRefused(refusals);
+    read: newEvent,
+    async publishAll(events, parent = null) {
       const publish = (traced: readonly NewEvent[]) => sink.publishAll(traced);
       const published = await (traces ? traces.all(events, parent, publish) : publish(events));
       events.forEach(count);

@@ -104,6 +104,22 @@ describe("a registered event type", () => {
     expect(errors.map(({ field, message }) => [field, message])).toEqual(told);
   });
 
+  test.each([
+    ["too large to be a number", '{"scores":[1,1e400]}', "data.scores[1]"],
+    ["an integer that would be rounded", '{"by":{"id":12345678901234567890}}', "data.by.id"],
+  ])("refuses a payload with %s, which would arrive as another one", async (_, data, field) => {
+    await put("raffle.open", { version: 1, schema: { type: "object" }, example: {} });
+    const line = JSON.stringify(event("raffle.open", 1, {})).replace('"data":{}', `"data":${data}`);
+    const answer = await server.admin("POST", "/admin/v1/events", line, {
+      "content-type": "application/json",
+    });
+    const message =
+      "must be from -9007199254740991 to 9007199254740991 to stay exact; make a larger number a string";
+    expect(await json<object>(answer)).toMatchObject({ errors: [{ in: "body", field, message }] });
+    const exact = { n: [9007199254740991, -0.5, 1e-7] };
+    expect((await publish(server, event("raffle.open", 1, exact))).status).toBe(202);
+  });
+
   test("versions stand beside each other, each with its own schema and subscriptions", async () => {
     const receiver = ownReceiver();
     const app = await server.application({ webhook_url: receiver.url });

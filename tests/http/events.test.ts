@@ -74,6 +74,13 @@ test("an atomic batch with a bad line keeps nothing and sends nothing; without i
   expect(arrived.map(({ headers }) => headers["onair-sequence"]).sort()).toEqual(["1", "2"]);
 });
 
+test("an atomic batch tells every line that is wrong, and those of JSON beside those of their type", async () => {
+  const lines = ["{", JSON.stringify({ name: "x" }), JSON.stringify(event("kicks.gifted")), '{"data":1}'];
+  const answer = await server.admin("POST", "/admin/v1/events?atomic=true", lines.join("\n"));
+  const { rejected, errors } = await json<{ rejected: number; errors: { line: number }[] }>(answer);
+  expect([rejected, errors.map(({ line }) => line)]).toEqual([3, [1, 2, 4]]);
+});
+
 test("a bad line in the middle is refused alone", async () => {
   const lines = [
     JSON.stringify(event("channel.followed")),

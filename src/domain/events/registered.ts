@@ -2,6 +2,7 @@ import { Type } from "@sinclair/typebox";
 import type { ErrorObject } from "ajv/dist/2020";
 import { DomainError, type FieldProblem, invalidFields, messageOf } from "../errors.ts";
 import { second } from "../time.ts";
+import { inexactNumbers } from "../validation/exact-numbers.ts";
 import { maxProblems } from "../validation/problems.ts";
 import { Catalogue } from "./catalogue.ts";
 import type { EventType } from "./event-type.ts";
@@ -40,7 +41,7 @@ export async function eventTypeOf(
   { isStored = false }: { readonly isStored?: boolean } = {},
 ): Promise<EventType> {
   const validate = await compiled(given.schema, isStored);
-  const wrong = schemaErrors(validate, given.example, "example", given.name);
+  const wrong = payloadErrors(validate, given.example, "example", given.name);
   if (wrong.length > 0) throw invalidFields(wrong);
   return typeOf(given, validate);
 }
@@ -48,7 +49,7 @@ export async function eventTypeOf(
 function typeOf(given: NewEventType, validate: SchemaCheck): EventType {
   const { name, version, description, schema, example, time_to_live_seconds } = given;
   const timeToLiveMs = time_to_live_seconds === null ? null : time_to_live_seconds * second;
-  const check = (data: unknown) => schemaErrors(validate, data, "data", name);
+  const check = (data: unknown) => payloadErrors(validate, data, "data", name);
   return { name, version, description, payload: Type.Unsafe(schema), example, timeToLiveMs, check };
 }
 
@@ -181,6 +182,12 @@ function thorough(first: SchemaCheck, collecting: () => SchemaCheck): SchemaChec
       throw error;
     }
   };
+}
+
+/** What does not match the schema; where all does, the numbers that would be sent as others. */
+function payloadErrors(check: SchemaCheck, data: unknown, prefix: string, of: string): FieldProblem[] {
+  const wrong = schemaErrors(check, data, prefix, of);
+  return wrong.length > 0 ? wrong : inexactNumbers(data, prefix, maxProblems);
 }
 
 function schemaErrors(check: SchemaCheck, data: unknown, prefix: string, of: string): FieldProblem[] {

@@ -1,13 +1,14 @@
 import { Type } from "@sinclair/typebox";
 import { applyAtomically, applyBatch } from "../../../batch/apply.ts";
 import { EventInput, type Publisher } from "../../../batch/publisher.ts";
-import type { TraceContext } from "../../../domain/deliveries.ts";
+import type { NewEvent, TraceContext } from "../../../domain/deliveries.ts";
 import { DomainError, inOneLine } from "../../../domain/errors.ts";
 import { builtInEventTypes } from "../../../domain/events/catalogue.ts";
 import { exampleUser } from "../../../domain/examples.ts";
 import type { KnownAnswer } from "../../../domain/idempotency.ts";
 import { parseJson } from "../../../domain/validation/json.ts";
 import { TimeSlice } from "../../../runtime/event-loop.ts";
+import type { BatchResult } from "../../../store/batch.ts";
 import { answerOf } from "../../answers.ts";
 import { longBodyStream, mediaType, readBytes, requireMediaType } from "../../body.ts";
 import { named } from "../../fields.ts";
@@ -106,14 +107,15 @@ export function eventRoutes(app: AdminListener, deps: AdminDeps): void {
   );
 }
 
-type PublishingOf = Pick<Publisher, "publish" | "publishAll">;
+type PublishingOf = Omit<Publisher, "acknowledged">;
 
 /** Publishes within the span of a request. */
 function within(publisher: PublishingOf, parent: TraceContext | null): PublishingOf {
   if (!parent) return publisher;
   return {
     publish: (input) => publisher.publish(input, parent),
-    publishAll: (inputs) => publisher.publishAll(inputs, parent),
+    read: publisher.read,
+    publishAll: (events) => publisher.publishAll(events, parent),
   };
 }
 
@@ -130,8 +132,14 @@ async function publishMany(
 ): Promise<KnownAnswer> {
   let index = 0;
   const read = (bytes: Uint8Array) => withId(parseJson(bytes, "line"), idOf?.(index++));
+  const readEvent = (bytes: Uint8Array) => {
+    const input = read(bytes);
+    return { event: publisher.read(input), ignored: ignored(input) };
+  };
   const report = atomic
-    ? await applyAtomically(lines, read, (events) => publishTogether(publisher, events), { ignored })
+    ? await applyAtomically(lines, readEvent, (all) => publishTogether(publisher, all), {
+        ignored: (one) => one.ignored,
+      })
     : await applyBatch(lines, read, (events) => publishEach(publisher, events), { ignored });
   return { status: 202, body: JSON.stringify(dataReport(report)) };
 }
@@ -148,9 +156,9 @@ function withId(event: unknown, id: string | undefined): unknown {
 
 async function publishTogether(
   publisher: PublishingOf,
-  events: readonly unknown[],
-): Promise<(string | null)[]> {
-  return (await publisher.publishAll(events)).map(() => null);
+  all: readonly { readonly event: NewEvent }[],
+): Promise<BatchResult> {
+  return (await publisher.publishAll(all.map(({ event }) => event))).map(() => null);
 }
 
 /** Publishes all events concurrently, so that they share commits. */

@@ -194,6 +194,9 @@ describe("the list", () => {
     expect(await trail(`${of}&action=changeApplication&after=${iso(from + 1_000)}`)).toHaveLength(2);
     expect(await trail(`${of}&before=${iso(from + 1_000)}&after=${iso(from)}`)).toHaveLength(1);
     expect(await trail(`${of}&key=nobody`)).toEqual([]);
+    const nothing = await server.admin("GET", `/admin/v1/audit${of}&after=${iso(from)}&before=${iso(from)}`);
+    const errors = [{ in: "query", field: "before", message: "must be later than after" }];
+    expect([nothing.status, await json<object>(nothing)]).toMatchObject([400, { errors }]);
     const seen: Audit[] = [];
     for (let cursor = ""; ; ) {
       const answer = await server.admin("GET", `/admin/v1/audit${of}&limit=2&cursor=${cursor}`);

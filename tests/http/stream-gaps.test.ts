@@ -71,6 +71,17 @@ describe("what was removed for --max-data-size is told as a gap", () => {
     expect(await got(before ?? (await beginning()))).toEqual([gap, "kept"]);
   });
 
+  test("and not to one that begins long ago, where nothing of the application was removed", async () => {
+    await publish("first");
+    expect(await got(await begin({ after: start - 30 * day }))).toEqual(["first"]);
+    clock.advance(30 * day);
+    expect(await got(await begin({ after: start - day }))).toEqual(["first"]);
+    await publish("second");
+    await trim();
+    const gap = `${isoTime(start - day)} to ${isoTime(clock.ms - 7 * day)}`;
+    expect((await got(await begin({ after: start - day })))[0]).toBe(gap);
+  });
+
   test("and not to one that had got all of it", async () => {
     await publish("first");
     const { position } = await begin({ lastId: idOfFirst() });

@@ -90,9 +90,12 @@ export class StreamReader {
     if (!known && from >= now) {
       return { position: { seq: last, at: now, notice: await noticeAt(now + 1) }, frames: opening };
     }
-    const at = Math.max(from, keptSince);
+    // A time says nothing about what was removed before it, a position does.
+    const isWhole =
+      !known && (from >= keptSince || (await store.deliveries.lastRemoved(owner.applicationId)) === 0);
+    const at = isWhole ? from : Math.max(from, keptSince);
     const position = { seq: await store.deliveries.lastBefore(at), at, notice: await noticeAt(at) };
-    if (!known && from === at) return { position, frames: opening };
+    if (isWhole) return { position, frames: opening };
     return { position, frames: opening + gapFrame(idOf(cursors, position, owner), from, at) };
   }
 

@@ -5,7 +5,7 @@ import { about, nullable, oneOf } from "../../../domain/validation/fields.ts";
 import { pageOf } from "../../answers.ts";
 import { IsoTimestamp, named, picked } from "../../fields.ts";
 import { pagedList } from "../../paging.ts";
-import { TextParameter, TimeParameter, timeGiven } from "../../parameters.ts";
+import { rangeGiven, TextParameter, TimeParameter } from "../../parameters.ts";
 import { readers } from "../access.ts";
 import { exampleApplication } from "../application-fields.ts";
 import type { AdminDeps, AdminListener } from "../base.ts";
@@ -59,7 +59,9 @@ const filters = {
   object: Type.Optional(TextParameter({ ...words, description: "This kind of thing, like `applications`." })),
   object_id: Type.Optional(TextParameter({ ...words, description: "The thing with this id." })),
   after: Type.Optional(TimeParameter({ description: "Done then or later; of several, the last." })),
-  before: Type.Optional(TimeParameter({ description: "Done before; of several, the first." })),
+  before: Type.Optional(
+    TimeParameter({ description: "Done before, which is later than `after`; of several, the first." }),
+  ),
 };
 
 /** List Audit Trail: who changed what, when and from where. */
@@ -69,7 +71,7 @@ export function auditRoutes(app: AdminListener, { store, cursors }: AdminDeps): 
     "/admin/v1/audit",
     ({ query }) => {
       const { key = null, action = null, object = null, object_id = null } = query;
-      const times = { after: timeGiven(query.after), before: timeGiven(query.before) };
+      const times = rangeGiven(query);
       const filter: AuditFilter = { actor_id: key, action, object, object_id, ...times };
       const read = (below: number | null, limit: number) => store.audit.page(filter, below, limit);
       return list.page(query, { read, positionOf: ({ seq }) => seq, shown });

@@ -98,7 +98,9 @@ export const apps = command({
     const paging = readPaging(values, mistakes);
     const body = action.startsWith("rotate") ? rotationOf(values, mistakes) : fieldsOf(values, mistakes);
     if (action === "create" && values.name === undefined) mistakes.push("--name is missing");
-    if (action === "change" && Object.keys(body).length === 0) mistakes.push("there is nothing to change");
+    // Not beside a mistake: what cannot be read is not in the body.
+    if (action === "change" && Object.keys(body).length === 0 && mistakes.length === 0)
+      mistakes.push("there is nothing to change");
     check();
     await withAdminApi(target, async (api) => {
       if (action === "list") return listApplications(api, paging, out);

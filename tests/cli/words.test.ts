@@ -73,6 +73,26 @@ describe("files and options", () => {
     ],
     [["apps", "create", "--name", "x", "--delivery", "post"], 2, "--delivery must be"],
     [["apps", "create", "--name", "x", "--rate-limit", "99999999"], 1, "--rate-limit must be"],
+    [
+      ["apps", "rotate-client-secret", "01KEYN2Q9GZ4T7RFDX6M8V3BHC", "--overlap", "90d"],
+      1,
+      "--overlap must be from 0s to 30d",
+    ],
+    [
+      ["tokens", "create", "01KEYN2Q9GZ4T7RFDX6M8V3BHC", "--expires-in", "90d"],
+      1,
+      "--expires-in must be from 1s to 60d",
+    ],
+    [
+      ["admin-key", "create", "--name", "x", "--role", "reader", "--expires-in", "9999d"],
+      1,
+      "--expires-in must be from 1s to 3660d",
+    ],
+    [
+      ["deliveries", "list", "--after", "2026-02-01T00:00:00Z", "--before", "2026-01-01T00:00:00Z"],
+      1,
+      "--before must be later than --after",
+    ],
     [["events", "publish", "file", "--idempotency-key", "a b"], 1, "--idempotency-key must be"],
     [["trigger", "channel.followed", "--set", "x=1"], 1, "--set x is not a field"],
   ])("%j", async (args, code, message) => {
@@ -82,6 +102,12 @@ describe("files and options", () => {
     expect(result.stderr).not.toMatch(raw);
     expect(result.stderr).not.toMatch(/application_id|redirect_uris|rate_limit|webhook_url|scopes/);
     expect(lstatSync(path("pipe")).isFIFO()).toBe(true);
+  });
+
+  test("a change whose only option cannot be read is that one mistake", async () => {
+    const result = await run(["apps", "change", "x", "--rate-limit", "many"], { env, cwd: directory });
+    expect(result.code).toBe(2);
+    expect(result.stderr.split("\n\n")[0]).toBe('--rate-limit must be a number, not "many"');
   });
 
   test("a directory that may not be written", async () => {

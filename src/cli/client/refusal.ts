@@ -1,6 +1,7 @@
 import type { OnairError } from "../../client/errors.ts";
 import { printable } from "../../dev/terminal.ts";
 import { withField } from "../../domain/errors.ts";
+import { day, second } from "../../domain/time.ts";
 import { jsonObject } from "../../domain/validation/json.ts";
 
 /** The content of an error answer. */
@@ -36,6 +37,21 @@ function optionOf(field: string): string {
     : `--${head.toLowerCase().replaceAll("_", "-")}`;
   // An index has no meaning for an option that is repeated.
   return head === "data" && rest !== "" ? `${option} ${rest.replace(/^\./, "")}` : `${option}`;
+}
+
+/** Fields in seconds whose options are durations. */
+const durations: ReadonlySet<string> = new Set(["overlap_seconds", "expires_in"]);
+
+/** The problem of a field in the words of its option. */
+function problemOf(field: string, message: string): string {
+  if (durations.has(field)) {
+    const range = /an integer from ([0-9]+) to ([0-9]+)( or null)?$/;
+    return message.replace(range, (_, least, most) => `from ${least}s to ${(Number(most) * second) / day}d`);
+  }
+  return message.replace(
+    /(later than|days after) ([a-z]+)$/,
+    (_, than, other) => `${than} ${optionOf(other)}`,
+  );
 }
 
 /** The content of an error answer; null when it does not come from an On Air server. */
@@ -92,7 +108,7 @@ export function publicRefusal(error: OnairError, url: string, advice: string): s
 
 function sentenceOf(refusal: Refusal, origin: string | null, { elsewhere, unauthorized }: Hints): string {
   const { status, message: said, errors } = refusal;
-  const fields = errors.map(({ field, message }) => withField(optionOf(field), message));
+  const fields = errors.map(({ field, message }) => withField(optionOf(field), problemOf(field, message)));
   const message = fields.length > 0 ? fields.join("\n") : (said ?? foreignAnswer(refusal));
   if (origin === null) return message;
   const isForeign = said === null && (status === 401 || status === 404);

@@ -24,7 +24,8 @@ export function endpointSummary(application: Receiver, endpoint: Endpoint): Endp
     return { summary: "Events are read from the stream; no webhook is called.", advice: null };
   }
   if (application.webhook_url === null) {
-    return { summary: "There is no webhook URL, so nothing is sent.", advice: "Set the webhook URL." };
+    const summary = "There is no webhook URL, so nothing is sent: what is published is canceled.";
+    return { summary, advice: "Set the webhook URL; a replay then sends what was canceled." };
   }
   const { disabled_at, disabled_reason, failing_since, failures, last_failure_at, last_success_at } =
     endpoint;

@@ -63,6 +63,7 @@ describe("files and options", () => {
     [["deliveries", "list", "--after", "noon"], 1, "--after must be"],
     [["deliveries", "list", "--application", "x"], 1, "--application is not an application"],
     [["deliveries", "list", "--cursor", "x"], 1, "--cursor is not one that this server made"],
+    [["apps", "show", "x"], 1, "the id must be a ULID, like 01"],
     [["apps", "list", "--cursor", "x"], 1, "--cursor is not one that this server made"],
     [["apps", "create", "--name", "x", "--scope", "all"], 1, "--scope may hold"],
     [["apps", "create", "--name", "x", "--redirect-uri", "x"], 1, "--redirect-uri"],

@@ -30,3 +30,10 @@ test.each<[string, Partial<Endpoint>, string, string | null]>([
 ])("an enabled endpoint %s", (_, state, summary, advice) => {
   expect(endpointSummary(application, { ...newEndpoint("a"), ...state })).toEqual({ summary, advice });
 });
+
+test("one without a URL says that nothing waits for it", () => {
+  expect(endpointSummary({ ...application, webhook_url: null }, newEndpoint("a"))).toEqual({
+    summary: "There is no webhook URL, so nothing is sent: what is published is canceled.",
+    advice: "Set the webhook URL; a replay then sends what was canceled.",
+  });
+});

@@ -105,10 +105,6 @@ export const NewApplicationSchema = named("NewApplication", "An application with
   webhook_secret: Type.String({ description: "Signs its deliveries. Shown only here." }),
 });
 
-/** The id of an application in a path. */
-export const ApplicationIdParameter = TextParameter({ pattern: ulidPattern, description: "A ULID." });
-export const ApplicationParams = Type.Object({ id: ApplicationIdParameter });
-
 /** A page of what may be of one application alone; throws where it is empty because there is no such application. */
 export async function pageOfApplication<
   Page extends { readonly data: readonly unknown[]; readonly pagination: { readonly has_more: boolean } },
@@ -138,6 +134,14 @@ export const exampleApplication = {
   created_at: "2026-01-14T16:08:06.123Z",
   updated_at: "2026-01-14T16:08:06.123Z",
 };
+
+/** The id of an application in a path or query. */
+export const ApplicationIdParameter = TextParameter({
+  pattern: ulidPattern,
+  errorMessage: `must be a ULID, like ${exampleApplication.id}`,
+  description: "A ULID.",
+});
+export const ApplicationParams = Type.Object({ id: ApplicationIdParameter });
 
 /** What belongs to an application as operators see it: with the application's id behind its own. */
 export function owned<T extends { readonly id: string }>(app_id: string, { id, ...rest }: T) {

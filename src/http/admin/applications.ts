@@ -8,7 +8,7 @@ import {
 import { endpointStatus } from "../../domain/endpoints.ts";
 import { invalidFields } from "../../domain/errors.ts";
 import { exampleUser } from "../../domain/examples.ts";
-import { newId, ulidPattern } from "../../domain/ids.ts";
+import { newId } from "../../domain/ids.ts";
 import { isoTime } from "../../domain/time.ts";
 import { newSecret, scopes, secretHash } from "../../domain/tokens.ts";
 import { oneOf } from "../../domain/validation/fields.ts";
@@ -21,6 +21,7 @@ import { ChoiceParameter, IdParameter, ListParameter, TextParameter } from "../p
 import { operators, readers } from "./access.ts";
 import {
   ApplicationChangesInput,
+  ApplicationIdParameter,
   ApplicationInput,
   ApplicationParams,
   ApplicationSchema,
@@ -90,7 +91,7 @@ const ApplicationFilterParameters = {
   state: Type.Optional(ChoiceParameter(applicationStates, { description: "Those in this state." })),
   id: Type.Optional(
     ListParameter({
-      items: TextParameter({ pattern: ulidPattern }),
+      items: ApplicationIdParameter,
       minItems: 1,
       maxItems: 100,
       description: "Those with one of these ids.",

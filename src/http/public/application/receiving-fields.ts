@@ -15,7 +15,8 @@ export const receivingFields = {
       "How it gets its events: sent to its webhook URL, on the event stream, or both. With `stream` nothing is sent to its URL any more, and what is pending can be read from the stream.",
   }),
   webhook_url: nullable(Type.String({ maxLength: 2048 }), {
-    description: "Where its events are sent; null: nowhere, and what is pending is canceled.",
+    description:
+      "Where its events are sent; null: nowhere, and what is pending is canceled, as is what is published from then on.",
   }),
   redirect_uris: Type.Array(Type.String({ minLength: 1, maxLength: 2048 }), {
     maxItems: 20,

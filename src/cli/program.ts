@@ -1,6 +1,6 @@
 import { didYouMean } from "../config/command-line.ts";
 import type { Environment } from "../config/read-config.ts";
-import { version } from "../runtime/version.ts";
+import { versionWithCommit } from "../runtime/version.ts";
 import { ok, runCommand, wrongUsage } from "./command.ts";
 import { commands } from "./commands.ts";
 
@@ -8,7 +8,7 @@ async function overview(): Promise<string> {
   const lines = Object.entries(commands).map(async ([name, load]) => {
     return `  ${name.padEnd(13)} ${(await load()).summary}`;
   });
-  return `onair ${version}: the public API of a live-streaming platform
+  return `onair ${versionWithCommit}: the public API of a live-streaming platform
 
 Usage: onair <command> [options]
 

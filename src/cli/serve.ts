@@ -67,6 +67,7 @@ SIGUSR1 and SIGUSR2 are ignored.
     onSignals(["SIGHUP"], () => readAgain(app, checkConfig(args, env), log));
     log.info("started", {
       version,
+      commit: commit ?? undefined,
       public: app.publicUrl,
       admin: app.adminUrl,
       redirect: app.redirectPort ?? undefined,

@@ -10,6 +10,7 @@ export interface ConsoleSession {
     readonly name: string;
     readonly role: "operator" | "publisher" | "reader";
   };
+  /** With its commit, where that is known. */
   readonly version: string;
   /** The external URL of the public listener. */
   readonly public_url: string;

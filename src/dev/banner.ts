@@ -1,5 +1,5 @@
 import type { Config } from "../config/config.ts";
-import { version } from "../runtime/version.ts";
+import { versionWithCommit } from "../runtime/version.ts";
 import type { DevFacts, DevPlatform } from "./platform.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -21,7 +21,7 @@ export function banner(
   const authorization = `-H 'Authorization: Bearer ${secrets.access_token}'`;
   const found = isNew ? "new sample data" : "the data of last time";
   return `${[
-    heading(`On Air ${version} is running, with ${found} in ${data}`),
+    heading(`On Air ${versionWithCommit} is running, with ${found} in ${data}`),
     ...notes.map((note) => style("yellow", `  ${note}`)),
     row("API", public_url, "(open it in a browser; documentation: /docs)"),
     row("admin API", admin_url, "(open it for the console)"),

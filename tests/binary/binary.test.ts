@@ -224,6 +224,16 @@ describe.skipIf(!built)("dist/onair", () => {
     );
   });
 
+  test("tells one version and commit: on the command line, in the settings and in the console", async () => {
+    const { version, commit } = JSON.parse((await run(["version", "--json"], options)).stdout);
+    const settings = await server.admin("GET", "/admin/v1/settings");
+    expect(await settings.json()).toMatchObject({ version, commit });
+    const page = { "onair-page": "http", "sec-fetch-site": "same-origin" };
+    const session = await server.admin("POST", "/console/session", undefined, page);
+    const inWords = (await run(["version"], options)).stdout.trim().replace("onair ", "");
+    expect(await session.json()).toMatchObject({ version: inWords });
+  });
+
   test("reads neither .env nor bunfig.toml of its directory", async () => {
     await Bun.write(join(directory.path, ".env"), "ONAIR_PORT=nonsense\n");
     await Bun.write(join(directory.path, "bunfig.toml"), 'preload = ["./missing.ts"]\n');

@@ -1,6 +1,6 @@
 import type { ConsoleSession } from "../../console/session.ts";
 import { DomainError } from "../../domain/errors.ts";
-import { version } from "../../runtime/version.ts";
+import { versionWithCommit } from "../../runtime/version.ts";
 import { everyRole } from "../admin/access.ts";
 import type { AdminListener } from "../admin/base.ts";
 import { hasBearer } from "../auth.ts";
@@ -26,7 +26,7 @@ export function consoleRoutes(app: AdminListener, { sessions, publicUrl }: Conso
   const told = ({ operatorKey }: RequestContext): ConsoleSession => {
     if (operatorKey === null) throw new Error("The request has passed no gate");
     const { id, name, role } = operatorKey;
-    return { key: { id, name, role }, version, public_url: publicUrl() };
+    return { key: { id, name, role }, version: versionWithCommit, public_url: publicUrl() };
   };
   app.post(
     path,

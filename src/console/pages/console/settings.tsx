@@ -23,7 +23,8 @@ export function Settings() {
         {loaded.data && (
           <>
             {" "}
-            Version {loaded.data.version}, started <Time at={loaded.data.started_at} />.
+            Version {loaded.data.version}
+            {loaded.data.commit && ` (${loaded.data.commit})`}, started <Time at={loaded.data.started_at} />.
           </>
         )}
       </Head>

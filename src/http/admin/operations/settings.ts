@@ -1,6 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { isoTime } from "../../../domain/time.ts";
 import { about, nullable } from "../../../domain/validation/fields.ts";
+import { commit } from "../../../runtime/commit.ts";
 import { version } from "../../../runtime/version.ts";
 import { answer } from "../../answers.ts";
 import { IsoTimestamp, Message, named } from "../../fields.ts";
@@ -22,6 +23,10 @@ const Settings = answer(
   {
     data: Type.Array(SettingSchema, { description: "In the order of `onair serve --help`." }),
     version: Type.String({ description: "The version of the server." }),
+    commit: nullable(Type.String(), {
+      description:
+        "The commit that it was built from; with `-changed` behind it where the checkout had changes. null: not known.",
+    }),
     started_at: about(IsoTimestamp, "When it was started."),
     message: Message,
   },
@@ -40,6 +45,7 @@ const Settings = answer(
         { name: "admin-key", value: "set", default: null, is_secret: true, help: "an operator key" },
       ],
       version: "0.1.0",
+      commit: "3f2a9c41d07b",
       started_at: "2026-01-14T16:00:00.000Z",
       message: "OK",
     },
@@ -50,7 +56,7 @@ const Settings = answer(
 export function settingRoutes(app: AdminListener, { facts }: AdminDeps): void {
   app.get(
     "/admin/v1/settings",
-    () => ({ data: facts.settings, version, started_at: isoTime(facts.startedAt), message: "OK" }),
+    () => ({ data: facts.settings, version, commit, started_at: isoTime(facts.startedAt), message: "OK" }),
     {
       roles: readers,
       response: { 200: Settings },

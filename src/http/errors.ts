@@ -68,7 +68,7 @@ export function replyError(
   if (code === "unavailable" && !details.isLogged) {
     // No stack: what cannot be done now is no fault of the program, and every request may meet it.
     const { stack, ...fields } = errorFields(error);
-    requestContext.listener.log.error("unavailable", { request_id: requestContext.requestId, ...fields });
+    requestContext.listener.logUnavailable(message, { request_id: requestContext.requestId, ...fields });
   }
   // Errors of OAuth have only the fields of RFC 6749, so no list of wrong parameters.
   const isOAuth = code === "invalid_parameter" && speaksOAuth(requestContext.path);

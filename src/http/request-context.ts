@@ -50,6 +50,8 @@ interface LongBody {
 /** What all requests of one listener share. */
 export interface ListenerContext {
   readonly log: Log;
+  /** Logs that a request is 503, with a reason; see `repeatedLines`. */
+  readonly logUnavailable: (reason: string, fields: Record<string, unknown>) => void;
   readonly traffic: Traffic;
   /** Headers of every answer. Each answer sets its request id here and takes a copy. */
   readonly headers: Headers;

@@ -3,6 +3,7 @@ import { type AnyElysia, Elysia, ElysiaCustomStatusResponse, ValidationError } f
 import { DomainError, invalidFields } from "../domain/errors.ts";
 import { newId } from "../domain/ids.ts";
 import { errorFields, type Log } from "../log/log.ts";
+import { repeatedLines } from "../log/repeated-lines.ts";
 import { inTime } from "../runtime/event-loop.ts";
 import type { Certificate } from "../serving/certificates.ts";
 import type { TrustedProxies } from "../serving/client-address.ts";
@@ -33,13 +34,22 @@ export function listener(options: {
   trustedProxies?: TrustedProxies | null;
   /** Counts the requests; by default a new counter. */
   traffic?: Traffic;
+  now?: () => number;
   /** Limits what no route limits by itself; by default nothing does. */
   admit?: ListenerContext["admit"];
 }) {
   const none = null as unknown as RequestContext; // set by onRequest before anything reads it
-  const { log, headers, trustedProxies = null, traffic = new Traffic(), admit = null } = options;
+  const {
+    log,
+    headers,
+    trustedProxies = null,
+    traffic = new Traffic(),
+    admit = null,
+    now = Date.now,
+  } = options;
   const listenerContext: ListenerContext = {
     log,
+    logUnavailable: repeatedLines(log, "unavailable", now),
     traffic,
     trustedProxies,
     headers: commonHeaders(headers),

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { DomainError } from "../../src/domain/errors.ts";
+import { minute } from "../../src/domain/time.ts";
 import { keptLog } from "../support/kept-log.ts";
-import { testServer } from "../support/server.ts";
+import { Clock, ownServer, testServer } from "../support/server.ts";
 
 const kept = keptLog();
 const behindProxy = keptLog();
@@ -34,6 +35,37 @@ describe("the line of a request has the address of its client", () => {
     expect(await clientsOf(behindProxy, "/admin/v1/applications")).toEqual(["198.51.100.4"]);
     expect(await clientsOf(behindProxy, "/readyz")).toEqual(["127.0.0.1"]);
   });
+});
+
+test("while the database is away ten requests in a minute are logged with that reason, and how many others there were", async () => {
+  const clock = new Clock();
+  const own = keptLog("error", clock.now);
+  const server = await ownServer({ log: own.log, clock });
+  const { token } = await server.application();
+  const away = (reason: string) => () => Promise.reject(new DomainError("unavailable", reason));
+  const asked = async (reason: string, times: number) => {
+    Object.assign(server.app.store.users, { find: away(reason) });
+    for (let i = 0; i < times; i++)
+      expect((await server.get("/public/v1/users/xqcow", token)).status).toBe(503);
+  };
+  await asked("Away.", 25);
+  await asked("Full.", 1);
+  clock.advance(minute);
+  await asked("Away.", 2);
+  const told = (await own.lines()).map((line) => JSON.parse(line));
+  const shown = told.map(({ error, left_out, further }) => [error, left_out, further]);
+  const line = (reason: string, leftOut?: number, further?: string) => [
+    `DomainError: ${reason}`,
+    leftOut,
+    further,
+  ];
+  expect(shown).toEqual([
+    ...Array.from({ length: 9 }, () => line("Away.")),
+    line("Away.", undefined, "with this reason are left out for up to a minute"),
+    line("Full."),
+    line("Away.", 15),
+    line("Away."),
+  ]);
 });
 
 test("what cannot be done now is logged with its reason and the request, and without a stack", async () => {

@@ -1,9 +1,9 @@
 import { readdirSync, renameSync, rmSync, statSync } from "node:fs";
-import { basename, join } from "node:path";
+import { basename } from "node:path";
 import { isoTime } from "../domain/time.ts";
 import { StoreError } from "../store/faults.ts";
 import { beginCopy, checkDatabase, type DatabaseCounts } from "../store/sqlite/database/backup.ts";
-import { databaseFile, restoringIn } from "../store/sqlite/database/directory.ts";
+import { databaseFile, databaseIn, restoringIn } from "../store/sqlite/database/directory.ts";
 import { lockDirectory } from "../store/sqlite/database/lock.ts";
 import { readName } from "./files.ts";
 import { type Content, syncDirectory, writePrivately } from "./private-file.ts";
@@ -63,7 +63,7 @@ export async function restoreBackup(restoring: Restoring): Promise<Content & { c
       throw new StoreError(`${source.shown} is not what was made: its name has another SHA-256.`);
     const counts = checkCopy(source.shown, partial);
     beginCopy(partial, isoTime(Date.now()));
-    renameSync(partial, join(data, databaseFile));
+    renameSync(partial, databaseIn(data));
     syncDirectory(data);
     return { ...content, counts };
   } finally {

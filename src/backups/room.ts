@@ -1,7 +1,7 @@
 import fs from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname } from "node:path";
 import { backupLimits, type TooSmall } from "../domain/backups.ts";
-import { databaseFile } from "../store/sqlite/database/directory.ts";
+import { databaseIn } from "../store/sqlite/database/directory.ts";
 import { isMissing } from "./files.ts";
 import { type NewBackup, placeDirectory, workDirectory } from "./place.ts";
 
@@ -10,7 +10,7 @@ type RoomQuestion = Pick<NewBackup, "data" | "place" | "recipients">;
 
 /** The first of the file systems that a backup is written to on which it has no room; null where it has. */
 export async function tooSmallFor(backup: RoomQuestion): Promise<TooSmall | null> {
-  const file = join(backup.data, databaseFile);
+  const file = databaseIn(backup.data);
   // By name: opening and closing the file here would release SQLite's POSIX locks on it, which belong to the process.
   const sizes = await Promise.all(
     [file, `${file}-wal`].map((path) => fs.promises.stat(path).catch(() => ({ size: 0 }))),

@@ -82,7 +82,7 @@ async function perform(api: AdminApi, { action, id, body, out }: Asked): Promise
     return out.answer({ id, revoked: true }, `${id} is revoked`);
   }
   if (action === "create") return out.record(await api.json({ method: "POST", path, json: body }));
-  const keys = await api.json<Static<typeof Keys>>({ method: "GET", path });
+  const keys = await api.get<Static<typeof Keys>>(path);
   const rows = keys.data.map(({ id, name, role, prefix, created_at, expires_at, last_used_at }) => {
     const isExpired = expires_at !== null && Date.parse(expires_at) <= Date.now();
     const end = isExpired ? "expired" : (expires_at ?? "never");

@@ -164,8 +164,8 @@ async function perform(
   switch (action) {
     case "show": {
       const [application, endpoint] = await Promise.all([
-        api.json<ApplicationAnswer>({ method: "GET", path }),
-        api.json<EndpointAnswer>({ method: "GET", path: `${path}/endpoint` }),
+        api.get<ApplicationAnswer>(path),
+        api.get<EndpointAnswer>(`${path}/endpoint`),
       ]);
       return { ...application, endpoint };
     }
@@ -188,7 +188,7 @@ async function perform(
 /** Notes the state of the endpoint, which enabling an application does not change. */
 async function noteEndpointState(api: AdminApi, id: string, { option }: Target): Promise<void> {
   const path = `${collection}/${encodeURIComponent(id)}/endpoint`;
-  const endpoint = await api.json<EndpointAnswer>({ method: "GET", path });
+  const endpoint = await api.get<EndpointAnswer>(path);
   if (endpoint.status !== "disabled") return;
   note(
     `The application is enabled; its endpoint stays disabled, because ${reasons[endpoint.disabled_reason ?? "failing"]}.\n` +

@@ -1,7 +1,7 @@
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
 import { checkArguments, didYouMean } from "../config/command-line.ts";
 import type { Environment } from "../config/read-config.ts";
-import { durationMs, second } from "../domain/time.ts";
+import { durationMs, isoTime, second } from "../domain/time.ts";
 import { type Candidates, type Command, UsageError, type Words } from "./command.ts";
 import { Output } from "./output/output.ts";
 
@@ -182,16 +182,18 @@ export function readHttpUrl(text: string, source: string, mistakes: string[]): s
 }
 
 /** Milliseconds of a duration like `90s`, `30m`, `1h` or `2d`; undefined, with a mistake added, when it is none. */
-export function readDuration(
-  option: string,
-  text: string | undefined,
-  mistakes: string[],
-): number | undefined {
+function readDuration(option: string, text: string | undefined, mistakes: string[]): number | undefined {
   if (text === undefined) return undefined;
   const ms = durationMs(text);
   if (ms !== null) return ms;
   mistakes.push(`--${option} must be a duration like 90s, 30m, 1h or 2d, not "${text}"`);
   return undefined;
+}
+
+/** The time, in ISO 8601, from which on `--since` asks; undefined, with a mistake added where it is wrong. */
+export function readSince(text: string | undefined, mistakes: string[]): string | undefined {
+  const ms = readDuration("since", text, mistakes);
+  return ms === undefined ? undefined : isoTime(Date.now() - ms);
 }
 
 /** Seconds of a duration, or of a number of seconds; undefined, with a mistake added, when it is neither. */

@@ -1,6 +1,7 @@
 import { command, switches } from "./arguments.ts";
 import { withAdminApi } from "./client/admin-api.ts";
 import { readTarget, targetHelp, targetOptions } from "./client/target.ts";
+import { lineEnds } from "./input.ts";
 import { countOf, stopwatch } from "./output/format.ts";
 import { checkOutputFile, replaceFile } from "./output/output-file.ts";
 import { write } from "./output/print.ts";
@@ -42,8 +43,6 @@ export const exportCommand = command({
   },
 });
 
-const newline = 0x0a;
-
 /** Copies a stream at the pace of its reader; returns the number of lines. */
 async function copy(
   stream: ReadableStream<Uint8Array> | null,
@@ -51,7 +50,7 @@ async function copy(
 ): Promise<number> {
   let rows = 0;
   for await (const chunk of stream ?? []) {
-    for (let end = chunk.indexOf(newline); end !== -1; end = chunk.indexOf(newline, end + 1)) rows++;
+    rows += lineEnds(chunk);
     await put(chunk);
   }
   return rows;

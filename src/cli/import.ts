@@ -7,7 +7,7 @@ import { command, switches } from "./arguments.ts";
 import { withAdminApi } from "./client/admin-api.ts";
 import { Unreachable } from "./client/http.ts";
 import { readTarget, type Target, targetHelp, targetOptions } from "./client/target.ts";
-import { isTyped, sizeOf, streamOf } from "./input.ts";
+import { isTyped, lineEnds, sizeOf, streamOf } from "./input.ts";
 import { megabytes, stopwatch } from "./output/format.ts";
 import { note } from "./output/print.ts";
 import { type Progress, showProgress } from "./output/progress.ts";
@@ -93,8 +93,6 @@ export const importCommand = command({
   },
 });
 
-const newline = 0x0a;
-
 async function* counted(
   input: AsyncIterable<Uint8Array>,
   progress: { bytes: number; rows: number },
@@ -102,7 +100,7 @@ async function* counted(
   for await (const chunk of input) {
     yield chunk;
     progress.bytes += chunk.byteLength;
-    for (let end = chunk.indexOf(newline); end !== -1; end = chunk.indexOf(newline, end + 1)) progress.rows++;
+    progress.rows += lineEnds(chunk);
   }
 }
 

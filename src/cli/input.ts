@@ -16,6 +16,15 @@ export function sizeOf(file: string): number | null {
   return stats.isFile() ? stats.size : null;
 }
 
+const newline = 0x0a;
+
+/** How many lines end in a part of a stream. */
+export function lineEnds(chunk: Uint8Array): number {
+  let ends = 0;
+  for (let at = chunk.indexOf(newline); at !== -1; at = chunk.indexOf(newline, at + 1)) ends++;
+  return ends;
+}
+
 /** Whether the input is typed on the terminal, on which no progress may be drawn then. */
 export function isTyped(file: string): boolean {
   return file === "-" && process.stdin.isTTY === true;

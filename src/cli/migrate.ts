@@ -1,16 +1,16 @@
 import { existsSync, statSync } from "node:fs";
-import { join } from "node:path";
 import { backupBeforeUpgrade } from "../backups/before-upgrade.ts";
 import { type DatabaseSettings, shownDataPlace } from "../data/place.ts";
 import { backupsOfPostgres } from "../domain/backups.ts";
 import { version } from "../runtime/version.ts";
 import { readDatabaseUrl } from "../store/postgres/database/connection-url.ts";
 import { openPostgres, schemaOf } from "../store/postgres/database/open.ts";
-import { databaseFile } from "../store/sqlite/database/directory.ts";
+import { databaseIn } from "../store/sqlite/database/directory.ts";
 import { type DirectoryLock, lockDirectory } from "../store/sqlite/database/lock.ts";
 import { look, type SchemaState, schemaState } from "../store/sqlite/database/look.ts";
 import { upgradeDatabase } from "../store/sqlite/database/open.ts";
 import { command, switches, valued } from "./arguments.ts";
+import { requireDatabase } from "./client/require-data.ts";
 import { placeOfCommand } from "./client/target.ts";
 import { counted, stopwatch } from "./output/format.ts";
 import type { Output } from "./output/output.ts";
@@ -63,8 +63,7 @@ export const migrate = command({
       mistakes.push("--dry-run changes nothing: it goes with neither --backup nor --rebuild-search");
     if (backup !== null && existsSync(backup)) mistakes.push(`${backup} exists; name another file`);
     else if (backup !== null) checkOutputFile(backup, { force: false }, mistakes);
-    if (!existsSync(join(data, databaseFile)))
-      mistakes.push(`There is no data in ${data}; name its directory with --data`);
+    requireDatabase(data, "--data", mistakes);
     check();
     const took = stopwatch();
     const planned = { data, backup, rebuildSearch };
@@ -98,7 +97,7 @@ async function upgrade({ data, backup, rebuildSearch }: Planned): Promise<Schema
 }
 
 async function makeBackup(data: string, file: string): Promise<void> {
-  const progress: Progress = { bytes: 0, totalBytes: statSync(join(data, databaseFile)).size, rows: null };
+  const progress: Progress = { bytes: 0, totalBytes: statSync(databaseIn(data)).size, rows: null };
   const display = showProgress(progress);
   await backupBeforeUpgrade(data, file, (bytes) => {
     progress.bytes = bytes;

@@ -22,6 +22,14 @@ export function onTermination(
   });
 }
 
+/** Aborted at SIGTERM, at SIGINT, and when standard output is closed, as after `head`: then a command ends that goes on. */
+export function untilEnded(): AbortSignal {
+  const stop = new AbortController();
+  void onTermination().then(() => stop.abort());
+  process.stdout.on("error", () => stop.abort());
+  return stop.signal;
+}
+
 /** Calls `then` for each of these signals, which otherwise end the process. */
 export function onSignals(
   signals: readonly ("SIGHUP" | "SIGUSR1" | "SIGUSR2")[],

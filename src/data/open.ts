@@ -1,10 +1,9 @@
 import { lstatSync } from "node:fs";
-import { join } from "node:path";
 import type { CheckStorage, OnFault, StorageFault } from "../store/faults.ts";
 import { readDatabaseUrl } from "../store/postgres/database/connection-url.ts";
 import { noReplicas, type ReplicaNewsLink } from "../store/replicas/news.ts";
 import { type Ownership, soleOwnership } from "../store/replicas/ownership.ts";
-import { databaseFile } from "../store/sqlite/database/directory.ts";
+import { databaseIn } from "../store/sqlite/database/directory.ts";
 import { storageFaultOf } from "../store/sqlite/database/faults.ts";
 import type { DirectoryLock } from "../store/sqlite/database/lock.ts";
 import { databaseIdentity, lookAtStorage } from "../store/sqlite/database/storage-check.ts";
@@ -128,7 +127,7 @@ export async function openReadingIfReady(
 export async function hasData(place: DataPlace): Promise<boolean> {
   // `lstat`, because a dangling link counts as a database.
   if ("directory" in place) {
-    return lstatSync(join(place.directory, databaseFile), { throwIfNoEntry: false }) !== undefined;
+    return lstatSync(databaseIn(place.directory), { throwIfNoEntry: false }) !== undefined;
   }
   const { schemaOf } = await import("../store/postgres/database/open.ts");
   const { url, direct } = place.database;

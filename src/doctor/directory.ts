@@ -5,7 +5,7 @@ import { diskForecast, type FreeSpace } from "../domain/operations/disk-forecast
 import { type Finding, findingsOf } from "../domain/operations/findings.ts";
 import { shownBytes } from "../domain/operations/kind-sizes.ts";
 import { day, shownDuration } from "../domain/time.ts";
-import { databaseFile, lockFile, pidFile } from "../store/sqlite/database/directory.ts";
+import { databaseIn, lockFile, pidFile } from "../store/sqlite/database/directory.ts";
 
 /** Whether this user can use the data directory, which all further checks need. */
 export function directoryFinding(data: string): Finding {
@@ -30,7 +30,7 @@ export function directoryFinding(data: string): Finding {
       `this user may not write in ${data}`,
       "run it as the user who serves, or chown the directory",
     );
-  if (!statSync(join(data, databaseFile), { throwIfNoEntry: false }))
+  if (!statSync(databaseIn(data), { throwIfNoEntry: false }))
     return warning(
       `${data} has no database yet`,
       '"onair serve" makes one, "onair restore" takes it from a backup',

@@ -1,12 +1,11 @@
 import { existsSync } from "node:fs";
-import { join } from "node:path";
 import { awsVariables } from "../backups/place.ts";
 import type { Config } from "../config/config.ts";
 import type { Environment } from "../config/read-config.ts";
 import { type DatabaseSettings, placeOf } from "../data/place.ts";
 import { type Finding, findingsOf } from "../domain/operations/findings.ts";
 import { urlOf } from "../http/server.ts";
-import { databaseFile } from "../store/sqlite/database/directory.ts";
+import { databaseIn } from "../store/sqlite/database/directory.ts";
 import { holderOf } from "../store/sqlite/database/lock.ts";
 import { ask, type ClientCertificate, isLoopback } from "./ask.ts";
 import { backupFindings } from "./backups.ts";
@@ -99,7 +98,7 @@ async function* directory(options: ExamineOptions): AsyncGenerator<Finding, stri
   yield* modeFindings(data);
   yield measuredSpace(data);
   const holder = holderOf(data);
-  if (!existsSync(join(data, databaseFile))) {
+  if (!existsSync(databaseIn(data))) {
     yield* serverFindings(options, holder, null);
     yield clockFinding(now(), null);
     return null;

@@ -19,7 +19,7 @@ import {
 } from "../client/public-api.ts";
 import { profileNames } from "../completion/words.ts";
 import { print } from "../output/print.ts";
-import { onTermination } from "../signals.ts";
+import { untilEnded } from "../signals.ts";
 
 const help = `Usage: onair listen [options]
 
@@ -56,11 +56,7 @@ export const listen = command({
     check();
     const { url } = target;
     const secret = given ?? newWebhookSecret();
-    const stop = new AbortController();
-    const { signal } = stop;
-    void onTermination().then(() => stop.abort());
-    // A closed standard output, as after `head`, also ends the command.
-    process.stdout.on("error", () => stop.abort());
+    const signal = untilEnded();
     // With JSON on standard output, notices go to standard error.
     const terminal = terminalOn(json ? process.stderr : process.stdout, env);
     if (forwardUrl && given === undefined) {

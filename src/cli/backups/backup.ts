@@ -95,7 +95,7 @@ async function list(
   if (target)
     await withAdminApi(target, (api) => {
       const pages = pagesOf<Backup>({ limit: Number.POSITIVE_INFINITY, cursor: "" }, (page) =>
-        api.json({ method: "GET", path: `${path}?${page}` }),
+        api.get(path, page),
       );
       return printBackups(pages, out);
     });
@@ -118,7 +118,7 @@ async function makeBackup(api: AdminApi): Promise<Backup> {
   await poll(
     () => current.status === "running",
     async () => {
-      current = await api.json<Backup>({ method: "GET", path: `${path}/${current.id}` });
+      current = await api.get<Backup>(`${path}/${current.id}`);
       progress.bytes = current.size_bytes;
       progress.totalBytes = current.progress > 0 ? Math.round(current.size_bytes / current.progress) : null;
     },

@@ -32,12 +32,17 @@ interface Sent {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** Query or body by field, checked by the server. */
+export type Fields = Readonly<Record<string, string | number | boolean | undefined>>;
+
 /** The admin API of a target, over HTTP or in this process. */
 export interface AdminApi {
   /** Sends a request; throws the API's error message for an error answer. */
   send(request: Sent): Promise<Response>;
   /** Sends a request and parses the answer as JSON. */
   json<T>(request: Sent): Promise<T>;
+  /** The same for GET, with the fields of `query` that are given. */
+  get<T>(path: string, query?: Fields): Promise<T>;
 }
 
 /**
@@ -138,6 +143,12 @@ function adminApi(
 ): AdminApi {
   const api: AdminApi = {
     json: async <T>(request: Sent) => (await (await api.send(request)).json()) as T,
+    get: (path, query = {}) => {
+      const search = new URLSearchParams();
+      for (const [name, value] of Object.entries(query))
+        if (value !== undefined) search.set(name, String(value));
+      return api.json({ method: "GET", path: search.size === 0 ? path : `${path}?${search}` });
+    },
     async send({ method, path, json, lines, headers }) {
       const type = lines ? "application/x-ndjson" : "application/json";
       const body = lines ?? (json === undefined ? null : JSON.stringify(json));

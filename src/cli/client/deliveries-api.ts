@@ -6,7 +6,7 @@ import type {
 } from "../../http/public/delivery-fields.ts";
 import type { OperatorReplaySchema } from "../../http/public/replay-fields.ts";
 import type { ListPage } from "../output/output.ts";
-import type { AdminApi } from "./admin-api.ts";
+import type { AdminApi, Fields } from "./admin-api.ts";
 
 type OperatorDelivery = Static<typeof OperatorDeliverySchema> &
   Partial<Pick<Static<typeof OperatorSentDeliverySchema>, "request">>;
@@ -19,9 +19,6 @@ export type Delivery = WithoutApplication<OperatorDelivery>;
 
 /** A replay of either API. */
 export type ReplayAnswer = WithoutApplication<Static<typeof OperatorReplaySchema>>;
-
-/** Query or body by field, checked by the server. */
-export type Fields = Readonly<Record<string, string | number | boolean | undefined>>;
 
 /** Deliveries and replays: those of an application by the public API, or of all by the admin API. */
 export interface DeliveriesApi {
@@ -37,23 +34,20 @@ export interface DeliveriesApi {
 export function allDeliveries(api: AdminApi): DeliveriesApi {
   const deliveries = "/admin/v1/deliveries";
   const replays = "/admin/v1/replays";
-  const get = <T>(path: string) => api.json<T>({ method: "GET", path });
   const at = (path: string, id: string) => `${path}/${encodeURIComponent(id)}`;
   return {
-    page: (query) => get(`${deliveries}?${new URLSearchParams(given(query))}`),
-    show: (id) => get(at(deliveries, id)),
+    page: (query) => api.get(deliveries, given(query)),
+    show: (id) => api.get(at(deliveries, id)),
     retry: (id) => api.json({ method: "POST", path: `${at(deliveries, id)}/retry` }),
     startReplay: (range) => api.json({ method: "POST", path: replays, json: range }),
-    showReplay: (id) => get(at(replays, id)),
+    showReplay: (id) => api.get(at(replays, id)),
     cancelReplay: async (id) => void (await api.send({ method: "DELETE", path: at(replays, id) })),
   };
 }
 
 /** The fields that hold something. */
-function given(fields: Fields): [string, string][] {
-  return Object.entries(fields).flatMap(([name, value]) =>
-    value === undefined || value === "" ? [] : [[name, String(value)]],
-  );
+function given(fields: Fields): Fields {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== ""));
 }
 
 /** Those of the application or user of the client, by the public API. */
@@ -63,7 +57,7 @@ export function ownDeliveries(api: Client): DeliveriesApi {
   const at = (id: string) => ({ params: { path: { id } } });
   return {
     // A boundary: what the fields may hold is for the server to say.
-    page: (query) => api.get(deliveries, { params: { query: Object.fromEntries(given(query)) as never } }),
+    page: (query) => api.get(deliveries, { params: { query: given(query) as never } }),
     show: async (id) => (await api.get(`${deliveries}/{id}`, at(id))).data,
     retry: async (id) => (await api.post(`${deliveries}/{id}/retry`, at(id))).data,
     startReplay: async (range) => (await api.post(replays, { body: range as never })).data,

@@ -1,7 +1,7 @@
 import type { Environment } from "../../config/read-config.ts";
 import { isoTime } from "../../domain/time.ts";
 import { deliveryStatuses } from "../../http/public/delivery-fields.ts";
-import { command, type Given, readDuration, switches, valued } from "../arguments.ts";
+import { command, type Given, readSince, switches, valued } from "../arguments.ts";
 import { withAdminApi } from "../client/admin-api.ts";
 import { allDeliveries, type DeliveriesApi, ownDeliveries } from "../client/deliveries-api.ts";
 import { Profiles } from "../client/profiles.ts";
@@ -99,8 +99,7 @@ export const deliveries = command({
   values: { type: eventNames, profile: profileNames },
   async run({ action, words: [id], values, env, out, mistakes, check }) {
     const isOwn = usesPublicApi(values, env);
-    const sinceMs = readDuration("since", values.since, mistakes);
-    const after = sinceMs === undefined ? undefined : isoTime(Date.now() - sinceMs);
+    const after = readSince(values.since, mistakes);
     mistakes.push(...misuse(action, id, values, isOwn));
     const paging = readPaging(values, mistakes);
     const perform = async (api: DeliveriesApi, option: string): Promise<number> => {
@@ -167,7 +166,7 @@ function misuse(action: Action, id: string | undefined, values: Values, isOwn: b
 async function release(target: Target, out: Output): Promise<number> {
   const path = "/admin/v1/deliveries/hold";
   await withAdminApi(target, async (api) => {
-    const { held_since } = await api.json<{ held_since: string | null }>({ method: "GET", path });
+    const { held_since } = await api.get<{ held_since: string | null }>(path);
     if (held_since !== null) await api.send({ method: "DELETE", path });
     await out.answer(
       { held_since },
@@ -193,7 +192,7 @@ async function list(
   if (follow) return followDeliveries(api, { query, first: paging.limit, forOperator, out });
   const isFiltered = Object.values(query).some((value) => value);
   await out.list(
-    pagesOf(paging, (page) => api.page({ ...query, ...Object.fromEntries(new URLSearchParams(page)) })),
+    pagesOf(paging, (page) => api.page({ ...query, ...page })),
     {
       columns: deliveryColumns({ forOperator }),
       cells: deliveryCells,

@@ -1,10 +1,11 @@
 import { sleep } from "../../client/sleep.ts";
 import { askingAgain } from "../client/absence.ts";
-import type { DeliveriesApi, Delivery, Fields } from "../client/deliveries-api.ts";
+import type { Fields } from "../client/admin-api.ts";
+import type { DeliveriesApi, Delivery } from "../client/deliveries-api.ts";
 import { deliveryCells, deliveryColumns } from "../output/deliveries.ts";
 import type { Output } from "../output/output.ts";
 import { print, tableWriter } from "../output/print.ts";
-import { onTermination } from "../signals.ts";
+import { untilEnded } from "../signals.ts";
 
 const everyMs = 1_000;
 const pageSize = 100;
@@ -25,9 +26,7 @@ interface FollowedList {
  */
 export async function followDeliveries(api: DeliveriesApi, list: FollowedList): Promise<void> {
   const { query, first, forOperator, out } = list;
-  const stop = new AbortController();
-  void onTermination().then(() => stop.abort());
-  process.stdout.on("error", () => stop.abort());
+  const stop = untilEnded();
   const tabulated = tableWriter(deliveryColumns({ forOperator }), out.screen);
   const shown = new Shown();
   const start = await api.page({ ...query, limit: Math.min(first, pageSize) });
@@ -38,8 +37,8 @@ export async function followDeliveries(api: DeliveriesApi, list: FollowedList): 
   for (;;) {
     for (const one of out.json ? rows : []) await print(JSON.stringify(one));
     if (!out.json && rows.length > 0) await print(tabulated(rows.map(deliveryCells)));
-    await sleep(everyMs, stop.signal);
-    if (stop.signal.aborted) return;
+    await sleep(everyMs, stop);
+    if (stop.aborted) return;
     rows = (await unlessAway(() => newsOf(api, query, shown))) ?? [];
   }
 }

@@ -1,5 +1,6 @@
 import { askingAgain } from "../client/absence.ts";
-import type { DeliveriesApi, Fields, ReplayAnswer } from "../client/deliveries-api.ts";
+import type { Fields } from "../client/admin-api.ts";
+import type { DeliveriesApi, ReplayAnswer } from "../client/deliveries-api.ts";
 import { poll } from "../client/poll.ts";
 import { noteOutcome, printDelivery } from "../output/deliveries.ts";
 import { counted } from "../output/format.ts";

@@ -1,10 +1,8 @@
-import { isoTime } from "../../domain/time.ts";
 import type { Audit } from "../../http/admin/operations/audit.ts";
-import { command, readDuration, switches, valued } from "../arguments.ts";
+import { command, readSince, switches, valued } from "../arguments.ts";
 import { withAdminApi } from "../client/admin-api.ts";
 import { readTarget, targetHelp, targetOptions } from "../client/target.ts";
 import { pagesOf, pagingHelp, pagingOptions, readPaging } from "../output/list.ts";
-import type { ListPage } from "../output/output.ts";
 
 const help = `Usage: onair audit [filters] [options]
 
@@ -38,26 +36,22 @@ export const audit = command({
   async run({ values, env, out, mistakes, check }) {
     const target = readTarget(values, env, mistakes);
     const paging = readPaging(values, mistakes);
-    const sinceMs = readDuration("since", values.since, mistakes);
+    const from = readSince(values.since, mistakes);
     const { key, action, object, "object-id": object_id, after, before, since } = values;
     if (since && (after || before)) mistakes.push("--since and the times of a range exclude each other");
     check();
-    const from = sinceMs === undefined ? after : isoTime(Date.now() - sinceMs);
-    const asked = Object.entries({ key, action, object, object_id, after: from, before });
-    const filters = asked.flatMap(([name, value]) =>
-      value === undefined ? [] : [[name, value] as [string, string]],
+    const filters = { key, action, object, object_id, after: from ?? after, before };
+    const isFiltered = Object.values(filters).some((value) => value !== undefined);
+    await withAdminApi(target, (api) =>
+      out.list(
+        pagesOf<Audit>(paging, (page) => api.get("/admin/v1/audit", { ...filters, ...page })),
+        {
+          columns: ["AT", "WHO", "ACTION", "OBJECT", "FIELDS", "FROM"],
+          cells,
+          empty: isFiltered ? "There are no such changes." : "There are no changes.",
+        },
+      ),
     );
-    await withAdminApi(target, async (api) => {
-      const get = (page: string): Promise<ListPage<Audit>> => {
-        const query = new URLSearchParams([...new URLSearchParams(page), ...filters]);
-        return api.json({ method: "GET", path: `/admin/v1/audit?${query}` });
-      };
-      await out.list(pagesOf(paging, get), {
-        columns: ["AT", "WHO", "ACTION", "OBJECT", "FIELDS", "FROM"],
-        cells,
-        empty: filters.length > 0 ? "There are no such changes." : "There are no changes.",
-      });
-    });
   },
 });
 

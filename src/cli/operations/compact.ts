@@ -1,9 +1,7 @@
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import { compactDatabase } from "../../store/sqlite/database/compact.ts";
-import { databaseFile } from "../../store/sqlite/database/directory.ts";
 import { lockDirectory } from "../../store/sqlite/database/lock.ts";
 import { command, switches, valued } from "../arguments.ts";
+import { requireDatabase } from "../client/require-data.ts";
 import { placeOfCommand } from "../client/target.ts";
 import { UsageError } from "../command.ts";
 import { megabytes, stopwatch } from "../output/format.ts";
@@ -35,8 +33,7 @@ export const compact = command({
       );
     }
     const { directory } = place;
-    if (!existsSync(join(directory, databaseFile)))
-      mistakes.push(`There is no data in ${directory}; name its directory with --data`);
+    requireDatabase(directory, "--data", mistakes);
     check();
     const took = stopwatch();
     const lock = lockDirectory(directory);

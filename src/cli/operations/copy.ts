@@ -1,12 +1,10 @@
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import { type Environment, readSecret } from "../../config/read-config.ts";
 import { copyData, reopenData } from "../../data/copy.ts";
 import { type DataPlace, shownDataPlace } from "../../data/place.ts";
 import { AlreadyCopied, type CopyCounts, copiedNouns } from "../../store/operations/copy.ts";
 import { readDatabaseUrl, shownPlace } from "../../store/postgres/database/connection-url.ts";
-import { databaseFile } from "../../store/sqlite/database/directory.ts";
 import { command, switches, valued } from "../arguments.ts";
+import { requireDatabase } from "../client/require-data.ts";
 import { UsageError } from "../command.ts";
 import { counted, stopwatch } from "../output/format.ts";
 import type { Output } from "../output/output.ts";
@@ -42,8 +40,7 @@ export const copy = command({
   options: { ...valued("from", "to"), ...switches("reopen", "json") },
   async run({ values, env, out, mistakes }) {
     const from = readPlace("--from", values.from, env, mistakes);
-    if (from !== null && "directory" in from && !existsSync(join(from.directory, databaseFile)))
-      mistakes.push(`There is no data in ${from.directory}; name its directory with --from`);
+    if (from !== null && "directory" in from) requireDatabase(from.directory, "--from", mistakes);
     if (values.reopen && values.to !== undefined) mistakes.push("--reopen goes without --to");
     const to = values.reopen ? null : readPlace("--to", values.to, env, mistakes);
     if (mistakes.length > 0 || from === null) throw new UsageError(mistakes.join("\n"));

@@ -1,7 +1,7 @@
 import type { Static } from "@sinclair/typebox";
 import type { ApplicationSchema } from "../../http/admin/application-fields.ts";
 import type { EndpointSchema } from "../../http/admin/events/endpoints.ts";
-import type { AdminApi } from "../client/admin-api.ts";
+import type { AdminApi, Fields } from "../client/admin-api.ts";
 import { type Paging, pagesOf } from "./list.ts";
 import type { ListPage, Output } from "./output.ts";
 
@@ -17,9 +17,8 @@ type Listed = ApplicationAnswer & { readonly endpoint: Pick<EndpointAnswer, "sta
 /** Prints applications, each with the state of its endpoint. */
 export async function listApplications(api: AdminApi, paging: Paging, out: Output): Promise<void> {
   const unwell = await failingEndpoints(api);
-  const get = async (query: string): Promise<ListPage<Listed>> => {
-    const path = `/admin/v1/applications?${query}`;
-    const { data, pagination } = await api.json<ListPage<ApplicationAnswer>>({ method: "GET", path });
+  const get = async (page: Fields): Promise<ListPage<Listed>> => {
+    const { data, pagination } = await api.get<ListPage<ApplicationAnswer>>("/admin/v1/applications", page);
     const withEndpoint = (application: ApplicationAnswer): Listed => {
       const { status = "enabled", disabled_reason = null } = unwell.get(application.id) ?? {};
       return { ...application, endpoint: { status, disabled_reason } };
@@ -40,8 +39,7 @@ export async function listApplications(api: AdminApi, paging: Paging, out: Outpu
 async function failingEndpoints(api: AdminApi): Promise<Map<string, EndpointAnswer>> {
   const everything = { limit: Number.POSITIVE_INFINITY, cursor: "" };
   const found = new Map<string, EndpointAnswer>();
-  const get = (query: string) =>
-    api.json<ListPage<EndpointAnswer>>({ method: "GET", path: `/admin/v1/endpoints?${query}` });
+  const get = (page: Fields) => api.get<ListPage<EndpointAnswer>>("/admin/v1/endpoints", page);
   for await (const { data } of pagesOf(everything, get)) {
     for (const endpoint of data) found.set(endpoint.app_id, endpoint);
   }

@@ -1,4 +1,5 @@
 import { type Given, readNumber, switches, valued } from "../arguments.ts";
+import type { Fields } from "../client/admin-api.ts";
 import type { ListPage } from "./output.ts";
 
 export const pagingOptions = { ...valued("limit", "cursor"), ...switches("all") };
@@ -32,13 +33,11 @@ export function readPaging(
 /** The requested pages, following cursors. */
 export async function* pagesOf<T>(
   { limit, cursor: from }: Paging,
-  fetchPage: (query: string) => Promise<ListPage<T>>,
+  fetchPage: (page: Fields) => Promise<ListPage<T>>,
 ): AsyncGenerator<ListPage<T>> {
   let cursor = from;
   for (let left = limit; left > 0; ) {
-    const query = new URLSearchParams({ limit: String(Math.min(left, longestPage)) });
-    if (cursor !== "") query.set("cursor", cursor);
-    const page = await fetchPage(query.toString());
+    const page = await fetchPage({ limit: Math.min(left, longestPage), ...(cursor !== "" && { cursor }) });
     yield page;
     left -= page.data.length;
     ({ cursor } = page.pagination);

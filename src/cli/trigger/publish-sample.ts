@@ -76,7 +76,7 @@ export function newestOf(
 /** The registered event types. */
 export async function registeredTypes(api: AdminApi): Promise<RegisteredEventType[]> {
   const path = "/admin/v1/event-types";
-  return (await api.json<{ data: RegisteredEventType[] }>({ method: "GET", path })).data;
+  return (await api.get<{ data: RegisteredEventType[] }>(path)).data;
 }
 
 function assignedBroadcaster(assignments: readonly Assignment[]): string | undefined {
@@ -88,8 +88,7 @@ function assignedBroadcaster(assignments: readonly Assignment[]): string | undef
 async function findBroadcaster(api: AdminApi, user: string | undefined): Promise<Broadcaster> {
   if (user !== undefined) {
     const id = /^[0-9]{1,16}$/.test(user) ? user : await idOf(api, user);
-    const asked = { method: "GET", path: `/admin/v1/users/${id}` } as const;
-    return (await api.json<{ user: Broadcaster }>(asked)).user;
+    return (await api.get<{ user: Broadcaster }>(`/admin/v1/users/${id}`)).user;
   }
   const answer = await api.send({ method: "GET", path: "/admin/v1/users/batch" });
   const line = await firstLine(answer);
@@ -99,8 +98,8 @@ async function findBroadcaster(api: AdminApi, user: string | undefined): Promise
 
 /** The id of the user with this username. */
 async function idOf(api: AdminApi, username: string): Promise<number> {
-  const path = `/admin/v1/users/search?${new URLSearchParams({ query: username, limit: "1" })}`;
-  const { data } = await api.json<{ data: Broadcaster[] }>({ method: "GET", path });
+  const query = { query: username, limit: 1 };
+  const { data } = await api.get<{ data: Broadcaster[] }>("/admin/v1/users/search", query);
   const found = data.find((user) => user.username.toLowerCase() === username.toLowerCase());
   if (found) return found.id;
   throw new UsageError(

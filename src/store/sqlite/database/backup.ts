@@ -1,10 +1,10 @@
 import { Database } from "bun:sqlite";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { noRoom } from "../../../domain/backups.ts";
 import { sessionFamily } from "../../../domain/tokens.ts";
 import { StoreError } from "../../faults.ts";
 import { heldSetting } from "../../settings.ts";
-import { databaseFile } from "./directory.ts";
+import { databaseIn } from "./directory.ts";
 import { codeOf, isDamage } from "./faults.ts";
 import { isOurs, missingIn } from "./migrations.ts";
 
@@ -34,7 +34,7 @@ export function databaseSize(directory: string): number {
 function reading<T>(directory: string, read: (db: Database) => T): T {
   return explained(() => {
     // Not `query_only`, under which nothing can be written to the copy either.
-    const db = new Database(join(directory, databaseFile), { readonly: true });
+    const db = new Database(databaseIn(directory), { readonly: true });
     try {
       db.run("PRAGMA busy_timeout = 5000");
       return read(db);

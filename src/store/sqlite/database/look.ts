@@ -1,12 +1,12 @@
 import { constants, Database } from "bun:sqlite";
 import { statSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { count } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/bun-sqlite";
 import { users } from "../schema/platform.ts";
 import { searchIsUnfilled } from "../search/filling.ts";
-import { databaseFile, explain } from "./directory.ts";
+import { databaseIn, explain } from "./directory.ts";
 import { damaged } from "./faults.ts";
 import { appliedMigrations, migrations } from "./migrations.ts";
 
@@ -24,7 +24,7 @@ export function look<T>(directory: string, read: (db: Database) => T): T {
 }
 
 function looking<T>(directory: string, read: (db: Database) => T): T {
-  const file = join(directory, databaseFile);
+  const file = databaseIn(directory);
   if (statSync(file, { throwIfNoEntry: false })?.size === 0) throw damaged(file, "it is empty");
   // A server that has ended leaves it behind, empty, or not at all.
   const hasLog = () => (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;

@@ -273,7 +273,7 @@ function readInteger({ minimum, maximum }: TSchema, text: string): Read {
 function readList({ minItems, maxItems, items }: ListOptions, texts: readonly string[]): Read {
   const values = texts.filter((text) => text !== "");
   if (values.length < minItems || values.length > maxItems) {
-    return { message: `must be given ${minItems} to ${maxItems} times` };
+    return { message: `must have ${minItems} to ${maxItems} values, repeated or separated by commas` };
   }
   const wrong = values.map((text) => readText(items, text)).find(({ message }) => message);
   return wrong ?? { value: values };

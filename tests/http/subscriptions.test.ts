@@ -252,16 +252,17 @@ describe("DELETE", () => {
     expect((await listed(app)).data).toHaveLength(1);
   });
 
+  const outOfBounds = "must have 1 to 50 values, repeated or separated by commas";
   test.each([
-    "",
-    "id=",
-    "id=,",
-    `id=${Array.from({ length: 51 }, () => "x").join(",")}`,
-    `id=${"x".repeat(65)}`,
-    "id=%FF",
-  ])("?%s is 400", async (query) => {
+    ["", "is required"],
+    ["id=", outOfBounds],
+    ["id=,", outOfBounds],
+    [`id=${Array.from({ length: 51 }, () => "x").join(",")}`, outOfBounds],
+    [`id=${"x".repeat(65)}`, "must be at most 64 characters"],
+    ["id=%FF", "is not valid percent-encoding"],
+  ])("?%s is 400", async (query, message) => {
     const response = await remove(await newApp(), query);
     expect(response.status).toBe(400);
-    expect((await json<Answer>(response)).errors?.map(({ field }) => field)).toEqual(["id"]);
+    expect((await json<Answer>(response)).errors).toMatchObject([{ field: "id", message }]);
   });
 });

@@ -137,7 +137,7 @@ describe("Enable Endpoint", () => {
     expect((await own(app)).endpoint).toMatchObject({
       status: "disabled",
       disabled_reason: "no_webhook_url",
-      advice: "Set the webhook URL.",
+      advice: "Set the webhook URL; a replay then sends what was canceled.",
     });
   });
 });

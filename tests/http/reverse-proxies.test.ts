@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { unusedPort } from "../support/ports.ts";
 import { event, subscribe } from "../support/publishing.ts";
 import { exchange } from "../support/raw-client.ts";
-import { users } from "../support/real-data.ts";
+import { categories, users } from "../support/real-data.ts";
 import { startServer, type TestServer, temporaryDirectory } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
@@ -144,6 +144,22 @@ for (const { program, configure } of proxies) {
       const body = new Uint8Array(2 * 2 ** 20);
       const answer = await fetch(`${url}/oauth/token`, { method: "POST", body });
       expect([413, 415]).toContain(answer.status);
+    });
+
+    test("large JSON is compressed for a client that takes it, and for no other", async () => {
+      await server.load("categories", categories);
+      const page = (coding: string) =>
+        fetch(`${url}/public/v1/categories?limit=100`, {
+          headers: { "accept-encoding": coding },
+          decompress: false,
+        });
+      const plain = await page("identity");
+      const small = await page("gzip");
+      const codings = [plain, small].map(({ headers }) => headers.get("content-encoding"));
+      expect(codings).toEqual([null, "gzip"]);
+      expect(small.headers.get("vary")?.toLowerCase()).toContain("accept-encoding");
+      const unpacked = new TextDecoder().decode(Bun.gunzipSync(await small.arrayBuffer()));
+      expect(JSON.parse(unpacked)).toEqual(await plain.json());
     });
 
     test("events of a stream come as they happen", async () => {

@@ -1,4 +1,4 @@
-import type { Livestream, LivestreamInput } from "../domain/livestreams.ts";
+import type { Livestream } from "../domain/livestreams.ts";
 import { isoTime } from "../domain/time.ts";
 import { normalNumber, pick, type Random, weighted } from "./chance.ts";
 import type { SamplePerson } from "./sample-person.ts";
@@ -17,7 +17,7 @@ export function nextViewers(viewers: number, typical: number, random: Random): n
 }
 
 /** The livestream of a person who goes live at `now`. */
-export function newLivestream(person: SamplePerson, now: number, random: Random): LivestreamInput {
+export function newLivestream(person: SamplePerson, now: number, random: Random): Livestream {
   return {
     channel_id: person.channel.id,
     category_id: person.homeCategoryId,

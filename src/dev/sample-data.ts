@@ -1,5 +1,5 @@
 import type { CategoryInput } from "../domain/categories.ts";
-import type { LivestreamInput } from "../domain/livestreams.ts";
+import type { Livestream } from "../domain/livestreams.ts";
 import { day, isoTime, minute } from "../domain/time.ts";
 import type { UserInput } from "../domain/users.ts";
 import { between, normalNumber, pick, type Random, seeded, weighted } from "./chance.ts";
@@ -13,7 +13,7 @@ export interface SampleData {
   readonly people: readonly SamplePerson[];
   readonly categories: readonly CategoryInput[];
   /** Livestreams that are on the air at the start. */
-  readonly livestreams: readonly LivestreamInput[];
+  readonly livestreams: readonly Livestream[];
 }
 
 const firstWords =
@@ -36,7 +36,7 @@ export function sampleData(now: number): SampleData {
   const categories = sampleCategories.map((category, i) => ({ id: i + 1, ...category }));
   const names = uniqueNames(random, peopleCount);
   const people = names.map((name, i) => person(random, name, i));
-  const livestreams = liveAtStart(random, people).map((one): LivestreamInput => {
+  const livestreams = liveAtStart(random, people).map((one): Livestream => {
     const started = now - between(random, 5, 360) * minute;
     const viewers = Math.max(1, Math.round(one.typicalViewers * Math.exp(normalNumber(random) / 4)));
     return { ...newLivestream(one, started, random), viewers };

@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { slugPattern } from "./categories.ts";
-import { about, Count, Id, oneLine, Timestamp, webAddress } from "./validation/fields.ts";
+import { about, Count, Id, nullable, oneLine, Timestamp, webAddress } from "./validation/fields.ts";
 
 /** A user's channel as the platform reports it. */
 export const ChannelInput = Type.Object({
@@ -44,8 +44,8 @@ export const LivestreamInput = Type.Object({
   channel_id: Id,
   category_id: Id,
   viewers: Count,
-  title: Type.Optional(oneLine(0, 500)),
-  language: Type.Optional(oneLine(0, 100)),
+  title: Type.Optional(nullable(oneLine(0, 500))),
+  language: Type.Optional(nullable(oneLine(0, 100))),
   started_at: Type.Optional(Timestamp),
 });
 export type LivestreamInput = Static<typeof LivestreamInput>;

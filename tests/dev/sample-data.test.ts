@@ -114,9 +114,7 @@ describe("livestreams", () => {
 
   test("start and end so that about as many are live after a long time", () => {
     const random = seeded(4);
-    const live = new Map(
-      sample.livestreams.map((one) => [one.channel_id, { title: "", language: "", started_at: "", ...one }]),
-    );
+    const live = new Map(sample.livestreams.map((one) => [one.channel_id, one]));
     const sizes: number[] = [];
     for (let step = 0; step < 5_000; step++) {
       const { channel } = nextToChange(sample.people, live, random);

@@ -115,7 +115,7 @@ describe("one record", () => {
   });
 });
 
-test("what a user or category does not have may be null, and is shown as empty", async () => {
+test("what a user, category or livestream does not have may be null, and is shown as empty", async () => {
   platform = await smallPlatform(ownServer);
   const { server } = platform;
   const users = [{ id: 3, username: "three", bio: null, profile_picture: null }];
@@ -124,6 +124,11 @@ test("what a user or category does not have may be null, and is shown as empty",
     const put = await server.admin("POST", `/admin/v1/${kind}/batch`, ndjson(rows));
     expect(await json<object>(put)).toMatchObject({ accepted: 1, rejected: 0 });
   }
+  const live = { channel_id: 11, category_id: 7, viewers: 1, title: null, language: null };
+  const put = await server.admin("PUT", "/admin/v1/livestreams", ndjson([live]));
+  expect(await json<object>(put)).toMatchObject({ accepted: 1, rejected: 0 });
+  const exported = await (await server.admin("GET", "/admin/v1/livestreams")).text();
+  expect(exported).toContain('"title":"","language":""');
   const { token } = await server.application();
   const user = await server.get("/public/v1/users/three", token);
   expect(await json<object>(user)).toMatchObject({ user: { bio: "", profile_picture: expect.any(String) } });

@@ -11,6 +11,9 @@ interface DevLogOptions {
 
 type Fields = Readonly<Record<string, unknown>>;
 
+/** What the banner says, too. */
+const inBanner = new Set(["operator_keys"]);
+
 /** A log for developers: one line for each request and delivery, cut to the terminal, and errors in full. */
 export function devLog({ terminal, level, now, applicationId }: DevLogOptions): Log {
   const least = logLevels.indexOf(level);
@@ -49,6 +52,7 @@ export function devLog({ terminal, level, now, applicationId }: DevLogOptions): 
   const at = (one: "debug" | "info" | "warn" | "error") => {
     if (!shows(one)) return () => {};
     return (event: string, fields: Fields = {}) => {
+      if (inBanner.has(event)) return;
       if (event === "delivery" && one === "info") delivery(fields);
       else other(one, event, fields);
     };

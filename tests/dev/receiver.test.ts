@@ -189,6 +189,7 @@ describe("the log of a developer", () => {
       error: "It answered 500.",
       decision: "retry",
     });
+    it.info("operator_keys", { environment: true, operator: 1 });
     it.error("service_failed", { service: "x", stack: "Error: no\x1b[2J\n  at y" });
     expect(written.map((line) => line.slice(9))).toEqual([
       "200      GET /public/v1/users/a (0.4 ms)\n",

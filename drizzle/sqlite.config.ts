@@ -1,4 +1,4 @@
-// After a change of the schema: `bun run migration` writes the next file of drizzle/sqlite, which
+// After a change of the schema: `bun run migration NAME` writes the next file of drizzle/sqlite, which
 // src/store/sqlite/database/migrations.ts lists.
 export default {
   dialect: "sqlite",

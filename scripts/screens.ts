@@ -153,7 +153,7 @@ for (const scene of scenes) {
   const delivery = data[0]?.id ?? "01KATHZX5M9S3E6R8B2D4F7G1H";
   for (const theme of scene.themes) {
     for (const kind of ["portal", "console"] as const) {
-      const base = kind === "portal" ? `${server.app.publicUrl}/portal` : `${server.app.adminUrl}/console`;
+      const base = kind === "portal" ? `${server.publicUrl}/portal` : `${server.adminUrl}/console`;
       const context = await browser.createBrowserContext();
       const page = await context.newPage();
       await page.evaluateOnNewDocument(`localStorage.setItem("onair-theme", "${theme}")`);

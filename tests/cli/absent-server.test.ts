@@ -29,7 +29,7 @@ function proxyOf(listener: string) {
 async function follows(whose: "own" | "all"): Promise<void> {
   const app = await server.application({ delivery: "stream" });
   await subscribe(server, app, ["channel.followed"]);
-  const proxy = proxyOf(whose === "own" ? server.app.publicUrl : server.app.adminUrl);
+  const proxy = proxyOf(whose === "own" ? server.publicUrl : server.adminUrl);
   const env = whose === "own" ? { ONAIR_TOKEN: app.token } : { ONAIR_ADMIN_KEY: adminKey };
   const filter = whose === "own" ? [] : ["--application", app.id];
   const args = ["deliveries", "list", "--follow", "--json", "--url", proxy.url, ...filter];
@@ -57,7 +57,7 @@ test("listen begins when the server is there, and ends with Ctrl-C before that",
   await waiting.shows("answered 503; again in 30 s");
   expect(await waiting.end()).toBe(0);
 
-  const proxy = proxyOf(server.app.publicUrl);
+  const proxy = proxyOf(server.publicUrl);
   proxy.isAlone = true;
   const listener = new RunningCommand(["listen", "--url", proxy.url, "--token", app.token]);
   await listener.shows("answered 502; again in 0 s");

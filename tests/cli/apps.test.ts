@@ -21,7 +21,7 @@ describe.each(["at a running server", "in a data directory"])("%s", (way) => {
   const path = join(directory, way.replaceAll(" ", "-"));
   let server: TestServer | null = null;
   const env = { ONAIR_ADMIN_KEY: adminKey, ONAIR_ALLOW_PRIVATE_WEBHOOKS: "true" };
-  const to = () => (server ? ["--url", server.app.adminUrl] : ["--data", path]);
+  const to = () => (server ? ["--url", server.adminUrl] : ["--data", path]);
   const onair = (...args: string[]) => run([...args, ...to()], { env });
   const answered = async <T>(...args: string[]): Promise<T> => {
     const { code, stdout, stderr } = await onair(...args, "--json");
@@ -217,6 +217,6 @@ test("the operator key for a server on this machine goes past a proxy of the env
   let asked = 0;
   const { url: http_proxy } = ownListener(() => new Response(String(asked++)));
   const env = { ONAIR_ADMIN_KEY: adminKey, http_proxy, HTTP_PROXY: http_proxy };
-  const { code } = await run(["apps", "list", "--url", server.app.adminUrl], { command: program, env });
+  const { code } = await run(["apps", "list", "--url", server.adminUrl], { command: program, env });
   expect([code, asked]).toEqual([0, 0]);
 });

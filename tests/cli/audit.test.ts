@@ -3,7 +3,7 @@ import { run } from "../support/process.ts";
 import { adminKey, ownDirectory, startServer, testServer } from "../support/server.ts";
 
 const server = await testServer();
-const env = { ONAIR_ADMIN_KEY: adminKey, ONAIR_URL: server.app.adminUrl };
+const env = { ONAIR_ADMIN_KEY: adminKey, ONAIR_URL: server.adminUrl };
 const { id } = await server.application({ name: "Audited" });
 await server.admin("PATCH", `/admin/v1/applications/${id}`, { rate_limit: 5 });
 

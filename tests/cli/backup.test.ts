@@ -22,7 +22,7 @@ let url: string;
 
 beforeAll(async () => {
   server = await startServer({ data });
-  url = server.app.adminUrl;
+  url = server.adminUrl;
   await server.load("users", users);
 });
 afterTests(() => server.stop());

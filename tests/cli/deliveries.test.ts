@@ -22,7 +22,7 @@ let to: string[];
 
 beforeAll(async () => {
   server = await startServer({ data: directory });
-  to = ["--url", server.app.adminUrl];
+  to = ["--url", server.adminUrl];
   await server.load("users", users);
   app = await server.application({ webhook_url: receiver.url });
   await subscribe(server, app, ["kicks.gifted"]);

@@ -12,7 +12,7 @@ const { path, copy, examined } = await endedServer();
 const served = path("served");
 const server = await testServer({ data: served, users });
 const port = (url: string) => new URL(url).port;
-const addresses = ["--port", port(server.app.publicUrl), "--admin-port", port(server.app.adminUrl)];
+const addresses = ["--port", port(server.publicUrl), "--admin-port", port(server.adminUrl)];
 
 /** Everything that could be changed in a directory. */
 const traces = (data: string) =>
@@ -58,10 +58,10 @@ describe("beside a running server", () => {
       expect(report.findings.filter(({ status }) => status !== "ok")).toEqual([]);
       expect(ofCheck(report, "server").map(({ message }) => message)).toEqual([
         `process ${process.pid} uses the directory`,
-        `the server at ${server.app.adminUrl} is healthy and ready`,
+        `the server at ${server.adminUrl} is healthy and ready`,
       ]);
       expect(ofCheck(report, "public_listener")[0]?.message).toBe(
-        `the server answers at ${server.app.publicUrl}`,
+        `the server answers at ${server.publicUrl}`,
       );
       expect(asked).toBe(0);
     } finally {
@@ -77,7 +77,7 @@ describe("beside a running server", () => {
   });
 
   test("with --full, and at a given public URL", async () => {
-    const url = ["--public-url", server.app.publicUrl];
+    const url = ["--public-url", server.publicUrl];
     const report = await examined(["--data", served, ...addresses, ...url, "--full", "--reach"]);
     expect(ofCheck(report, "integrity")).toMatchObject([
       { status: "ok", message: "every page and index is in order" },
@@ -123,7 +123,7 @@ describe("beside a running server", () => {
 
 describe("a server that is named", () => {
   test("is asked alone, with the operator key for what it finds itself", async () => {
-    const report = await examined(["--url", server.app.adminUrl], { ONAIR_ADMIN_KEY: adminKey });
+    const report = await examined(["--url", server.adminUrl], { ONAIR_ADMIN_KEY: adminKey });
     expect(statuses(report)).toEqual([
       "settings ok",
       "public_url ok",
@@ -140,11 +140,11 @@ describe("a server that is named", () => {
       "clock ok",
       "data_directory skipped",
     ]);
-    const refused = await examined(["--url", server.app.adminUrl], {
+    const refused = await examined(["--url", server.adminUrl], {
       ONAIR_ADMIN_KEY: "another-operator-key",
     });
     expect(statuses(refused)).toContain("operator_key wrong");
-    const both = await examined(["--url", server.app.adminUrl, "--data", copy(), ...freePorts]);
+    const both = await examined(["--url", server.adminUrl, "--data", copy(), ...freePorts]);
     expect(statuses(both)).toContain("integrity ok");
     expect(statuses(both)).not.toContain("operator_key ok");
   });

@@ -19,7 +19,7 @@ await receiver.arrived(1);
 await settled(server);
 
 const env = { ONAIR_ADMIN_KEY: adminKey };
-const apps = (...args: string[]) => run(["apps", ...args, "--url", server.app.adminUrl], { env });
+const apps = (...args: string[]) => run(["apps", ...args, "--url", server.adminUrl], { env });
 const shown = async () => JSON.parse((await apps("show", app.id, "--json")).stdout).endpoint;
 
 test("list and show tell the state of the endpoint beside that of the application", async () => {
@@ -40,9 +40,7 @@ test("change --enable says that the endpoint stays disabled, and what enables it
   const { code, stdout, stderr } = await apps("change", app.id, "--enable");
   expect([code, stdout]).toEqual([0, expect.stringMatching(/^disabled +false$/m)]);
   expect(stderr).toContain("its endpoint stays disabled, because it answered 410");
-  expect(stderr).toContain(
-    `onair apps enable-endpoint ${app.id} --url ${server.app.adminUrl} sends to it again`,
-  );
+  expect(stderr).toContain(`onair apps enable-endpoint ${app.id} --url ${server.adminUrl} sends to it again`);
   expect(await shown()).toMatchObject({ status: "disabled" });
 });
 

@@ -120,7 +120,7 @@ test("export, then import into an empty directory, gives the same answers", asyn
   const file = (kind: string) => join(directory, `${kind}.ndjson`);
   const counts: Record<string, number> = {};
   for (const kind of dataKinds) {
-    const result = await run(["export", kind, file(kind), "--url", server.app.adminUrl, "--json"], { env });
+    const result = await run(["export", kind, file(kind), "--url", server.adminUrl, "--json"], { env });
     expect([seed, kind, result.code, result.stderr]).toEqual([seed, kind, 0, ""]);
     counts[kind] = JSON.parse(result.stdout).rows;
   }
@@ -164,12 +164,12 @@ describe("onair export", () => {
   test("replaces a file only with the option for it, and leaves nothing half done", async () => {
     const file = join(directory, "mine.txt");
     writeFileSync(file, "mine");
-    const refused = await run(["export", "users", file, "--url", server.app.adminUrl], { env });
+    const refused = await run(["export", "users", file, "--url", server.adminUrl], { env });
     expect([refused.code, readFileSync(file, "utf8")]).toEqual([2, "mine"]);
     const failed = await run(["export", "users", file, "--force", "--url", "http://127.0.0.1:9"], { env });
     expect([failed.code, readFileSync(file, "utf8")]).toEqual([1, "mine"]);
     expect(failed.stderr).toContain("http://127.0.0.1:9 cannot be reached");
-    const done = await run(["export", "users", file, "--force", "--url", server.app.adminUrl], { env });
+    const done = await run(["export", "users", file, "--force", "--url", server.adminUrl], { env });
     expect(untimed(done)).toEqual({ code: 0, stdout: "1 row\n", stderr: "" });
     expect(await json<object>(new Response(readFileSync(file, "utf8")))).toMatchObject({
       id: 1,

@@ -12,7 +12,7 @@ const server = await testServer({ users });
 const app = await server.application({ delivery: "stream" });
 await subscribe(server, app, ["channel.followed", "chat.message.sent"]);
 
-const listen = (args: readonly string[], token = app.token, url = server.app.publicUrl) =>
+const listen = (args: readonly string[], token = app.token, url = server.publicUrl) =>
   new RunningCommand(["listen", "--url", url, ...args], { env: { ONAIR_TOKEN: token } });
 
 test("prints what happens, verified, and ends with Ctrl-C", async () => {
@@ -109,7 +109,7 @@ test("goes on where it was when the server was away for a while", async () => {
   await first.load("users", users);
   const mine = await first.application({ delivery: "stream" });
   await subscribe(first, mine, ["channel.followed"]);
-  const listener = listen(["--json"], mine.token, first.app.publicUrl);
+  const listener = listen(["--json"], mine.token, first.publicUrl);
   await listener.shows("Listening to");
   await publish(first, event("channel.followed", { id: "before" }));
   await listener.shows('"before"');
@@ -124,7 +124,7 @@ test("goes on where it was when the server was away for a while", async () => {
 
 test("a refusal ends it with what the server says", async () => {
   const webhookOnly = await server.application();
-  const refused = await run(["listen", "--url", server.app.publicUrl], {
+  const refused = await run(["listen", "--url", server.publicUrl], {
     env: { ONAIR_TOKEN: webhookOnly.token },
   });
   expect(refused).toMatchObject({
@@ -132,13 +132,13 @@ test("a refusal ends it with what the server says", async () => {
     stderr: expect.stringMatching(/answered 403: This application gets .*"onair app change --delivery both"/),
   });
   const { token } = await server.application({ delivery: "stream" });
-  const elsewhere = await run(["listen", "--url", server.app.publicUrl, "--from", "x"], {
+  const elsewhere = await run(["listen", "--url", server.publicUrl, "--from", "x"], {
     env: { ONAIR_TOKEN: token },
   });
   expectFailure(elsewhere, 1, "answered 400: --from is not an id of this stream");
   for (const [url, message] of [
-    [server.app.publicUrl, "answered 401"],
-    [server.app.adminUrl, "The URL must be that of the public listener."],
+    [server.publicUrl, "answered 401"],
+    [server.adminUrl, "The URL must be that of the public listener."],
     ["http://127.0.0.1:9", "cannot be reached"],
   ] as const) {
     expectFailure(await run(["listen", "--url", url, "--token", "x"]), 1, message);

@@ -13,7 +13,7 @@ const applications = 130;
 const deliveries = 230;
 
 const server = await testServer({ data: directory });
-const env = { ONAIR_ADMIN_KEY: adminKey, ONAIR_URL: server.app.adminUrl };
+const env = { ONAIR_ADMIN_KEY: adminKey, ONAIR_URL: server.adminUrl };
 await server.load("users", users);
 const app = await server.application({ name: "日本語の名前", webhook_url: receiver.url });
 for (let i = 1; i < applications; i++)

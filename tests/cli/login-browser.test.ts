@@ -86,7 +86,7 @@ describe("onair login --browser", () => {
 
   test("a platform without a login page says so", async () => {
     const other = await ownServer();
-    const result = await run(["login", "--url", other.app.publicUrl, "--browser", "--client-id", "x"], {
+    const result = await run(["login", "--url", other.publicUrl, "--browser", "--client-id", "x"], {
       env,
     });
     expect([result.code, result.stderr]).toEqual([1, expect.stringContaining("has no login page")]);

@@ -119,7 +119,7 @@ describe("onair login with client id and secret", () => {
     ["a name that leads elsewhere", ["--profile", "../x"], 2, /cannot be the name of a profile/],
     ["a port without a browser", ["--port", "1"], 2, /--port is for --browser/],
     ["an unknown application", ["--client-id", "x"], 1, /answered 401: .* Look at the client id/],
-    ["the admin listener", ["--url", server.app.adminUrl], 1, /The URL must be that of the public listener/],
+    ["the admin listener", ["--url", server.adminUrl], 1, /The URL must be that of the public listener/],
     ["a server of another program", ["--url", foreign.url], 1, /401: that is not .* The URL must be/],
     ["nobody there", ["--url", "http://127.0.0.1:1"], 1, /nothing listens there/],
     ["a mistyped option", ["--brwoser"], 2, /Did you mean --browser\?/],

@@ -19,7 +19,7 @@ expect((await server.admin("PUT", "/admin/v1/event-types/raffle.won", type)).sta
 
 describe("prints what a server serves, byte for byte", () => {
   test("of the public API, at the address of the listener", async () => {
-    const { publicUrl } = server.app;
+    const { publicUrl } = server;
     const { code, stdout, stderr } = await onair(["--port", new URL(publicUrl).port]);
     expect([code, stderr]).toEqual([0, ""]);
     expect(stdout === (await served(publicUrl))).toBe(true);
@@ -28,17 +28,17 @@ describe("prints what a server serves, byte for byte", () => {
 
   test("of the public API, at its public URL", async () => {
     const other = await startServer({ args: ["--public-url", "https://api.example.com/x/"] });
-    const expected = await served(other.app.publicUrl);
+    const expected = await served(other.publicUrl);
     await other.stop();
     const asked = await onair(["--public-url", "https://api.example.com/x/"]);
     const set = await onair([], { ONAIR_PUBLIC_URL: "https://api.example.com/x", ONAIR_PORT: "0" });
     expect([asked.code, asked.stdout === expected, set.stdout === expected]).toEqual([0, true, true]);
     expect(serversOf(expected)).toEqual([{ url: "https://api.example.com/x" }]);
-    expect(expected.includes(other.app.publicUrl)).toBe(false);
+    expect(expected.includes(other.publicUrl)).toBe(false);
   });
 
   test("of the admin API, whose address is never the public URL", async () => {
-    const { adminUrl } = server.app;
+    const { adminUrl } = server;
     const env = { ONAIR_PUBLIC_URL: "https://api.example.com" };
     const { code, stdout } = await onair(["--admin", "--admin-port", new URL(adminUrl).port], env);
     expect([code, stdout === (await served(adminUrl))]).toEqual([0, true]);

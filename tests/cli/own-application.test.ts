@@ -216,9 +216,9 @@ describe("onair app", () => {
 });
 
 describe("which API deliveries uses", () => {
-  const operator = { ONAIR_ADMIN_KEY: "test-operator-key", ONAIR_URL: server.app.adminUrl };
-  const token = { ONAIR_TOKEN: mine.token, ONAIR_URL: server.app.publicUrl };
-  const flags = ["--token", mine.token, "--url", server.app.publicUrl];
+  const operator = { ONAIR_ADMIN_KEY: "test-operator-key", ONAIR_URL: server.adminUrl };
+  const token = { ONAIR_TOKEN: mine.token, ONAIR_URL: server.publicUrl };
+  const flags = ["--token", mine.token, "--url", server.publicUrl];
   test.each<[string, string[], Record<string, string>, "all" | "own"]>([
     ["a profile", [], env, "own"],
     ["a token", [], token, "own"],
@@ -244,7 +244,7 @@ describe("which API deliveries uses", () => {
       expect([code, stderr]).toEqual([2, expect.stringContaining("There is no data in")]);
       expect(stderr.includes('"onair login --url URL"')).toBe(args.length === 0);
     }
-    expect((await alone("--url", server.app.adminUrl)).stderr).toContain('"onair login --url URL"');
+    expect((await alone("--url", server.adminUrl)).stderr).toContain('"onair login --url URL"');
     const named = await run(["deliveries", "list"], { env: { ...env, ONAIR_DATA: directory } });
     expect(named.stderr).toContain("There is no data in");
     const withKey = await run(["deliveries", "list"], {
@@ -295,6 +295,6 @@ describe("wrong usage is reported and changes nothing", () => {
     const { code, stdout, stderr } = await onair(words);
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr).toContain(message);
-    expect(stderr).toContain(server.app.publicUrl);
+    expect(stderr).toContain(server.publicUrl);
   });
 });

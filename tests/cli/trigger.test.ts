@@ -17,7 +17,7 @@ await subscribe(
 );
 
 const trigger = (...args: string[]) =>
-  run(["trigger", ...args, "--url", server.app.adminUrl], { env: { ONAIR_ADMIN_KEY: adminKey } });
+  run(["trigger", ...args, "--url", server.adminUrl], { env: { ONAIR_ADMIN_KEY: adminKey } });
 
 describe("onair trigger", () => {
   test("publishes the example in the channel of the broadcaster, with the given changes, and it is delivered", async () => {
@@ -66,15 +66,7 @@ describe("onair trigger", () => {
   });
 
   test("events trigger is the same", async () => {
-    const args = [
-      "events",
-      "--url",
-      server.app.adminUrl,
-      "trigger",
-      "channel.followed",
-      "--broadcaster",
-      "1002",
-    ];
+    const args = ["events", "--url", server.adminUrl, "trigger", "channel.followed", "--broadcaster", "1002"];
     const { code, stdout } = await run(args, { env: { ONAIR_ADMIN_KEY: adminKey } });
     expect([code, stdout]).toEqual([0, expect.stringContaining("(1002) is published as ")]);
   });
@@ -108,7 +100,7 @@ describe("onair trigger", () => {
     const type = { version: 1, schema: { type: "object" }, example: { color: "red" } };
     await server.admin("PUT", "/admin/v1/event-types/light.changed", type);
     const env = { ONAIR_ADMIN_KEY: adminKey };
-    const listed = await run(["events", "types", "--url", server.app.adminUrl], { env });
+    const listed = await run(["events", "types", "--url", server.adminUrl], { env });
     expect(listed.stdout).toMatch(/^channel\.followed +1 /m);
     expect(listed.stdout).toMatch(/^light\.changed +1/m);
     expect((await run(["events", "types"])).stdout).not.toContain("light.changed");

@@ -16,7 +16,7 @@ const env = { ONAIR_ADMIN_KEY: adminKey, ONAIR_ALLOW_PRIVATE_WEBHOOKS: "true" };
 const raw = /\bE[A-Z]{3,}\b|fetch\(|epoll|ambiguous|verbose|\.partial|errno|syscall| {4}at /;
 
 const server = await testServer();
-const url = server.app.adminUrl;
+const url = server.adminUrl;
 await server.load("users", users);
 mkdirSync(path("sub"));
 writeFileSync(path("file"), "");

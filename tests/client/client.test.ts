@@ -11,7 +11,7 @@ const server = await testServer();
 await server.load("users", users);
 await server.load("categories", categories);
 const app = await server.application();
-const url = server.app.publicUrl;
+const url = server.publicUrl;
 const credentials = { url, clientId: app.client_id, clientSecret: app.client_secret };
 const username = users[0]?.username ?? "";
 const user = { params: { path: { username } } };
@@ -262,7 +262,7 @@ describe("a server that is busy", () => {
 
   test("a real rate limit", async () => {
     const limited = await ownServer({ args: ["--rate-limit", "60"] });
-    const onair = createClient({ url: limited.app.publicUrl });
+    const onair = createClient({ url: limited.publicUrl });
     const answers = Array.from({ length: 62 }, () => onair.get("/public/v1/categories"));
     expect(await Promise.all(answers)).toHaveLength(62);
   });

@@ -69,7 +69,7 @@ async function cuttable(target: string) {
 
 test("goes on where it was after the connection was cut, misses nothing and repeats nothing", async () => {
   const { credentials } = await subscribed();
-  const proxy = await cuttable(server.app.publicUrl);
+  const proxy = await cuttable(server.publicUrl);
   const stop = new AbortController();
   let connections = 0;
   const interruptions: number[] = [];
@@ -95,7 +95,7 @@ test("goes on where it was after the connection was cut, misses nothing and repe
   expect(read.failure).toBeNull();
   const later = new AbortController();
   const rest = reading(
-    stream(createClient({ ...credentials, url: server.app.publicUrl }), {
+    stream(createClient({ ...credentials, url: server.publicUrl }), {
       from: read.positions[1],
       signal: later.signal,
     }),
@@ -112,7 +112,7 @@ test("a token that is revoked is renewed, and the stream goes on", async () => {
   let connections = 0;
   const onair = createClient({
     ...credentials,
-    url: server.app.publicUrl,
+    url: server.publicUrl,
     saveSession: (session) => void sessions.push(session),
   });
   const read = reading(stream(onair, { signal: stop.signal, connected: () => void connections++ }));
@@ -135,13 +135,13 @@ test("waits for a server that is away", async () => {
   let connections = 0;
   const options = { signal: stop.signal, connected: () => void connections++ };
   const onair = createClient({
-    url: first.app.publicUrl,
+    url: first.publicUrl,
     clientId: mine.client_id,
     clientSecret: mine.client_secret,
   });
   const read = reading(stream(onair, options));
   await until(() => connections === 1);
-  const { port } = new URL(first.app.publicUrl);
+  const { port } = new URL(first.publicUrl);
   await first.stop();
   const second = await ownServer({ data: data, args: ["--port", port] });
   await publish(second, event("channel.followed"));
@@ -151,7 +151,7 @@ test("waits for a server that is away", async () => {
 
 test("a refusal for good is an error, and the signal an end", async () => {
   const webhooks = await server.application();
-  const url = server.app.publicUrl;
+  const url = server.publicUrl;
   const refused = reading(stream(createClient({ url, token: webhooks.token })));
   await until(() => refused.isOver);
   expect(refused.failure).toMatchObject({ name: "OnairError", status: 403, code: "stream_disabled" });
@@ -165,7 +165,7 @@ test("a refusal for good is an error, and the signal an end", async () => {
 });
 
 test("leaving the loop closes the connection", async () => {
-  const way = await cuttable(server.app.publicUrl);
+  const way = await cuttable(server.publicUrl);
   const mine = await server.application({ delivery: "stream" });
   await subscribe(server, mine, ["channel.followed"]);
   const onair = createClient({ url: way.url, token: mine.token });

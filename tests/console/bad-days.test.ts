@@ -13,8 +13,8 @@ import { tcpProxy } from "../support/tcp-proxy.ts";
 const server = await testServer({ args: ["--portal"] });
 const receiver = testReceiver(() => new Response(null, { status: 204 }));
 const proxy = {
-  portal: await tcpProxy(Number(new URL(server.app.publicUrl).port)),
-  console: await tcpProxy(Number(new URL(server.app.adminUrl).port)),
+  portal: await tcpProxy(Number(new URL(server.publicUrl).port)),
+  console: await tcpProxy(Number(new URL(server.adminUrl).port)),
 };
 afterTests(() => {
   proxy.portal.stop();

@@ -113,7 +113,7 @@ describe.skipIf(chromium === null)("whoever types when the session ends", () => 
     await tab.go("/webhook");
     await tab.see("Left bot");
     await noteWhatIsShown(tab, "Left bot");
-    await tab.page.goto(`${server.app.publicUrl}/docs`);
+    await tab.page.goto(`${server.publicUrl}/docs`);
     await endTokens(app.id);
     await tab.page.evaluate("delete sessionStorage.shown");
     await tab.page.goBack();

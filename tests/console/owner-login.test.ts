@@ -29,7 +29,7 @@ class Person {
   /** Signs in at the platform and comes back with a code. */
   async code(userId: number): Promise<string> {
     const { location } = await json<{ location: string }>(await this.post("/portal/login"));
-    return codeAt(location.slice(server.app.publicUrl.length), userId);
+    return codeAt(location.slice(server.publicUrl.length), userId);
   }
 
   answer = (code: string) => this.post("/portal/login/answer", { code });
@@ -129,9 +129,9 @@ describe("whoever signs in with the platform's login", () => {
   test("goes to this server's own authorization endpoint and comes back to the portal, whatever was asked", async () => {
     const answer = await new Person().post("/portal/login?redirect_uri=https://evil.example/");
     const { location } = await json<{ location: string }>(answer);
-    expect(location).toStartWith(`${server.app.publicUrl}/oauth/authorize?`);
-    expect(parameter(location, "redirect_uri")).toBe(`${server.app.publicUrl}/portal/signed-in`);
-    expect((await server.get(location.slice(server.app.publicUrl.length))).status).toBe(303);
+    expect(location).toStartWith(`${server.publicUrl}/oauth/authorize?`);
+    expect(parameter(location, "redirect_uri")).toBe(`${server.publicUrl}/portal/signed-in`);
+    expect((await server.get(location.slice(server.publicUrl.length))).status).toBe(303);
   });
 
   test.each([
@@ -253,7 +253,7 @@ describe.skipIf(chromium === null)("in a browser", () => {
     await tab.see("Client secret");
     for (const value of ["light", "dark"]) {
       await tab.page.emulateMediaFeatures([{ name: "prefers-color-scheme", value }]);
-      await tab.page.goto(`${server.app.publicUrl}/oauth/authorize?client_id=unknown`);
+      await tab.page.goto(`${server.publicUrl}/oauth/authorize?client_id=unknown`);
       await tab.see("This sign-in does not work");
       expect([value, await violations(tab)]).toEqual([value, []]);
     }

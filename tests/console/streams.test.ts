@@ -59,7 +59,7 @@ describe.skipIf(chromium === null).each(["portal", "console"] as const)("a page 
   });
 
   test("reads everything once more after a lost connection", async () => {
-    const { publicUrl, adminUrl } = server.app;
+    const { publicUrl, adminUrl } = server;
     const proxy = await tcpProxy(Number(new URL(kind === "console" ? adminUrl : publicUrl).port));
     afterThisTest(() => proxy.stop());
     await using tab = await openPage(server, kind, { port: proxy.port });
@@ -80,7 +80,7 @@ describe.skipIf(chromium === null).each(["portal", "console"] as const)("a page 
   });
 
   test("opens its stream anew when nothing is heard for 45 seconds, and has missed nothing", async () => {
-    const { publicUrl, adminUrl } = server.app;
+    const { publicUrl, adminUrl } = server;
     const proxy = await tcpProxy(Number(new URL(kind === "console" ? adminUrl : publicUrl).port));
     afterThisTest(() => proxy.stop());
     const rename = (name: string) => server.admin("PATCH", `/admin/v1/applications/${app.id}`, { name });

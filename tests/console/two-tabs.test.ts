@@ -232,7 +232,7 @@ describe.skipIf(chromium === null).each(["portal", "console"] as const)("two tab
   }, 300_000);
 
   test("a page without its event stream asks every so often, and no more when it is back", async () => {
-    const { publicUrl, adminUrl } = server.app;
+    const { publicUrl, adminUrl } = server;
     const proxy = await tcpProxy(Number(new URL(kind === "console" ? adminUrl : publicUrl).port));
     afterThisTest(() => proxy.stop());
     await using tab = await openPage(server, kind, { port: proxy.port });

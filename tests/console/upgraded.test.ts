@@ -22,7 +22,7 @@ async function upgrade({ page }: Tab): Promise<void> {
 
 describe.skipIf(chromium === null)("a page that is older than its server", () => {
   test("says so when the connection is back, and is new when it is loaded anew", async () => {
-    const proxy = await tcpProxy(Number(new URL(server.app.adminUrl).port));
+    const proxy = await tcpProxy(Number(new URL(server.adminUrl).port));
     afterThisTest(() => proxy.stop());
     await using tab = await signedIn(server, operator, { port: proxy.port });
     await tab.click("Keys", "link");

@@ -13,12 +13,12 @@ import { testDirectory } from "../support/server.ts";
 const data = join(testDirectory(), "data");
 const platform = await startPlatform(data);
 afterTests(() => platform.stop());
-const document = (await (await fetch(`${platform.app.publicUrl}/openapi.json`)).json()) as OpenApiDocument;
+const document = (await (await fetch(`${platform.publicUrl}/openapi.json`)).json()) as OpenApiDocument;
 
 async function ask(url: string, key: string): Promise<unknown> {
   return (await fetch(url, { headers: { authorization: `Bearer ${key}` } })).json();
 }
-const asked = (path: string) => ask(platform.app.publicUrl + path, openCredentials(data).access_token);
+const asked = (path: string) => ask(platform.publicUrl + path, openCredentials(data).access_token);
 
 /** The example of a parameter and that of the answer. */
 function exampleOf(name: string, of = document) {

@@ -72,7 +72,7 @@ describe("a platform to develop against", () => {
   test("has livestreams whose viewer counts change every second, and categories that show it", async () => {
     const platform = await start();
     const before = (await viewers(platform)).length;
-    const page = async () => (await fetch(`${platform.app.publicUrl}/public/v1/categories`)).text();
+    const page = async () => (await fetch(`${platform.publicUrl}/public/v1/categories`)).text();
     const shown = await page();
     await moved(platform, 1);
     await until(async () => (await page()) !== shown);
@@ -222,7 +222,7 @@ describe("a platform to develop against", () => {
   test("renews its token when it expired while nothing ran", async () => {
     const { access_token } = openCredentials(data);
     const ask = (platform: DevPlatform) =>
-      fetch(`${platform.app.publicUrl}/public/v1/users/LunaBytes`, {
+      fetch(`${platform.publicUrl}/public/v1/users/LunaBytes`, {
         headers: { authorization: `Bearer ${access_token}` },
       });
     const first = await start();

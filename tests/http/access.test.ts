@@ -109,7 +109,7 @@ describe("RFC 6750, section 2.1 and 3: a token", () => {
   test("is not the operator key, and the operator key is not a token", async () => {
     expect((await server.get("/public/v1/users/maya", adminKey)).status).toBe(401);
     const headers = { authorization: `Bearer ${app.token}` };
-    const response = await fetch(`${server.app.adminUrl}/admin/v1/applications`, { method: "POST", headers });
+    const response = await fetch(`${server.adminUrl}/admin/v1/applications`, { method: "POST", headers });
     expect(response.status).toBe(401);
   });
 

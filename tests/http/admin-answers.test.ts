@@ -8,7 +8,7 @@ import { publish, event as sample, settled, subscribe } from "../support/publish
 import { adminKey, isOnPostgres, testServer } from "../support/server.ts";
 
 const server = await testServer({ engineThread: true, args: ["--login-url", loginUrl] });
-const document = (await (await fetch(`${server.app.adminUrl}/openapi.json`)).json()) as OpenApiDocument;
+const document = (await (await fetch(`${server.adminUrl}/openapi.json`)).json()) as OpenApiDocument;
 
 /** Of an application to which something was sent. */
 async function deliveryCalls(): Promise<AdminCall[]> {

@@ -6,7 +6,7 @@ const server = await testServer({ args: ["--admin-hosts", "admin.example.com, On
 
 /** The answer to a request with this `Host`. */
 const asked = (path: string, host: string, method = "GET") =>
-  exchange(server.app.adminUrl, `${method} ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+  exchange(server.adminUrl, `${method} ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
 const statusOf = async (...args: Parameters<typeof asked>) =>
   Number(/^HTTP\/1\.1 ([0-9]+)/.exec(await asked(...args))?.[1]);
 
@@ -42,7 +42,7 @@ test("the refusal says which setting mends it, and gives nothing away", async ()
 });
 
 test.each(open)("%s answers to addresses, localhost, and the names of the setting", async (path) => {
-  const { port } = new URL(server.app.adminUrl);
+  const { port } = new URL(server.adminUrl);
   const hosts = [
     `127.0.0.1:${port}`,
     `localhost:${port}`,

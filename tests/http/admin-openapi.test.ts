@@ -12,7 +12,7 @@ import { lint, type OpenApiDocument, operations } from "../support/openapi.ts";
 import { adminKey, testServer } from "../support/server.ts";
 
 const server = await testServer({ args: ["--login-url", loginUrl] });
-const document = (await (await fetch(`${server.app.adminUrl}/openapi.json`)).json()) as OpenApiDocument;
+const document = (await (await fetch(`${server.adminUrl}/openapi.json`)).json()) as OpenApiDocument;
 
 describe("the admin document", () => {
   test("is valid under the recommended rules of Redocly, without a warning", async () => {
@@ -20,7 +20,7 @@ describe("the admin document", () => {
   });
 
   test("says where the listener is and what opens it, and nothing of the public one", () => {
-    expect(document.servers).toEqual([{ url: server.app.adminUrl }]);
+    expect(document.servers).toEqual([{ url: server.adminUrl }]);
     expect(Object.keys(document.components.securitySchemes)).toEqual(["operatorKey"]);
     expect(Object.keys(document.paths).filter((path) => path.startsWith("/public"))).toEqual([]);
     expect(JSON.stringify(document)).not.toContain("RateLimit-");
@@ -93,18 +93,16 @@ describe("the admin document", () => {
   });
 
   test("has a page that refers to this document and to nothing elsewhere", async () => {
-    const answer = await fetch(`${server.app.adminUrl}/docs`);
+    const answer = await fetch(`${server.adminUrl}/docs`);
     const html = await answer.text();
-    expect(answer.headers.get("content-security-policy")).toContain(
-      `connect-src 'self' ${server.app.adminUrl}`,
-    );
+    expect(answer.headers.get("content-security-policy")).toContain(`connect-src 'self' ${server.adminUrl}`);
     expect(html).toContain("<title>On Air Admin API</title>");
     expect(JSON.parse(/data-configuration='([^']*)'/.exec(html)?.[1] ?? "")).toMatchObject({
       url: "/openapi.json",
       authentication: { preferredSecurityScheme: "operatorKey" },
     });
     const script = /<script src="([^"]*)"/.exec(html)?.[1] ?? "";
-    expect((await fetch(server.app.adminUrl + script)).status).toBe(200);
+    expect((await fetch(server.adminUrl + script)).status).toBe(200);
   });
 });
 
@@ -113,10 +111,10 @@ test("every admin route but health needs the operator key, before anything else 
     const [method = "", path = ""] = name.split(" ");
     if (operation.security.length === 0) {
       expect(["/healthz", "/readyz"]).toContain(path);
-      expect((await fetch(server.app.adminUrl + path)).status).toBe(200);
+      expect((await fetch(server.adminUrl + path)).status).toBe(200);
       continue;
     }
-    const url = server.app.adminUrl + path.replace(/\{[a-z_]+\}/g, "x");
+    const url = server.adminUrl + path.replace(/\{[a-z_]+\}/g, "x");
     for (const authorization of [undefined, "Bearer wrong", `Basic ${adminKey}`, `Bearer ${adminKey}x`]) {
       const headers = { ...(authorization && { authorization }) };
       const body = method === "GET" || method === "DELETE" ? null : "{";

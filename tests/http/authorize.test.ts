@@ -122,7 +122,7 @@ describe("RFC 6749, section 4.1.2.1, RFC 7636, section 4.4.1 and RFC 9207: error
       error,
       error_description: expect.any(String),
       state: "xyz",
-      iss: server.app.publicUrl,
+      iss: server.publicUrl,
     });
     expect(response.headers.get("set-cookie")).toBeNull();
   });
@@ -170,13 +170,13 @@ describe("the way back from the login page", () => {
     const browser = new Browser(server);
     const challenge = await challengeFor(browser, authorizationRequest(app.client_id));
     const back = await accept(server, challenge, { user_id: 1001 });
-    expect(back).toStartWith(`${server.app.publicUrl}/oauth/authorize?login_verifier=onair_lv_`);
+    expect(back).toStartWith(`${server.publicUrl}/oauth/authorize?login_verifier=onair_lv_`);
     const { status, location } = await browser.open(back);
     expect([status, location.split("?")[0]]).toEqual([303, redirectUri]);
     expect(Object.fromEntries(new URL(location).searchParams)).toEqual({
       code: expect.stringMatching(/^onair_ac_[A-Za-z0-9_-]{43}$/),
       state: "xyz",
-      iss: server.app.publicUrl,
+      iss: server.publicUrl,
     });
   });
 
@@ -190,7 +190,7 @@ describe("the way back from the login page", () => {
     expect(Object.fromEntries(new URL(location).searchParams)).toEqual({
       error: "access_denied",
       error_description: "The user said no",
-      iss: server.app.publicUrl,
+      iss: server.publicUrl,
     });
     expect(await browser.open(redirect_to)).toMatchObject({ status: 400, location: "" });
   });

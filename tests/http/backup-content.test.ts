@@ -10,7 +10,7 @@ import { adminKey, json, testDirectory, testServer } from "../support/server.ts"
 const data = testDirectory();
 const server = await testServer({ isOnSqlite: true, data, users });
 const get = (path: string, headers: Record<string, string> = {}, method = "GET") =>
-  fetch(server.app.adminUrl + path, { method, headers: { authorization: `Bearer ${adminKey}`, ...headers } });
+  fetch(server.adminUrl + path, { method, headers: { authorization: `Bearer ${adminKey}`, ...headers } });
 const backup = await madeBackup(server);
 const bytes = readFileSync(join(data, "backups", backupFiles(data)[0] ?? ""));
 const path = `${backupsPath}/${backup.id}/content`;
@@ -129,5 +129,5 @@ test("none of it is had without the operator key", async () => {
     }
   }
   expect(await json(await server.admin("GET", backupsPath))).toMatchObject({ data: [backup] });
-  expect((await fetch(server.app.publicUrl + path)).status).toBe(404);
+  expect((await fetch(server.publicUrl + path)).status).toBe(404);
 });

@@ -27,7 +27,7 @@ describe("batches", () => {
     "%s is refused where it is compressed",
     async (path) => {
       const method = path === "livestreams" ? "PUT" : "POST";
-      const response = await fetch(`${server.app.adminUrl}/admin/v1/${path}`, {
+      const response = await fetch(`${server.adminUrl}/admin/v1/${path}`, {
         method,
         headers: {
           authorization: `Bearer ${adminKey}`,
@@ -194,7 +194,7 @@ describe("batches", () => {
       async function* pieces() {
         for (let i = 0; i < bytes.length; i += size) yield bytes.slice(i, i + size);
       }
-      const response = await fetch(`${server.app.adminUrl}/admin/v1/users/batch`, {
+      const response = await fetch(`${server.adminUrl}/admin/v1/users/batch`, {
         method: "POST",
         headers: { authorization: `Bearer ${adminKey}` },
         body: pieces() as unknown as ReadableStream,
@@ -207,7 +207,7 @@ describe("batches", () => {
       Buffer.from([0xff]),
       Buffer.from('"}'),
     ]);
-    const response = await fetch(`${server.app.adminUrl}/admin/v1/users/batch`, {
+    const response = await fetch(`${server.adminUrl}/admin/v1/users/batch`, {
       method: "POST",
       headers: { authorization: `Bearer ${adminKey}` },
       body: invalid,

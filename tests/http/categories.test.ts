@@ -152,7 +152,7 @@ describe("GET /public/v1/categories/{id}", () => {
         id: 1001,
         name: "xQcOW",
         slug: "xqcow",
-        profile_image: `${server.app.publicUrl}/assets/profile-picture.png`,
+        profile_image: `${server.publicUrl}/assets/profile-picture.png`,
         viewers: 27716,
       },
     ]);

@@ -50,7 +50,7 @@ test("a consent counts from when the browser is back, and one that shall not be 
 test("an unknown user is 404, and an id that is none 400", async () => {
   expect((await server.admin("GET", "/admin/v1/users/999999999/consents")).status).toBe(404);
   expect((await server.admin("GET", "/admin/v1/users/x/consents")).status).toBe(400);
-  expect((await fetch(`${server.app.adminUrl}/admin/v1/users/1001/consents`)).status).toBe(401);
+  expect((await fetch(`${server.adminUrl}/admin/v1/users/1001/consents`)).status).toBe(401);
 });
 
 describe("revoking a consent", () => {

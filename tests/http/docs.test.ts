@@ -13,8 +13,8 @@ describe("GET /docs/api", () => {
     );
     expect(addresses).toEqual(["/openapi.json", expect.stringMatching(/^\/docs\/api\/scalar-[0-9.]+\.js$/)]);
     for (const address of addresses) {
-      const url = new URL(address, `${server.app.publicUrl}/docs/api`);
-      expect(url.origin).toBe(server.app.publicUrl);
+      const url = new URL(address, `${server.publicUrl}/docs/api`);
+      expect(url.origin).toBe(server.publicUrl);
       expect((await fetch(url)).status).toBe(200);
     }
     const configuration = JSON.parse(/data-configuration='([^']*)'/.exec(html)?.[1] ?? "");
@@ -52,7 +52,7 @@ describe("GET /docs/api", () => {
     const path = /<script src="([^"]*)"/.exec(html)?.[1] ?? "";
     const ask = (encoding: string, method = "GET") => {
       const init = { method, headers: { "accept-encoding": encoding }, decompress: false };
-      return fetch(server.app.publicUrl + path, init);
+      return fetch(server.publicUrl + path, init);
     };
     const plain = await ask("identity");
     const source = await plain.text();
@@ -77,7 +77,7 @@ test("HEAD and GET of the reference answer in any order, again and again, on bot
   for (const first of ["HEAD", "GET"]) {
     const fresh = await ownServer();
     for (const method of [first, "GET", "HEAD", "GET"]) {
-      for (const url of [`${fresh.app.publicUrl}/docs/api`, `${fresh.app.adminUrl}/docs`]) {
+      for (const url of [`${fresh.publicUrl}/docs/api`, `${fresh.adminUrl}/docs`]) {
         const answer = await fetch(url, { method });
         expect(answer.status).toBe(200);
         expect(answer.headers.get("content-type")).toBe("text/html; charset=utf-8");

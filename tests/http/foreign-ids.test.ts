@@ -57,7 +57,7 @@ async function inUse() {
 }
 
 beforeAll(async () => {
-  document = await json(await fetch(`${server.app.publicUrl}/openapi.json`));
+  document = await json(await fetch(`${server.publicUrl}/openapi.json`));
   const [mine, their] = [await inUse(), await inUse()];
   const ofTheirUser = await userTokens(mine.app, { userId: 1002 });
   other = their.app;

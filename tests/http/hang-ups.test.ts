@@ -64,7 +64,7 @@ describe.each(["end", "reset"] as const)("a client that hangs up by %s is counte
       `X-Request-Id: ${id}`,
       ...fields,
     ];
-    await hangUp(server.app.adminUrl, head, body, how);
+    await hangUp(server.adminUrl, head, body, how);
     await until(async () => (await lineOf(id)) !== undefined);
     expect(await lineOf(id)).toMatchObject({ level: "info", event: "request", status: 499 });
     expect(await counted("admin", 499)).toBe(before + 1);
@@ -79,7 +79,7 @@ describe.each(["end", "reset"] as const)("a client that hangs up by %s is counte
       "Content-Type: application/json",
       "Content-Length: 1000",
     ];
-    await hangUp(server.app.publicUrl, head, '{"events":', how);
+    await hangUp(server.publicUrl, head, '{"events":', how);
     // Its line, if it has one, comes before that of a later request.
     const later = await server.get("/public/v1/categories");
     await until(async () => (await lineOf(later.headers.get("x-request-id") ?? "")) !== undefined);

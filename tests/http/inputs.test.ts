@@ -39,7 +39,7 @@ interface Asked {
 const server = await testServer({ users });
 const app = await server.application({ delivery: "both", webhook_url: "http://127.0.0.1:9/hook" });
 const documents = await Promise.all(
-  [server.app.publicUrl, server.app.adminUrl].map(async (origin) =>
+  [server.publicUrl, server.adminUrl].map(async (origin) =>
     json<OpenApiDocument>(await fetch(`${origin}/openapi.json`)),
   ),
 );
@@ -62,7 +62,7 @@ function askedOf(
       names.reduce<unknown>((at, key) => (at as Record<string, unknown>)[key], document) as object,
     );
   };
-  const origin = listener === "public" ? server.app.publicUrl : server.app.adminUrl;
+  const origin = listener === "public" ? server.publicUrl : server.adminUrl;
   const token = listener === "public" ? app.token : adminKey;
   const ids = path
     .replace("/applications/{id}", `/applications/${app.id}`)

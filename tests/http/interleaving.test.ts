@@ -40,7 +40,7 @@ describe("it would be noticed", () => {
       const known = /^GET .*\/users\/pair/.test(key) ? remembered.get(key) : undefined;
       if (known) return new Response(known.text, { status: known.status });
       const body = method === "POST" ? await request.text() : null;
-      const answer = await fetch(server.app.publicUrl + pathname + search, { method, headers, body });
+      const answer = await fetch(server.publicUrl + pathname + search, { method, headers, body });
       const { status } = answer;
       const text = await answer.text();
       remembered.set(key, { status, text });
@@ -49,7 +49,7 @@ describe("it would be noticed", () => {
         headers: answer.headers,
       });
     });
-    const target = { publicUrls: [forgetful.url], adminUrl: server.app.adminUrl, adminKey };
+    const target = { publicUrls: [forgetful.url], adminUrl: server.adminUrl, adminKey };
     const { problems } = await interleave(target, { ...usual, operations: 500 });
     expect(problems.length).toBeGreaterThan(0);
     for (const problem of problems) expect(problem).toMatch(/^(GET|HEAD) \/public\/v1\/users\//);

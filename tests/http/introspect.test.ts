@@ -25,7 +25,7 @@ describe("RFC 7662, section 2.2: the answer", () => {
       client_id: app.client_id,
       token_type: "Bearer",
       exp: clock.ms / 1000 + 60 * 24 * 3600,
-      iss: server.app.publicUrl,
+      iss: server.publicUrl,
     });
   });
 
@@ -36,7 +36,7 @@ describe("RFC 7662, section 2.2: the answer", () => {
       scope: "users:read events:subscribe",
       client_id: app.client_id,
       sub: "1001",
-      iss: server.app.publicUrl,
+      iss: server.publicUrl,
     };
     const exp = (seconds: number) => clock.ms / 1000 + seconds;
     expect((await introspect(access_token)).body as object).toEqual({

@@ -161,7 +161,7 @@ describe("a challenge", () => {
   });
 
   test("needs the operator key", async () => {
-    const url = server.app.adminUrl + path(await newChallenge());
+    const url = server.adminUrl + path(await newChallenge());
     expect((await fetch(url)).status).toBe(401);
     expect((await server.get(path(unknown))).status).toBe(404);
   });

@@ -11,7 +11,7 @@ test("RFC 8414, section 2: names the endpoints and what they can do", async () =
   expect(response.status).toBe(200);
   expect(response.headers.get("content-type")).toBe("application/json");
   expect(response.headers.get("cache-control")).toBe("public, max-age=300");
-  const issuer = server.app.publicUrl;
+  const issuer = server.publicUrl;
   expect(await json<object>(response)).toEqual({
     issuer,
     authorization_endpoint: `${issuer}/oauth/authorize`,
@@ -33,7 +33,7 @@ test("RFC 8414, section 2: names the endpoints and what they can do", async () =
 
 test("RFC 8414, section 3.3: every endpoint it names is there, and the issuer is the address it was asked at", async () => {
   const metadata = await json<Record<string, string>>(await server.get(path));
-  expect(`${metadata["issuer"]}${path}`).toBe(server.app.publicUrl + path);
+  expect(`${metadata["issuer"]}${path}`).toBe(server.publicUrl + path);
   for (const [name, url] of Object.entries(metadata)) {
     if (name.endsWith("_endpoint"))
       expect([name, (await fetch(url, { method: "OPTIONS" })).status]).toEqual([name, 204]);

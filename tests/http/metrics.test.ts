@@ -45,7 +45,7 @@ describe("GET /metrics", () => {
     await settled(server);
     await server.get("/public/v1/categories");
     await server.get("/nowhere");
-    const response = await fetch(`${server.app.adminUrl}/metrics`);
+    const response = await fetch(`${server.adminUrl}/metrics`);
     expect(response.headers.get("content-type")).toBe("text/plain; version=0.0.4");
     text = await response.text();
   });
@@ -170,7 +170,7 @@ describe("GET /metrics", () => {
       ["*/*", false],
       ["", false],
     ])("where it is asked for: %s", async (accept, isAsked) => {
-      const response = await fetch(`${server.app.adminUrl}/metrics`, { headers: { accept } });
+      const response = await fetch(`${server.adminUrl}/metrics`, { headers: { accept } });
       expect(response.headers.get("content-type")).toBe(
         isAsked ? "application/openmetrics-text; version=1.0.0; charset=utf-8" : "text/plain; version=0.0.4",
       );

@@ -13,12 +13,12 @@ const web = "https://app.example/callback";
 const native = "http://127.0.0.1:51234/callback";
 
 const { server, accept } = await signInServer();
-const url = new URL(server.app.publicUrl);
+const url = new URL(server.publicUrl);
 const found = await oauth.discoveryRequest(url, { ...http, algorithm: "oauth2" });
 const issuer = await oauth.processDiscoveryResponse(url, found);
 
 const username = async (accessToken: string) => {
-  const url = new URL("/public/v1/users/xqcow", server.app.publicUrl);
+  const url = new URL("/public/v1/users/xqcow", server.publicUrl);
   const answer = await oauth.protectedResourceRequest(accessToken, "GET", url, undefined, undefined, http);
   return ((await answer.json()) as { user: { username: string } }).user.username;
 };

@@ -17,7 +17,7 @@ interface Part {
 const documents = new Map<string, OpenApiDocument>();
 
 const server = await testServer();
-for (const [name, url] of Object.entries({ public: server.app.publicUrl, admin: server.app.adminUrl })) {
+for (const [name, url] of Object.entries({ public: server.publicUrl, admin: server.adminUrl })) {
   documents.set(name, (await (await fetch(`${url}/openapi.json`)).json()) as OpenApiDocument);
 }
 

@@ -37,7 +37,7 @@ describe("the document", () => {
   });
 
   test("says where the server is, also in its examples", () => {
-    const { publicUrl } = server.app;
+    const { publicUrl } = server;
     expect(document.openapi).toBe("3.1.0");
     expect(document.servers).toEqual([{ url: publicUrl }]);
     expect(document.info).toMatchObject({ title: "On Air", license: { name: "MIT" } });
@@ -170,7 +170,7 @@ describe("the operations", () => {
   test("show the media type that a form has to have as it is answered", async () => {
     const { content } = response(document, find(document, "POST /oauth/token"), 415);
     const asked = { method: "POST", headers: { "content-type": "text/plain" }, body: "" };
-    const answer = await fetch(`${server.app.publicUrl}/oauth/token`, asked);
+    const answer = await fetch(`${server.publicUrl}/oauth/token`, asked);
     const { request_id: _, ...answered } = await json<{ request_id: string }>(answer);
     expect(content?.["application/json"]?.examples?.["unsupported_media_type"]).toMatchObject({
       value: answered,

@@ -50,7 +50,7 @@ const server = await testServer({ clock });
 
 describe("keys", () => {
   const status = async (key: string, path = keys, method = "GET") =>
-    (await ask(server.app.adminUrl, key, path, method)).status;
+    (await ask(server.adminUrl, key, path, method)).status;
 
   test("are created, shown once, listed without themselves, and revoked at once", async () => {
     const { key, ...record } = await created(server, { name: "nightly import", role: "operator" });
@@ -90,10 +90,10 @@ describe("keys", () => {
     const first = await startServer({ clock: hourly, data: directory });
     const { id, key } = await created(first, { name: "used", role: "reader" });
     hourly.advance(90 * minute);
-    await ask(first.app.adminUrl, key, "/admin/v1/applications");
+    await ask(first.adminUrl, key, "/admin/v1/applications");
     await first.stop();
     const second = await ownServer({ clock: hourly, data: directory });
-    const found = (await listOf(second.app.adminUrl)).find((one) => one.id === id);
+    const found = (await listOf(second.adminUrl)).find((one) => one.id === id);
     expect(found?.last_used_at).toBe("2026-01-14T17:00:00.000Z");
   });
 
@@ -110,11 +110,11 @@ describe("keys", () => {
     for (const [body, expected] of answers) {
       expect([body, (await server.admin("POST", keys, body)).status]).toEqual([body, expected]);
     }
-    expect((await listOf(server.app.adminUrl)).filter(({ name }) => name === "x")).toEqual([]);
+    expect((await listOf(server.adminUrl)).filter(({ name }) => name === "x")).toEqual([]);
   });
 
   test("of the environment is listed, but changed only there", async () => {
-    const [first] = await listOf(server.app.adminUrl);
+    const [first] = await listOf(server.adminUrl);
     expect(first).toMatchObject({ id: "environment", role: "operator", source: "environment", prefix: "" });
     const refused = await server.admin("DELETE", `${keys}/environment`);
     expect([refused.status, await refused.text()]).toEqual([409, expect.stringContaining("ONAIR_ADMIN_KEY")]);
@@ -142,7 +142,7 @@ test("the key is that of its own server, also when another runs in the same proc
 
 test.skipIf(isOnPostgres)("the last operator key that works cannot be revoked", async () => {
   const server = await ownServer({ env: { ONAIR_ADMIN_KEY: undefined } });
-  const { adminUrl } = server.app;
+  const { adminUrl } = server;
   const { operatorKeys } = server.app.store;
   const key = await Bun.file(`${server.data}/onair.admin-key`).text();
   const [own] = await listOf(adminUrl, key.trim());
@@ -166,7 +166,7 @@ describe("roles", () => {
   let document: OpenApiDocument;
   const secrets: Record<string, string> = {};
   beforeAll(async () => {
-    document = await json(await fetch(`${server.app.adminUrl}/openapi.json`));
+    document = await json(await fetch(`${server.adminUrl}/openapi.json`));
     for (const role of ["operator", "publisher", "reader"]) {
       secrets[role] = (await created(server, { name: `a ${role}`, role })).key;
     }
@@ -191,7 +191,7 @@ describe("roles", () => {
       for (const role of ["publisher", "reader", "operator"]) {
         // Ids that do not exist and bodies that are none: whoever is let in changes nothing.
         const address = path.replace("{challenge}", "x").replace(/\{[a-z_]+\}/g, "0");
-        const answer = await fetch(server.app.adminUrl + address, {
+        const answer = await fetch(server.adminUrl + address, {
           method,
           headers: { authorization: `Bearer ${secrets[role]}`, "content-type": "text/x-none" },
           ...(method === "PUT" || method === "POST" || method === "PATCH" ? { body: "{" } : {}),
@@ -222,7 +222,7 @@ describe("roles", () => {
 
   test("hold for HEAD as for GET", async () => {
     const status = async (role: string) =>
-      (await ask(server.app.adminUrl, secrets[role] ?? "", "/admin/v1/applications", "HEAD")).status;
+      (await ask(server.adminUrl, secrets[role] ?? "", "/admin/v1/applications", "HEAD")).status;
     expect([await status("reader"), await status("publisher")]).toEqual([200, 403]);
   });
 });
@@ -243,7 +243,7 @@ describe("wrong keys", () => {
   test("are refused with 429 after twenty in a minute, logged with the address, and lock no right key out", async () => {
     const kept = keptLog("warn");
     const server = await ownServer({ clock, log: kept.log, wrongKeyLimit: 20 });
-    const { adminUrl } = server.app;
+    const { adminUrl } = server;
     const statuses = await guessed(adminUrl, 30);
     expect(statuses).toEqual([...Array(20).fill(401), ...Array(10).fill(429)]);
     expect((await server.admin("GET", keys)).status).toBe(200);
@@ -279,7 +279,7 @@ describe("wrong keys", () => {
   test("count for the address that a trusted proxy tells, and for no other", async () => {
     const args = ["--trusted-proxies", "127.0.0.1"];
     const server = await ownServer({ clock, args, wrongKeyLimit: 2 });
-    const { adminUrl } = server.app;
+    const { adminUrl } = server;
     expect(await guessed(adminUrl, 3, "203.0.113.1")).toEqual([401, 401, 429]);
     expect(await guessed(adminUrl, 3, "203.0.113.2")).toEqual([401, 401, 429]);
   });

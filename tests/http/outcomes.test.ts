@@ -93,7 +93,7 @@ describe("a stream of outcomes", () => {
     const { server, app } = await platform();
     const path = "/public/v1/application/outcomes";
     expect((await server.get(path)).status).toBe(401);
-    expect((await fetch(`${server.app.adminUrl}/admin/v1/outcomes`)).status).toBe(401);
+    expect((await fetch(`${server.adminUrl}/admin/v1/outcomes`)).status).toBe(401);
     expect((await server.get("/admin/v1/outcomes", adminKey)).status).toBe(404);
     const open = async () => {
       const answer = await server.get(path, app.token);
@@ -126,7 +126,7 @@ test("operators are told what else has changed, and an application what of its o
   const streams = [own, others, everything, ofOther];
   await until(() => streams.every(({ text }) => text !== ""));
   const page = { authorization: `Bearer ${adminKey}`, "onair-page": "http", "sec-fetch-site": "same-origin" };
-  await fetch(`${server.app.adminUrl}/console/session`, { method: "POST", headers: page });
+  await fetch(`${server.adminUrl}/console/session`, { method: "POST", headers: page });
   await until(() => named(everything).has("audit"));
   await server.admin("PATCH", `/admin/v1/applications/${app.id}`, { rate_limit: 7 });
   await until(() => [own, everything].every((one) => named(one).has("applications")));

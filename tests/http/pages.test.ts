@@ -9,7 +9,7 @@ const cookieOf = (answer: Response) => (answer.headers.get("set-cookie") ?? "").
 
 async function consoleCookie(key = adminKey, headers: Record<string, string> = {}): Promise<string> {
   const init = { method: "POST", headers: { ...page, ...headers, authorization: `Bearer ${key}` } };
-  const answer = await fetch(`${server.app.adminUrl}/console/session`, init);
+  const answer = await fetch(`${server.adminUrl}/console/session`, init);
   expect(answer.status).toBe(200);
   return cookieOf(answer);
 }
@@ -25,14 +25,14 @@ async function portalSession(
 ) {
   const body = new URLSearchParams({ client_id, ...(client_secret !== undefined && { client_secret }) });
   const init = { method: "POST", headers, body };
-  return fetch(`${server.app.publicUrl}/portal/session`, init);
+  return fetch(`${server.publicUrl}/portal/session`, init);
 }
 
 describe("the files of the pages", () => {
   test.each(["portal", "console"])(
     "%s refers to its own files alone, which are kept for good",
     async (name) => {
-      const url = name === "portal" ? server.app.publicUrl : server.app.adminUrl;
+      const url = name === "portal" ? server.publicUrl : server.adminUrl;
       const answer = await fetch(`${url}/${name}/deliveries/any?status=failed`);
       const html = await answer.text();
       expect(answer.status).toBe(200);
@@ -61,28 +61,28 @@ describe("the files of the pages", () => {
 
   test("there is no portal where it was not asked for", async () => {
     const without = await ownServer();
-    expect((await fetch(`${without.app.publicUrl}/portal`)).status).toBe(404);
-    expect((await fetch(`${without.app.adminUrl}/console`)).status).toBe(200);
+    expect((await fetch(`${without.publicUrl}/portal`)).status).toBe(404);
+    expect((await fetch(`${without.adminUrl}/console`)).status).toBe(200);
   });
 
   test("the root of the admin listener leads to the console, that of the public one to nothing", async () => {
-    const root = await fetch(server.app.adminUrl, { redirect: "manual" });
+    const root = await fetch(server.adminUrl, { redirect: "manual" });
     expect([root.status, root.headers.get("location")]).toEqual([302, "/console"]);
-    expect((await fetch(server.app.publicUrl)).status).toBe(404);
+    expect((await fetch(server.publicUrl)).status).toBe(404);
   });
 
   test("the portal has the name, colour and logo of the platform", async () => {
     const logo = `${import.meta.dir}/../../src/http/public/assets/profile-picture.png`;
     const look = ["--portal-name", 'Kite "TV"', "--portal-accent", "#ff8800", "--portal-logo", logo];
     const own = await ownServer({ args: ["--portal", ...look] });
-    const html = await (await fetch(`${own.app.publicUrl}/portal`)).text();
+    const html = await (await fetch(`${own.publicUrl}/portal`)).text();
     expect(html).toContain("<title>Kite &quot;TV&quot;</title>");
-    const theme = await fetch(`${own.app.publicUrl}/portal/theme.css`);
+    const theme = await fetch(`${own.publicUrl}/portal/theme.css`);
     expect(theme.headers.get("content-type")).toStartWith("text/css");
     const colors = await theme.text();
     expect(colors).toContain("--accent: #ff8800");
     expect(colors).toContain("--on-accent: #0d0f13");
-    const picture = await fetch(`${own.app.publicUrl}/portal/logo`);
+    const picture = await fetch(`${own.publicUrl}/portal/logo`);
     expect(picture.headers.get("content-type")).toBe("image/png");
     expect((await picture.bytes()).length).toBe(Bun.file(logo).size);
   });
@@ -91,13 +91,13 @@ describe("the files of the pages", () => {
 describe("a session of the console", () => {
   test("is a cookie that scripts cannot read and other sites do not send", async () => {
     const init = { method: "POST", headers: { ...page, authorization: `Bearer ${adminKey}` } };
-    const plain = await fetch(`${server.app.adminUrl}/console/session`, init);
+    const plain = await fetch(`${server.adminUrl}/console/session`, init);
     expect(plain.headers.get("set-cookie")).toMatch(
       /^onair_console=onair_os_[\w-]{43}\.environment; Path=\/; Max-Age=43200; HttpOnly; SameSite=Strict$/,
     );
     expect(await plain.json()).toMatchObject({ key: { role: "operator" } });
     const secured = { ...init.headers, "onair-page": "https" };
-    const secure = await fetch(`${server.app.adminUrl}/console/session`, { ...init, headers: secured });
+    const secure = await fetch(`${server.adminUrl}/console/session`, { ...init, headers: secured });
     expect(secure.headers.get("set-cookie")).toMatch(/^__Host-onair_console=.*; SameSite=Strict; Secure$/);
   });
 
@@ -110,7 +110,7 @@ describe("a session of the console", () => {
     ["another origin by an old browser", { "onair-page": "http", origin: "https://evil.example" }, 401],
   ])("counts in a request of %s: %o → %d", async (_, headers, status) => {
     const cookie = await consoleCookie();
-    const answer = await fetch(`${server.app.adminUrl}/admin/v1/applications`, {
+    const answer = await fetch(`${server.adminUrl}/admin/v1/applications`, {
       headers: { cookie, ...headers },
     });
     expect(answer.status).toBe(status);
@@ -121,7 +121,7 @@ describe("a session of the console", () => {
     const secret = cookie.slice(cookie.indexOf("=") + 1);
     const status = async (scheme: string, name: string) => {
       const headers = { ...page, "onair-page": scheme, cookie: `${name}=${secret}` };
-      return (await fetch(`${server.app.adminUrl}/console/session`, { headers })).status;
+      return (await fetch(`${server.adminUrl}/console/session`, { headers })).status;
     };
     expect(await status("https", "__Host-onair_console")).toBe(200);
     expect(await status("https", "onair_console")).toBe(401);
@@ -130,9 +130,9 @@ describe("a session of the console", () => {
 
   test("ends on the server when the person signs out, and with its key", async () => {
     const ask = (cookie: string) =>
-      fetch(`${server.app.adminUrl}/console/session`, { headers: { ...page, cookie } });
+      fetch(`${server.adminUrl}/console/session`, { headers: { ...page, cookie } });
     const cookie = await consoleCookie();
-    const out = await fetch(`${server.app.adminUrl}/console/session`, {
+    const out = await fetch(`${server.adminUrl}/console/session`, {
       method: "DELETE",
       headers: { ...page, cookie },
     });
@@ -147,7 +147,7 @@ describe("a session of the console", () => {
       body: "{}",
       headers: { ...page, cookie: own, "content-type": "application/json" },
     };
-    expect((await fetch(`${server.app.adminUrl}/admin/v1/applications`, change)).status).toBe(403);
+    expect((await fetch(`${server.adminUrl}/admin/v1/applications`, change)).status).toBe(403);
     await server.admin("DELETE", `/admin/v1/keys/${id}`);
     expect((await ask(own)).status).toBe(401);
   });
@@ -155,7 +155,7 @@ describe("a session of the console", () => {
   test("lasts twelve hours", async () => {
     const clock = new Clock();
     const timed = await ownServer({ clock });
-    const url = `${timed.app.adminUrl}/console/session`;
+    const url = `${timed.adminUrl}/console/session`;
     const begun = await fetch(url, {
       method: "POST",
       headers: { ...page, authorization: `Bearer ${adminKey}` },
@@ -170,9 +170,9 @@ describe("a session of the console", () => {
 
   test("begins no other one and ends its streams, also where a proxy in front asks for a password", async () => {
     const headers = { ...page, cookie: await consoleCookie(), authorization: `Basic ${btoa("ada:x")}` };
-    const url = `${server.app.adminUrl}/console/session`;
+    const url = `${server.adminUrl}/console/session`;
     expect((await fetch(url, { method: "POST", headers })).status).toBe(400);
-    const stream = await fetch(`${server.app.adminUrl}/admin/v1/outcomes`, { headers });
+    const stream = await fetch(`${server.adminUrl}/admin/v1/outcomes`, { headers });
     expect(stream.status).toBe(200);
     expect((await fetch(url, { method: "DELETE", headers })).status).toBe(204);
     const name = `made ${crypto.randomUUID()}`;
@@ -185,7 +185,7 @@ describe("a session of the console", () => {
     const data = ownDirectory();
     const asked = async (key: string, cookie: string | null) => {
       const own = await ownServer({ data, env: { ONAIR_ADMIN_KEY: key } });
-      const url = `${own.app.adminUrl}/console/session`;
+      const url = `${own.adminUrl}/console/session`;
       const headers = cookie === null ? { ...page, authorization: `Bearer ${key}` } : { ...page, cookie };
       const answer = await fetch(url, { method: cookie === null ? "POST" : "GET", headers });
       await own.stop();
@@ -199,7 +199,7 @@ describe("a session of the console", () => {
   test("is not begun by a wrong key, which is slowed down, nor by a program", async () => {
     const slow = await ownServer({ wrongKeyLimit: 2 });
     const begin = (key: string, headers: Record<string, string> = page) =>
-      fetch(`${slow.app.adminUrl}/console/session`, {
+      fetch(`${slow.adminUrl}/console/session`, {
         method: "POST",
         headers: { ...headers, authorization: `Bearer ${key}` },
       });
@@ -219,13 +219,13 @@ describe("a session of the portal", () => {
     const cookie = cookieOf(begun);
     expect(begun.headers.get("set-cookie")).toContain("HttpOnly; SameSite=Strict");
     const get = (headers: Record<string, string>, path = "/public/v1/application") =>
-      fetch(server.app.publicUrl + path, { headers: { cookie, ...headers } });
+      fetch(server.publicUrl + path, { headers: { cookie, ...headers } });
     expect((await get(page)).status).toBe(200);
     expect((await get({})).status).toBe(401);
     expect((await get({ ...page, "sec-fetch-site": "cross-site" })).status).toBe(401);
     expect((await get({ ...page, authorization: "Bearer wrong" })).status).toBe(401);
     const init = { method: "DELETE", headers: { ...page, cookie } };
-    expect((await fetch(`${server.app.publicUrl}/portal/session`, init)).status).toBe(204);
+    expect((await fetch(`${server.publicUrl}/portal/session`, init)).status).toBe(204);
     expect((await get(page)).status).toBe(401);
   });
 
@@ -249,7 +249,7 @@ describe("a session of the portal", () => {
     const [own, other] = [await server.application(), await server.application()];
     const [cookie, others] = [cookieOf(await portalSession(own)), cookieOf(await portalSession(other))];
     const status = async (cookie: string) =>
-      (await fetch(`${server.app.publicUrl}/portal/session`, { headers: { ...page, cookie } })).status;
+      (await fetch(`${server.publicUrl}/portal/session`, { headers: { ...page, cookie } })).status;
     const change = (method: string, path: string, body?: object) =>
       server.admin(method, `/admin/v1/applications/${own.id}${path}`, body);
     expect((await change("PATCH", "", { rate_limit: 500 })).status).toBe(200);

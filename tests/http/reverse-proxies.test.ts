@@ -97,7 +97,7 @@ for (const { program, configure } of proxies) {
     beforeAll(async () => {
       server = await startServer({ args: ["--trusted-proxies", "127.0.0.1", "--rate-limit", "600"] });
       const port = await unusedPort();
-      const command = configure(directory.path, port, new URL(server.app.publicUrl).host);
+      const command = configure(directory.path, port, new URL(server.publicUrl).host);
       child = Bun.spawn(command, {
         env: { PATH: `${process.env["PATH"]}:/usr/sbin`, HOME: directory.path },
         stdout: "ignore",

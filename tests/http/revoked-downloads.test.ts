@@ -26,7 +26,7 @@ test.each([
   const { id, key } = await json<{ id: string; key: string }>(made);
   const read = async (meanwhile: () => Promise<unknown>) => {
     const head = `GET ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${key}\r\nConnection: close\r\n\r\n`;
-    const client = new RawClient(server.app.adminUrl).send(head);
+    const client = new RawClient(server.adminUrl).send(head);
     await until(() => client.text.length > 0);
     client.socket.pause();
     await meanwhile();

@@ -28,7 +28,7 @@ test.each([
     return hashes;
   });
   const body = new URLSearchParams({ ...fields, client_id, client_secret });
-  const answer = await fetch(server.app.publicUrl + path, { method: "POST", headers: page, body });
+  const answer = await fetch(server.publicUrl + path, { method: "POST", headers: page, body });
   expect([answer.status, await answer.json()]).toMatchObject([401, { code: "invalid_client" }]);
   expect(await server.app.store.tokens.ofApplication(id, 0, 10)).toEqual([]);
 });

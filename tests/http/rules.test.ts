@@ -192,7 +192,7 @@ describe("a route that takes no body leaves one where it is", () => {
 
   test("401 comes before a malformed one", async () => {
     expect((await server.get(retry, undefined, malformed)).status).toBe(401);
-    const withoutKey = await fetch(`${server.app.adminUrl}/admin/v1/backups`, malformed);
+    const withoutKey = await fetch(`${server.adminUrl}/admin/v1/backups`, malformed);
     expect(withoutKey.status).toBe(401);
   });
 

@@ -61,7 +61,7 @@ test.each<[string, string, object, [method: string, path: string, body?: object]
   const meanwhile = async () => {
     if (change) await operate(change[0], `/admin/v1/applications/${id}${change[1]}`, change[2]);
   };
-  expect(await statusOfJson(server.app.publicUrl, line, token, body, meanwhile)).toBe(status);
+  expect(await statusOfJson(server.publicUrl, line, token, body, meanwhile)).toBe(status);
 });
 
 const pathOf = { users: "users/batch", categories: "categories/batch", events: "events" };
@@ -74,7 +74,7 @@ test.each(["users", "categories", "events"] as const)(
     const line = (id: number) => `${JSON.stringify({ id, name: "x", username: `u${id}`, slug: `s${id}` })}\n`;
     const type = "Content-Type: application/x-ndjson\r\nContent-Length: 100000";
     const head = `POST /admin/v1/${pathOf[noun]} HTTP/1.1\r\n${type}`;
-    const batch = { url: server.app.adminUrl, head, token: key, body: line(1), rest: line(2) };
+    const batch = { url: server.adminUrl, head, token: key, body: line(1), rest: line(2) };
     expect(await statusOfSlow(batch, () => operate("DELETE", `/admin/v1/keys/${id}`))).toBe(401);
     const entries = async () =>
       (
@@ -93,5 +93,5 @@ test("the end of an operator key counts for a request under way", async () => {
   const { id, key } = await json<{ id: string; key: string }>(made);
   const body = { name: "a way back in", role: "operator" };
   const revoke = () => operate("DELETE", `/admin/v1/keys/${id}`);
-  expect(await statusOfJson(server.app.adminUrl, "POST /admin/v1/keys", key, body, revoke)).toBe(401);
+  expect(await statusOfJson(server.adminUrl, "POST /admin/v1/keys", key, body, revoke)).toBe(401);
 });

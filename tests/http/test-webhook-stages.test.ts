@@ -83,9 +83,7 @@ describe("a test that is watched while it happens", () => {
   test("ends with its connection", async () => {
     clock.advance(minute);
     const head = `POST ${path}/stream HTTP/1.1\r\nHost: onair.example\r\nAuthorization: Bearer ${app.token}\r\n`;
-    const [answered] = await new RawClient(server.app.publicUrl)
-      .send(`${head}Content-Length: 0\r\n\r\n`)
-      .toEnd();
+    const [answered] = await new RawClient(server.publicUrl).send(`${head}Content-Length: 0\r\n\r\n`).toEnd();
     expect([answered?.status, answered?.body]).toEqual([200, expect.stringContaining("event: exchange\n")]);
   });
 

@@ -4,7 +4,7 @@ import { rendered } from "../../src/site/markdown.ts";
 import { testServer } from "../support/server.ts";
 
 const server = await testServer();
-const open = (path: string, init?: RequestInit) => fetch(server.app.publicUrl + path, init);
+const open = (path: string, init?: RequestInit) => fetch(server.publicUrl + path, init);
 
 /** The addresses that a page leads to or is made of. */
 const addressesOf = (html: string) =>
@@ -24,9 +24,9 @@ async function allPages(): Promise<Map<string, string>> {
     const html = await answer.text();
     pages.set(path, html);
     for (const address of addressesOf(html)) {
-      const { origin, pathname } = new URL(address, server.app.publicUrl + path);
+      const { origin, pathname } = new URL(address, server.publicUrl + path);
       const isPage = /^\/docs(\/[a-z0-9-]+)?$/.test(pathname) && pathname !== "/docs/api";
-      if (origin === server.app.publicUrl && isPage) todo.push(pathname);
+      if (origin === server.publicUrl && isPage) todo.push(pathname);
     }
   }
   return pages;
@@ -43,8 +43,8 @@ describe("the documentation at /docs", () => {
     const others = new Set<string>();
     for (const [path, html] of pages) {
       for (const address of addressesOf(html)) {
-        const url = new URL(address, server.app.publicUrl + path);
-        if (url.origin !== server.app.publicUrl) continue;
+        const url = new URL(address, server.publicUrl + path);
+        if (url.origin !== server.publicUrl) continue;
         const target = pages.get(url.pathname);
         const anchor = decodeURIComponent(url.hash.slice(1));
         if (target === undefined) others.add(url.pathname);
@@ -72,7 +72,7 @@ describe("the documentation at /docs", () => {
       );
       expect(parts).toHaveLength(4);
       for (const part of parts) {
-        const found = await fetch(new URL(part, server.app.publicUrl + path));
+        const found = await fetch(new URL(part, server.publicUrl + path));
         expect([part, found.status]).toEqual([part, 200]);
         expect(found.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
       }
@@ -115,7 +115,7 @@ describe("the documentation at /docs", () => {
     const html = await answer.text();
     expect(html).toContain("<h1>There is no such page</h1>");
     for (const address of addressesOf(html)) {
-      const { href, hash } = new URL(address, `${server.app.publicUrl}/docs/nothing`);
+      const { href, hash } = new URL(address, `${server.publicUrl}/docs/nothing`);
       if (hash === "") expect([href, (await fetch(href)).status]).toEqual([href, 200]);
     }
   });
@@ -126,8 +126,8 @@ describe("the documentation at /docs", () => {
   });
 
   test("is not on the admin listener, whose /docs is the reference of its API", async () => {
-    expect(await (await fetch(`${server.app.adminUrl}/docs`)).text()).toContain("On Air Admin API");
-    expect((await fetch(`${server.app.adminUrl}/docs/oauth`)).status).toBe(404);
+    expect(await (await fetch(`${server.adminUrl}/docs`)).text()).toContain("On Air Admin API");
+    expect((await fetch(`${server.adminUrl}/docs/oauth`)).status).toBe(404);
   });
 });
 

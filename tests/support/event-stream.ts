@@ -40,7 +40,7 @@ export class StreamClient {
     lastId?: string,
     path = streamPath,
   ) {
-    this.source = new EventSource(server.app.publicUrl + path, {
+    this.source = new EventSource(server.publicUrl + path, {
       fetch: (url, init) => {
         const headers: Record<string, string> = { ...init.headers, authorization: `Bearer ${token}` };
         if (lastId !== undefined) headers["Last-Event-ID"] ??= lastId;

@@ -36,7 +36,7 @@ export class Browser {
   constructor(private readonly server: TestServer) {}
 
   async open(address: string): Promise<{ status: number; location: string; response: Response }> {
-    const path = address.startsWith("/") ? address : address.slice(this.server.app.publicUrl.length);
+    const path = address.startsWith("/") ? address : address.slice(this.server.publicUrl.length);
     const headers: Record<string, string> = { accept: "text/html" };
     if (this.cookie) headers["cookie"] = this.cookie;
     const response = await this.server.get(path, undefined, { headers });

@@ -186,7 +186,7 @@ export async function openPage(
 ) {
   const { width = 1280, theme = "light", besides, port, byKeyboard } = options;
   const isConsole = who === "console" || (typeof who === "object" && "key" in who);
-  const url = new URL(isConsole ? `${server.app.adminUrl}/console` : `${server.app.publicUrl}/portal`);
+  const url = new URL(isConsole ? `${server.adminUrl}/console` : `${server.publicUrl}/portal`);
   if (port !== undefined) url.port = String(port);
   const base = url.href;
   const context = besides ? besides.page.browserContext() : await browserContext();
@@ -219,8 +219,8 @@ export async function signIn(tab: Tab, who: SignIn): Promise<void> {
 /** A tab with the first page of `onair dev`. */
 export async function welcomePage(server: TestServer): Promise<Tab> {
   const page = await (await browserContext()).newPage();
-  const tab = new Tab(page, server.app.publicUrl);
-  await page.goto(server.app.publicUrl);
+  const tab = new Tab(page, server.publicUrl);
+  await page.goto(server.publicUrl);
   return tab;
 }
 
@@ -230,7 +230,7 @@ export async function docsPage(server: TestServer, path = "", options: Options =
   const page = await (await browserContext()).newPage();
   await page.setViewport({ width, height: 900 });
   await page.evaluateOnNewDocument(`localStorage.setItem("onair-theme", "${theme}")`);
-  const tab = new Tab(page, `${server.app.publicUrl}/docs`);
+  const tab = new Tab(page, `${server.publicUrl}/docs`);
   await tab.go(path);
   return tab;
 }

@@ -13,7 +13,7 @@ export const people = [1001, 1002].map((id) => ({ id, username: `owner_${id}` })
 export async function portalLoginServer(): Promise<{ server: TestServer; loginUrl: string }> {
   let server: TestServer | null = null;
   const page = loginPage({
-    adminUrl: () => server?.app.adminUrl ?? "",
+    adminUrl: () => server?.adminUrl ?? "",
     adminKey,
     people: people.map((user) => ({ user: { display_name: user.username, ...user } }) as never),
   });
@@ -36,7 +36,7 @@ export async function portalLoginServer(): Promise<{ server: TestServer; loginUr
   };
   const prepare = (store: Store) => store.applications.create(portal);
   server = await testServer({ args, users: people, prepare });
-  const redirect_uris = [`${server.app.publicUrl}/portal/signed-in`];
+  const redirect_uris = [`${server.publicUrl}/portal/signed-in`];
   await server.app.store.applications.update(portalLogin, { redirect_uris }, Date.now());
   return { server, loginUrl };
 }

@@ -11,7 +11,7 @@ export function profileOf(
 ): Record<string, string> {
   const profiles = join(directory, "onair", "profiles");
   mkdirSync(profiles, { recursive: true });
-  const profile = { url: server.app.publicUrl, clientId: client_id, clientSecret: client_secret };
+  const profile = { url: server.publicUrl, clientId: client_id, clientSecret: client_secret };
   writeFileSync(join(profiles, `${name}.json`), JSON.stringify(profile), { mode: 0o600 });
   return { XDG_CONFIG_HOME: directory };
 }

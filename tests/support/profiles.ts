@@ -10,7 +10,7 @@ import { testDirectory, testServer } from "./server.ts";
 export async function testProfiles() {
   const server = await testServer({ args: ["--login-url", loginUrl], users });
   const app = await server.application({ delivery: "stream" });
-  const url = server.app.publicUrl;
+  const url = server.publicUrl;
   const directory = testDirectory();
   const profiles = join(directory, "onair", "profiles");
   const file = (name: string) => join(profiles, `${name}.json`);

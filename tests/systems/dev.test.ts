@@ -65,7 +65,7 @@ describe.skipIf(chromium === null)("in a real browser", () => {
 
   test("the portal takes who owns the Dev app, by the same login, without a secret", async () => {
     const context = await browserContext();
-    const tab = new Tab(await context.newPage(), `${platform.app.publicUrl}/portal`);
+    const tab = new Tab(await context.newPage(), `${platform.publicUrl}/portal`);
     tab.elsewhere.push(new URL((await platform.facts()).sign_in_url).origin);
     await tab.page.goto(tab.base);
     await tab.click("Sign in with your account");
@@ -92,7 +92,7 @@ describe.skipIf(chromium === null)("in a real browser", () => {
     const shown = await text();
     expect(shown).toContain("Signed in");
     const token = /onair_at_[A-Za-z0-9_-]{43}/.exec(shown)?.[0] ?? "";
-    const answer = await fetch(`${platform.app.publicUrl}/public/v1/events/subscriptions`, {
+    const answer = await fetch(`${platform.publicUrl}/public/v1/events/subscriptions`, {
       headers: { authorization: `Bearer ${token}` },
     });
     expect(answer.status).toBe(200);
@@ -122,8 +122,8 @@ describe.skipIf(chromium === null)("in a real browser", () => {
   test("an address with a redirect that is not registered ends on a page of ours", async () => {
     const { client_id } = openCredentials(data);
     const query = new URLSearchParams({ client_id, redirect_uri: "https://evil.example/" });
-    await page.goto(`${platform.app.publicUrl}/oauth/authorize?${query}`);
-    expect(page.url()).toStartWith(platform.app.publicUrl);
+    await page.goto(`${platform.publicUrl}/oauth/authorize?${query}`);
+    expect(page.url()).toStartWith(platform.publicUrl);
     expect(await text()).toContain("This sign-in does not work");
   });
 });

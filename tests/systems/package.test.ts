@@ -131,7 +131,7 @@ describe.each(runtimes)("on %s, against a running server", (runtime) => {
         setTimeout(() => process.exit(0), 500);
       });`;
     const running = start(runtime, program, {
-      URL: server.app.publicUrl,
+      URL: server.publicUrl,
       ID: app.client_id,
       SECRET: app.client_secret,
       WEBHOOK_SECRET: app.webhook_secret,
@@ -158,7 +158,7 @@ describe.skipIf(chromium === null)("in a browser", () => {
     await subscribe(server, app, ["channel.followed"]);
     const script = `
       import { createClient, stream } from "/onair.js";
-      const onair = createClient({ url: ${JSON.stringify(server.app.publicUrl)}, token: "${app.token}" });
+      const onair = createClient({ url: ${JSON.stringify(server.publicUrl)}, token: "${app.token}" });
       const { data } = await onair.get("/public/v1/events/subscriptions");
       const connected = () => { document.title = "connected " + data.length; };
       for await (const event of stream(onair, { connected })) {

@@ -128,7 +128,7 @@ describe.skipIf(chromium === null).each([
   ["admin", "/admin/v1/users/{id}", `/admin/v1/users/${exampleUser.id}`],
 ])("the reference of the %s listener in a real browser", (name, path, sent) => {
   const isPublic = name === "public";
-  const url = isPublic ? server.app.publicUrl : server.app.adminUrl;
+  const url = isPublic ? server.publicUrl : server.adminUrl;
   const section = `tag/users/GET${path}`;
   const complaints: string[] = [];
   const asked = new Set<string>();

@@ -47,11 +47,11 @@ test.each([
   mkdirSync(data);
   const run = await command(language, directory.path);
   let server = await startServer({ data });
-  const way = await tcpProxy(Number(new URL(server.app.publicUrl).port));
+  const way = await tcpProxy(Number(new URL(server.publicUrl).port));
   const restart = async () => {
     await server.stop();
     server = await startServer({ data });
-    way.lead(Number(new URL(server.app.publicUrl).port));
+    way.lead(Number(new URL(server.publicUrl).port));
   };
   await server.load("users", users);
   const app = await server.application({ delivery: "stream" });

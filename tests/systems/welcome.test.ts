@@ -29,8 +29,7 @@ const page = { "onair-page": "http", "sec-fetch-site": "same-origin" };
 describe("the first page of onair dev", () => {
   test("tells its facts to itself alone, under no name that another site can take", async () => {
     const server = await ownServer({ welcome });
-    const ask = (headers: Record<string, string>) =>
-      fetch(`${server.app.publicUrl}/welcome/facts`, { headers });
+    const ask = (headers: Record<string, string>) => fetch(`${server.publicUrl}/welcome/facts`, { headers });
     expect(await (await ask(page)).json()).toEqual(facts);
     expect((await ask({})).status).toBe(404);
     expect((await ask({ ...page, "sec-fetch-site": "cross-site" })).status).toBe(404);
@@ -43,7 +42,7 @@ describe("the first page of onair dev", () => {
       args: ["--trusted-proxies", "127.0.0.1"],
     });
     const headers = { ...page, "x-forwarded-for": "192.0.2.7" };
-    const answer = await fetch(`${server.app.publicUrl}/welcome/facts`, { headers });
+    const answer = await fetch(`${server.publicUrl}/welcome/facts`, { headers });
     expect(await answer.json()).toMatchObject({ public_url: facts.public_url, secrets: null });
   });
 
@@ -52,15 +51,15 @@ describe("the first page of onair dev", () => {
     async (name) => {
       const server = await ownServer({ welcome });
       const headers = { ...page, [name]: name === "forwarded" ? "for=192.0.2.7" : "192.0.2.7" };
-      const answer = await fetch(`${server.app.publicUrl}/welcome/facts`, { headers });
+      const answer = await fetch(`${server.publicUrl}/welcome/facts`, { headers });
       expect(await answer.json()).toMatchObject({ public_url: facts.public_url, secrets: null });
     },
   );
 
   test("is not there in production", async () => {
     const server = await ownServer();
-    expect((await fetch(server.app.publicUrl)).status).toBe(404);
-    expect((await fetch(`${server.app.publicUrl}/welcome/facts`, { headers: page })).status).toBe(404);
+    expect((await fetch(server.publicUrl)).status).toBe(404);
+    expect((await fetch(`${server.publicUrl}/welcome/facts`, { headers: page })).status).toBe(404);
   });
 
   test.skipIf(chromium === null)("shows what arrives as it arrives", async () => {

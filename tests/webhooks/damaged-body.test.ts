@@ -47,7 +47,7 @@ test("a delivery whose body is damaged fails with its reason, and everything els
   const told = (await lines()).join("");
   expect(told).toContain('"event_body_damaged"');
   expect(told).toContain('"event_id":"damaged"');
-  expect((await fetch(`${server.app.adminUrl}/readyz`)).status).toBe(200);
+  expect((await fetch(`${server.adminUrl}/readyz`)).status).toBe(200);
 
   // Asked for once more, it fails once more, and holds up nothing.
   const retry = `/public/v1/events/deliveries/${delivery?.id}/retry`;

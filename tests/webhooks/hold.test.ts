@@ -54,7 +54,7 @@ describe("with --hold-deliveries", () => {
     const again = await ownServer({ data });
     await published(again, "two");
     expect(await isHeld(again)).toBe(true);
-    expect((await fetch(`${again.app.adminUrl}/readyz`)).status).toBe(200);
+    expect((await fetch(`${again.adminUrl}/readyz`)).status).toBe(200);
     expect(receiver.received).toEqual([]);
     expect((await again.admin("DELETE", path)).status).toBe(204);
     const arrived = await receiver.arrived(3);
@@ -88,7 +88,7 @@ describe("with --hold-deliveries", () => {
     const made = await server.admin("POST", "/admin/v1/keys", { name: "r", role: "reader" });
     const { key } = await json<{ key: string }>(made);
     const ask = (method: string) =>
-      fetch(server.app.adminUrl + path, { method, headers: { authorization: `Bearer ${key}` } });
+      fetch(server.adminUrl + path, { method, headers: { authorization: `Bearer ${key}` } });
     expect((await ask("GET")).status).toBe(200);
     expect((await ask("DELETE")).status).toBe(403);
     expect(await isHeld(server)).toBe(true);
@@ -116,7 +116,7 @@ describe.skipIf(isOnPostgres)("a restored backup", () => {
     const server = await ownServer({ data: restored() });
     await published(server, "new");
     expect(await isHeld(server)).toBe(true);
-    const release = ["deliveries", "release", "--url", server.app.adminUrl];
+    const release = ["deliveries", "release", "--url", server.adminUrl];
     const told = await run(release, { env });
     expect([told.code, told.stderr]).toEqual([0, ""]);
     expect(told.stdout).toMatch(/^What was held since 20\S+Z is sent now\.\n$/);

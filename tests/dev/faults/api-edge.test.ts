@@ -16,7 +16,7 @@ const edgeWith = (script: Parameters<typeof scriptedFaults>[0]) => {
   const tell = (what: string, about: string) => void told.push(`${what}: ${about}`);
   const edge = startApiEdge({ host: "127.0.0.1", port: 0, plan: scriptedFaults(script), tell });
   afterTests(() => edge.stop());
-  edge.connect({ url: server.app.publicUrl, tokens: server.app.store.tokens });
+  edge.connect({ url: server.publicUrl, tokens: server.app.store.tokens });
   return { url: edge.url, told };
 };
 const username = users[0]?.username;
@@ -53,10 +53,7 @@ test("nothing changes where nothing goes wrong", async () => {
     return { status: answer.status, headers, text };
   };
   for (const [path, init] of requests)
-    expect([path, await shown(url, path, init)]).toEqual([
-      path,
-      await shown(server.app.publicUrl, path, init),
-    ]);
+    expect([path, await shown(url, path, init)]).toEqual([path, await shown(server.publicUrl, path, init)]);
   expect(told).toEqual([]);
 });
 
@@ -111,8 +108,8 @@ test("a token is revoked for good, and that of nobody else", async () => {
     return (await fetch(`${base}/public/v1/events/subscriptions`, { headers })).status;
   };
   expect(await get(url, mine.token)).toBe(401);
-  expect(await get(server.app.publicUrl, mine.token)).toBe(401);
-  expect(await get(server.app.publicUrl, theirs.token)).toBe(200);
+  expect(await get(server.publicUrl, mine.token)).toBe(401);
+  expect(await get(server.publicUrl, theirs.token)).toBe(200);
   expect(await get(url, "nonsense")).toBe(401);
   expect(told).toEqual(["its token is revoked: GET /public/v1/events/subscriptions"]);
   expect(told.join()).not.toContain(mine.token);

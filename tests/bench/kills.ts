@@ -4,8 +4,8 @@
  */
 import { killRun } from "../support/fault-run.ts";
 import { emptyDatabase } from "../support/postgres.ts";
+import { seededRandom } from "../support/random.ts";
 import { benchmark } from "./support/bench.ts";
-import { seededRandom } from "./support/random.ts";
 import { whole } from "./support/report.ts";
 
 const about = `

@@ -7,11 +7,11 @@ import { join } from "node:path";
 import { platformData } from "../../src/batch/platform-data.ts";
 import { Ranking } from "../../src/ranking/ranking.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
+import { seededRandom } from "../support/random.ts";
 import { ndjson } from "../support/rows.ts";
 import { benchmark } from "./support/bench.ts";
 import { load, type OnAir, startOnAir } from "./support/onair.ts";
 import { BenchError } from "./support/processes.ts";
-import { seededRandom } from "./support/random.ts";
 import { below, milliseconds, table, whole } from "./support/report.ts";
 import { median } from "./support/rounds.ts";
 

@@ -5,8 +5,8 @@
 
 import { faultRun, type TestReplica } from "../support/fault-run.ts";
 import { startPostgres } from "../support/postgres-server.ts";
+import { pick, seededRandom } from "../support/random.ts";
 import { benchmark } from "./support/bench.ts";
-import { pick, seededRandom } from "./support/random.ts";
 import { whole } from "./support/report.ts";
 
 const about = `

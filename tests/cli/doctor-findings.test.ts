@@ -4,7 +4,6 @@ import { chmodSync, mkdirSync, statSync, truncateSync, writeFileSync } from "nod
 import { join } from "node:path";
 import { readConfig } from "../../src/config/read-config.ts";
 import { sizesOf } from "../../src/data/disk-sizes.ts";
-import { isLoopback } from "../../src/doctor/ask.ts";
 import { integrityFindings } from "../../src/doctor/database.ts";
 import { spaceFinding } from "../../src/doctor/directory.ts";
 import { runningFindings } from "../../src/doctor/running.ts";
@@ -12,13 +11,12 @@ import { day } from "../../src/domain/time.ts";
 import { migrate, migrations } from "../../src/store/sqlite/database/migrations.ts";
 import { databaseCheckProgram } from "../../src/thread-programs.ts";
 import { breakIndex } from "../support/backups.ts";
-import { hasOpenssl, selfSigned } from "../support/certificates.ts";
-import { alterDatabase, endedServer, freePorts, ofCheck, statuses } from "../support/doctor.ts";
+import { alterDatabase, endedServer, freePorts, ofCheck } from "../support/doctor.ts";
 import { event, publish, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
-import { ownDirectory, startServer } from "../support/server.ts";
+import { startServer } from "../support/server.ts";
 
-// What `onair doctor` finds in a directory, in the settings and on the ports.
+// What `onair doctor` finds in a directory.
 
 const { data: ended, path, fresh, copy, examined } = await endedServer();
 const { free_bytes: freeBytes } = sizesOf(ended);
@@ -124,26 +122,6 @@ test.each<[place: string, finding: string, message: string, ...args: string[]]>(
   expect(JSON.stringify(report)).not.toContain("PRIVATE");
 });
 
-test("files with secrets of the settings are open to no other user, whatever names them", async () => {
-  const named = (name: string, mode: number) => {
-    writeFileSync(path(name), `whsec_${"a".repeat(32)}`);
-    chmodSync(path(name), mode);
-    return path(name);
-  };
-  const settings = path("onair.toml");
-  writeFileSync(settings, `notify-secret-file = "${named("notify", 0o644)}"`);
-  const args = ["--config", settings, "--data", copy(), ...freePorts];
-  const report = await examined(args, { ONAIR_ADMIN_KEY_FILE: named("admin-key", 0o604) });
-  const found = ofCheck(report, "file_modes").filter(({ status }) => status === "warning");
-  expect(found.map(({ message, mend }) => [message, mend])).toEqual([
-    [expect.stringContaining(`${path("admin-key")} holds a secret`), `chmod o= ${path("admin-key")}`],
-    [expect.stringContaining(`${path("notify")} holds a secret`), `chmod o= ${path("notify")}`],
-  ]);
-  for (const name of ["admin-key", "notify"]) chmodSync(path(name), 0o640);
-  const mended = await examined(args, { ONAIR_ADMIN_KEY_FILE: path("admin-key") });
-  expect(ofCheck(mended, "file_modes")).toMatchObject([{ status: "ok" }]);
-});
-
 test.each(["an empty file", "what is no database"])("%s is told once, with one advice", async (place) => {
   const report = await examined(["--data", places[place]?.() ?? "", ...freePorts]);
   const wrong = report.findings.filter(({ status }) => status !== "ok" && status !== "skipped");
@@ -171,85 +149,6 @@ test("it tells how many deliveries wait, and since when", async () => {
   );
 });
 
-test("it finds a port that another program has", async () => {
-  const other = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
-  const args = ["--data", copy(), "--port", String(other.port), "--admin-host", "192.0.2.1"];
-  const report = await examined(args);
-  other.stop(true);
-  expect(ofCheck(report, "public_port")).toMatchObject([
-    { status: "wrong", message: `127.0.0.1:${other.port}: another program has it` },
-  ]);
-  expect(ofCheck(report, "admin_port")).toMatchObject([
-    { status: "wrong", message: "192.0.2.1:8081: this machine has no such address" },
-  ]);
-});
-
-test("it tells what is wrong with the settings, and looks at the rest all the same", async () => {
-  const report = await examined(["--data", copy(), ...freePorts], {
-    ONAIR_RATE_LIMIT: "x",
-    ONAIR_ADMIN_KEY: "short!",
-    ONAIR_PROT: "1",
-    ONAIR_IMAGE_TAG: "3",
-  });
-  const told = ofCheck(report, "settings").map(
-    ({ status, message, mend }) => `${status}: ${message} ${mend}`,
-  );
-  expect(told).toHaveLength(4);
-  for (const pattern of [
-    /^wrong: ONAIR_RATE_LIMIT must be an integer/,
-    /^wrong: ONAIR_ADMIN_KEY must be 16 to 200/,
-    /^wrong: ONAIR_PROT .* rename it to ONAIR_PORT$/,
-    /^warning: ONAIR_IMAGE_TAG /,
-  ]) {
-    expect(told.filter((one) => pattern.test(one))).toHaveLength(1);
-  }
-  expect(JSON.stringify(report)).not.toContain("short!");
-  expect(statuses(report)).toContain("integrity ok");
-  const keys = await examined(["--data", copy(), ...freePorts], {
-    ONAIR_JWKS_URL: "https://platform.example/",
-  });
-  expect(ofCheck(keys, "settings")).toMatchObject([
-    { status: "wrong", message: expect.stringContaining("must be given together") },
-  ]);
-});
-
-test("it tells what is risky about a server that others reach", async () => {
-  const at = async (...args: string[]) =>
-    ofCheck(await examined(["--data", copy(), ...freePorts, ...args]), "public_url");
-  expect(await at("--public-url", "http://api.example.com")).toMatchObject([{ status: "warning" }]);
-  expect(await at("--public-url", "https://api.example.com")).toMatchObject([
-    { status: "warning", mend: "name the proxy with --trusted-proxies" },
-  ]);
-  const proxied = ["--public-url", "https://api.example.com", "--trusted-proxies", "10.0.0.0/8"];
-  expect(await at(...proxied)).toMatchObject([{ status: "ok" }]);
-  expect(await at(...proxied, "--allow-private-webhooks")).toMatchObject([{ status: "warning" }]);
-});
-
-test.skipIf(!hasOpenssl)("a server with TLS of its own needs no proxy", async () => {
-  const { cert, key } = selfSigned(ownDirectory(), "api");
-  const tls = ["--public-url", "https://api.example.com", "--tls-cert", cert, "--tls-key", key];
-  expect(ofCheck(await examined(["--data", copy(), ...freePorts, ...tls]), "public_url")).toMatchObject([
-    { status: "ok", message: "https://api.example.com, with its own TLS" },
-  ]);
-});
-
-test.skipIf(!hasOpenssl)("a certificate for another name is found before clients refuse it", async () => {
-  const { cert, key } = selfSigned(ownDirectory(), "api"); // of localhost and 127.0.0.1
-  const found = async (url: string, ...more: string[]) => {
-    const args = [...freePorts, "--public-url", url, "--tls-cert", cert, "--tls-key", key, ...more];
-    return ofCheck(await examined(["--data", copy(), ...args]), "certificates");
-  };
-  const ok = { status: "ok", message: expect.stringContaining("is good for 29 days") };
-  expect(await found("https://127.0.0.1:8443")).toMatchObject([ok]);
-  expect(await found("https://localhost")).toMatchObject([ok]);
-  expect(await found("https://api.example.com")).toMatchObject([
-    { status: "warning", message: expect.stringMatching(/api\.crt is not for api\.example\.com/) },
-    ok,
-  ]);
-  // Clients see that of the proxy.
-  expect(await found("https://api.example.com", "--trusted-proxies", "10.0.0.0/8")).toMatchObject([ok]);
-});
-
 test("the look at a large database is given up after a while", async () => {
   const options = { data: ended, full: false, program: databaseCheckProgram, timeoutMs: 0 };
   expect(await Array.fromAsync(integrityFindings(options))).toMatchObject([
@@ -263,22 +162,6 @@ test.each([
   [6e9, 5e9, "ok"],
 ] as const)("%d bytes free beside %d are %s", (free, database, status) => {
   expect(spaceFinding("data", free, database).status).toBe(status);
-});
-
-test.each([
-  ["localhost", true],
-  ["127.0.0.1", true],
-  ["127.9.9.9", true],
-  ["::1", true],
-  ["[::1]", true],
-  ["::", true],
-  ["0.0.0.0", true],
-  ["127.0.0.1.example.com", false],
-  ["1::1", false],
-  ["10.0.0.1", false],
-  ["localhost.example", false],
-])("%s is loopback: %p", (host, is) => {
-  expect(isLoopback(host)).toBe(is);
 });
 
 test("a server keeps what it finds for a while, and a failure to look not at all", async () => {

@@ -2,9 +2,9 @@ import { describe, expect, test } from "bun:test";
 import { closeSync, constants, openSync, readFileSync, readSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type LineWriter, LogOutput } from "../../src/log/log-output.ts";
-import { seededRandom } from "../bench/support/random.ts";
 import { afterTests } from "../support/after-tests.ts";
 import { serve } from "../support/process.ts";
+import { seededRandom } from "../support/random.ts";
 import { Clock, testDirectory } from "../support/server.ts";
 import { SmallDisk } from "../support/small-disk.ts";
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, setDefaultTimeout, test } from "bun:test";
 import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
-import { seededRandom } from "../bench/support/random.ts";
 import { type FaultReport, type FaultRunOptions, faultRun } from "../support/fault-run.ts";
 import { administer, hasPostgres } from "../support/postgres.ts";
 import { type PostgresServer, startPostgres } from "../support/postgres-server.ts";
+import { seededRandom } from "../support/random.ts";
 import { tcpProxy } from "../support/tcp-proxy.ts";
 import { until } from "../support/until.ts";
 

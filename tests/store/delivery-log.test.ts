@@ -3,7 +3,7 @@ import type { AttemptResult, DueDelivery } from "../../src/domain/deliveries.ts"
 import { type DeliveryFilter, everything } from "../../src/domain/delivery-log.ts";
 import { isoTime, second } from "../../src/domain/time.ts";
 import { userFrom } from "../../src/domain/users.ts";
-import { seededRandom } from "../bench/support/random.ts";
+import { seededRandom } from "../support/random.ts";
 import { loggedDeliveries, newEvent, storedApplication, testStore, wholeLog } from "../support/store.ts";
 
 /*

@@ -6,8 +6,8 @@ import { fold } from "../../src/domain/validation/text.ts";
 import { popularityBucket } from "../../src/store/sqlite/search/popularity.ts";
 import { openReader, openStore } from "../../src/store/sqlite/store.ts";
 import type { Store } from "../../src/store/store.ts";
-import { seededRandom } from "../bench/support/random.ts";
 import { databaseBefore } from "../support/migrated.ts";
+import { seededRandom } from "../support/random.ts";
 import { ownDirectory } from "../support/server.ts";
 import { emptyStore, ownStore } from "../support/store.ts";
 

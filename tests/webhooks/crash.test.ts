@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
-import { seededRandom } from "../bench/support/random.ts";
 import { killRun } from "../support/fault-run.ts";
 import { emptyDatabase } from "../support/postgres.ts";
+import { seededRandom } from "../support/random.ts";
 import { isOnPostgres } from "../support/server.ts";
 
 const promise = "every acknowledged event arrives, under one id, in an unbroken sequence";

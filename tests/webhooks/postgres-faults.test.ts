@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import { SQL } from "bun";
-import { seededRandom } from "../bench/support/random.ts";
 import { killRun } from "../support/fault-run.ts";
 import { type PostgresServer, startPostgres } from "../support/postgres-server.ts";
+import { seededRandom } from "../support/random.ts";
 import { isOnPostgres } from "../support/server.ts";
 
 /** The server ends within this time. */

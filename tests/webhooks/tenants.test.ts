@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { pick, seededRandom } from "../bench/support/random.ts";
 import { afterThisTest } from "../support/after-tests.ts";
 import { settled, subscribe } from "../support/publishing.ts";
+import { pick, seededRandom } from "../support/random.ts";
 import { users } from "../support/real-data.ts";
 import { ownReceiver } from "../support/receiver.ts";
 import { Clock, isOnPostgres, ownServer } from "../support/server.ts";

@@ -1,5 +1,5 @@
+import { distinctRanks, seededRandom, zipfRanks } from "../../support/random.ts";
 import { platformSize, sampleSearches, usernameOf, usersPath } from "../support/platform.ts";
-import { distinctRanks, seededRandom, zipfRanks } from "../support/random.ts";
 import type { Traffic } from "../support/wrk.ts";
 import type { Floor } from "./judge.ts";
 

@@ -1,12 +1,12 @@
 import { join } from "node:path";
 import { SQL } from "bun";
 import { secretHash } from "../../../src/domain/tokens.ts";
+import { distinctRanks, seededRandom } from "../../support/random.ts";
 import type { Bench, Outcome } from "../support/bench.ts";
 import { availableFrameworks, startFastifyOnPostgres } from "../support/frameworks.ts";
 import { load, newToken, rateLimit, startOnAir } from "../support/onair.ts";
 import { sampleUsers, usernameOf, usersPath } from "../support/platform.ts";
 import { BenchError, cpuSecondsOfFamily, type Server, serverCore } from "../support/processes.ts";
-import { distinctRanks, seededRandom } from "../support/random.ts";
 import { atLeast, microseconds, milliseconds, table, whole } from "../support/report.ts";
 import { medians } from "../support/rounds.ts";
 import { prepareLoad, type Traffic } from "../support/wrk.ts";

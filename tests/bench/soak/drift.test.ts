@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { seededRandom } from "../support/random.ts";
+import { seededRandom } from "../../support/random.ts";
 import { drifts, median, type Sample, slope } from "./drift.ts";
 
 /** An hour of samples of one metric. */

@@ -113,7 +113,8 @@ async function versionOfSources(): Promise<string> {
     "drizzle/sqlite/*.sql",
     "src/store/sqlite/{users,schema/columns,database/open,search/*}.ts",
     "src/domain/validation/text.ts",
-    "tests/bench/support/{filled,platform,random}.ts",
+    "tests/bench/support/{filled,platform}.ts",
+    "tests/support/random.ts",
     "tests/bench/yardsticks/schema.sql",
   ].flatMap((pattern) => [...new Bun.Glob(pattern).scanSync(root)]);
   const hash = createHash("sha256");

@@ -1,4 +1,4 @@
-import { pick, seededRandom } from "./random.ts";
+import { pick, seededRandom } from "../../support/random.ts";
 
 /** How many of the most popular users are live, and how many categories there are. */
 export const platformSize = { live: 1_000, categories: 300 } as const;

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import type { DeliveryFilter, DeliveryRecord } from "../../../src/domain/delivery-log.ts";
 import { openStore } from "../../../src/store/sqlite/store.ts";
 import type { Store } from "../../../src/store/store.ts";
-import { seededRandom } from "../../bench/support/random.ts";
 import { afterTests } from "../../support/after-tests.ts";
 import { writeDeliveries } from "../../support/delivery-rows.ts";
+import { seededRandom } from "../../support/random.ts";
 import { testDirectory } from "../../support/server.ts";
 import { wholeLog } from "../../support/store.ts";
 

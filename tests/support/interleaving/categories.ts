@@ -1,4 +1,4 @@
-import { pick } from "../../bench/support/random.ts";
+import { pick } from "../random.ts";
 import { Group, type Row, Standing } from "./category-groups.ts";
 import { haveOneMoment, type Span } from "./register.ts";
 import { type Random, type Scene, type Seen, Turns, type World } from "./world.ts";

@@ -1,4 +1,4 @@
-import { pick } from "../../bench/support/random.ts";
+import { pick } from "../random.ts";
 import { Register, type Span, type Write } from "./register.ts";
 import type { Random, Seen, World } from "./world.ts";
 

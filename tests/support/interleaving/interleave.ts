@@ -1,4 +1,4 @@
-import { seededRandom } from "../../bench/support/random.ts";
+import { seededRandom } from "../random.ts";
 import { applications, newApplication } from "./applications.ts";
 import { categories } from "./categories.ts";
 import { subscriptions } from "./subscriptions.ts";

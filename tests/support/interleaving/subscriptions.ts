@@ -1,4 +1,4 @@
-import { pick } from "../../bench/support/random.ts";
+import { pick } from "../random.ts";
 import { newApplication } from "./applications.ts";
 import { haveOneMoment, Register } from "./register.ts";
 import { type Random, type Scene, Turns, type World } from "./world.ts";

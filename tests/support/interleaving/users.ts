@@ -1,4 +1,4 @@
-import { pick } from "../../bench/support/random.ts";
+import { pick } from "../random.ts";
 import { haveOneMoment, Register, type Write } from "./register.ts";
 import { type Random, type Scene, type Seen, Turns, type World } from "./world.ts";
 

@@ -1,4 +1,4 @@
-import { pick } from "../../bench/support/random.ts";
+import { pick } from "../random.ts";
 import { ndjson } from "../rows.ts";
 import type { Span, Write } from "./register.ts";
 

@@ -1,5 +1,5 @@
-import { pick } from "../../bench/support/random.ts";
 import { event, subscriptionsPath } from "../publishing.ts";
+import { pick } from "../random.ts";
 import { users } from "../real-data.ts";
 import type { TestApplication, TestServer } from "../server.ts";
 import { broadcasters, eventNames, type Victim } from "./victims.ts";

@@ -13,8 +13,11 @@ export interface IdempotencyStore {
    * `conflict` where the key was another request's.
    */
   begin(key: string, fingerprint: Uint8Array, now: number): Promise<KnownRequest>;
-  /** Keeps the answer of a request that has begun, also where the same request was released meanwhile. */
-  finish(request: BegunRequest, answer: KnownAnswer): Promise<void>;
+  /**
+   * Keeps the answer of a request that has begun, also where the same request was released meanwhile. Returns false
+   * where the same request was answered before it.
+   */
+  finish(request: BegunRequest, answer: KnownAnswer): Promise<boolean>;
   /** Forgets a request that was refused, unless the same request has an answer, or the key is another request's by now. */
   release(request: BegunRequest): Promise<void>;
   /** Returns how many were removed. */

@@ -52,6 +52,8 @@ test("two at once send one", async () => {
   const answers = await Promise.all(Array.from({ length: 5 }, () => send("key-1", one)));
   const texts = await Promise.all(answers.map((answer) => answer.text()));
   expect(new Set(texts).size).toBe(1);
+  const replayed = answers.map(({ headers }) => headers.get("idempotent-replayed"));
+  expect(replayed.filter((one) => one === null)).toHaveLength(1);
   await send("key-2", one);
   await receiver.arrived(before + 2);
   expect(receiver.received).toHaveLength(before + 2);
@@ -138,8 +140,9 @@ test.each(["noted", "given"])(
     Object.assign(idempotency, {
       async finish(...given: Parameters<typeof finish>) {
         if (moment === "noted") await endRefusal();
-        await finish(...given);
+        const isFirst = await finish(...given);
         if (moment === "given") await endRefusal();
+        return isFirst;
       },
     });
     const text = await (await send("key-1", unknownUser)).text();

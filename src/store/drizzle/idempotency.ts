@@ -1,4 +1,4 @@
-import { and, eq, isNull, lte } from "drizzle-orm";
+import { and, eq, isNull, lte, sql } from "drizzle-orm";
 import { idempotencyMs } from "../../domain/deliveries.ts";
 import { knownRequest } from "../../domain/idempotency.ts";
 import type { IdempotencyStore } from "../idempotency.ts";
@@ -25,12 +25,23 @@ export function idempotencyStore(db: Dialect): IdempotencyStore {
         );
         return { firstSeenAt: now, answer: null };
       }),
-    finish({ key, fingerprint, firstSeenAt }, { status, body: answer }) {
-      const row = { key, fingerprint: Buffer.from(fingerprint), first_seen_at: firstSeenAt, status, answer };
-      const isSame = eq(keys.fingerprint, row.fingerprint);
-      const put = orm.insert(keys).values(row);
-      return write(put.onConflictDoUpdate({ target: keys.key, set: { status, answer }, setWhere: isSame }));
-    },
+    finish: ({ key, fingerprint, firstSeenAt }, { status, body: answer }) =>
+      db.inTurn(function* (orm) {
+        const row = {
+          key,
+          fingerprint: Buffer.from(fingerprint),
+          first_seen_at: firstSeenAt,
+          status,
+          answer,
+        };
+        const isUnanswered = sql`${eq(keys.fingerprint, row.fingerprint)} AND ${isNull(keys.status)}`;
+        const kept = orm
+          .insert(keys)
+          .values(row)
+          .onConflictDoUpdate({ target: keys.key, set: { status, answer }, setWhere: isUnanswered })
+          .returning({ key: keys.key });
+        return (yield* execute(kept)).length > 0;
+      }),
     release({ key, fingerprint }) {
       const isSame = eq(keys.fingerprint, Buffer.from(fingerprint));
       return write(orm.delete(keys).where(and(isIt(key), isSame, isNull(keys.status))));

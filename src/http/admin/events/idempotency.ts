@@ -46,8 +46,8 @@ export async function once(
   const begun = { key, fingerprint, firstSeenAt };
   try {
     const answer = await work(idOf);
-    await idempotency.finish(begun, answer);
-    return answer;
+    // Of two at the same time, the store took the events of one: the other is the same again.
+    return { ...answer, isReplayed: !(await idempotency.finish(begun, answer)) };
   } catch (error) {
     if (error instanceof DomainError && error.code !== "unavailable") await idempotency.release(begun);
     throw error;

@@ -3,14 +3,14 @@ import { join } from "node:path";
 import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
 import { ownListener } from "../support/listener.ts";
 import { expectFailure, program, run, untimed } from "../support/process.ts";
+import { event as sample } from "../support/publishing.ts";
 import { ownReceiver } from "../support/receiver.ts";
 import { ndjson } from "../support/rows.ts";
 import { adminKey, ownServer, startServer, type TestServer, testDirectory } from "../support/server.ts";
 
 const directory = testDirectory();
 
-const data = builtInEventTypes.find(({ name }) => name === "channel.followed")?.example;
-const event = { name: "channel.followed", version: 1, broadcaster_user_id: 1, data };
+const event = sample("channel.followed", { broadcaster_user_id: 1 });
 const fileOf = async (name: string, lines: readonly unknown[]) => {
   const path = join(directory, name);
   await Bun.write(path, ndjson(lines));
@@ -207,7 +207,7 @@ test("events types lists what can be published, with an example of one", async (
     version: 1,
     description: expect.any(String),
     schema: expect.any(Object),
-    example: data,
+    example: event.data,
   };
   expect(JSON.parse(one.stdout)).toEqual({ data: [type] });
 });

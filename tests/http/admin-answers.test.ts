@@ -1,5 +1,4 @@
 import { test } from "bun:test";
-import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
 import { expectAllOperations, expectAsDocumented } from "../support/as-documented.ts";
 import { backupsPath, madeBackup } from "../support/backups.ts";
 import { authorizationRequest, Browser, challengeFor, loginUrl, redirectUri } from "../support/oauth.ts";
@@ -120,8 +119,7 @@ async function calls(): Promise<AdminCall[]> {
   const app = (rest = "") => `/admin/v1/applications/${id}${rest}`;
   const none = "/admin/v1/applications/01KATHZX5M9S3E6R8B2D4F7G1H";
   const of = (rest = "") => `/admin/v1/applications/{id}${rest}`;
-  const data = builtInEventTypes.find(({ name }) => name === "channel.followed")?.example;
-  const event = { name: "channel.followed", version: 1, broadcaster_user_id: 7, data };
+  const event = sample("channel.followed", { broadcaster_user_id: 7 });
   const raffle = { version: 1, schema: { type: "object" }, example: { winner: "maya" } };
   const type = "/admin/v1/event-types/raffle.won";
   const keys = "/admin/v1/keys";

@@ -1,20 +1,14 @@
 import { expect, onTestFinished, setDefaultTimeout, test } from "bun:test";
-import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
 import { faultRun } from "../support/fault-run.ts";
 import { administer, hasPostgres } from "../support/postgres.ts";
 import { startPostgres } from "../support/postgres-server.ts";
+import { event } from "../support/publishing.ts";
 import { canMount, SmallDisk } from "../support/small-disk.ts";
 import { until } from "../support/until.ts";
 
 setDefaultTimeout(180_000);
 
-const oneEvent = {
-  id: "while-it-is-full",
-  name: "channel.followed",
-  version: 1,
-  broadcaster_user_id: 1001,
-  data: builtInEventTypes.find(({ name }) => name === "channel.followed")?.example,
-};
+const oneEvent = event("channel.followed", { id: "while-it-is-full" });
 
 /*
  * PostgreSQL first refuses what makes a file longer; when its log has no room either, it ends, and cannot start before

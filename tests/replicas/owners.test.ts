@@ -1,10 +1,9 @@
 import { describe, expect, onTestFinished, setDefaultTimeout, test } from "bun:test";
 import { SQL } from "bun";
-import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
 import { shardOf } from "../../src/store/postgres/replicas/shards.ts";
 import { emptyDatabase, hasPostgres } from "../support/postgres.ts";
 import { type ServerProcess, serve } from "../support/process.ts";
-import { subscriber } from "../support/publishing.ts";
+import { publish as publishAt, event as sample, subscriber } from "../support/publishing.ts";
 import { until } from "../support/until.ts";
 
 setDefaultTimeout(180_000);
@@ -14,7 +13,6 @@ setDefaultTimeout(180_000);
  */
 
 const event = "channel.followed";
-const data = builtInEventTypes.find(({ name }) => name === event)?.example;
 
 interface Arrival {
   readonly path: string;
@@ -71,9 +69,8 @@ async function twoReplicas({ concurrency = 8 } = {}) {
   const made = { event, broadcasters: [1], webhook_url: `${url}/a`, webhook_concurrency: concurrency };
   const application = await subscriber(first, made);
   const publish = async (id: string, at: ServerProcess = first) => {
-    const body = { id, name: event, version: 1, broadcaster_user_id: 1, data };
-    const { status } = await at.admin("POST", "/admin/v1/events", body);
-    expect(status).toBe(202);
+    const answer = await publishAt(at, sample(event, { id, broadcaster_user_id: 1 }));
+    expect(answer.status).toBe(202);
   };
   const rows = (columns: string) => sql.unsafe(`SELECT ${columns} FROM deliveries ORDER BY seq`);
   /** Who owns the endpoint of an application, and how many own any. */

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, setDefaultTimeout, test } from "bun:test";
-import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
 import { type FaultReport, type FaultRunOptions, faultRun } from "../support/fault-run.ts";
 import { administer, hasPostgres } from "../support/postgres.ts";
 import { type PostgresServer, startPostgres } from "../support/postgres-server.ts";
+import { event } from "../support/publishing.ts";
 import { seededRandom } from "../support/random.ts";
 import { tcpProxy } from "../support/tcp-proxy.ts";
 import { until } from "../support/until.ts";
@@ -18,13 +18,7 @@ setDefaultTimeout(180_000);
 const [faketime] = new Bun.Glob("*/faketime/libfaketime.so.1").scanSync({ cwd: "/usr/lib", absolute: true });
 if (faketime === undefined) console.warn("libfaketime is not installed here: A TEST OF CLOCKS IS SKIPPED.");
 
-const oneEvent = {
-  id: "while-it-is-away",
-  name: "channel.followed",
-  version: 1,
-  broadcaster_user_id: 1001,
-  data: builtInEventTypes.find(({ name }) => name === "channel.followed")?.example,
-};
+const oneEvent = event("channel.followed", { id: "while-it-is-away" });
 
 describe.skipIf(!hasPostgres)("replicas", () => {
   let postgres: PostgresServer;

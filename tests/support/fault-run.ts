@@ -1,15 +1,13 @@
 import { join } from "node:path";
-import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
 import { DeliveryLedger } from "./delivery-ledger.ts";
 import { drainedFile, drainedPostgres } from "./drained.ts";
 import { type RunOptions, type ServerProcess, serve } from "./process.ts";
-import { subscriber } from "./publishing.ts";
+import { event as sample, subscriber } from "./publishing.ts";
 import { users } from "./real-data.ts";
 import { ndjson } from "./rows.ts";
 import { temporaryDirectory } from "./server.ts";
 
 const event = "channel.followed";
-const data = builtInEventTypes.find(({ name }) => name === event)?.example;
 const broadcasters = [1001, 1002, 1003] as const;
 /** Twelve applications, so that each of several replicas owns some of them. */
 const oneEach = Array.from({ length: 12 }, (_, i) => [broadcasters[i % broadcasters.length] ?? 0]);
@@ -264,7 +262,7 @@ function publishers(running: Running, random: () => number, isTooFar: (acknowled
       const size = name === 0 ? batchSize : 1;
       const events = Array.from({ length: size }, (_, i) => {
         const broadcaster = broadcasters[Math.floor(random() * broadcasters.length)] ?? broadcasters[0];
-        return { id: `${name}.${n}.${i}`, name: event, version: 1, broadcaster_user_id: broadcaster, data };
+        return { ...sample(event), id: `${name}.${n}.${i}`, broadcaster_user_id: broadcaster };
       });
       await until202(size === 1 ? (events[0] ?? {}) : ndjson(events));
       for (const { id, broadcaster_user_id } of events) acknowledged.set(id, broadcaster_user_id);

@@ -1,15 +1,12 @@
 import { Database } from "bun:sqlite";
 import { beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
 import { ownProcess, type ServerProcess } from "../support/process.ts";
-import { subscriber } from "../support/publishing.ts";
+import { event as sample, subscriber } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { ownReceiver, type Receiver } from "../support/receiver.ts";
 import { json } from "../support/server.ts";
 import { canMount, SmallDisk } from "../support/small-disk.ts";
-
-const data = builtInEventTypes.find(({ name }) => name === "channel.followed")?.example;
 
 describe.skipIf(!canMount)("a full disk", () => {
   let disk: SmallDisk;
@@ -35,13 +32,7 @@ describe.skipIf(!canMount)("a full disk", () => {
   });
 
   const publish = (id: string) =>
-    server.admin("POST", "/admin/v1/events", {
-      id,
-      name: "channel.followed",
-      version: 1,
-      broadcaster_user_id: 1001,
-      data,
-    });
+    server.admin("POST", "/admin/v1/events", sample("channel.followed", { id }));
 
   /** Publishes until the first refusal, and a few after it; gives the ids by how they were answered. */
   async function publishUntilFull(): Promise<{ kept: string[]; refused: Response[]; refusedIds: string[] }> {

@@ -3,11 +3,10 @@ import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import type { Socket } from "node:net";
 import { join } from "node:path";
-import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
 import { attemptTimeoutMs } from "../../src/webhooks/client/sender.ts";
 import { afterTests } from "../support/after-tests.ts";
 import { serve } from "../support/process.ts";
-import { subscriber } from "../support/publishing.ts";
+import { publish, event as sample, subscriber } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { testDirectory } from "../support/server.ts";
 import { bytesReceiver, closedPort, type Receiver, rawReceiver, receiver } from "./fixtures/receiver.ts";
@@ -19,7 +18,6 @@ import { timeoutMs } from "./fixtures/timeout.ts";
  */
 
 const event = "channel.followed";
-const data = builtInEventTypes.find(({ name }) => name === event)?.example;
 const certificateFile = new URL("./fixtures/hook.test.cert.pem", import.meta.url).pathname;
 
 const hour = 3_600_000;
@@ -186,8 +184,7 @@ for (const [name, url] of table) {
   applications.set(name, id);
 }
 const residentBefore = process.platform === "linux" ? peakResidentBytes(server.pid) : 0;
-const published = { name: event, version: 1, broadcaster_user_id: 1001, data };
-expect((await server.admin("POST", "/admin/v1/events", published)).status).toBe(202);
+expect((await publish(server, sample(event))).status).toBe(202);
 
 /** The first attempt for an application and its delivery, as soon as they are recorded. */
 async function recorded(name: string): Promise<Recorded> {

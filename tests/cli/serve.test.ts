@@ -33,14 +33,12 @@ const has = (file: string, event: string) => linesOf(file).some((line) => line.e
 
 describe("the log tells of", () => {
   test("the start with the settings in force, and of the stop", async () => {
-    const { publicUrl, adminUrl, end } = await start(
-      ["--rate-limit", "77", "--jwt-issuer", "platform", "--jwt-audience", "api"],
-      {
-        ONAIR_WEBHOOK_PROXY: "http://user:proxy-password@127.0.0.1:3128",
-        ONAIR_JWKS_URL: "http://127.0.0.1:9/keys?secret=in-the-query",
-      },
-    );
-    expect(await end("SIGTERM")).toBe(0);
+    const served = await start(["--rate-limit", "77", "--jwt-issuer", "platform", "--jwt-audience", "api"], {
+      ONAIR_WEBHOOK_PROXY: "http://user:proxy-password@127.0.0.1:3128",
+      ONAIR_JWKS_URL: "http://127.0.0.1:9/keys?secret=in-the-query",
+    });
+    const { publicUrl, adminUrl } = served;
+    expect(await served.end("SIGTERM")).toBe(0);
     const lines = linesOf(inDirectory("stderr"));
     expect(lines.map(({ event }) => event)).toEqual([
       "starting",
@@ -87,7 +85,8 @@ describe("the log tells of", () => {
 
 describe("--log-file", () => {
   test("takes the log, and another file in its place after SIGHUP", async () => {
-    const { adminUrl, kill, end } = await start(["--log-file", logFile()]);
+    const served = await start(["--log-file", logFile()]);
+    const { adminUrl } = served;
     const ask = (id: string) => fetch(`${adminUrl}/healthz`, { headers: { "x-request-id": id } });
     const hasRequest = (file: string, id: string) => linesOf(file).some((line) => line["request_id"] === id);
     await ask("before");
@@ -98,12 +97,12 @@ describe("--log-file", () => {
     renameSync(logFile(), inDirectory("log.1"));
     await ask("between");
     await until(() => hasRequest(inDirectory("log.1"), "between"));
-    kill("SIGHUP");
+    served.kill("SIGHUP");
     await until(
       () => statSync(logFile(), { throwIfNoEntry: false }) !== undefined && has(logFile(), "log_reopened"),
     );
     await ask("after");
-    expect(await end("SIGTERM")).toBe(0);
+    expect(await served.end("SIGTERM")).toBe(0);
     expect([hasRequest(logFile(), "after"), hasRequest(inDirectory("log.1"), "after")]).toEqual([
       true,
       false,
@@ -124,51 +123,55 @@ describe("--log-file", () => {
 
 describe("signals", () => {
   test("SIGHUP, SIGUSR1 and SIGUSR2 do not end the server; the log tells of them", async () => {
-    const { adminUrl, kill, end } = await start();
+    const served = await start();
+    const { adminUrl } = served;
     for (const signal of ["SIGHUP", "SIGUSR1", "SIGUSR2"] as const) {
-      kill(signal);
+      served.kill(signal);
       await until(() => linesOf(inDirectory("stderr")).some((line) => line["signal"] === signal));
       expect((await fetch(`${adminUrl}/readyz`)).status).toBe(200);
     }
     const told = linesOf(inDirectory("stderr")).filter(({ event }) => event === "signal_ignored");
     expect(told.map(({ signal }) => signal)).toEqual(["SIGUSR1", "SIGUSR2"]);
-    expect(await end("SIGTERM")).toBe(0);
+    expect(await served.end("SIGTERM")).toBe(0);
   });
 
   test("SIGHUP takes limits of the changed file; a mistake in it changes nothing", async () => {
     const file = inDirectory("onair.toml");
     writeFileSync(file, "rate-limit = 100\nstream-limit = 5\n");
-    const { publicUrl, kill, end } = await start(["--config", file]);
+    const served = await start(["--config", file]);
+    const { publicUrl } = served;
     const limit = async () =>
       (await fetch(`${publicUrl}/public/v1/categories`)).headers.get("ratelimit-limit");
     const lines = () => linesOf(inDirectory("stderr"));
     const told = (name: string) => lines().filter(({ event }) => event === name);
     expect(await limit()).toBe("100");
     writeFileSync(file, "rate-limit = 200\nkeep-backups = 9\n");
-    kill("SIGHUP");
+    served.kill("SIGHUP");
     await until(() => told("settings_need_restart").length === 1);
     expect(told("settings_read_again")).toMatchObject([{ changed: ["rate-limit", "stream-limit"] }]);
     expect(told("settings_need_restart")).toMatchObject([{ names: ["keep-backups"] }]);
     expect(await limit()).toBe("200");
     writeFileSync(file, "rate-limit = 300\n\nrate-limt = 4\n");
-    kill("SIGHUP");
+    served.kill("SIGHUP");
     await until(() => told("settings_not_taken").length === 1);
     expect(JSON.stringify(told("settings_not_taken"))).toContain("onair.toml:3 rate-limt is no setting");
     expect(await limit()).toBe("200");
-    expect(await end("SIGTERM")).toBe(0);
+    expect(await served.end("SIGTERM")).toBe(0);
   });
 
   test("SIGTERM and SIGINT stop it, and a second one at once", async () => {
     expect(await (await start()).end("SIGINT")).toBe(0);
-    const { adminUrl, kill, end } = await start(["--drain-delay", "60"]);
-    kill("SIGTERM");
+    const served = await start(["--drain-delay", "60"]);
+    const { adminUrl } = served;
+    served.kill("SIGTERM");
     await until(async () => (await fetch(`${adminUrl}/readyz`)).status === 503);
-    expect(await end("SIGTERM")).toBe(1);
+    expect(await served.end("SIGTERM")).toBe(1);
   });
 
   test("after SIGTERM it is not ready, and serves until the drain delay is over", async () => {
-    const { publicUrl, adminUrl, kill, end } = await start(["--drain-delay", "1"]);
-    kill("SIGTERM");
+    const served = await start(["--drain-delay", "1"]);
+    const { publicUrl, adminUrl } = served;
+    served.kill("SIGTERM");
     const startedAt = performance.now();
     const ready = () => fetch(`${adminUrl}/readyz`);
     await until(async () => (await ready()).status === 503);
@@ -185,7 +188,7 @@ describe("signals", () => {
       ),
     );
     expect(performance.now() - startedAt).toBeGreaterThan(900);
-    expect(await end("SIGCONT")).toBe(0);
+    expect(await served.end("SIGCONT")).toBe(0);
   });
 
   test("onair dev ends with its terminal, and not by SIGUSR1 or SIGUSR2", async () => {

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
+import { newWebhookSecret } from "../../src/webhooks/signature.ts";
 import { metric } from "../support/metrics.ts";
 import { event, publish, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
@@ -35,62 +36,90 @@ async function command(language: string, directory: string): Promise<string[]> {
   return [built];
 }
 
-test.each([
+const languages = [
   ["js", "bun"],
   ["python", "python3"],
   ["go", "go"],
-])("the program in %s verifies events and goes on when the server was away", async (language, tool) => {
-  // Without the tool there is nothing to try.
-  if (tool !== "bun" && Bun.which(tool) === null) return;
-  const directory = temporaryDirectory();
-  const data = join(directory.path, "data");
-  mkdirSync(data);
-  const run = await command(language, directory.path);
-  let server = await startServer({ data });
-  const way = await tcpProxy(Number(new URL(server.publicUrl).port));
-  const restart = async () => {
-    await server.stop();
-    server = await startServer({ data });
-    way.lead(Number(new URL(server.publicUrl).port));
-  };
-  await server.load("users", users);
-  const app = await server.application({ delivery: "stream" });
-  await subscribe(server, app, ["channel.followed", "chat.message.sent"]);
-  const child = Bun.spawn(run, {
-    env: {
-      ...process.env,
-      TOKEN: app.token,
-      SECRET: app.webhook_secret,
-      ONAIR_URL: `http://127.0.0.1:${way.port}`,
-    },
-    stderr: "inherit",
-  });
-  let output = "";
-  const reading = (async () => {
-    for await (const part of child.stdout) output += new TextDecoder().decode(part);
-  })();
-  const lines = (count: number) =>
-    until(
-      () => output.split("\n").length > count,
-      () => `${count} lines did not come, but ${output}`,
-    );
-  try {
-    await until(async () => (await metric(server, "onair_event_streams_open")) === 1);
-    await restart();
-    // It had no event yet, and is not connected again.
-    await publish(server, event("channel.followed"));
-    await lines(1);
-    await restart();
-    await publish(server, event("channel.followed"));
-    await lines(2);
-  } finally {
-    child.kill();
-    await Promise.all([child.exited, reading]);
-    way.stop();
-    await server.stop();
-    directory.remove();
-  }
-  const printed = output.trim().split("\n");
-  expect(printed).toHaveLength(2);
-  for (const line of printed) expect(line).toMatch(/^channel\.followed \{.*"follower"/);
-});
+] as const;
+
+test.each(languages)(
+  "the program in %s ends where its token is refused, and says why",
+  async (language, tool) => {
+    if (tool !== "bun" && Bun.which(tool) === null) return;
+    const directory = temporaryDirectory();
+    const server = await startServer();
+    try {
+      const env = {
+        ...process.env,
+        TOKEN: "bad",
+        SECRET: newWebhookSecret(),
+        ONAIR_URL: server.publicUrl,
+      };
+      const child = Bun.spawn(await command(language, directory.path), { env, stderr: "pipe" });
+      expect(await new Response(child.stderr).text()).toMatch(/401|invalid_token/);
+      expect(await child.exited).toBe(1);
+    } finally {
+      await server.stop();
+      directory.remove();
+    }
+  },
+);
+
+test.each(languages)(
+  "the program in %s verifies events and goes on when the server was away",
+  async (language, tool) => {
+    // Without the tool there is nothing to try.
+    if (tool !== "bun" && Bun.which(tool) === null) return;
+    const directory = temporaryDirectory();
+    const data = join(directory.path, "data");
+    mkdirSync(data);
+    const run = await command(language, directory.path);
+    let server = await startServer({ data });
+    const way = await tcpProxy(Number(new URL(server.publicUrl).port));
+    const restart = async () => {
+      await server.stop();
+      server = await startServer({ data });
+      way.lead(Number(new URL(server.publicUrl).port));
+    };
+    await server.load("users", users);
+    const app = await server.application({ delivery: "stream" });
+    await subscribe(server, app, ["channel.followed", "chat.message.sent"]);
+    const child = Bun.spawn(run, {
+      env: {
+        ...process.env,
+        TOKEN: app.token,
+        SECRET: app.webhook_secret,
+        ONAIR_URL: `http://127.0.0.1:${way.port}`,
+      },
+      stderr: "inherit",
+    });
+    let output = "";
+    const reading = (async () => {
+      for await (const part of child.stdout) output += new TextDecoder().decode(part);
+    })();
+    const lines = (count: number) =>
+      until(
+        () => output.split("\n").length > count,
+        () => `${count} lines did not come, but ${output}`,
+      );
+    try {
+      await until(async () => (await metric(server, "onair_event_streams_open")) === 1);
+      await restart();
+      // It had no event yet, and is not connected again.
+      await publish(server, event("channel.followed"));
+      await lines(1);
+      await restart();
+      await publish(server, event("channel.followed"));
+      await lines(2);
+    } finally {
+      child.kill();
+      await Promise.all([child.exited, reading]);
+      way.stop();
+      await server.stop();
+      directory.remove();
+    }
+    const printed = output.trim().split("\n");
+    expect(printed).toHaveLength(2);
+    for (const line of printed) expect(line).toMatch(/^channel\.followed \{.*"follower"/);
+  },
+);

@@ -47,7 +47,7 @@ export function deliveryStore(
         const kept = new Set(endpoints.filter(keepEndpoint).map(({ application_id }) => application_id));
         for (const notice of notices)
           if (kept.has(notice.application_id ?? "")) finished(addNotice(shared.orm, notice));
-      });
+      }, true);
       await claims.release(results.map(({ seq }) => seq));
     },
     settle: staged.settle,

@@ -42,7 +42,7 @@ export function eventStore(
 
   return {
     publish: (event, takes) =>
-      commit((together) => publish(event, takes, { together, noRoom: size.noRoom() })),
-    publishAll: (all, takes) => commit(() => publishAll(all, takes)),
+      commit((together) => publish(event, takes, { together, noRoom: size.noRoom() }), true),
+    publishAll: (all, takes) => commit(() => publishAll(all, takes), true),
   };
 }

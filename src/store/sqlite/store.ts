@@ -35,7 +35,7 @@ import { userStore } from "./users.ts";
 export function openStore(directory: string, lock?: DirectoryLock, onFault?: OnFault): Store {
   const { db, close } = openDatabase(directory, lock);
   let undone = () => {};
-  const commit = groupCommit(db, () => undone());
+  const commit = groupCommit(db, { undone: () => undone() });
   const staged = stagedEvents(db, commit);
   undone = staged.forget;
   const snapshots = new Snapshots(() => openForReading(directory));

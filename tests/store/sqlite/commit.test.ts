@@ -80,3 +80,20 @@ test("a database that another process keeps locked is unavailable, not a crash",
   await commit(insert(1));
   expect(rows()).toEqual([1]);
 });
+
+test("work that takes long leaves the rest to later transactions, and what is urgent goes before it", async () => {
+  let ms = 0;
+  const commitInTime = groupCommit(db, { now: () => ms });
+  const order: string[] = [];
+  const work = (name: string, takesMs: number, isUrgent = false) =>
+    commitInTime(() => {
+      order.push(name);
+      ms += takesMs;
+    }, isUrgent);
+  const first = Array.from({ length: 6 }, (_, i) => work(`${i}`, 6));
+  await first[0];
+  expect(order).toEqual(["0", "1"]);
+  await Promise.all([...first, work("urgent", 50, true)]);
+  // One of the others goes on, however much is urgent.
+  expect(order).toEqual(["0", "1", "urgent", "2", "3", "4", "5"]);
+});

@@ -1,5 +1,4 @@
 import type { Database } from "bun:sqlite";
-import { inOneTurn } from "../../../runtime/event-loop.ts";
 import { storeFault } from "./faults.ts";
 
 interface Waiting {
@@ -10,19 +9,27 @@ interface Waiting {
 
 /**
  * Runs a piece of synchronous work inside the next transaction; resolves once that is synced to disk. The work is told how
- * many pieces share the transaction.
+ * many pieces share the transaction at most. Work that is urgent goes before all other.
  */
-export type Commit = <T>(work: (together: number) => T) => Promise<T>;
+export type Commit = <T>(work: (together: number) => T, isUrgent?: boolean) => Promise<T>;
+
+/** After this time a transaction begins no more work, unless it is urgent: so long at most that waits. */
+const sliceMs = 10;
 
 /**
- * Group commit: all work that arrives in one turn of the event loop shares one transaction and one sync, which is
- * what makes durable single writes cheap. Each piece has a savepoint of its own: one that throws is undone and
- * rejected alone. When the transaction itself cannot be had or committed, all are rejected and nothing is kept.
- * A piece that is alone needs no savepoint, for which SQLite would copy every page before its first change.
+ * Group commit: work that arrives in one turn of the event loop shares one transaction and one sync, which is
+ * what makes durable single writes cheap. Where it takes long, the rest waits for the next transaction. Each piece has a
+ * savepoint of its own: one that throws is undone and rejected alone. When the transaction itself cannot be had or
+ * committed, all are rejected and nothing is kept. A piece that is alone needs no savepoint, for which SQLite would copy
+ * every page before its first change.
  *
- * @param undone called when a piece or all of them were undone
+ * @param options.undone called when a piece or all of them were undone
+ * @param options.now in milliseconds
  */
-export function groupCommit(db: Database, undone: () => void = () => {}): Commit {
+export function groupCommit(
+  db: Database,
+  { undone = () => {}, now = () => performance.now() }: { undone?: () => void; now?: () => number } = {},
+): Commit {
   const begin = db.prepare("BEGIN IMMEDIATE");
   const commit = db.prepare("COMMIT");
   const rollback = db.prepare("ROLLBACK");
@@ -52,11 +59,31 @@ export function groupCommit(db: Database, undone: () => void = () => {}): Commit
     return () => resolve(value as never);
   };
 
-  const run = inOneTurn<Waiting>((group) => {
-    let settle: (() => void)[];
+  let urgent: Waiting[] = [];
+  let others: Waiting[] = [];
+  let isScheduled = false;
+
+  const schedule = (): void => {
+    if (isScheduled || urgent.length + others.length === 0) return;
+    isScheduled = true;
+    setImmediate(run);
+  };
+
+  const run = (): void => {
+    isScheduled = false;
+    const group = [...urgent, ...others];
+    // One of the others at least, however much is urgent.
+    const least = urgent.length + 1;
+    urgent = [];
+    others = [];
+    const settle: (() => void)[] = [];
+    const end = now() + sliceMs;
     try {
       begin.run();
-      settle = group.map(group.length === 1 ? runAlone : (one) => attempt(one, group.length));
+      for (const one of group) {
+        settle.push(group.length === 1 ? runAlone(one) : attempt(one, group.length));
+        if (settle.length >= least && now() >= end) break;
+      }
       commit.run();
     } catch (error) {
       if (db.inTransaction) rollback.run();
@@ -64,8 +91,14 @@ export function groupCommit(db: Database, undone: () => void = () => {}): Commit
       for (const { reject } of group) reject(storeFault(error));
       return;
     }
+    others = group.slice(settle.length);
+    schedule();
     for (const done of settle) done();
-  });
+  };
 
-  return (work) => new Promise((resolve, reject) => run({ work, resolve, reject }));
+  return (work, isUrgent = false) =>
+    new Promise((resolve, reject) => {
+      (isUrgent ? urgent : others).push({ work, resolve, reject });
+      schedule();
+    });
 }

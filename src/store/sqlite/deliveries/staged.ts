@@ -129,11 +129,11 @@ export function stagedEvents(db: Database, commit: Commit): StagedEvents {
     async settle() {
       if (all().events.size > 0) await commit(move).catch(() => {});
     },
-    before: (commit) => (work) =>
+    before: (commit) => (work, isUrgent) =>
       commit((together) => {
         move();
         return work(together);
-      }),
+      }, isUrgent),
     forget() {
       known = null;
     },

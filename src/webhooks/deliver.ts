@@ -108,7 +108,7 @@ export function createDeliveryWorker(context: DispatcherContext, options: Delive
    */
   const notSentNow = (queue: EndpointQueue, delivery: DueDelivery): void => {
     if (scheduler.isRunning) {
-      capacity.claimed(1);
+      capacity.giveBack();
       queue.deliveries.push(delivery);
       intake.unload(queue);
     }

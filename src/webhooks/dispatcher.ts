@@ -14,7 +14,7 @@ import { createOwnEndpoints, type EndpointRequests } from "./own-endpoints.ts";
 import type { EndpointQueue } from "./queues/endpoint-queue.ts";
 import { EndpointQueues } from "./queues/endpoint-queues.ts";
 import { MemoryCapacity } from "./queues/memory-capacity.ts";
-import { Scheduler } from "./queues/scheduler.ts";
+import { type Priority, Scheduler } from "./queues/scheduler.ts";
 import { createRecorder } from "./recorder.ts";
 
 interface DispatcherOptions {
@@ -75,6 +75,8 @@ export interface DispatcherStats {
 
 /** Backpressure: with so many results that are not on disk nothing new is started; the disk is full or slow. */
 const maxUnrecorded = 4_096;
+/** The part of the connections with which something still starts: slow endpoints leave the others to what is new. */
+const connectionPart: Readonly<Record<Priority, number>> = { new: 1, bulk: 7 / 8, backlog: 1 / 2 };
 const lookUpAgainAfterMs = second;
 /** A smaller difference is a clock that is being adjusted, or a busy machine. */
 const leastClockJumpMs = minute;
@@ -90,7 +92,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { notices = noticesOf(false), ended = () => {}, isHeld = () => false, asked = () => {} } = options;
   const counter = new DeliveryCounter();
   const queues = new EndpointQueues(concurrency);
-  const scheduler = new Scheduler<EndpointQueue>((queue) => queue.hasNew);
+  const scheduler = new Scheduler<EndpointQueue>((queue) => queue.priority);
   const capacity = new MemoryCapacity<EndpointQueue>((queue) => scheduler.add(queue));
   const { noticed, gatherMs } = options;
   const recorder = createRecorder({ store, log, progressed: () => scheduler.resume(), noticed, gatherMs });
@@ -157,7 +159,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       if (!queue.isLookingUp) void lookUp(queue);
       return false;
     }
-    if (queue.needsClaim(at) && capacity.canClaim(queue)) void intake.claim(queue);
+    if (queue.needsClaim(at)) void intake.claim(queue);
     if (queue.isClaiming && queue.deliveries.length === 0) return false;
     // An endpoint may have half of the connections that are left, so that slow ones do not take all of them.
     const isCrowded = queue.pace.inFlight > 0 && queue.inFlight * 2 >= connections - worker.inFlight;
@@ -174,12 +176,11 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     return queue.hasMore;
   };
 
-  /** Half of the connections are for new deliveries: retries that wait for slow endpoints do not delay them. */
-  const mayRun = (isNew: boolean): boolean =>
+  const mayRun = (priority: Priority): boolean =>
     !isHeld() &&
     ownership.hasLease() &&
     recorder.unrecorded < maxUnrecorded &&
-    worker.inFlight < (isNew ? connections : connections / 2);
+    worker.inFlight < connections * connectionPart[priority];
 
   return {
     async run(signal) {

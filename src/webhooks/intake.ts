@@ -6,7 +6,7 @@ import type { Takes } from "../store/events.ts";
 import type { RemovedSubscriptions } from "../store/subscriptions.ts";
 import type { DispatcherContext } from "./dispatcher-context.ts";
 import { returned } from "./judge.ts";
-import type { EndpointQueue } from "./queues/endpoint-queue.ts";
+import { type EndpointQueue, isBulk } from "./queues/endpoint-queue.ts";
 
 /** Capacity for the deliveries of events that are being published. */
 export interface Reservation {
@@ -36,6 +36,8 @@ interface IncomingBatch {
 
 /** The most deliveries of one endpoint in memory that have not started. */
 const maxQueuedPerEndpoint = 256;
+/** With fewer it has little, and gets places in memory that others do not get. */
+const little = 8;
 const claimAgainAfterMs = second;
 
 export function createDeliveryIntake(context: DispatcherContext): DeliveryIntake {
@@ -57,7 +59,7 @@ export function createDeliveryIntake(context: DispatcherContext): DeliveryIntake
     queue.unrecorded--;
     if (isFirst) {
       queue.returning--;
-      queue.hasBacklog = true;
+      queue.addBacklog(0);
     } else queue.retryBy(at);
     scheduler.add(queue);
   };
@@ -70,7 +72,7 @@ export function createDeliveryIntake(context: DispatcherContext): DeliveryIntake
   };
 
   /** Puts deliveries into their queues, as if they had been there since their batch began. */
-  const enqueue = (batch: IncomingBatch, deliveries: readonly DueDelivery[]): void => {
+  const enqueue = (batch: IncomingBatch, deliveries: readonly DueDelivery[], isOfBulk: boolean): void => {
     incoming.delete(batch);
     const changed = new Set<EndpointQueue>();
     for (const delivery of deliveries) {
@@ -81,7 +83,7 @@ export function createDeliveryIntake(context: DispatcherContext): DeliveryIntake
       }
       const queue = queues.of(delivery.application_id);
       const isRemoved = batch.removedSubscriptions.has(delivery.subscription_id);
-      queue.deliveries.push(isRemoved ? unwanted(delivery) : delivery);
+      queue.deliveries.push(isRemoved ? unwanted(delivery) : delivery, isOfBulk);
       changed.add(queue);
     }
     for (const queue of changed) {
@@ -106,6 +108,7 @@ export function createDeliveryIntake(context: DispatcherContext): DeliveryIntake
       const reserved: EndpointQueue[] = [];
       const left = new Set<EndpointQueue>();
       const elsewhere = new Set<string>();
+      let asked = 0;
       return {
         takes(applicationId, isBehind = false) {
           if (!ownership.holds(applicationId)) {
@@ -113,18 +116,20 @@ export function createDeliveryIntake(context: DispatcherContext): DeliveryIntake
             return false;
           }
           const queue = queues.of(applicationId);
+          asked++;
+          const has = queue.deliveries.length + queue.reserved;
           const isTaken =
             scheduler.isRunning &&
             !isBehind &&
             queues.isComplete &&
             queue.canTake(now()) &&
-            queue.deliveries.length + queue.reserved < maxQueuedPerEndpoint &&
-            capacity.reserve();
+            has < maxQueuedPerEndpoint &&
+            capacity.reserve(has < little && !isBulk(asked));
           if (isTaken) {
             queue.reserved++;
             reserved.push(queue);
           } else {
-            queue.hasBacklog = true;
+            queue.leftInStore(asked);
             left.add(queue);
           }
           return isTaken;
@@ -132,10 +137,10 @@ export function createDeliveryIntake(context: DispatcherContext): DeliveryIntake
         end(taken) {
           capacity.use(reserved.length, taken.length);
           for (const queue of reserved) queue.reserved--;
-          enqueue(batch, taken);
+          enqueue(batch, taken, isBulk(asked));
           // A claim that was under way may have read the store before the commit.
           for (const queue of left) {
-            queue.hasBacklog = true;
+            queue.leftInStore(asked);
             scheduler.add(queue);
           }
           if (elsewhere.size > 0) ownership.notify({ kind: "published", applications: [...elsewhere] });
@@ -143,26 +148,31 @@ export function createDeliveryIntake(context: DispatcherContext): DeliveryIntake
       };
     },
     async claim(queue) {
-      const { applicationId } = queue;
+      const { applicationId, claimSize } = queue;
+      const asNew = queue.hasBacklog ? queue.claimsAsNew : 0;
+      if (!capacity.reserveClaim(queue, claimSize, asNew > 0)) return;
       const batch = beginBatch();
+      let due: readonly DueDelivery[] = [];
       queue.isClaiming = true;
       try {
-        // Reset before the claim: what is set while it is under way has to stay.
+        // Before the claim: what is set while it is under way has to stay.
         queue.hasBacklog = false;
         queue.retryAt = null;
-        const claimed = await store.deliveries.claim(applicationId, now(), queue.claimSize);
+        const claimed = await store.deliveries.claim(applicationId, now(), claimSize);
         if (!scheduler.isRunning) return await store.deliveries.release(claimed.due.map(({ seq }) => seq));
-        queue.hasBacklog ||= claimed.hasBacklog;
+        if (claimed.hasBacklog) queue.addBacklog(Math.max(0, asNew - 1));
         if (claimed.retryAt !== null) queue.retryBy(claimed.retryAt);
-        capacity.claimed(claimed.due.length);
-        enqueue(batch, claimed.due);
+        due = claimed.due;
       } catch (error) {
         log.error("claim_failed", { application_id: applicationId, ...errorFields(error) });
-        queue.hasBacklog = true;
+        queue.addBacklog(Math.max(0, asNew - 1));
         await Bun.sleep(claimAgainAfterMs);
       } finally {
         incoming.delete(batch);
+        capacity.use(claimSize, due.length);
       }
+      // What was claimed of a backlog is not new, nor is what follows it.
+      enqueue(batch, due, asNew === 0);
       queue.isClaiming = false;
       scheduler.add(queue);
     },

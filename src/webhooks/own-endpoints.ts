@@ -52,7 +52,7 @@ export function createOwnEndpoints(
     for (const { application_id, due_at } of await store.deliveries.pending()) {
       if (!isIts(application_id) || !ownership.holds(application_id)) continue;
       const queue = queues.of(application_id);
-      if (due_at === 0) queue.hasBacklog = true;
+      if (due_at === 0 && !queue.hasBacklog) queue.addBacklog(0);
       queue.retryBy(due_at);
       scheduler.add(queue);
     }
@@ -182,7 +182,7 @@ export function createOwnEndpoints(
         for (const id of news.applications) {
           if (!ownership.holds(id)) continue;
           const queue = queues.of(id);
-          queue.hasBacklog = true;
+          queue.leftInStore(news.applications.length);
           scheduler.add(queue);
         }
         return;

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { DueDelivery } from "../../src/domain/deliveries.ts";
 import { EndpointQueue } from "../../src/webhooks/queues/endpoint-queue.ts";
+import type { Priority } from "../../src/webhooks/queues/scheduler.ts";
 
 /** As much of deliveries as a queue reads. */
 const waiting = (attempts: number, seqs: readonly number[]) =>
@@ -39,5 +40,39 @@ describe("an endpoint queue", () => {
     ["older first attempts are on their way back", { hasBacklog: true, returning: 1 }, [], false],
   ])("claims from the store: %s", (_, state, queued, needsClaim) => {
     expect(queueWith(state, queued).needsClaim(at)).toBe(needsClaim);
+  });
+
+  test.each<[string, Partial<EndpointQueue>, DueDelivery[], Priority]>([
+    ["a first attempt is in memory", {}, firsts(1), "new"],
+    ["only retries are", { retryAt: at }, retries(1), "backlog"],
+    ["first attempts wait before it in the store", { hasBacklog: true }, firsts(1), "backlog"],
+    ["those in the store are new", { hasBacklog: true, claimsAsNew: 1 }, [], "new"],
+  ])("has a priority: %s", (_, state, queued, priority) => {
+    expect(queueWith(state, queued).priority).toBe(priority);
+  });
+
+  test("is one of a bulk until the first attempts up to the last one of the bulk have started", () => {
+    const queue = queueWith({}, firsts(1));
+    for (const one of firsts(2)) queue.deliveries.push(one, true);
+    for (const one of firsts(3)) queue.deliveries.push(one);
+    const priorities = [1, 2, 3].map(() => {
+      const { priority } = queue;
+      return [priority, queue.deliveries.shift()?.seq];
+    });
+    expect(priorities).toEqual([
+      ["bulk", 1],
+      ["bulk", 2],
+      ["new", 3],
+    ]);
+  });
+
+  test("has a backlog that is new only where nothing older waits in the store", () => {
+    const queue = queueWith({});
+    queue.addBacklog(3);
+    queue.addBacklog(8);
+    expect(queue.claimsAsNew).toBe(3);
+    queue.addBacklog(0);
+    queue.addBacklog(8);
+    expect([queue.claimsAsNew, queue.priority]).toEqual([0, "backlog"]);
   });
 });

@@ -1,19 +1,57 @@
-import { expect, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
 import { MemoryCapacity } from "../../src/webhooks/queues/memory-capacity.ts";
 
-test("queues that wait for capacity are asked in their order, one for each place that is free", () => {
-  const asked: string[] = [];
-  const capacity = new MemoryCapacity<string>((queue) => asked.push(queue));
-  capacity.claimed(2_100);
-  const waiting = ["a", "b", "c", "d"];
-  for (const queue of [...waiting, ...waiting]) expect(capacity.canClaim(queue)).toBe(false);
-  capacity.free(52);
-  expect(asked).toEqual([]);
-  capacity.free(1);
-  expect(asked).toEqual(["a"]);
-  // An endpoint that is held up gives back all that it has at once. What was asked before it may have nothing to claim any
-  // more, and then frees nothing for the others.
-  capacity.free(2_047);
-  expect(asked).toEqual(waiting);
-  expect(capacity.queued).toBe(0);
+describe("memory capacity", () => {
+  let asked: string[];
+  let capacity: MemoryCapacity<string>;
+  beforeEach(() => {
+    asked = [];
+    capacity = new MemoryCapacity<string>((queue) => asked.push(queue));
+  });
+
+  /** Has so many deliveries in memory, which were published to endpoints that have much or little. */
+  function publish(count: number, hasLittle: boolean): void {
+    for (let i = 0; i < count; i++) expect(capacity.reserve(hasLittle)).toBe(true);
+    capacity.use(count, count);
+  }
+
+  test("queues that wait for it are asked in their order, one for each place that is free", () => {
+    publish(2_100, false);
+    const waiting = ["a", "b", "c", "d"];
+    for (const queue of [...waiting, ...waiting]) expect(capacity.reserveClaim(queue, 8, false)).toBe(false);
+    capacity.free(52);
+    expect(asked).toEqual([]);
+    capacity.free(1);
+    expect(asked).toEqual(["a"]);
+    // An endpoint that is held up gives back all that it has at once. What was asked before it may have nothing to claim any
+    // more, and then frees nothing for the others.
+    capacity.free(2_047);
+    expect(asked).toEqual(waiting);
+    expect(capacity.queued).toBe(0);
+  });
+
+  test("claims under way count, and what they do not bring is free for others", () => {
+    for (let i = 0; i < 256; i++) expect(capacity.reserveClaim(`${i}`, 8, false)).toBe(true);
+    expect(capacity.reserveClaim("waiting", 8, false)).toBe(false);
+    expect(capacity.queued).toBe(0);
+    capacity.use(8, 8);
+    expect(asked).toEqual([]);
+    capacity.use(8, 1);
+    expect(asked).toEqual(["waiting"]);
+    expect(capacity.queued).toBe(9);
+  });
+
+  test("a part is left for endpoints that have little, and for what is new of them in the store", () => {
+    publish(14_336, false);
+    expect(capacity.reserve(false)).toBe(false);
+    expect(capacity.reserveClaim("old", 8, false)).toBe(false);
+    expect(capacity.reserveClaim("new", 8, true)).toBe(true);
+    capacity.use(8, 0);
+    publish(2_048, true);
+    expect(capacity.reserve(true)).toBe(false);
+    expect(capacity.reserveClaim("new", 8, true)).toBe(false);
+    capacity.free(1);
+    expect(asked).toEqual(["new"]);
+    expect(capacity.reserveClaim("new", 8, true)).toBe(true);
+  });
 });

@@ -11,6 +11,8 @@ export class DeliveryQueue {
   #firsts: DueDelivery[] = [];
   #retries: DueDelivery[] = [];
   #firstsInARow = 0;
+  /** So many of the first attempts are up to the last one of a bulk. */
+  #upToBulk = 0;
 
   get length(): number {
     return this.#firsts.length + this.#retries.length;
@@ -24,8 +26,15 @@ export class DeliveryQueue {
     return this.#retries.length;
   }
 
-  push(delivery: DueDelivery): void {
-    (delivery.attempts === 0 ? this.#firsts : this.#retries).push(delivery);
+  /** Whether a first attempt waits that belongs to a bulk. */
+  get hasBulk(): boolean {
+    return this.#upToBulk > 0;
+  }
+
+  push(delivery: DueDelivery, isBulk = false): void {
+    const isFirst = delivery.attempts === 0;
+    (isFirst ? this.#firsts : this.#retries).push(delivery);
+    if (isFirst && isBulk) this.#upToBulk = this.#firsts.length;
   }
 
   shift(): DueDelivery | undefined {
@@ -35,6 +44,7 @@ export class DeliveryQueue {
       return this.#retries.shift();
     }
     this.#firstsInARow++;
+    this.#upToBulk = Math.max(0, this.#upToBulk - 1);
     return this.#firsts.shift();
   }
 
@@ -48,6 +58,7 @@ export class DeliveryQueue {
     const all = this.items();
     this.#firsts = [];
     this.#retries = [];
+    this.#upToBulk = 0;
     return all;
   }
 

@@ -5,6 +5,7 @@ import { hour } from "../../domain/time.ts";
 import { maxRetryAfterMs } from "../retry.ts";
 import { DeliveryQueue } from "./delivery-queue.ts";
 import { Pace } from "./pace.ts";
+import type { Priority } from "./scheduler.ts";
 
 /** A queue claims twice as many deliveries as may be under way, within these bounds, */
 const [minClaim, maxClaim] = [8, 128];
@@ -12,6 +13,17 @@ const [minClaim, maxClaim] = [8, 128];
 const claimedForSeconds = 0.25;
 /** Longer timers overflow; waking up early does no harm. */
 const maxTimerMs = hour;
+
+/** More deliveries than that, published together, are a bulk: those of an event for many, or of many events. */
+const mostOutsideBulk = 64;
+/**
+ * A backlog that begins outside of bulks is new for so many claims. They take more than what comes in the moments in which
+ * nothing can be taken into memory; and an endpoint that falls behind takes no more than these before others.
+ */
+const claimsOfNewBacklog = 8;
+
+/** Whether so many deliveries that were published together are a bulk, which gives way to what is for few. */
+export const isBulk = (together: number): boolean => together > mostOutsideBulk;
 
 /** An attempt under way. */
 export interface UnderWay {
@@ -44,6 +56,8 @@ export class EndpointQueue {
   returning = 0;
   /** Whether first attempts wait in the store: what is published then goes behind them. */
   hasBacklog = false;
+  /** For so many claims they count as new. */
+  claimsAsNew = 0;
   /** When the next retry in the store is due. */
   retryAt: number | null = null;
   /** Whether another process delivers to the endpoint now: what is under way here ends, and counts for nothing. */
@@ -64,9 +78,11 @@ export class EndpointQueue {
     return this.underWay.size;
   }
 
-  /** Whether a first attempt waits in memory, and none before it in the store. */
-  get hasNew(): boolean {
-    return !this.hasBacklog && this.deliveries.firsts > 0;
+  /** Whose turn it is where many wait: an endpoint that nothing waited for does not wait for the backlog of others. */
+  get priority(): Priority {
+    if (this.hasBacklog) return this.claimsAsNew > 0 ? "new" : "backlog";
+    if (this.deliveries.firsts === 0) return "backlog";
+    return this.deliveries.hasBulk ? "bulk" : "new";
   }
 
   /** Whether anything waits, in memory or in the store. */
@@ -125,6 +141,17 @@ export class EndpointQueue {
   canTake(now: number): boolean {
     if (this.isDisabled || this.hasBacklog || this.isClaiming || this.returning > 0) return false;
     return !this.pace.isOpen && this.pace.resumeAt <= now;
+  }
+
+  /** First attempts were left in the store, together with so many in all. */
+  leftInStore(together: number): void {
+    this.addBacklog(isBulk(together) ? 0 : claimsOfNewBacklog);
+  }
+
+  /** First attempts wait in the store, which are new for so many claims: no longer than what waits before them. */
+  addBacklog(asNew: number): void {
+    this.claimsAsNew = this.hasBacklog ? Math.min(this.claimsAsNew, asNew) : asNew;
+    this.hasBacklog = true;
   }
 
   /** Whether nothing may be sent for now: then deliveries stay in the store. */

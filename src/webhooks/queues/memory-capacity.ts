@@ -1,14 +1,19 @@
 /** The most deliveries in memory that have not started. */
 const maxQueued = 16_384;
-/** Claims stop at this number, so that capacity is left for what is published. */
+/** The last places are for endpoints that have little, however much is published to others. */
+const maxOfOthers = 14_336;
+/** Claims of a backlog stop at this number, so that capacity is left for what is published. */
 const maxClaimed = 2_048;
 
 /** The capacity in memory for deliveries that have not started, and the queues that wait for some of it to claim. */
 export class MemoryCapacity<T> {
   #queued = 0;
+  /** For what is being published or claimed. */
   #reserved = 0;
   /** In the order in which they asked. */
   readonly #waiting = new Set<T>();
+  /** Those with new deliveries, which wait only where memory is full. */
+  readonly #newWaiting = new Set<T>();
 
   /** @param freed called with the queue that may ask again */
   constructor(readonly freed: (queue: T) => void) {}
@@ -18,9 +23,19 @@ export class MemoryCapacity<T> {
   }
 
   /** Reserves a place for a delivery that is being published; false when there is none. */
-  reserve(): boolean {
-    if (this.#queued + this.#reserved >= maxQueued) return false;
+  reserve(hasLittle: boolean): boolean {
+    if (this.#taken >= (hasLittle ? maxQueued : maxOfOthers)) return false;
     this.#reserved++;
+    return true;
+  }
+
+  /** Reserves places to claim deliveries from the store; if there are none, `freed` is called with the queue when there are. */
+  reserveClaim(queue: T, size: number, isNew: boolean): boolean {
+    if (this.#taken >= (isNew ? maxQueued : maxClaimed)) {
+      (isNew ? this.#newWaiting : this.#waiting).add(queue);
+      return false;
+    }
+    this.#reserved += size;
     return true;
   }
 
@@ -28,26 +43,34 @@ export class MemoryCapacity<T> {
   use(reserved: number, used: number): void {
     this.#reserved -= reserved;
     this.#queued += used;
+    this.#wake(reserved - used);
   }
 
-  /** Whether deliveries may be claimed from the store; if not, `freed` is called with the queue when they may. */
-  canClaim(queue: T): boolean {
-    if (this.#queued < maxClaimed) return true;
-    this.#waiting.add(queue);
-    return false;
-  }
-
-  claimed(count: number): void {
-    this.#queued += count;
+  /** A delivery that had started is in memory again. */
+  giveBack(): void {
+    this.#queued++;
   }
 
   /** Frees the places of deliveries that have started or went back into the store. */
   free(count: number): void {
     this.#queued -= count;
-    if (this.#queued >= maxClaimed || this.#waiting.size === 0) return;
-    // As many as places, because one that waited may have nothing to claim any more, and then frees none.
-    for (const queue of [...this.#waiting.values().take(count)]) {
-      this.#waiting.delete(queue);
+    this.#wake(count);
+  }
+
+  get #taken(): number {
+    return this.#queued + this.#reserved;
+  }
+
+  #wake(count: number): void {
+    if (this.#taken < maxQueued) this.#wakeFirst(this.#newWaiting, count);
+    if (this.#taken < maxClaimed) this.#wakeFirst(this.#waiting, count);
+  }
+
+  /** As many as places, because one that waited may have nothing to claim any more, and then frees none. */
+  #wakeFirst(waiting: Set<T>, count: number): void {
+    if (waiting.size === 0) return;
+    for (const queue of [...waiting.values().take(count)]) {
+      waiting.delete(queue);
       this.freed(queue);
     }
   }

@@ -1,32 +1,35 @@
 /** The longest time in a row that the event loop is held. */
 const sliceMs = 1;
 
+/** The kinds of work, the most urgent first. */
+const priorities = ["new", "bulk", "backlog"] as const;
+export type Priority = (typeof priorities)[number];
+
 /** What a scheduler runs. */
 interface ScheduledWork<T> {
   /** Does one step for a queue; false: there is nothing more to do until the queue is added again. */
   readonly step: (queue: T) => boolean;
-  /** Backpressure: while false, queues with new work (or the others) wait until `resume`. */
-  readonly mayRun: (isNew: boolean) => boolean;
+  /** Backpressure: while false, queues of this priority wait until `resume`. */
+  readonly mayRun: (priority: Priority) => boolean;
   /** Ends the work. */
   readonly signal: AbortSignal;
 }
 
 /**
  * Round-robin over queues, one step of each at a time, so that a long backlog of one delays no other; in time slices,
- * so that all of them do not delay the rest of the thread. Queues with new work have every second step, however many
- * others there are.
+ * so that all of them do not delay the rest of the thread. The priorities take turns, so that a queue waits for no more
+ * than two steps for each queue of its own priority, however many there are of the others.
  */
 export class Scheduler<T> {
-  /** The queues that are pending, and whether each one is pending among those with new work. */
-  readonly #pending = new Map<T, boolean>();
-  readonly #new: T[] = [];
-  readonly #others: T[] = [];
+  /** The queues that are pending, and the priority with which each one is. */
+  readonly #pending = new Map<T, Priority>();
+  readonly #queues: Readonly<Record<Priority, T[]>> = { new: [], bulk: [], backlog: [] };
   #work: ScheduledWork<T> | null = null;
-  #isNewNext = true;
+  /** Of `priorities`, whose turn it is. */
+  #turn = 0;
   #isScheduled = false;
 
-  /** @param isNew whether a queue has new work */
-  constructor(readonly isNew: (queue: T) => boolean) {}
+  constructor(readonly priorityOf: (queue: T) => Priority) {}
 
   /** Whether a queue waits for its next step. */
   isPending(queue: T): boolean {
@@ -48,7 +51,7 @@ export class Scheduler<T> {
     return this.#work?.signal.aborted === true;
   }
 
-  /** Puts a queue behind those that are pending; a queue that is pending already keeps its place. */
+  /** Puts a queue behind those that are pending; a queue that is pending already keeps its place, or gets a better one. */
   add(queue: T): void {
     this.#put(queue);
     this.resume();
@@ -62,12 +65,12 @@ export class Scheduler<T> {
   }
 
   #put(queue: T): void {
-    const isNew = this.isNew(queue);
+    const priority = this.priorityOf(queue);
     const pending = this.#pending.get(queue);
-    if (pending === isNew || pending === true) return;
-    // An older place among the others is passed over.
-    this.#pending.set(queue, isNew);
-    (isNew ? this.#new : this.#others).push(queue);
+    if (pending !== undefined && priorities.indexOf(pending) <= priorities.indexOf(priority)) return;
+    // A place of a lower priority is passed over.
+    this.#pending.set(queue, priority);
+    this.#queues[priority].push(queue);
   }
 
   #runSlice(): void {
@@ -89,15 +92,19 @@ export class Scheduler<T> {
   /** Takes out the next queue that may run. */
   #next(work: ScheduledWork<T>): T | undefined {
     if (work.signal.aborted) return undefined;
-    this.#isNewNext = !this.#isNewNext;
-    return this.#first(work, this.#isNewNext) ?? this.#first(work, !this.#isNewNext);
+    for (const _ of priorities) {
+      const queue = this.#first(work, priorities[this.#turn] as Priority);
+      this.#turn = (this.#turn + 1) % priorities.length;
+      if (queue !== undefined) return queue;
+    }
+    return undefined;
   }
 
-  #first(work: ScheduledWork<T>, isNew: boolean): T | undefined {
-    const queues = isNew ? this.#new : this.#others;
-    if (queues.length === 0 || !work.mayRun(isNew)) return undefined;
+  #first(work: ScheduledWork<T>, priority: Priority): T | undefined {
+    const queues = this.#queues[priority];
+    if (queues.length === 0 || !work.mayRun(priority)) return undefined;
     for (let queue = queues.shift(); queue !== undefined; queue = queues.shift()) {
-      if (this.#pending.get(queue) !== isNew) continue;
+      if (this.#pending.get(queue) !== priority) continue;
       this.#pending.delete(queue);
       return queue;
     }

@@ -1,0 +1,74 @@
+import { beforeEach, describe, expect, test } from "bun:test";
+import type { Store } from "../../src/store/store.ts";
+import type { SendRequest, SendResult } from "../../src/webhooks/client/sender.ts";
+import { dispatching, ok } from "../support/dispatching.ts";
+import { newEvent, ownStore, subscriber } from "../support/store.ts";
+import { until } from "../support/until.ts";
+
+/** Their claims take all of the memory that claims may take. */
+const many = 260;
+const eventsForMany = 10;
+const connections = 16;
+const mostOfOthers = 14;
+const [manys, newcomers] = [1, 2];
+const newcomerUrl = "https://newcomer.test/";
+
+describe("an endpoint that nothing waited for", () => {
+  let store: Store;
+  beforeEach(async () => {
+    ({ store } = await ownStore());
+    for (let i = 0; i < many; i++) await subscriber(store, { broadcaster: manys });
+    await subscriber(store, { broadcaster: newcomers, webhook_url: newcomerUrl });
+  });
+
+  /** A dispatcher to whom only the newcomer answers. */
+  const onlyNewcomerAnswers = () => {
+    const end = Promise.withResolvers<SendResult>();
+    const sent = { newcomer: [] as string[], others: 0 };
+    const one = dispatching(store, {
+      connections,
+      async send({ url, headers }: SendRequest) {
+        if (url !== newcomerUrl) {
+          sent.others++;
+          return end.promise;
+        }
+        sent.newcomer.push(String(headers["onair-event-id"]));
+        return ok;
+      },
+    });
+    const stop = async () => {
+      end.resolve(ok);
+      await one.stop();
+    };
+    return { publish: one.publish, counts: sent, stop };
+  };
+  const ids = Array.from({ length: 20 }, (_, i) => `new ${i}`);
+
+  test("does not wait for the backlogs of others, also where its events came before the dispatcher ran", async () => {
+    for (let i = 0; i < eventsForMany; i++) await store.events.publish(newEvent(`e${i}`), () => false);
+    const { publish, counts, stop } = onlyNewcomerAnswers();
+    // More of them than one claim takes.
+    await Promise.all(ids.map((id) => publish(id, newcomers)));
+    await until(() => counts.newcomer.length === ids.length);
+    expect(counts.newcomer).toEqual(ids);
+
+    await until(() => counts.others === mostOfOthers);
+    await publish("later", newcomers);
+    await until(() => counts.newcomer.length > ids.length);
+    expect(counts.others).toBe(mostOfOthers);
+    await stop();
+  });
+
+  test("does not wait for the many receivers of an event that came before its own", async () => {
+    const { publish, counts, stop } = onlyNewcomerAnswers();
+    await publish("earlier", newcomers);
+    await until(() => counts.newcomer.length === 1);
+    await publish("everyone's", manys);
+    await until(() => counts.others === mostOfOthers);
+    for (const id of ids) await publish(id, newcomers);
+    await until(() => counts.newcomer.length > ids.length);
+    expect(counts.newcomer).toEqual(["earlier", ...ids]);
+    expect(counts.others).toBe(mostOfOthers);
+    await stop();
+  });
+});

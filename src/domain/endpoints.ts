@@ -140,6 +140,16 @@ export function enabledAgain(endpoint: Endpoint, generation: number): Endpoint {
   return { ...endpoint, generation, ...well };
 }
 
+/**
+ * Until when an endpoint whose state was stored has asked to be sent nothing; 0: it has not. Who enables it ends that, but
+ * replicas of an earlier version do not know of it: they leave one that is well although its last attempt has failed.
+ */
+export function storedPause(endpoint: Endpoint): number {
+  const { failing_since, last_failure_at, last_success_at, paused_until } = endpoint;
+  if (failing_since === null && (last_success_at ?? 0) < (last_failure_at ?? 1)) return 0;
+  return paused_until ?? 0;
+}
+
 /** The state of a new generation with another URL, of which nothing is known, but what was announced before. */
 export function atAnotherUrl({ application_id, warned_at }: Endpoint, generation: number): Endpoint {
   return { ...newEndpoint(application_id, generation), warned_at };

@@ -108,7 +108,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     log.warn("clock_jumped", { by_ms: Math.round(ms) });
     for (const queue of queues.all()) {
       queue.shiftClock(ms);
-      if (queue.endpoint?.failing_since) recorder.addEndpoint(queue.endpoint);
+      const { endpoint } = queue;
+      if (endpoint?.failing_since || endpoint?.paused_until) recorder.addEndpoint(endpoint);
       scheduler.add(queue);
     }
     if (ms < 0) endpoints.clockSetBack();

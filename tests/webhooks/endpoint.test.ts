@@ -14,6 +14,7 @@ import {
 import { users } from "../support/real-data.ts";
 import { ownReceiver, type Received, type Receiver, testReceiver } from "../support/receiver.ts";
 import { Clock, json, startServer, type TestApplication, testDirectory } from "../support/server.ts";
+import { until } from "../support/until.ts";
 
 const clock = new Clock();
 const monotonic = new Clock(0);
@@ -213,6 +214,49 @@ test("an endpoint that asks for patience is left alone as a whole", async () => 
   await receiver.arrived(2);
   await settled(server);
   expect(busy.received.length).toBe(1);
+});
+
+describe("a pause that an endpoint has asked for, as the store has it", () => {
+  const patience = () => new Response(null, { status: 429, headers: { "retry-after": "3600" } });
+  const state = (id: string) => server.app.store.endpoints.find(id);
+
+  test("is over where a replica of an earlier version enabled the endpoint, which leaves it there", async () => {
+    const busy = ownReceiver((_, number) =>
+      number === 1 ? patience() : new Response(null, { status: 204 }),
+    );
+    const { id } = await subscribedTo(busy);
+    await publish(server, kick());
+    await settled(server);
+    const paused = await state(id);
+    expect(paused?.paused_until).toBeGreaterThan(clock.ms + 50 * minute);
+    if (paused)
+      await server.app.store.deliveries.record([], [{ ...paused, failing_since: null, failures: 0 }]);
+    await server.stop();
+    server = await startServer({ clock, monotonic, data });
+    await publish(server, kick());
+    await busy.arrived(2);
+    await settled(server);
+  });
+
+  test("moves with the clock, also where a success of an attempt under way came after it", async () => {
+    const held = Promise.withResolvers<Response>();
+    const busy = ownReceiver((_, number) => (number === 1 ? held.promise : patience()));
+    const { id } = await subscribedTo(busy);
+    await publish(server, kick());
+    await busy.arrived(1);
+    await publish(server, kick());
+    await busy.arrived(2);
+    await until(async () => (await state(id))?.paused_until != null);
+    held.resolve(new Response(null, { status: 204 }));
+    await until(async () => (await state(id))?.failing_since === null);
+    const left = async () => ((await state(id))?.paused_until ?? 0) - clock.ms;
+    const before = await left();
+    clock.advance(12 * hour);
+    await sendDue(server, app);
+    await until(async () => (await left()) === before);
+    clock.advance(-12 * hour);
+    await sendDue(server, app);
+  });
 });
 
 test("where a subscription is removed while its deliveries wait, none of them is sent", async () => {

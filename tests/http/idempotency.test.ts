@@ -21,7 +21,8 @@ const event = (fields: object = {}) => eventOf("channel.followed", { broadcaster
 const send = (key: string, body: string, type = "application/json") =>
   server.admin("POST", "/admin/v1/events", body, { "content-type": type, "idempotency-key": key });
 const one = JSON.stringify(event());
-const many = [one, "{", one, JSON.stringify(event({ broadcaster_user_id: 99 }))].join("\n");
+const unknownUser = JSON.stringify(event({ broadcaster_user_id: 99 }));
+const many = [one, "{", one, unknownUser].join("\n");
 
 test.each([
   ["one event", one, "application/json", 1],
@@ -90,6 +91,21 @@ test("a request that was refused may come again corrected", async () => {
   expect((await send("key-1", one)).status).toBe(202);
 });
 
+test("a batch of which nothing was taken may come again, also corrected", async () => {
+  const type = "application/x-ndjson";
+  const atomic = (body: string) =>
+    server.admin("POST", "/admin/v1/events?atomic=true", body, { "idempotency-key": "key-1" });
+  const report = async (answer: Response) => json<object>(answer);
+  const refused = { accepted: 0, rejected: 1 };
+  expect(await report(await atomic(`${one}\n${unknownUser}`))).toMatchObject(refused);
+  expect(await report(await send("key-1", unknownUser, type))).toMatchObject(refused);
+  await server.load("users", [{ id: 99, username: "user_99" }]);
+  const taken = await atomic(`${one}\n${unknownUser}`);
+  expect(taken.headers.get("idempotent-replayed")).toBeNull();
+  expect(await report(taken)).toMatchObject({ accepted: 2, rejected: 0 });
+  expect((await send("key-1", one, type)).status).toBe(409);
+});
+
 /** Has the first refusals wait before their key is forgotten: `come` resolves when one waits, `goOn` ends that. */
 function slowRefusals(many: number) {
   const { idempotency } = server.app.store;
@@ -109,8 +125,6 @@ function slowRefusals(many: number) {
   });
   return refusals;
 }
-
-const unknownUser = JSON.stringify(event({ broadcaster_user_id: 99 }));
 
 test("a refusal that ends late forgets nothing of the corrected request under its key", async () => {
   const refusals = slowRefusals(2);

@@ -16,7 +16,14 @@ import { type RequestContext, reply } from "../../request-context.ts";
 import { writers } from "../access.ts";
 import { type AdminDeps, type AdminListener, adminBodyBytes } from "../base.ts";
 import { AtomicQuery, DataReportSchema, dataReport } from "../platform/batch.ts";
-import { IdempotencyHeaders, type IdOf, type KeyedAnswer, once, replayedHeader } from "./idempotency.ts";
+import {
+  IdempotencyHeaders,
+  type IdOf,
+  type KeyedAnswer,
+  once,
+  replayedHeader,
+  type WorkAnswer,
+} from "./idempotency.ts";
 
 const json = "application/json";
 const ndjson = ["application/x-ndjson", "application/ndjson", "application/jsonl"];
@@ -129,7 +136,7 @@ async function publishMany(
   lines: AsyncIterable<Uint8Array>,
   atomic: boolean,
   idOf?: IdOf,
-): Promise<KnownAnswer> {
+): Promise<WorkAnswer> {
   let index = 0;
   const read = (bytes: Uint8Array) => withId(parseJson(bytes, "line"), idOf?.(index++));
   const readEvent = (bytes: Uint8Array) => {
@@ -141,7 +148,8 @@ async function publishMany(
         ignored: (one) => one.ignored,
       })
     : await applyBatch(lines, read, (events) => publishEach(publisher, events), { ignored });
-  return { status: 202, body: JSON.stringify(dataReport(report)) };
+  const isRefused = report.accepted === 0 && report.rejected > 0;
+  return { status: 202, body: JSON.stringify(dataReport(report)), isRefused };
 }
 
 /** Counts what is beside the fields of an event: with a misspelt `id` it may be sent twice. Its data has to fit. */

@@ -11,7 +11,7 @@ export const IdempotencyHeaders = Type.Object({
       pattern: "^[\\x21-\\x7e]{1,255}$",
       errorMessage: "must be 1 to 255 printable ASCII characters without spaces",
       description:
-        "A word of yours for this request, remembered for 7 days: the same request again is answered as before, with `Idempotent-Replayed: true`, and sends nothing; another body under the same key is a conflict.",
+        "A word of yours for this request, remembered for 7 days: the same request again is answered as before, with `Idempotent-Replayed: true`, and sends nothing; another body under the same key is a conflict. A request of which nothing was taken is forgotten.",
       examples: ["chat-2026-01-14-000017"],
     }),
   ),
@@ -23,18 +23,21 @@ export const replayedHeader = "idempotent-replayed";
 /** The answer to a request with a key; `isReplayed` when it repeats an earlier one. */
 export type KeyedAnswer = KnownAnswer & { readonly isReplayed?: boolean };
 
+/** The answer to a request, and whether nothing of it was taken. */
+export type WorkAnswer = KnownAnswer & { readonly isRefused?: boolean };
+
 /** Returns the id of the event at an index. Deterministic for one request and key, also after a crash. */
 export type IdOf = (index: number) => string;
 
 /**
  * Runs a request once for each key. Event ids are derived from the key, so a request whose answer was not stored,
  * because the process ended first, is safe to run again: the store recognises events that it has. A request that is
- * refused as a whole is forgotten, so that the caller may correct it.
+ * refused as a whole, or a batch of which no line is taken, is forgotten, so that the caller may correct it.
  */
 export async function once(
   { idempotency }: Pick<Store, "idempotency">,
   { key, request, now }: { readonly key: string; readonly request: Uint8Array; readonly now: number },
-  work: (idOf: IdOf) => Promise<KnownAnswer>,
+  work: (idOf: IdOf) => Promise<WorkAnswer>,
 ): Promise<KeyedAnswer> {
   const fingerprint = new Bun.CryptoHasher("sha256").update(request).digest();
   const { firstSeenAt, answer: known } = await idempotency.begin(key, fingerprint, now);
@@ -45,7 +48,11 @@ export async function once(
   };
   const begun = { key, fingerprint, firstSeenAt };
   try {
-    const answer = await work(idOf);
+    const { isRefused = false, ...answer } = await work(idOf);
+    if (isRefused) {
+      await idempotency.release(begun);
+      return answer;
+    }
     // Of two at the same time, the store took the events of one: the other is the same again.
     return { ...answer, isReplayed: !(await idempotency.finish(begun, answer)) };
   } catch (error) {

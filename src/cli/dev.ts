@@ -9,7 +9,7 @@ import { banner } from "../dev/banner.ts";
 import { openCredentials } from "../dev/credentials.ts";
 import { faultPlan } from "../dev/faults/plan.ts";
 import { devLog } from "../dev/log.ts";
-import { type DevFacts, startDevPlatform } from "../dev/platform.ts";
+import { type DevFacts, type DevPlatform, startDevPlatform } from "../dev/platform.ts";
 import { firstFree, withAlternatives } from "../dev/ports.ts";
 import { heldBack, terminalOn } from "../dev/terminal.ts";
 import { logLevels } from "../log/log.ts";
@@ -68,14 +68,17 @@ ${settingsHelp({ ...defaults })}
     const terminal = terminalOn(output, env);
     const now = Date.now;
     const credentials = openCredentials(config.data);
-    const log = devLog({ terminal, level: config.logLevel, now, applicationId: credentials.client_id });
+    let platform: DevPlatform | null = null;
+    // What was pending is sent while the platform starts, when its receiver cannot be asked yet: it is not printed twice.
+    const isPrinted = (deliveryId: string) => platform?.hasArrived(deliveryId) ?? true;
+    const log = devLog({ terminal, level: config.logLevel, now, isPrinted });
     for (const unknown of unknownVariables(env)) log.warn("unknown_setting", unknown);
     const events = !flags["no-events"];
     const faults = seed === null ? null : faultPlan(seed);
     if (seed !== null)
       notes.push(`A bad day, by the seed ${seed}: --faults --seed ${seed} is the same again.`);
     const options = { config, credentials, events, terminal, log, now, random: Math.random, faults };
-    const platform = await startDevPlatform(options).catch((error) => {
+    platform = await startDevPlatform(options).catch((error) => {
       output.release();
       throw error;
     });

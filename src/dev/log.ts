@@ -5,8 +5,8 @@ interface DevLogOptions {
   readonly terminal: Terminal;
   readonly level: LogLevel;
   readonly now: () => number;
-  /** The Dev app. Its receiver prints each delivery that arrives, so the log prints only the others. */
-  readonly applicationId: string;
+  /** Whether the receiver has printed a delivery, so that the log need not. */
+  readonly isPrinted: (deliveryId: string) => boolean;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -15,7 +15,7 @@ type Fields = Readonly<Record<string, unknown>>;
 const inBanner = new Set(["operator_keys"]);
 
 /** A log for developers: one line for each request and delivery, cut to the terminal, and errors in full. */
-export function devLog({ terminal, level, now, applicationId }: DevLogOptions): Log {
+export function devLog({ terminal, level, now, isPrinted }: DevLogOptions): Log {
   const least = logLevels.indexOf(level);
   const shows = (one: LogLevel) => logLevels.indexOf(one) >= least;
   const { style } = terminal;
@@ -27,9 +27,10 @@ export function devLog({ terminal, level, now, applicationId }: DevLogOptions): 
     terminal.line(timed(`${style(colour, String(status).padEnd(8))} ${method} ${printable(path)} ${took}`));
   };
 
-  const delivery = ({ application_id, type, outcome, status, duration_ms, error, decision }: Fields) => {
+  const delivery = (fields: Fields) => {
+    const { delivery_id, application_id, type, outcome, status, duration_ms, error, decision } = fields;
     const delivered = outcome === "ok";
-    if (delivered && application_id === applicationId) return;
+    if (delivered && isPrinted(String(delivery_id))) return;
     const to = `${style("cyan", printable(String(type)))} to ${application_id}`;
     if (delivered) terminal.line(timed(`${style("green", "sent    ")} ${to}: ${status} (${duration_ms} ms)`));
     else

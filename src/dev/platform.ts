@@ -43,6 +43,8 @@ export interface DevPlatform {
   readonly receiverUrl: string;
   /** What a developer needs to use it. */
   facts(): Promise<DevFacts>;
+  /** Whether a delivery has come to the receiver lately. */
+  hasArrived(deliveryId: string): boolean;
   /** Whether the data directory was new. */
   readonly isNew: boolean;
   /** Waits for deliveries under way, then stops everything. */
@@ -153,6 +155,7 @@ export async function startDevPlatform(options: DevPlatformOptions): Promise<Dev
     sample,
     receiverUrl: receiver.url,
     facts,
+    hasArrived: (deliveryId) => receiver.inbox().some(({ id }) => id === deliveryId),
     isNew,
     stop: () => started.disposeAsync(),
   };

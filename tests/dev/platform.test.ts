@@ -81,8 +81,10 @@ describe("a platform to develop against", () => {
 
   test("sends events that verify to its own receiver", async () => {
     const written: string[] = [];
-    await start({ events: true, written });
+    const { facts, hasArrived } = await start({ events: true, written });
     await until(() => written.some((line) => line.includes(" verified ")));
+    expect((await facts()).inbox.map(({ id }) => hasArrived(id))).toContain(true);
+    expect(hasArrived("01KEYN2Q9GZ4T7RFDX6M8V3BHC")).toBe(false);
     expect(written.some((line) => line.includes("refused"))).toBe(false);
   });
 

@@ -158,10 +158,13 @@ describe("the log of a developer", () => {
   const log = (level: "info" | "warn") => {
     const output = screen();
     const terminal = terminalOn(output, {});
-    return { ...output, log: devLog({ terminal, level, now: () => now, applicationId: "DEV" }) };
+    return {
+      ...output,
+      log: devLog({ terminal, level, now: () => now, isPrinted: (id) => id === "printed" }),
+    };
   };
 
-  test("has a short line for each request and delivery to others", () => {
+  test("has a short line for each request, and each delivery that the receiver has not printed", () => {
     const { log: it, written } = log("info");
     it.request({
       requestId: "r",
@@ -180,8 +183,9 @@ describe("the log of a developer", () => {
       duration_ms: 3,
       decision: "delivered",
     };
-    it.info("delivery", { ...sent, application_id: "OTHER" });
-    it.info("delivery", { ...sent, application_id: "DEV" });
+    it.info("delivery", { ...sent, application_id: "OTHER", delivery_id: "another" });
+    it.info("delivery", { ...sent, application_id: "DEV", delivery_id: "printed" });
+    it.info("delivery", { ...sent, application_id: "DEV", delivery_id: "a third" });
     it.info("delivery", {
       ...sent,
       application_id: "DEV",
@@ -194,11 +198,12 @@ describe("the log of a developer", () => {
     expect(written.map((line) => line.slice(9))).toEqual([
       "200      GET /public/v1/users/a (0.4 ms)\n",
       "sent     channel.followed to OTHER: 204 (3 ms)\n",
+      "sent     channel.followed to DEV: 204 (3 ms)\n",
       "failed   channel.followed to DEV: It answered 500. Next: retry.\n",
       "error    service_failed service=x\n",
       expect.any(String),
     ]);
-    expect(written[4]).toBe("Error: no\\u001b[2J\n  at y\n");
+    expect(written[5]).toBe("Error: no\\u001b[2J\n  at y\n");
   });
 
   test("is quiet at level warn", () => {

@@ -1,6 +1,6 @@
 import { idempotencyMs } from "./deliveries.ts";
 import { DomainError } from "./errors.ts";
-import { isoTime } from "./time.ts";
+import { isoTime, minute } from "./time.ts";
 
 /** The stored answer to a request. */
 export interface KnownAnswer {
@@ -17,11 +17,21 @@ export interface KnownRequest {
 
 /** A request as it is stored. */
 interface StoredRequest {
+  /** Empty where the request was refused: then any other may have the key. */
   readonly fingerprint: Buffer;
   readonly first_seen_at: number;
   readonly status: number | null;
   readonly answer: string | null;
 }
+
+/**
+ * For so long a key that was released keeps the time of its first request: the same one may be under way yet at another
+ * replica, which takes it, and the ids of the events follow from that time.
+ */
+const releasedMs = 10 * minute;
+
+/** The fingerprint of a released key. */
+export const released = Buffer.alloc(0);
 
 /**
  * What is known of the request of a key; null when it is too long ago. Throws `conflict` when the fingerprint is another
@@ -35,6 +45,9 @@ export function knownRequest(
 ): KnownRequest | null {
   const { first_seen_at: firstSeenAt, status, answer } = stored;
   if (firstSeenAt <= now - idempotencyMs) return null;
+  if (stored.fingerprint.equals(released)) {
+    return firstSeenAt > now - releasedMs ? { firstSeenAt, answer: null } : null;
+  }
   if (!stored.fingerprint.equals(fingerprint)) {
     const message = `The Idempotency-Key ${key} came with another body at ${isoTime(firstSeenAt)}`;
     throw new DomainError("conflict", message);

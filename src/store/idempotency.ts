@@ -18,7 +18,10 @@ export interface IdempotencyStore {
    * where the same request was answered before it.
    */
   finish(request: BegunRequest, answer: KnownAnswer): Promise<boolean>;
-  /** Forgets a request that was refused, unless the same request has an answer, or the key is another request's by now. */
+  /**
+   * Frees the key of a request that was refused, unless the same request has an answer, or the key is another request's by now.
+   * For a while it keeps the time of its first request, so that the same request has the same ids, whoever takes it.
+   */
   release(request: BegunRequest): Promise<void>;
   /** Returns how many were removed. */
   removeExpired(now: number): Promise<number>;

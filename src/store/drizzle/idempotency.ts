@@ -1,6 +1,6 @@
-import { and, eq, isNull, lte, sql } from "drizzle-orm";
+import { and, eq, inArray, isNull, lte, sql } from "drizzle-orm";
 import { idempotencyMs } from "../../domain/deliveries.ts";
-import { knownRequest } from "../../domain/idempotency.ts";
+import { knownRequest, released } from "../../domain/idempotency.ts";
 import type { IdempotencyStore } from "../idempotency.ts";
 import { type Dialect, execute } from "./dialect.ts";
 
@@ -16,14 +16,11 @@ export function idempotencyStore(db: Dialect): IdempotencyStore {
         const put = orm.insert(keys).values(row).onConflictDoUpdate({ target: keys.key, set: { key } });
         const [stored] = yield* execute(put.returning());
         const known = stored ? knownRequest(stored, key, fingerprint, now) : null;
-        if (known) return known;
-        yield* execute(
-          orm
-            .update(keys)
-            .set({ ...row, status: null, answer: null })
-            .where(isIt(key)),
-        );
-        return { firstSeenAt: now, answer: null };
+        if (known && !stored?.fingerprint.equals(released)) return known;
+        const firstSeenAt = known?.firstSeenAt ?? now;
+        const begun = { ...row, first_seen_at: firstSeenAt, status: null, answer: null };
+        yield* execute(orm.update(keys).set(begun).where(isIt(key)));
+        return { firstSeenAt, answer: null };
       }),
     finish: ({ key, fingerprint, firstSeenAt }, { status, body: answer }) =>
       db.inTurn(function* (orm) {
@@ -34,17 +31,27 @@ export function idempotencyStore(db: Dialect): IdempotencyStore {
           status,
           answer,
         };
-        const isUnanswered = sql`${eq(keys.fingerprint, row.fingerprint)} AND ${isNull(keys.status)}`;
+        const isIts = inArray(keys.fingerprint, [row.fingerprint, released]);
         const kept = orm
           .insert(keys)
           .values(row)
-          .onConflictDoUpdate({ target: keys.key, set: { status, answer }, setWhere: isUnanswered })
+          .onConflictDoUpdate({
+            target: keys.key,
+            set: row,
+            setWhere: sql`${isIts} AND ${isNull(keys.status)}`,
+          })
           .returning({ key: keys.key });
         return (yield* execute(kept)).length > 0;
       }),
     release({ key, fingerprint }) {
       const isSame = eq(keys.fingerprint, Buffer.from(fingerprint));
-      return write(orm.delete(keys).where(and(isIt(key), isSame, isNull(keys.status))));
+      const set = { fingerprint: released };
+      return write(
+        orm
+          .update(keys)
+          .set(set)
+          .where(and(isIt(key), isSame, isNull(keys.status))),
+      );
     },
     removeExpired: (now) =>
       db.inTurn(function* (orm) {

@@ -1,0 +1,56 @@
+import { beforeEach, describe, expect, test } from "bun:test";
+import { idempotencyMs } from "../../src/domain/deliveries.ts";
+import { hour, second } from "../../src/domain/time.ts";
+import type { IdempotencyStore } from "../../src/store/idempotency.ts";
+import { ownStore, storedAt } from "../support/store.ts";
+
+const key = "key-1";
+const fingerprint = (body: string) => new Bun.CryptoHasher("sha256").update(body).digest();
+const one = fingerprint("one");
+const other = fingerprint("other");
+const answer = { status: 202, body: "{}" };
+
+describe("a key that was released", () => {
+  let keys: IdempotencyStore;
+  const begin = (body: Uint8Array, at: number) => keys.begin(key, body, storedAt + at);
+  const requestOf = (body: Uint8Array, firstSeenAt = storedAt) => ({ key, fingerprint: body, firstSeenAt });
+  beforeEach(async () => {
+    keys = (await ownStore()).store.idempotency;
+    await begin(one, 0);
+  });
+
+  test("keeps its time for the same request, which another replica may take meanwhile", async () => {
+    expect(await begin(one, 1)).toEqual({ firstSeenAt: storedAt, answer: null });
+    await keys.release(requestOf(one));
+    expect(await begin(one, second)).toEqual({ firstSeenAt: storedAt, answer: null });
+    expect(await keys.finish(requestOf(one), answer)).toBe(true);
+    expect(await begin(one, 2 * second)).toEqual({ firstSeenAt: storedAt, answer });
+    expect(await keys.finish(requestOf(one), { status: 202, body: "later" })).toBe(false);
+  });
+
+  test("has the answer of the same request where that comes after the release", async () => {
+    await keys.release(requestOf(one));
+    expect(await keys.finish(requestOf(one), answer)).toBe(true);
+    await keys.release(requestOf(one));
+    expect(await begin(one, second)).toEqual({ firstSeenAt: storedAt, answer });
+    await expect(begin(other, second)).rejects.toMatchObject({ code: "conflict" });
+  });
+
+  test("is free for a corrected request, which the refused one does not answer", async () => {
+    await keys.release(requestOf(one));
+    expect(await begin(other, second)).toEqual({ firstSeenAt: storedAt, answer: null });
+    expect(await keys.finish(requestOf(one), answer)).toBe(false);
+    await keys.release(requestOf(one));
+    expect(await keys.finish(requestOf(other), answer)).toBe(true);
+    await expect(begin(one, 2 * second)).rejects.toMatchObject({ code: "conflict" });
+  });
+
+  test("begins anew after a while, so that it is remembered for a week", async () => {
+    await keys.release(requestOf(one));
+    const firstSeenAt = storedAt + hour;
+    expect(await begin(one, hour)).toEqual({ firstSeenAt, answer: null });
+    await keys.finish(requestOf(one, firstSeenAt), answer);
+    expect(await begin(one, hour + idempotencyMs - 1)).toEqual({ firstSeenAt, answer });
+    expect(await keys.removeExpired(storedAt + hour + idempotencyMs)).toBe(1);
+  });
+});

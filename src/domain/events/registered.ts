@@ -150,13 +150,14 @@ async function compiled(schema: JsonObject, isStored: boolean): Promise<SchemaCh
     ajv.removeKeyword("uniqueItems").addKeyword(boundedUniqueItems(budget));
     boundWork(ajv, budget);
     const validate = ajv.compile(schema);
-    return (data) => {
-      budget.fill();
-      return validate(data) ? [] : (validate.errors ?? []);
-    };
+    return (data) => (validate(data) ? [] : (validate.errors ?? []));
   };
   try {
-    return thorough(checkBy(false), () => checkBy(true));
+    const check = thorough(checkBy(false), () => checkBy(true));
+    return (data) => {
+      budget.fill();
+      return check(data);
+    };
   } catch (error) {
     if (error instanceof PatternError) throw refuse(error.message);
     const reason = messageOf(error);
@@ -167,7 +168,7 @@ async function compiled(schema: JsonObject, isStored: boolean): Promise<SchemaCh
 /**
  * A check that ends at the first mistake, and collects all of them where there is one. To collect them from the start would
  * follow each alternative of `anyOf` to its end, also one that does not fit: with alternatives inside of each other, the work
- * multiplies with each level. Where collecting takes too long, the first mistake is told.
+ * multiplies with each level. Where the budget of the payload does not reach for collecting, the first mistake is told.
  */
 function thorough(first: SchemaCheck, collecting: () => SchemaCheck): SchemaCheck {
   let all: SchemaCheck | null = null;

@@ -79,4 +79,15 @@ describe("a family of many tokens", () => {
     if (!isOnPostgres) expect(finished).toEqual(["others", "family"]);
     expect(await left()).toBe(0);
   });
+
+  test.skipIf(isOnPostgres)(
+    "whose application is being removed works no more from the beginning",
+    async () => {
+      const removing = store.applications.remove(applicationId, last);
+      await store.settings.put("one", "x");
+      expect((await store.applications.find(applicationId))?.disabled).toBe(true);
+      await removing;
+      expect(await store.applications.find(applicationId)).toBeNull();
+    },
+  );
 });

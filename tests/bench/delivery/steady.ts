@@ -1,7 +1,7 @@
 import { Database } from "bun:sqlite";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { cpuNanoseconds } from "../support/processes.ts";
+import { threadsOf } from "../support/processes.ts";
 import { below, milliseconds, table } from "../support/report.ts";
 import { inRounds, medians } from "../support/rounds.ts";
 import { latencyAt, toEachInTurn } from "./latency.ts";
@@ -19,6 +19,20 @@ function written(pid: number) {
   const text = readFileSync(`/proc/${pid}/io`, "utf8");
   const of = (name: string) => Number(new RegExp(`^${name}: (\\d+)$`, "m").exec(text)?.[1]);
   return { calls: of("syscw"), bytes: of("wchar"), toDisk: of("write_bytes") };
+}
+
+/** What the threads of a process have used so far: the one that answers, the one that delivers, and those of Bun itself. */
+function used(pid: number) {
+  const threads = threadsOf(pid);
+  const msOf = (isMeant: (name: string) => boolean) =>
+    threads.reduce((sum, { name, nanoseconds }) => sum + (isMeant(name) ? nanoseconds / 1e6 : 0), 0);
+  return {
+    cpuMs: msOf(() => true),
+    mainMs: msOf((name) => name === "main"),
+    engineMs: msOf((name) => name === "Worker"),
+    bunMs: msOf((name) => name !== "main" && name !== "Worker"),
+    waits: threads.reduce((sum, { waits }) => sum + waits, 0),
+  };
 }
 
 /** What an event keeps in the database: the bytes of each table and index of the log for each event that is there. */
@@ -41,11 +55,15 @@ function kept(data: string): { name: string; bytes: number }[] {
 /** What an event costs a server while events are published for so long, and how long they take to arrive. */
 async function costs(scene: Scene, seconds: number) {
   const { pid } = scene.onAir;
-  const [before, cpu] = [written(pid), cpuNanoseconds(pid)];
+  const [before, start] = [written(pid), used(pid)];
   const { p50Ms, p99Ms, arrivedShare } = await latencyAt(scene, { perSecond, ...toEachInTurn, seconds });
-  const [after, events] = [written(pid), perSecond * seconds];
+  const [after, end, events] = [written(pid), used(pid), perSecond * seconds];
   return {
-    cpuMs: (cpuNanoseconds(pid) - cpu) / 1e6 / events,
+    cpuMs: (end.cpuMs - start.cpuMs) / events,
+    mainMs: (end.mainMs - start.mainMs) / events,
+    engineMs: (end.engineMs - start.engineMs) / events,
+    bunMs: (end.bunMs - start.bunMs) / events,
+    waits: (end.waits - start.waits) / events,
     calls: (after.calls - before.calls) / events,
     bytes: (after.bytes - before.bytes) / events,
     toDisk: (after.toDisk - before.toDisk) / events,
@@ -60,6 +78,10 @@ const kilobytes = (count: number) => `${(count / 1000).toFixed(1)} kB`;
 const row = (name: string, of: Costs, atRest: string) => [
   name,
   milliseconds(of.cpuMs),
+  milliseconds(of.mainMs),
+  milliseconds(of.engineMs),
+  milliseconds(of.bunMs),
+  of.waits.toFixed(1),
   of.calls.toFixed(1),
   kilobytes(of.bytes),
   kilobytes(of.toDisk),
@@ -89,6 +111,10 @@ export const steady: Part = (bench) =>
         [
           `One of ${perSecond} events a second`,
           "CPU",
+          "main",
+          "engine",
+          "Bun's",
+          "waits",
           "writes",
           "written",
           "to the disk",

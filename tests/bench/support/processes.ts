@@ -149,11 +149,30 @@ export function cpuSeconds(pid: number): number {
   return (Number(user) + Number(system)) / ticksPerSecond;
 }
 
-/** The same in nanoseconds; threads that have ended do not count. */
+/** What a thread has used so far. */
+interface ThreadUse {
+  /** `main` of the first one; `Worker` of those that JavaScript starts. */
+  readonly name: string;
+  readonly nanoseconds: number;
+  /** How often it has waited for something. */
+  readonly waits: number;
+}
+
+/** The threads that a process has now. */
+export function threadsOf(pid: number): ThreadUse[] {
+  return readdirSync(`/proc/${pid}/task`).map((thread) => {
+    const read = (file: string) => readFileSync(`/proc/${pid}/task/${thread}/${file}`, "utf8");
+    return {
+      name: thread === String(pid) ? "main" : read("comm").trim(),
+      nanoseconds: Number(read("schedstat").split(" ")[0]),
+      waits: Number(/^voluntary_ctxt_switches:\s*(\d+)/m.exec(read("status"))?.[1]),
+    };
+  });
+}
+
+/** Processor time of a process in nanoseconds; threads that have ended do not count. */
 export function cpuNanoseconds(pid: number): number {
-  return readdirSync(`/proc/${pid}/task`)
-    .map((thread) => Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8").split(" ")[0]))
-    .reduce((sum, spent) => sum + spent, 0);
+  return threadsOf(pid).reduce((sum, { nanoseconds }) => sum + nanoseconds, 0);
 }
 
 /** A process and those that it started, and these in turn, which live; with their fields. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { DueDelivery } from "../../src/domain/deliveries.ts";
+import { newEndpoint } from "../../src/domain/endpoints.ts";
 import { EndpointQueue } from "../../src/webhooks/queues/endpoint-queue.ts";
 import type { Priority } from "../../src/webhooks/queues/scheduler.ts";
 
@@ -74,5 +75,20 @@ describe("an endpoint queue", () => {
     queue.addBacklog(0);
     queue.addBacklog(8);
     expect([queue.claimsAsNew, queue.priority]).toEqual([0, "backlog"]);
+  });
+
+  test("passes over the stored pause that a person asked to lift, and no pause of a later generation", () => {
+    const queue = new EndpointQueue("application", 8);
+    const pausedAt = (generation: number) => {
+      const failed = { failing_since: at, last_failure_at: at, paused_until: at + 1_000 };
+      return { ...newEndpoint("application", generation), ...failed };
+    };
+    queue.beginGeneration(1, at);
+    queue.resume(at);
+    queue.takeUp(pausedAt(1), at);
+    expect(queue.isHeldUp(at)).toBe(false);
+    queue.beginGeneration(2, at);
+    queue.takeUp(pausedAt(2), at);
+    expect(queue.isHeldUp(at)).toBe(true);
   });
 });

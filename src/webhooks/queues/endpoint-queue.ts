@@ -122,6 +122,7 @@ export class EndpointQueue {
     this.endpoint = endpoint;
     // A clock that was far ahead may have given it its time.
     const pausedUntil = this.#isAsked ? 0 : Math.min(storedPause(endpoint), now + maxRetryAfterMs);
+    this.#isAsked = false;
     if (endpoint.failing_since === null && pausedUntil <= now) return;
     this.pace = new Pace({ max: this.pace.max, first: 1, pausedUntil });
   }

@@ -14,6 +14,7 @@ import { type EndedAttempt, type Ending, endedWithoutAttempt, judge, notSent } f
 import type { Notices } from "./notices/notice.ts";
 import type { EndpointQueue, UnderWay } from "./queues/endpoint-queue.ts";
 import type { Pace } from "./queues/pace.ts";
+import { type Priority, priorities } from "./queues/scheduler.ts";
 import { isOverloaded } from "./retry.ts";
 
 interface DeliveryOptions {
@@ -35,6 +36,8 @@ interface DeliveryOptions {
 interface DeliveryWorker {
   /** Attempts under way. */
   readonly inFlight: number;
+  /** Those of them that began with this priority or with a less urgent one. */
+  inFlightFrom(priority: Priority): number;
   /** Brings the next delivery of a queue to its record: take → sign → send → judge → record. Never rejects. */
   deliver(queue: EndpointQueue, startedAt: number): Promise<void>;
   /** Resolves when no attempt is under way. */
@@ -46,6 +49,8 @@ interface StartedAttempt extends UnderWay {
   readonly recipient: Recipient;
   /** Of the generation that it is sent to, which may be over when it ends. */
   readonly pace: Pace;
+  /** Of the queue when it began. */
+  readonly priority: Priority;
   readonly startedAt: number;
   /** null where nothing is traced. */
   readonly span: ActiveSpan | null;
@@ -58,6 +63,7 @@ export function createDeliveryWorker(context: DispatcherContext, options: Delive
   const { ownership, capacity, scheduler, recorder, log, now } = context;
   const { sender, signingKey, intake, counter, traces, notices, random, checkClock } = options;
   let inFlight = 0;
+  const inFlightOf: Record<Priority, number> = { new: 0, bulk: 0, backlog: 0 };
   let whenIdle: (() => void) | null = null;
 
   /** Whether the endpoint of a queue is this process's own at this moment. */
@@ -117,6 +123,7 @@ export function createDeliveryWorker(context: DispatcherContext, options: Delive
 
   /** Takes the next delivery out of its queue. null: there is none, or it has ended without an attempt. */
   const take = (queue: EndpointQueue, startedAt: number): StartedAttempt | null => {
+    const { priority } = queue;
     const delivery = queue.deliveries.shift();
     if (!delivery) return null;
     capacity.free(1);
@@ -132,8 +139,9 @@ export function createDeliveryWorker(context: DispatcherContext, options: Delive
     }
     pace.inFlight++;
     inFlight++;
+    inFlightOf[priority]++;
     const span = traces?.begin(delivery) ?? null;
-    const attempt = { queue, delivery, isOutdated: false, recipient, pace, startedAt, span };
+    const attempt = { queue, delivery, isOutdated: false, recipient, pace, priority, startedAt, span };
     queue.underWay.add(attempt);
     return attempt;
   };
@@ -142,6 +150,7 @@ export function createDeliveryWorker(context: DispatcherContext, options: Delive
     attempt.pace.inFlight--;
     attempt.queue.underWay.delete(attempt);
     inFlight--;
+    inFlightOf[attempt.priority]--;
     if (inFlight === 0) whenIdle?.();
   };
 
@@ -200,6 +209,9 @@ export function createDeliveryWorker(context: DispatcherContext, options: Delive
   return {
     get inFlight() {
       return inFlight;
+    },
+    inFlightFrom(priority) {
+      return priorities.slice(priorities.indexOf(priority)).reduce((sum, one) => sum + inFlightOf[one], 0);
     },
     deliver,
     async idle() {

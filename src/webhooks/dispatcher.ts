@@ -75,7 +75,7 @@ export interface DispatcherStats {
 
 /** Backpressure: with so many results that are not on disk nothing new is started; the disk is full or slow. */
 const maxUnrecorded = 4_096;
-/** The part of the connections with which something still starts: slow endpoints leave the others to what is new. */
+/** The part of the connections that deliveries of a priority and of less urgent ones may have: the rest is for what is new. */
 const connectionPart: Readonly<Record<Priority, number>> = { new: 1, bulk: 7 / 8, backlog: 1 / 2 };
 const lookUpAgainAfterMs = second;
 /** A smaller difference is a clock that is being adjusted, or a busy machine. */
@@ -181,7 +181,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     !isHeld() &&
     ownership.hasLease() &&
     recorder.unrecorded < maxUnrecorded &&
-    worker.inFlight < connections * connectionPart[priority];
+    worker.inFlight < connections &&
+    worker.inFlightFrom(priority) < connections * connectionPart[priority];
 
   return {
     async run(signal) {

@@ -72,3 +72,21 @@ describe("an endpoint that nothing waited for", () => {
     await stop();
   });
 });
+
+test("new deliveries that take long keep no backlog from the connections that are free", async () => {
+  const { store } = await ownStore();
+  const slow = ["a", "b", "c"];
+  for (const name of slow)
+    await subscriber(store, { broadcaster: manys, webhook_url: `https://${name}.test/` });
+  const id = await subscriber(store, { broadcaster: newcomers, webhook_url: newcomerUrl });
+  const one = dispatching(store, { connections });
+  for (let i = 0; i < 8; i++) await one.publish(`slow ${i}`, manys);
+  await until(() => one.sent.length > connections / 2);
+  await store.events.publish(newEvent("old", { broadcaster_user_id: newcomers }), () => false);
+  one.dispatcher.wake(id);
+  await until(() => one.sent.some(({ url }) => url === newcomerUrl));
+  one.receiver.answersAll = true;
+  for (const { answer } of one.sent) answer(ok);
+  await one.settled();
+  await one.stop();
+});

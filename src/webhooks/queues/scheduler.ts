@@ -2,7 +2,7 @@
 const sliceMs = 1;
 
 /** The kinds of work, the most urgent first. */
-const priorities = ["new", "bulk", "backlog"] as const;
+export const priorities = ["new", "bulk", "backlog"] as const;
 export type Priority = (typeof priorities)[number];
 
 /** What a scheduler runs. */

@@ -114,7 +114,7 @@ export function createDeliveryWorker(context: DispatcherContext, options: Delive
    */
   const notSentNow = (queue: EndpointQueue, delivery: DueDelivery): void => {
     if (scheduler.isRunning) {
-      capacity.giveBack();
+      capacity.add(1);
       queue.deliveries.push(delivery);
       intake.unload(queue);
     }

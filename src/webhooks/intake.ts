@@ -150,7 +150,7 @@ export function createDeliveryIntake(context: DispatcherContext): DeliveryIntake
     async claim(queue) {
       const { applicationId, claimSize } = queue;
       const asNew = queue.hasBacklog ? queue.claimsAsNew : 0;
-      if (!capacity.reserveClaim(queue, claimSize, asNew > 0)) return;
+      if (!capacity.canClaim(queue, asNew > 0)) return;
       const batch = beginBatch();
       let due: readonly DueDelivery[] = [];
       queue.isClaiming = true;
@@ -169,7 +169,7 @@ export function createDeliveryIntake(context: DispatcherContext): DeliveryIntake
         await Bun.sleep(claimAgainAfterMs);
       } finally {
         incoming.delete(batch);
-        capacity.use(claimSize, due.length);
+        capacity.add(due.length);
       }
       // What was claimed of a backlog is not new, nor is what follows it.
       enqueue(batch, due, asNew === 0);

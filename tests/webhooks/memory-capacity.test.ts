@@ -18,7 +18,7 @@ describe("memory capacity", () => {
   test("queues that wait for it are asked in their order, one for each place that is free", () => {
     publish(2_100, false);
     const waiting = ["a", "b", "c", "d"];
-    for (const queue of [...waiting, ...waiting]) expect(capacity.reserveClaim(queue, 8, false)).toBe(false);
+    for (const queue of [...waiting, ...waiting]) expect(capacity.canClaim(queue, false)).toBe(false);
     capacity.free(52);
     expect(asked).toEqual([]);
     capacity.free(1);
@@ -30,28 +30,16 @@ describe("memory capacity", () => {
     expect(capacity.queued).toBe(0);
   });
 
-  test("claims under way count, and what they do not bring is free for others", () => {
-    for (let i = 0; i < 256; i++) expect(capacity.reserveClaim(`${i}`, 8, false)).toBe(true);
-    expect(capacity.reserveClaim("waiting", 8, false)).toBe(false);
-    expect(capacity.queued).toBe(0);
-    capacity.use(8, 8);
-    expect(asked).toEqual([]);
-    capacity.use(8, 1);
-    expect(asked).toEqual(["waiting"]);
-    expect(capacity.queued).toBe(9);
-  });
-
   test("a part is left for endpoints that have little, and for what is new of them in the store", () => {
     publish(14_336, false);
     expect(capacity.reserve(false)).toBe(false);
-    expect(capacity.reserveClaim("old", 8, false)).toBe(false);
-    expect(capacity.reserveClaim("new", 8, true)).toBe(true);
-    capacity.use(8, 0);
+    expect(capacity.canClaim("old", false)).toBe(false);
+    expect(capacity.canClaim("new", true)).toBe(true);
     publish(2_048, true);
     expect(capacity.reserve(true)).toBe(false);
-    expect(capacity.reserveClaim("new", 8, true)).toBe(false);
+    expect(capacity.canClaim("new", true)).toBe(false);
     capacity.free(1);
     expect(asked).toEqual(["new"]);
-    expect(capacity.reserveClaim("new", 8, true)).toBe(true);
+    expect(capacity.canClaim("new", true)).toBe(true);
   });
 });

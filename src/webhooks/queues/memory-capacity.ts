@@ -8,7 +8,6 @@ const maxClaimed = 2_048;
 /** The capacity in memory for deliveries that have not started, and the queues that wait for some of it to claim. */
 export class MemoryCapacity<T> {
   #queued = 0;
-  /** For what is being published or claimed. */
   #reserved = 0;
   /** In the order in which they asked. */
   readonly #waiting = new Set<T>();
@@ -24,46 +23,34 @@ export class MemoryCapacity<T> {
 
   /** Reserves a place for a delivery that is being published; false when there is none. */
   reserve(hasLittle: boolean): boolean {
-    if (this.#taken >= (hasLittle ? maxQueued : maxOfOthers)) return false;
+    if (this.#queued + this.#reserved >= (hasLittle ? maxQueued : maxOfOthers)) return false;
     this.#reserved++;
     return true;
   }
 
-  /** Reserves places to claim deliveries from the store; if there are none, `freed` is called with the queue when there are. */
-  reserveClaim(queue: T, size: number, isNew: boolean): boolean {
-    if (this.#taken >= (isNew ? maxQueued : maxClaimed)) {
-      (isNew ? this.#newWaiting : this.#waiting).add(queue);
-      return false;
-    }
-    this.#reserved += size;
-    return true;
+  /** Whether deliveries may be claimed from the store; if not, `freed` is called with the queue when they may. */
+  canClaim(queue: T, isNew: boolean): boolean {
+    if (this.#queued < (isNew ? maxQueued : maxClaimed)) return true;
+    (isNew ? this.#newWaiting : this.#waiting).add(queue);
+    return false;
   }
 
   /** Ends reservations, of which `used` became deliveries in memory. */
   use(reserved: number, used: number): void {
     this.#reserved -= reserved;
     this.#queued += used;
-    this.#wake(reserved - used);
   }
 
-  /** A delivery that had started is in memory again. */
-  giveBack(): void {
-    this.#queued++;
+  /** Deliveries that were claimed, or had started, are in memory. */
+  add(count: number): void {
+    this.#queued += count;
   }
 
   /** Frees the places of deliveries that have started or went back into the store. */
   free(count: number): void {
     this.#queued -= count;
-    this.#wake(count);
-  }
-
-  get #taken(): number {
-    return this.#queued + this.#reserved;
-  }
-
-  #wake(count: number): void {
-    if (this.#taken < maxQueued) this.#wakeFirst(this.#newWaiting, count);
-    if (this.#taken < maxClaimed) this.#wakeFirst(this.#waiting, count);
+    if (this.#queued < maxQueued) this.#wakeFirst(this.#newWaiting, count);
+    if (this.#queued < maxClaimed) this.#wakeFirst(this.#waiting, count);
   }
 
   /** As many as places, because one that waited may have nothing to claim any more, and then frees none. */

@@ -168,7 +168,8 @@ async function compiled(schema: JsonObject, isStored: boolean): Promise<SchemaCh
 /**
  * A check that ends at the first mistake, and collects all of them where there is one. To collect them from the start would
  * follow each alternative of `anyOf` to its end, also one that does not fit: with alternatives inside of each other, the work
- * multiplies with each level. Where the budget of the payload does not reach for collecting, the first mistake is told.
+ * multiplies with each level. The first mistake is told where the budget of the payload does not reach for collecting, and where
+ * ajv does not collect it: of alternatives beside `unevaluatedProperties` it forgets some, or its own code fails.
  */
 function thorough(first: SchemaCheck, collecting: () => SchemaCheck): SchemaCheck {
   let all: SchemaCheck | null = null;
@@ -177,10 +178,10 @@ function thorough(first: SchemaCheck, collecting: () => SchemaCheck): SchemaChec
     if (found.length === 0) return found;
     try {
       all ??= collecting();
-      return all(data);
-    } catch (error) {
-      if (error instanceof RangeError) return found;
-      throw error;
+      const collected = all(data);
+      return collected.length > 0 ? collected : found;
+    } catch {
+      return found;
     }
   };
 }

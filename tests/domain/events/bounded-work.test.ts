@@ -243,3 +243,18 @@ test("a list of many small objects of one of twenty types is checked whole", asy
     message: "must be integer",
   });
 });
+
+test.each<[string, object, object]>([
+  [
+    "forgets it",
+    { anyOf: [{ maxProperties: 1 }, { patternProperties: { "^a": { type: "number" } }, required: ["b"] }] },
+    { a: {} },
+  ],
+  ["fails", { anyOf: [{ additionalProperties: false }], patternProperties: { b: { const: 1 } } }, { b: 2 }],
+])(
+  "a payload is refused for its first mistake where ajv %s while it collects all",
+  async (_, schema, data) => {
+    const type = await typeOf({ ...schema, unevaluatedProperties: false });
+    expect(type.check?.(data)).not.toEqual([]);
+  },
+);

@@ -5,6 +5,15 @@ export interface FieldProblem {
   readonly message: string;
 }
 
+const longestName = 64;
+
+/** A name that the caller has chosen, as a part of `field`. */
+export function nameInField(name: string): string {
+  if (name === "") return '""';
+  if (name.length <= longestName) return name.toWellFormed();
+  return `${name.slice(0, longestName).toWellFormed()}…`;
+}
+
 export type ErrorCode =
   | "invalid_parameter"
   | "invalid_json"

@@ -1,8 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import type { ErrorObject } from "ajv/dist/2020";
-import { DomainError, type FieldProblem, invalidFields, messageOf } from "../errors.ts";
+import { DomainError, type FieldProblem, invalidFields, messageOf, nameInField } from "../errors.ts";
 import { second } from "../time.ts";
-import { inexactNumbers } from "../validation/exact-numbers.ts";
 import { maxProblems } from "../validation/problems.ts";
 import { Catalogue } from "./catalogue.ts";
 import type { EventType } from "./event-type.ts";
@@ -41,7 +40,7 @@ export async function eventTypeOf(
   { isStored = false }: { readonly isStored?: boolean } = {},
 ): Promise<EventType> {
   const validate = await compiled(given.schema, isStored);
-  const wrong = payloadErrors(validate, given.example, "example", given.name);
+  const wrong = schemaErrors(validate, given.example, "example", given.name);
   if (wrong.length > 0) throw invalidFields(wrong);
   return typeOf(given, validate);
 }
@@ -49,7 +48,7 @@ export async function eventTypeOf(
 function typeOf(given: NewEventType, validate: SchemaCheck): EventType {
   const { name, version, description, schema, example, time_to_live_seconds } = given;
   const timeToLiveMs = time_to_live_seconds === null ? null : time_to_live_seconds * second;
-  const check = (data: unknown) => payloadErrors(validate, data, "data", name);
+  const check = (data: unknown) => schemaErrors(validate, data, "data", name);
   return { name, version, description, payload: Type.Unsafe(schema), example, timeToLiveMs, check };
 }
 
@@ -161,7 +160,7 @@ async function compiled(schema: JsonObject, isStored: boolean): Promise<SchemaCh
   } catch (error) {
     if (error instanceof PatternError) throw refuse(error.message);
     const reason = messageOf(error);
-    throw refuse(`is not a JSON Schema of draft 2020-12: ${reason.slice(0, 300)}`);
+    throw refuse(`is not a JSON Schema of draft 2020-12: ${reason.slice(0, 300).toWellFormed()}`);
   }
 }
 
@@ -184,12 +183,6 @@ function thorough(first: SchemaCheck, collecting: () => SchemaCheck): SchemaChec
       return found;
     }
   };
-}
-
-/** What does not match the schema; where all does, the numbers that would be sent as others. */
-function payloadErrors(check: SchemaCheck, data: unknown, prefix: string, of: string): FieldProblem[] {
-  const wrong = schemaErrors(check, data, prefix, of);
-  return wrong.length > 0 ? wrong : inexactNumbers(data, prefix, maxProblems);
 }
 
 function schemaErrors(check: SchemaCheck, data: unknown, prefix: string, of: string): FieldProblem[] {
@@ -228,6 +221,6 @@ function problemOf(
 }
 
 function segment(part: unknown): string {
-  const name = String(part).replaceAll("~1", "/").replaceAll("~0", "~").slice(0, 100);
-  return /^[0-9]+$/.test(name) ? `[${name}]` : `.${name}`;
+  const name = String(part).replaceAll("~1", "/").replaceAll("~0", "~");
+  return /^[0-9]+$/.test(name) ? `[${name}]` : `.${nameInField(name)}`;
 }

@@ -1,22 +1,54 @@
-import type { FieldProblem } from "../errors.ts";
+import { type FieldProblem, invalidFields, nameInField } from "../errors.ts";
+import { parseJson } from "./json.ts";
+import { maxProblems } from "./problems.ts";
+
+const message = `would arrive as another number: integers are exact up to ${Number.MAX_SAFE_INTEGER}; make a larger one a string`;
+
+type IsWrong = (number: number) => boolean;
 
 /**
- * The numbers in a JSON value that it cannot hold exactly, at most `limit`: integers beyond 2^53-1 are rounded when they are
- * read, and what is too large for a double is written as null (RFC 7493, section 2.2). Recursive: the depth of what is
- * published is limited.
+ * Parses an object like `parseJson`. Throws `invalid_parameter` for numbers of one field, or inside of it, that would be sent as
+ * others: integers that reading rounds, and what is too large for a double, which is written as null (RFC 7493, section 2.2).
+ * With a fraction or an exponent a number is a double for those who write it, too.
  */
-export function inexactNumbers(value: unknown, field: string, limit: number): FieldProblem[] {
-  if (typeof value === "number") {
-    if (Number.isSafeInteger(value) || (Number.isFinite(value) && !Number.isInteger(value))) return [];
-    const message = `must be from -${Number.MAX_SAFE_INTEGER} to ${Number.MAX_SAFE_INTEGER} to stay exact; make a larger number a string`;
-    return [{ in: "body", field, message }];
-  }
+export function parseExactJson(bytes: Uint8Array, what: "body" | "line", field: string): unknown {
+  const value = parseJson(bytes, what);
+  const held = (value as Readonly<Record<string, unknown>> | null)?.[field];
+  // Nearly all have no such number. What it was written as takes reading it again.
+  if (wrongNumbers(held, field, isUnsafe, 1).length === 0) return value;
+  const inexact = inexactNumbers(new TextDecoder().decode(bytes));
+  const wrong = wrongNumbers(held, field, (number) => inexact.has(number), maxProblems);
+  if (wrong.length > 0) throw invalidFields(wrong);
+  return value;
+}
+
+const isUnsafe: IsWrong = (number) => Math.abs(number) > Number.MAX_SAFE_INTEGER;
+
+/** The numbers of a JSON text as they are read, of those that are written as others. */
+function inexactNumbers(text: string): ReadonlySet<number> {
+  const found = new Set<number>();
+  JSON.parse(text, (_, value: unknown, context?: { readonly source?: string }) => {
+    if (typeof value !== "number" || !isUnsafe(value)) return value;
+    const source = context?.source ?? "";
+    const isInteger = /^-?[0-9]+$/.test(source);
+    if (!Number.isFinite(value) || (isInteger && digits(source) !== digits(`${value}`))) found.add(value);
+    return value;
+  });
+  return found;
+}
+
+/** The digits of an integer without the zeros at its end: from 1e21 on, it is written as a power of ten. */
+const digits = (text: string) => text.replace(/e.*$/, "").replace(".", "").replace(/0+$/, "");
+
+/** Recursive: the depth of what is parsed is limited. */
+function wrongNumbers(value: unknown, field: string, isWrong: IsWrong, limit: number): FieldProblem[] {
+  if (typeof value === "number" && isWrong(value)) return [{ in: "body", field, message }];
   if (typeof value !== "object" || value === null) return [];
   const found: FieldProblem[] = [];
   const isList = Array.isArray(value);
   for (const [name, inner] of Object.entries(value)) {
-    const inside = isList ? `${field}[${name}]` : `${field}.${name.slice(0, 100)}`;
-    found.push(...inexactNumbers(inner, inside, limit - found.length));
+    const inside = isList ? `${field}[${name}]` : `${field}.${nameInField(name)}`;
+    found.push(...wrongNumbers(inner, inside, isWrong, limit - found.length));
     if (found.length >= limit) break;
   }
   return found;

@@ -1,4 +1,4 @@
-import { DomainError, invalidFields } from "../errors.ts";
+import { DomainError, invalidFields, nameInField } from "../errors.ts";
 
 const maxJsonDepth = 64;
 
@@ -55,13 +55,9 @@ function refuseUnpairedSurrogates(value: unknown, field: string): void {
   }
   for (const [name, inner] of Object.entries(value)) {
     refuseUnpairedSurrogates(name, field);
-    refuseUnpairedSurrogates(inner, field === "" ? shortened(name) : `${field}.${shortened(name)}`);
+    refuseUnpairedSurrogates(inner, field === "" ? nameInField(name) : `${field}.${nameInField(name)}`);
   }
 }
-
-const longestName = 64;
-const shortened = (name: string) =>
-  name.length <= longestName ? name : `${name.slice(0, longestName).toWellFormed()}…`;
 
 const quote = 0x22;
 const backslash = 0x5c;

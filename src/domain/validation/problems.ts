@@ -1,7 +1,7 @@
 import type { TSchema } from "@sinclair/typebox";
 import { type TypeCheck, TypeCompiler } from "@sinclair/typebox/compiler";
 import { type ValueError, ValueErrorType } from "@sinclair/typebox/errors";
-import type { FieldProblem } from "../errors.ts";
+import { type FieldProblem, nameInField } from "../errors.ts";
 import { noRealDate } from "../time.ts";
 
 /** The most problems that are reported for one value. */
@@ -137,18 +137,10 @@ function fieldName(pointer: string, value: unknown, at: ProblemsAt): string {
   let here = value;
   for (const segment of pointer.split("/").slice(1).map(unescapeSegment)) {
     if (Array.isArray(here)) name += `[${segment}]`;
-    else name += name === "" ? shorten(segment) : `.${shorten(segment)}`;
+    else name += name === "" ? nameInField(segment) : `.${nameInField(segment)}`;
     here = own(here, segment);
   }
   return name === "" ? at.in : name;
-}
-
-const longestSegment = 64;
-
-function shorten(segment: string): string {
-  if (segment === "") return '""';
-  if (segment.length <= longestSegment) return segment.toWellFormed();
-  return `${segment.slice(0, longestSegment).toWellFormed()}…`;
 }
 
 const escapeSegment = (key: string) => key.replaceAll("~", "~0").replaceAll("/", "~1");

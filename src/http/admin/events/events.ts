@@ -6,7 +6,7 @@ import { DomainError, inOneLine } from "../../../domain/errors.ts";
 import { builtInEventTypes } from "../../../domain/events/catalogue.ts";
 import { exampleUser } from "../../../domain/examples.ts";
 import type { KnownAnswer } from "../../../domain/idempotency.ts";
-import { parseJson } from "../../../domain/validation/json.ts";
+import { parseExactJson } from "../../../domain/validation/exact-numbers.ts";
 import { TimeSlice } from "../../../runtime/event-loop.ts";
 import type { BatchResult } from "../../../store/batch.ts";
 import { answerOf } from "../../answers.ts";
@@ -127,7 +127,7 @@ function within(publisher: PublishingOf, parent: TraceContext | null): Publishin
 }
 
 async function publishOne(publisher: PublishingOf, body: Uint8Array, idOf?: IdOf): Promise<KnownAnswer> {
-  const published = await publisher.publish(withId(parseJson(body), idOf?.(0)));
+  const published = await publisher.publish(withId(parseExactJson(body, "body", "data"), idOf?.(0)));
   return { status: 202, body: JSON.stringify(published) };
 }
 
@@ -138,7 +138,7 @@ async function publishMany(
   idOf?: IdOf,
 ): Promise<WorkAnswer> {
   let index = 0;
-  const read = (bytes: Uint8Array) => withId(parseJson(bytes, "line"), idOf?.(index++));
+  const read = (bytes: Uint8Array) => withId(parseExactJson(bytes, "line", "data"), idOf?.(index++));
   const readEvent = (bytes: Uint8Array) => {
     const input = read(bytes);
     return { event: publisher.read(input), ignored: ignored(input) };

@@ -176,7 +176,7 @@ describe("the log of onair serve", () => {
   test("is for people on a terminal, in colour", async () => {
     const [started = ""] = line.exec(await onTerminal({})) ?? [];
     expect(Bun.stripANSI(started).trim()).toMatch(
-      /^\d\d:\d\d:\d\d\.\d{3} info {2}started version=\S+ public=http:\S+ admin=http:\S+$/,
+      /^\d\d:\d\d:\d\d\.\d{3} info {2}started version=\S+(?: commit=\S+)? public=http:\S+ admin=http:\S+$/,
     );
     expect(started).toContain(escapeCode);
   });

@@ -104,6 +104,7 @@ async function engineOn(
     traces: attempts,
     isHeld,
     asked: () => replays.wake(),
+    sentAgain: (applicationId) => replays.goOn(applicationId),
     ended: reports.ended,
     noticed: reports.noticed,
     gatherMs: settings.gatherMs,

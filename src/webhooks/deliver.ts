@@ -26,6 +26,8 @@ interface DeliveryOptions {
   readonly traces: AttemptTraces | null;
   /** Called with what became of each delivery or attempt. */
   readonly ended: (outcome: EndedDelivery) => void;
+  /** Called when what became of a delivery that was asked for is on disk. */
+  readonly sentAgain?: (applicationId: string) => void;
   readonly notices: Notices;
   readonly random: () => number;
   /** Corrects all queues when the clock was set. */
@@ -96,7 +98,8 @@ export function createDeliveryWorker(context: DispatcherContext, options: Delive
     const result = judge(delivery, sent, ended);
     report(attempt, sent, result);
     queue.unrecorded++;
-    const recorded = recorder.add(result);
+    const isAsked = delivery.resume_at !== null;
+    const recorded = recorder.add(result, isAsked);
     // An outcome counts for the URL that was called, and not against what a person has changed since.
     if (!ended.isFormer && !queue.isLost) learn(queue, sent, ended);
     if (queue.hasMore) scheduler.add(queue);
@@ -104,6 +107,7 @@ export function createDeliveryWorker(context: DispatcherContext, options: Delive
 
     await recorded;
     queue.recorded(result, now());
+    if (isAsked) options.sentAgain?.(queue.applicationId);
     scheduler.add(queue);
   };
 

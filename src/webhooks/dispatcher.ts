@@ -41,6 +41,8 @@ interface DispatcherOptions {
   readonly traces?: AttemptTraces | null;
   /** Called when another process was asked for deliveries to an endpoint of this one. */
   readonly asked?: () => void;
+  /** Called when what became of a delivery that was asked for is on disk. */
+  readonly sentAgain?: (applicationId: string) => void;
   /** Called with what became of each delivery or attempt. */
   readonly ended?: (outcome: EndedDelivery) => void;
   /** Called with the applications about whose endpoints there are new notices. */

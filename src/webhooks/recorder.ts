@@ -7,7 +7,7 @@ import type { Store } from "../store/store.ts";
 
 /**
  * Results are gathered for this time: a sync for each would cost more than everything else together. Nothing waits for
- * what has arrived; what has not is to be tried again, and its endpoint has a new state.
+ * what has arrived, unless a replay does; what has not is to be tried again, and its endpoint has a new state.
  */
 const usualGatherMs = { arrived: 250, other: 20 };
 const maxBatch = 1_024;
@@ -16,8 +16,11 @@ const retryAfterMs = second;
 export interface Recorder {
   /** How many results are not on disk yet. */
   readonly unrecorded: number;
-  /** Keeps a result with the next batch. Resolves when it is on disk, or after `giveUp` could not be written; never rejects. */
-  add(result: AttemptResult): Promise<void>;
+  /**
+   * Keeps a result with the next batch, which is written sooner where the result is awaited. Resolves when it is on disk, or
+   * after `giveUp` could not be written; never rejects.
+   */
+  add(result: AttemptResult, isAwaited?: boolean): Promise<void>;
   /** Keeps the state of an endpoint, and the notice about it, together with the next results. */
   addEndpoint(endpoint: Endpoint, notice?: NewNotice | null): void;
   /** Resolves when everything that was added is on disk, or has been tried once after `giveUp`. */
@@ -103,10 +106,10 @@ export function createRecorder(options: RecorderOptions): Recorder {
     get unrecorded() {
       return results.length + inWriting;
     },
-    add(result) {
+    add(result, isAwaited = false) {
       const { promise } = recorded;
       results.push(result);
-      schedule(result.status !== "delivered");
+      schedule(isAwaited || result.status !== "delivered");
       return promise;
     },
     addEndpoint(endpoint, notice = null) {

@@ -6,15 +6,17 @@ import type { Dispatcher } from "./dispatcher.ts";
 
 /** The pause between two steps of all replays together, so that any number of them leaves time for new deliveries. */
 const stepMs = 25;
-/** The pause when the endpoints of all replays have enough to do. */
+/** A replay that cannot go on is asked again after this time, unless something of its application is sent before. */
 const busyMs = 200;
-/** The pause when there is nothing to replay; another process may have asked for something. */
+/** The pause when no replay can go on; another process may have asked for something. */
 const idleMs = second;
 
 /** A service that waits for work, and can be told of some. */
 export interface ReplayService extends Service {
   /** A replay was asked for. */
   wake(): void;
+  /** What became of a delivery that was asked for is on disk: a replay of its application may go on. */
+  goOn(applicationId: string): void;
 }
 
 /**
@@ -29,16 +31,24 @@ export function replaying(
 ): ReplayService {
   let waiting = new AbortController();
   const wake = (): void => waiting.abort();
+  /** The applications whose replays cannot go on now, as where the endpoint has enough to do, and the ends of their pauses. */
+  const busy = new Map<string, Timer>();
+  const goOn = (applicationId: string): void => {
+    clearTimeout(busy.get(applicationId));
+    if (busy.delete(applicationId)) wake();
+  };
 
-  /** Advances each replay by one step; gives the pause until the next round. */
+  /** Advances each replay that can go on by one step; gives the pause until the next round. */
   const round = async (signal: AbortSignal): Promise<number> => {
     let pauseMs = idleMs;
     for (const { id, application_id, dry_run } of await store.replays.running()) {
       if (signal.aborted) break;
       // The endpoint's owner advances a replay. A dry run sends nothing: every replica may, so it begins at once.
-      if (!dry_run && !ownership.holds(application_id)) continue;
-      pauseMs = Math.min(pauseMs, busyMs);
-      if (!(await store.replays.advance(id, now()))) continue;
+      if (!dry_run && (busy.has(application_id) || !ownership.holds(application_id))) continue;
+      if (!(await store.replays.advance(id, now()))) {
+        if (!dry_run) busy.set(application_id, setTimeout(() => goOn(application_id), busyMs).unref());
+        continue;
+      }
       if (!dry_run) dispatcher.wake(application_id);
       pauseMs = 0;
       await pause(stepMs, signal);
@@ -56,5 +66,6 @@ export function replaying(
       }
     },
     wake,
+    goOn,
   };
 }

@@ -29,6 +29,7 @@ interface Dispatching {
   /** By default all endpoints are this process's own. */
   readonly ownership?: Ownership;
   readonly asked?: () => void;
+  readonly sentAgain?: (applicationId: string) => void;
   /** Where its clock stands. */
   readonly at?: number;
 }
@@ -36,16 +37,29 @@ interface Dispatching {
 /** A dispatcher on a real store, whose clock stands still and whose receiver answers when the test says so. */
 export function dispatching(
   store: Store,
-  { record = store.deliveries.record, send, connections, ownership, asked, at = storedAt }: Dispatching = {},
+  {
+    record = store.deliveries.record,
+    send,
+    connections,
+    ownership,
+    asked,
+    sentAgain,
+    at = storedAt,
+  }: Dispatching = {},
 ) {
   const now = () => at;
-  const sent: { sequence: number; url: string; answer: (result: SendResult) => void }[] = [];
+  const sent: { id: string; sequence: number; url: string; answer: (result: SendResult) => void }[] = [];
   const receiver = { answersAll: false };
   const sender = {
     async send(request: SendRequest): Promise<SendResult> {
       const { headers, url } = request;
       const { promise, resolve: answer } = Promise.withResolvers<SendResult>();
-      sent.push({ sequence: Number(headers["onair-sequence"]), url, answer });
+      sent.push({
+        id: String(headers["webhook-id"]),
+        sequence: Number(headers["onair-sequence"]),
+        url,
+        answer,
+      });
       if (receiver.answersAll) answer(ok);
       return send ? send(request) : promise;
     },
@@ -62,6 +76,7 @@ export function dispatching(
     ...(connections !== undefined && { connections }),
     ...(ownership !== undefined && { ownership }),
     ...(asked !== undefined && { asked }),
+    ...(sentAgain !== undefined && { sentAgain }),
   });
   const stopping = new AbortController();
   const running = dispatcher.run(stopping.signal);

@@ -16,8 +16,7 @@ function service(running: readonly string[], steps: readonly boolean[] = [], hol
   const replays: Pick<ReplayStore, "running" | "advance"> = {
     async running() {
       done.push("look");
-      const common = { application_id: "application" };
-      return running.map((id) => ({ ...common, id, dry_run: id.includes("dry") }) as Replay);
+      return running.map((id) => ({ application_id: `of ${id}`, id, dry_run: id.includes("dry") }) as Replay);
     },
     async advance(id) {
       done.push(`advance ${id}`);
@@ -27,7 +26,7 @@ function service(running: readonly string[], steps: readonly boolean[] = [], hol
   const dispatcher = { wake: () => void done.push("wake") };
   const stop = new AbortController();
   const made = replaying({ replays: replays as ReplayStore }, dispatcher, { holds: () => holds }, () => 0);
-  return { done, wake: made.wake, stop, running: made.run(stop.signal) };
+  return { done, ...made, stop, running: made.run(stop.signal) };
 }
 
 /** Lets what is not waiting for time come to its end. */
@@ -75,6 +74,22 @@ test("a replay takes step after step, and is tried again soon when its endpoint 
   stop.abort();
   await running;
   expect(done.length).toBe(8);
+});
+
+test("a replay goes on as soon as something of its application was sent, and others wait for theirs", async () => {
+  const { done, goOn, stop, running } = service(["a", "b"], [false, false, true, false]);
+  await afterMs(100);
+  expect(done).toEqual(["look", "advance a", "advance b"]);
+  goOn("of another");
+  goOn("of a");
+  await settle();
+  expect(done.slice(3)).toEqual(["look", "advance a", "wake"]);
+  await afterMs(25);
+  expect(done.slice(6)).toEqual(["look", "advance a"]);
+  await afterMs(75);
+  expect(done.slice(8)).toEqual(["look", "advance b"]);
+  stop.abort();
+  await running;
 });
 
 test("of an endpoint that another process delivers to, only what counts is advanced", async () => {

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from "bun:test";
+import { everything } from "../../src/domain/delivery-log.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { SendRequest, SendResult } from "../../src/webhooks/client/sender.ts";
 import { dispatching, ok } from "../support/dispatching.ts";
@@ -88,5 +89,23 @@ test("new deliveries that take long keep no backlog from the connections that ar
   one.receiver.answersAll = true;
   for (const { answer } of one.sent) answer(ok);
   await one.settled();
+  await one.stop();
+});
+
+test("a replay is told when what it asked for is on disk, and of nothing else", async () => {
+  const { store } = await ownStore();
+  const id = await subscriber(store);
+  const told: string[] = [];
+  const one = dispatching(store, {
+    send: async () => ok,
+    sentAgain: (applicationId) => told.push(applicationId),
+  });
+  await one.publish("e1");
+  await one.settled();
+  const [delivery = ""] = one.sent.map(({ id }) => id);
+  expect(told).toEqual([]);
+  await one.store.deliveries.retry(everything, delivery, one.now());
+  await until(() => told.length > 0);
+  expect([told, one.sent.length, await store.deliveries.pending()]).toEqual([[id], 2, []]);
   await one.stop();
 });

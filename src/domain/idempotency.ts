@@ -17,8 +17,9 @@ export interface KnownRequest {
 
 /** A request as it is stored. */
 interface StoredRequest {
-  /** Empty where the request was refused: then any other may have the key. */
+  /** Empty where the key was released, because the request was refused: then any other may have it. */
   readonly fingerprint: Buffer;
+  /** Of a released key, earlier by `idempotencyMs`: replicas of an earlier version take it for one that has expired. */
   readonly first_seen_at: number;
   readonly status: number | null;
   readonly answer: string | null;
@@ -29,6 +30,9 @@ interface StoredRequest {
  * replica, which takes it, and the ids of the events follow from that time.
  */
 const releasedMs = 10 * minute;
+
+/** What was first seen then, or earlier, is of no use any more. */
+export const expiredSince = (now: number) => now - idempotencyMs - releasedMs;
 
 /** The fingerprint of a released key. */
 export const released = Buffer.alloc(0);
@@ -44,10 +48,11 @@ export function knownRequest(
   now: number,
 ): KnownRequest | null {
   const { first_seen_at: firstSeenAt, status, answer } = stored;
-  if (firstSeenAt <= now - idempotencyMs) return null;
   if (stored.fingerprint.equals(released)) {
-    return firstSeenAt > now - releasedMs ? { firstSeenAt, answer: null } : null;
+    const isKept = firstSeenAt > expiredSince(now);
+    return isKept ? { firstSeenAt: firstSeenAt + idempotencyMs, answer: null } : null;
   }
+  if (firstSeenAt <= now - idempotencyMs) return null;
   if (!stored.fingerprint.equals(fingerprint)) {
     const message = `The Idempotency-Key ${key} came with another body at ${isoTime(firstSeenAt)}`;
     throw new DomainError("conflict", message);

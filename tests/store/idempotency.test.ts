@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { idempotencyMs } from "../../src/domain/deliveries.ts";
-import { hour, second } from "../../src/domain/time.ts";
+import { hour, minute, second } from "../../src/domain/time.ts";
 import type { IdempotencyStore } from "../../src/store/idempotency.ts";
 import { ownStore, storedAt } from "../support/store.ts";
 
@@ -51,6 +51,12 @@ describe("a key that was released", () => {
     expect(await begin(one, hour)).toEqual({ firstSeenAt, answer: null });
     await keys.finish(requestOf(one, firstSeenAt), answer);
     expect(await begin(one, hour + idempotencyMs - 1)).toEqual({ firstSeenAt, answer });
-    expect(await keys.removeExpired(storedAt + hour + idempotencyMs)).toBe(1);
+    expect(await keys.removeExpired(storedAt + 2 * hour + idempotencyMs)).toBe(1);
+  });
+
+  test("is stored as one that has expired, as replicas of an earlier version take it, and not for a week", async () => {
+    await keys.release(requestOf(one));
+    expect(await keys.removeExpired(storedAt + 10 * minute - 1)).toBe(0);
+    expect(await keys.removeExpired(storedAt + 10 * minute)).toBe(1);
   });
 });

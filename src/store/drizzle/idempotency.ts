@@ -1,6 +1,6 @@
 import { and, eq, inArray, isNull, lte, sql } from "drizzle-orm";
 import { idempotencyMs } from "../../domain/deliveries.ts";
-import { knownRequest, released } from "../../domain/idempotency.ts";
+import { expiredSince, knownRequest, released } from "../../domain/idempotency.ts";
 import type { IdempotencyStore } from "../idempotency.ts";
 import { type Dialect, execute } from "./dialect.ts";
 
@@ -45,7 +45,7 @@ export function idempotencyStore(db: Dialect): IdempotencyStore {
       }),
     release({ key, fingerprint }) {
       const isSame = eq(keys.fingerprint, Buffer.from(fingerprint));
-      const set = { fingerprint: released };
+      const set = { fingerprint: released, first_seen_at: sql`${keys.first_seen_at} - ${idempotencyMs}` };
       return write(
         orm
           .update(keys)
@@ -55,7 +55,7 @@ export function idempotencyStore(db: Dialect): IdempotencyStore {
     },
     removeExpired: (now) =>
       db.inTurn(function* (orm) {
-        const expired = orm.delete(keys).where(lte(keys.first_seen_at, now - idempotencyMs));
+        const expired = orm.delete(keys).where(lte(keys.first_seen_at, expiredSince(now)));
         return (yield* execute(expired.returning({ key: keys.key }))).length;
       }),
   };

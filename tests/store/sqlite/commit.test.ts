@@ -97,3 +97,12 @@ test("work that takes long leaves the rest to later transactions, and what is ur
   // One of the others goes on, however much is urgent.
   expect(order).toEqual(["0", "1", "urgent", "2", "3", "4", "5"]);
 });
+
+test("work that is given by other work comes in the next transaction", async () => {
+  let given: Promise<unknown> | null = null;
+  await commit(() => {
+    given = commit(insert(1));
+  });
+  await given;
+  expect(rows()).toEqual([1]);
+});

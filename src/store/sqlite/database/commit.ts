@@ -91,7 +91,7 @@ export function groupCommit(
       for (const { reject } of group) reject(storeFault(error));
       return;
     }
-    others = group.slice(settle.length);
+    others = [...group.slice(settle.length), ...others];
     schedule();
     for (const done of settle) done();
   };

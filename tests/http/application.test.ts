@@ -240,12 +240,13 @@ describe("Change Application", () => {
     expect((await own(app)).webhook_url).toBe(webhook_url);
   });
 
-  test("a webhook URL into the platform's network is refused where private ones are", async () => {
+  test("a webhook URL into the platform's network is refused where private ones are, without a word of settings", async () => {
     const strict = await testServer({ env: { ONAIR_ALLOW_PRIVATE_WEBHOOKS: undefined } });
     const app = await strict.application();
     for (const host of ["http://bot.example", "https://127.0.0.1", "https://[::1]", "https://0x7f.1"]) {
       const answer = await strict.send("PATCH", path, { webhook_url: `${host}/` }, app.token);
       expect([host, answer.status]).toEqual([host, 400]);
+      expect(await answer.text()).not.toContain("--allow-private-webhooks");
     }
   });
 

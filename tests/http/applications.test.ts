@@ -73,15 +73,20 @@ describe("creating", () => {
     expect((await create({ name: "Bot", client_type: "secret" })).status).toBe(400);
   });
 
-  test("takes no http or private webhook URL in production", async () => {
+  test("takes no http or private webhook URL in production, and names the setting where that is the reason", async () => {
     const strict = await ownServer({ env: { ONAIR_ALLOW_PRIVATE_WEBHOOKS: "false" } });
-    const status = async (webhook_url: string) =>
-      (await strict.admin("POST", path, { name: "Bot", webhook_url })).status;
+    const refused = async (webhook_url: string) => {
+      const answer = await strict.admin("POST", path, { name: "Bot", webhook_url });
+      return [webhook_url, answer.status, (await answer.text()).includes("--allow-private-webhooks")];
+    };
     for (const host of ["127.0.0.1", "169.254.169.254", "[::1]", "0x7f.1", "2130706433", "localhost"]) {
-      expect([host, await status(`https://${host}/x`)]).toEqual([host, 400]);
+      const url = `https://${host}/x`;
+      expect(await refused(url)).toEqual([url, 400, true]);
     }
-    expect(await status("http://bot.example/x")).toBe(400);
-    expect(await status("https://bot.example/x")).toBe(201);
+    expect(await refused("http://bot.example/x")).toEqual(["http://bot.example/x", 400, true]);
+    const withUser = "https://maya:secret@127.0.0.1/x";
+    expect(await refused(withUser)).toEqual([withUser, 400, false]);
+    expect(await refused("https://bot.example/x")).toEqual(["https://bot.example/x", 201, false]);
   });
 });
 

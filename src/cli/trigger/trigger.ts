@@ -58,7 +58,7 @@ export const trigger = command({
   summary: "make a sample event: check a local receiver with it, or publish it",
   help,
   options,
-  needs: "the type of the event",
+  needs: 'the type of the event, one of "onair events types",',
   candidates: eventNames,
   async run({ words: [name = ""], values, env, out, mistakes, check }) {
     const sample = readSample(name, values, mistakes);

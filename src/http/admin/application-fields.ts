@@ -12,6 +12,7 @@ import { ulidPattern } from "../../domain/ids.ts";
 import { parseScopes, type Scope, scopes } from "../../domain/tokens.ts";
 import { about, Id, nullable, oneLine, oneOf } from "../../domain/validation/fields.ts";
 import type { Store } from "../../store/store.ts";
+import { checkWebhookUrl } from "../../webhooks/address.ts";
 import { IsoTimestamp, named, noOtherFields, picked } from "../fields.ts";
 import { TextParameter } from "../parameters.ts";
 import { addressProblems, receivingFields } from "../public/application/receiving-fields.ts";
@@ -148,6 +149,9 @@ export function owned<T extends { readonly id: string }>(app_id: string, { id, .
   return { id, app_id, ...rest };
 }
 
+/** For operators alone: who is not one cannot change it. */
+const privateHint = "In development, the setting --allow-private-webhooks allows it.";
+
 /** Converts the given fields to the stored form; throws `invalid_parameter` with all problems. */
 export function checkFields(
   input: Static<typeof ApplicationChangesInput>,
@@ -160,7 +164,11 @@ export function checkFields(
   if (granted === null) {
     wrong.push({ in: "body", field: "scopes", message: `may hold ${scopes.join(" and ")}` });
   }
-  wrong.push(...addressProblems(input, clientType, allowPrivate));
+  const isPrivate = !!webhook_url && checkWebhookUrl(webhook_url, { allowPrivate: true }).ok;
+  for (const problem of addressProblems(input, clientType, allowPrivate)) {
+    const isOfSetting = problem.field === "webhook_url" && isPrivate;
+    wrong.push(isOfSetting ? { ...problem, message: `${problem.message} ${privateHint}` } : problem);
+  }
   if (wrong.length > 0) throw invalidFields(wrong);
   return {
     ...others,

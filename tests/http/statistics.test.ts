@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { newId } from "../../src/domain/ids.ts";
 import { hour, minute } from "../../src/domain/time.ts";
 import { event, publish, settled, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
@@ -99,6 +100,13 @@ test("what became of deliveries and how many requests came outlives the server, 
     requests: [],
     operations: [],
   });
+
+  const unknown = await server.admin("GET", `/admin/v1/statistics?application_id=${newId()}`);
+  expect([unknown.status, await json<object>(unknown)]).toMatchObject([
+    400,
+    { errors: [{ in: "query", field: "application_id", message: "is not an application" }] },
+  ]);
+  expect((await all(`?application_id=${idle.id}`)).totals).toMatchObject({ delivered: 0 });
 
   // After an hour the minutes are out of sight, and the day still has them.
   clock.advance(hour + minute);

@@ -110,11 +110,17 @@ export const NewApplicationSchema = named("NewApplication", "An application with
 export async function pageOfApplication<
   Page extends { readonly data: readonly unknown[]; readonly pagination: { readonly has_more: boolean } },
 >(store: Pick<Store, "applications">, id: string | null, page: Page): Promise<Page> {
-  // Looked at last: deliveries of a deleted application can still be listed.
-  const isEmpty = page.data.length === 0 && !page.pagination.has_more;
-  if (isEmpty && id !== null && !(await store.applications.find(id)))
-    throw invalidFields([{ in: "query", field: "application_id", message: "is not an application" }]);
+  if (page.data.length === 0 && !page.pagination.has_more) await requireApplication(store, id);
   return page;
+}
+
+/** For an answer in which nothing is: what there is of a deleted application can still be asked for. */
+export async function requireApplication(
+  { applications }: Pick<Store, "applications">,
+  id: string | null,
+): Promise<void> {
+  if (id !== null && !(await applications.find(id)))
+    throw invalidFields([{ in: "query", field: "application_id", message: "is not an application" }]);
 }
 
 export const exampleApplication = {

@@ -24,7 +24,7 @@ import {
   steps,
 } from "../../public/application/statistic-fields.ts";
 import { readers } from "../access.ts";
-import { ApplicationIdParameter } from "../application-fields.ts";
+import { ApplicationIdParameter, requireApplication } from "../application-fields.ts";
 import type { AdminDeps, AdminListener } from "../base.ts";
 
 const counted = {
@@ -85,6 +85,8 @@ export function statisticRoutes(app: AdminListener, { store, now }: AdminDeps): 
         deliveryStatistics(store, span, application_id),
         application_id === null ? requestStatistics(store, span) : { requests: [], operations: [] },
       ]);
+      if (Object.values(deliveries.totals).every((count) => !count))
+        await requireApplication(store, application_id);
       return replyLargeJson(requestContext, { ...span.shown, ...deliveries, ...requests });
     },
     {

@@ -4,8 +4,6 @@ import { maxProblems } from "./problems.ts";
 
 const message = `would arrive as another number: integers are exact up to ${Number.MAX_SAFE_INTEGER}; make a larger one a string`;
 
-type IsWrong = (number: number) => boolean;
-
 /**
  * Parses an object like `parseJson`. Throws `invalid_parameter` for numbers of one field, or inside of it, that would be sent as
  * others: integers that reading rounds, and what is too large for a double, which is written as null (RFC 7493, section 2.2).
@@ -14,15 +12,24 @@ type IsWrong = (number: number) => boolean;
 export function parseExactJson(bytes: Uint8Array, what: "body" | "line", field: string): unknown {
   const value = parseJson(bytes, what);
   const held = (value as Readonly<Record<string, unknown>> | null)?.[field];
-  // Nearly all have no such number. What it was written as takes reading it again.
-  if (wrongNumbers(held, field, isUnsafe, 1).length === 0) return value;
+  // Nearly all have none. To know what it was written as, the text is read again.
+  if (!hasUnsafe(held)) return value;
   const inexact = inexactNumbers(new TextDecoder().decode(bytes));
-  const wrong = wrongNumbers(held, field, (number) => inexact.has(number), maxProblems);
+  const wrong = wrongNumbers(held, field, inexact, maxProblems);
   if (wrong.length > 0) throw invalidFields(wrong);
   return value;
 }
 
-const isUnsafe: IsWrong = (number) => Math.abs(number) > Number.MAX_SAFE_INTEGER;
+const isUnsafe = (number: number) => Math.abs(number) > Number.MAX_SAFE_INTEGER;
+
+/** Recursive, as below: the depth of what is parsed is limited. */
+function hasUnsafe(value: unknown): boolean {
+  if (typeof value === "number") return isUnsafe(value);
+  if (typeof value !== "object" || value === null) return false;
+  if (Array.isArray(value)) return value.some(hasUnsafe);
+  for (const name in value) if (hasUnsafe((value as Readonly<Record<string, unknown>>)[name])) return true;
+  return false;
+}
 
 /** The numbers of a JSON text as they are read, of those that are written as others. */
 function inexactNumbers(text: string): ReadonlySet<number> {
@@ -40,15 +47,19 @@ function inexactNumbers(text: string): ReadonlySet<number> {
 /** The digits of an integer without the zeros at its end: from 1e21 on, it is written as a power of ten. */
 const digits = (text: string) => text.replace(/e.*$/, "").replace(".", "").replace(/0+$/, "");
 
-/** Recursive: the depth of what is parsed is limited. */
-function wrongNumbers(value: unknown, field: string, isWrong: IsWrong, limit: number): FieldProblem[] {
-  if (typeof value === "number" && isWrong(value)) return [{ in: "body", field, message }];
+function wrongNumbers(
+  value: unknown,
+  field: string,
+  wrong: ReadonlySet<number>,
+  limit: number,
+): FieldProblem[] {
+  if (typeof value === "number" && wrong.has(value)) return [{ in: "body", field, message }];
   if (typeof value !== "object" || value === null) return [];
   const found: FieldProblem[] = [];
   const isList = Array.isArray(value);
   for (const [name, inner] of Object.entries(value)) {
     const inside = isList ? `${field}[${name}]` : `${field}.${nameInField(name)}`;
-    found.push(...wrongNumbers(inner, inside, isWrong, limit - found.length));
+    found.push(...wrongNumbers(inner, inside, wrong, limit - found.length));
     if (found.length >= limit) break;
   }
   return found;

@@ -1,4 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
+import { Fault } from "./client.ts";
 import { type Action, useAction } from "./load.ts";
 
 const isSame = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);
@@ -38,16 +39,31 @@ export function useForm<T extends object>(
   useEffect(() => setTyped(differing), [JSON.stringify(saved)]);
   const values = { ...saved, ...typed };
   const action = useAction(() => send(differing(typed), values));
-  const problems = action.fault?.fields ?? {};
+  const { fault } = action;
+  const problems = fault?.fields ?? {};
+  /** The problems that are shown at their fields. */
+  const shown = new Set<string>();
+  /** Of a list, the first that is wrong. */
+  const problemAt = (name: string) => {
+    const key = [name, `${name}[0]`].find((one) => one in problems);
+    if (key === undefined) return undefined;
+    shown.add(key);
+    return problems[key];
+  };
   const put = (more: Partial<T>) => setTyped((last) => ({ ...last, ...more }));
   return {
     ...action,
+    // Read when the fields are made: what all of them show is not said twice.
+    get fault() {
+      const all = Object.keys(problems);
+      if (fault === null || all.length === 0 || !all.every((one) => shown.has(one))) return fault;
+      return new Fault("It was not done: see what is marked above.", fault.code, fault.status);
+    },
     values,
     put,
     at: (name) => ({
       value: values[name] as string,
-      // Of a list, the first that is wrong.
-      problem: problems[String(name)] ?? problems[`${String(name)}[0]`],
+      problem: problemAt(String(name)),
       onInput: (value) => put({ [name]: value } as Partial<T>),
     }),
   };

@@ -70,7 +70,7 @@ export function SignedIn<Session>(props: SignedInProps<Session>) {
     location.reload();
   };
   if (current.value === undefined) return null;
-  const formOf = (place: "page" | "dialog") => (
+  const form = (
     <>
       <Form label="Sign in" of={{ ...signIn, fault: signIn.fault ?? fault }} verb="Sign in">
         <p>{intro}</p>
@@ -82,7 +82,7 @@ export function SignedIn<Session>(props: SignedInProps<Session>) {
             type={isSecret ? "password" : "text"}
             autocomplete={isSecret ? "current-password" : "username"}
             required
-            autofocus={place === "page" && i === 0}
+            autofocus={i === 0}
             value={typed.value[name] ?? ""}
             onInput={(value) => {
               typed.value = { ...typed.value, [name]: value };
@@ -97,7 +97,7 @@ export function SignedIn<Session>(props: SignedInProps<Session>) {
     return (
       <SignInPage kind={kind}>
         <h1>Sign in</h1>
-        {formOf("page")}
+        {form}
       </SignInPage>
     );
   }
@@ -107,7 +107,7 @@ export function SignedIn<Session>(props: SignedInProps<Session>) {
       {hasExpired.value && (
         <Dialog title="Your session has ended." isUnasked mustAnswer onClose={() => {}}>
           <p>Sign in again to go on where you were.</p>
-          {formOf("page")}
+          {form}
         </Dialog>
       )}
     </>

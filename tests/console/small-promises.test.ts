@@ -35,6 +35,17 @@ describe.skipIf(chromium === null)("in the portal", () => {
     expect((await shown())?.title).toBe(first?.title ?? "");
   });
 
+  test("what is wrong with a field is said at the field alone, in no words of the API", async () => {
+    await using tab = await signedIn(server, app);
+    await tab.click("Webhook", "link");
+    await tab.fill("Webhook URL", "https://bot.example/hook#part");
+    await tab.click("Save");
+    await tab.see("It was not done: see what is marked above.");
+    const text = await tab.text();
+    expect(text.split("must not contain a fragment").length).toBe(2);
+    expect(text).not.toContain("webhook_url");
+  });
+
   test("a value is copied by its button", async () => {
     await using tab = await signedIn(server, app);
     await tab.page

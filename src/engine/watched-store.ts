@@ -37,7 +37,11 @@ export function watchedStore(
         return updated;
       },
       async remove(id, now) {
-        const removed = await store.applications.remove(id, now);
+        const removed = await store.applications.remove(id, now).catch(async (error: unknown) => {
+          // Where it was interrupted, the application is disabled.
+          changed(id, await store.applications.find(id));
+          throw error;
+        });
         changed(id, null);
         note("subscriptions", [id]);
         return removed;

@@ -1,0 +1,27 @@
+import { expect, test } from "bun:test";
+import type { Application } from "../../src/domain/applications.ts";
+import { DomainError } from "../../src/domain/errors.ts";
+import { watchedStore } from "../../src/engine/watched-store.ts";
+import { ownStore, storedApplication, storedAt } from "../support/store.ts";
+
+test("of an application whose removal is interrupted, the dispatcher hears that it is disabled", async () => {
+  const { store } = await ownStore();
+  const id = await storedApplication(store);
+  const heard: (Application | null)[] = [];
+  const dispatcher = {
+    applicationChanged: (_: string, changed: Application | null) => void heard.push(changed),
+    subscriptionsRemoved() {},
+    hurry() {},
+  };
+  const interrupted = {
+    ...store.applications,
+    async remove(_: string, now: number): Promise<never> {
+      await store.applications.update(id, { disabled: true }, now);
+      throw new DomainError("unavailable", "The disk is full");
+    },
+  };
+  const watched = watchedStore({ ...store, applications: interrupted }, dispatcher);
+  const removing = watched.applications.remove(id, storedAt);
+  await expect(removing).rejects.toMatchObject({ code: "unavailable" });
+  expect(heard).toMatchObject([{ id, disabled: true }]);
+});

@@ -6,9 +6,10 @@ const linesAMinute = 10;
 /** So many reasons are told apart. */
 const mostReasons = 100;
 
-interface Told {
+/** The lines of a reason within a minute. */
+interface Lines {
   since: number;
-  lines: number;
+  logged: number;
   leftOut: number;
 }
 
@@ -21,24 +22,24 @@ export function repeatedLines(
   event: string,
   now: () => number,
 ): (reason: string, fields: Record<string, unknown>) => void {
-  const reasons = new Map<string, Told>();
+  const reasons = new Map<string, Lines>();
   return (reason, fields) => {
     const at = now();
-    const told = reasons.get(reason) ?? { since: at, lines: 0, leftOut: 0 };
+    const lines = reasons.get(reason) ?? { since: at, logged: 0, leftOut: 0 };
     if (!reasons.has(reason) && reasons.size === mostReasons) reasons.clear();
-    reasons.set(reason, told);
+    reasons.set(reason, lines);
     // Also where the clock was set back.
-    if (Math.abs(at - told.since) >= minute) Object.assign(told, { since: at, lines: 0 });
-    if (told.lines === linesAMinute) {
-      told.leftOut++;
+    if (Math.abs(at - lines.since) >= minute) Object.assign(lines, { since: at, logged: 0 });
+    if (lines.logged === linesAMinute) {
+      lines.leftOut++;
       return;
     }
-    const isLast = ++told.lines === linesAMinute;
+    const isLast = ++lines.logged === linesAMinute;
     log.error(event, {
       ...fields,
-      ...(told.leftOut > 0 && { left_out: told.leftOut }),
+      ...(lines.leftOut > 0 && { left_out: lines.leftOut }),
       ...(isLast && { further: "with this reason are left out for up to a minute" }),
     });
-    told.leftOut = 0;
+    lines.leftOut = 0;
   };
 }

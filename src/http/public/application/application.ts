@@ -7,8 +7,7 @@ import { errorFields } from "../../../log/log.ts";
 import { newWebhookSecret } from "../../../webhooks/signature.ts";
 import { dataOf } from "../../answers.ts";
 import { named, otherFieldsIgnored } from "../../fields.ts";
-import type { RateLimiter } from "../../rate-limit.ts";
-import { rateLimited } from "../../rate-limit.ts";
+import { type RateLimiter, rateLimited } from "../../rate-limit.ts";
 import type { RequestContext } from "../../request-context.ts";
 import type { PublicDeps, TokenListener } from "../base.ts";
 import {

@@ -118,7 +118,7 @@ export function createDeliveryWorker(context: DispatcherContext, options: Delive
    */
   const notSentNow = (queue: EndpointQueue, delivery: DueDelivery): void => {
     if (scheduler.isRunning) {
-      capacity.add(1);
+      capacity.add([delivery], true);
       queue.deliveries.push(delivery);
       intake.unload(queue);
     }
@@ -130,7 +130,7 @@ export function createDeliveryWorker(context: DispatcherContext, options: Delive
     const { priority } = queue;
     const delivery = queue.deliveries.shift();
     if (!delivery) return null;
-    capacity.free(1);
+    capacity.free([delivery]);
     const { recipient, pace, generation } = queue;
     const ending = endingOf(delivery, recipient, startedAt);
     if (ending || !recipient) {

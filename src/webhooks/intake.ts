@@ -66,7 +66,7 @@ export function createDeliveryIntake(context: DispatcherContext): DeliveryIntake
 
   const unload = (queue: EndpointQueue): void => {
     const deliveries = queue.deliveries.clear();
-    capacity.free(deliveries.length);
+    capacity.free(deliveries);
     const at = now();
     for (const delivery of deliveries) void writeBack(queue, delivery, at);
   };
@@ -96,10 +96,10 @@ export function createDeliveryIntake(context: DispatcherContext): DeliveryIntake
   };
 
   /** Leaves a delivery to the process that owns its endpoint now. */
-  const giveUp = ({ seq, application_id }: DueDelivery): void => {
-    capacity.free(1);
-    void store.deliveries.release([seq]);
-    ownership.notify({ kind: "published", applications: [application_id] });
+  const giveUp = (delivery: DueDelivery): void => {
+    capacity.free([delivery]);
+    void store.deliveries.release([delivery.seq]);
+    ownership.notify({ kind: "published", applications: [delivery.application_id] });
   };
 
   return {
@@ -169,7 +169,7 @@ export function createDeliveryIntake(context: DispatcherContext): DeliveryIntake
         await Bun.sleep(claimAgainAfterMs);
       } finally {
         incoming.delete(batch);
-        capacity.add(due.length);
+        capacity.add(due, asNew > 0);
       }
       // What was claimed of a backlog is not new, nor is what follows it.
       enqueue(batch, due, asNew === 0);

@@ -112,7 +112,7 @@ export function createOwnEndpoints(
     queue.isLost = true;
     queue.setTimer(null);
     const deliveries = queue.deliveries.clear();
-    capacity.free(deliveries.length);
+    capacity.free(deliveries);
     void store.deliveries.release(deliveries.map(({ seq }) => seq));
     queues.remove(queue);
   };

@@ -11,6 +11,8 @@ const many = 260;
 const eventsForMany = 10;
 const connections = 16;
 const mostOfOthers = 14;
+/** The most deliveries in memory that were claimed from backlogs. */
+const mostClaimed = 2_048;
 const [manys, newcomers] = [1, 2];
 const newcomerUrl = "https://newcomer.test/";
 
@@ -83,6 +85,23 @@ test("new deliveries that take long keep no backlog from the connections that ar
   const one = dispatching(store, { connections });
   for (let i = 0; i < 8; i++) await one.publish(`slow ${i}`, manys);
   await until(() => one.sent.length > connections / 2);
+  await store.events.publish(newEvent("old", { broadcaster_user_id: newcomers }), () => false);
+  one.dispatcher.wake(id);
+  await until(() => one.sent.some(({ url }) => url === newcomerUrl));
+  one.receiver.answersAll = true;
+  for (const { answer } of one.sent) answer(ok);
+  await one.settled();
+  await one.stop();
+});
+
+test("what waits in memory for endpoints that are slow keeps no other endpoint's backlog in the store", async () => {
+  const { store } = await ownStore();
+  for (let i = 0; i < 9; i++)
+    await subscriber(store, { broadcaster: manys, webhook_url: `https://slow${i}.test/` });
+  const id = await subscriber(store, { broadcaster: newcomers, webhook_url: newcomerUrl });
+  const one = dispatching(store, { connections: 256 });
+  for (let i = 0; i < 300; i++) await one.publish(`slow ${i}`, manys);
+  expect(one.dispatcher.stats.queued).toBeGreaterThan(mostClaimed);
   await store.events.publish(newEvent("old", { broadcaster_user_id: newcomers }), () => false);
   one.dispatcher.wake(id);
   await until(() => one.sent.some(({ url }) => url === newcomerUrl));

@@ -20,7 +20,7 @@ import { isOverloaded } from "./retry.ts";
 interface DeliveryOptions {
   readonly sender: Pick<Sender, "send">;
   readonly signingKey: KeyObject;
-  readonly intake: Pick<DeliveryIntake, "unload">;
+  readonly intake: Pick<DeliveryIntake, "recall" | "unload">;
   readonly counter: DeliveryCounter;
   /** null: nothing is traced. */
   readonly traces: AttemptTraces | null;
@@ -114,13 +114,13 @@ export function createDeliveryWorker(context: DispatcherContext, options: Delive
   /**
    * It was not sent: this process stops, then the next one sends it; or another process may be the owner of the endpoint
    * by now; or while it was connected to, its application has changed, as by a rotated secret, or the subscription was
-   * removed. Then all of the queue goes back into the store, so that nothing overtakes it.
+   * removed. Then all of the queue goes back into the store, also what is being claimed, so that nothing overtakes it.
    */
   const notSentNow = (queue: EndpointQueue, delivery: DueDelivery): void => {
     if (scheduler.isRunning) {
       capacity.add([delivery], true);
       queue.deliveries.push(delivery);
-      intake.unload(queue);
+      intake.recall(queue);
     }
     scheduler.add(queue);
   };

@@ -5,7 +5,7 @@ import type { Store } from "../../src/store/store.ts";
 import type { SendRequest, SendResult } from "../../src/webhooks/client/sender.ts";
 import { newWebhookSecret } from "../../src/webhooks/signature.ts";
 import { dispatching, ok } from "../support/dispatching.ts";
-import { loggedDeliveries, ownStore, subscriber } from "../support/store.ts";
+import { loggedDeliveries, newEvent, ownStore, subscriber } from "../support/store.ts";
 import { until } from "../support/until.ts";
 
 /*
@@ -105,5 +105,32 @@ test("another application: it is sent", async () => {
   expect(await loggedDeliveries(store, { application_id: application })).toMatchObject([
     { status: "delivered" },
   ]);
+  await one.stop();
+});
+
+test("what is being claimed meanwhile goes back as well, and does not overtake it", async () => {
+  const claimed = Promise.withResolvers<void>();
+  let brought = 0;
+  const claim: Store["deliveries"]["claim"] = async (...asked) => {
+    const result = await store.deliveries.claim(...asked);
+    brought += result.due.length;
+    // The first event may have come before the dispatcher ran.
+    if (requests.length > 0) await claimed.promise;
+    return result;
+  };
+  const one = dispatching({ ...store, deliveries: { ...store.deliveries, claim } }, { send });
+  await one.publish("e1");
+  await until(() => requests.length === 1);
+  const before = brought;
+  await store.events.publish(newEvent("e2"), () => false);
+  one.dispatcher.wake(application);
+  await until(() => brought > before);
+  const secret = newWebhookSecret();
+  await one.store.applications.rotateWebhookSecret(application, secret, { now: one.now(), overlapMs: 0 });
+  connected.resolve();
+  await until(() => one.dispatcher.stats.inFlight === 0);
+  claimed.resolve();
+  await one.settled();
+  expect(requests.map(({ headers }) => headers["onair-event-id"])).toEqual(["e1", "e1", "e2"]);
   await one.stop();
 });

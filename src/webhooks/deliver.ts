@@ -14,7 +14,7 @@ import { type EndedAttempt, type Ending, endedWithoutAttempt, judge, notSent } f
 import type { Notices } from "./notices/notice.ts";
 import type { EndpointQueue, UnderWay } from "./queues/endpoint-queue.ts";
 import type { Pace } from "./queues/pace.ts";
-import { type Priority, priorities } from "./queues/scheduler.ts";
+import type { Priority } from "./queues/scheduler.ts";
 import { isOverloaded } from "./retry.ts";
 
 interface DeliveryOptions {
@@ -215,7 +215,8 @@ export function createDeliveryWorker(context: DispatcherContext, options: Delive
       return inFlight;
     },
     inFlightFrom(priority) {
-      return priorities.slice(priorities.indexOf(priority)).reduce((sum, one) => sum + inFlightOf[one], 0);
+      if (priority === "new") return inFlight;
+      return priority === "bulk" ? inFlightOf.bulk + inFlightOf.backlog : inFlightOf.backlog;
     },
     deliver,
     async idle() {

@@ -1,0 +1,62 @@
+import { beforeEach, describe, expect, test } from "bun:test";
+import { day, hour, minute } from "../../src/domain/time.ts";
+import { type OwnEndpoint, ownEndpoint } from "./fixtures/own-endpoint.ts";
+
+let endpoint: OwnEndpoint;
+beforeEach(async () => {
+  endpoint = await ownEndpoint();
+});
+
+/** Publishes an event and waits until its first attempt has failed. */
+async function failOnce(): Promise<void> {
+  endpoint.answers.status = 500;
+  await endpoint.publish();
+  await endpoint.receiver.arrived(1);
+  await endpoint.settled();
+}
+
+test("an endpoint is not disabled because the clock is set a day ahead, or back", async () => {
+  await failOnce();
+  endpoint.clock.advance(24 * hour);
+  await endpoint.sendDue();
+  const stored = await endpoint.stored();
+  expect(stored).toMatchObject({ failures: 2, disabled_at: null });
+  expect(endpoint.clock.ms - (stored?.failing_since ?? 0)).toBeLessThan(minute);
+  endpoint.clock.advance(-25 * hour);
+  endpoint.answers.status = 204;
+  const before = endpoint.receiver.received.length;
+  await endpoint.publish();
+  await endpoint.receiver.arrived(before + 1);
+});
+
+describe("a retry that was scheduled while the clock was a year ahead", () => {
+  beforeEach(async () => {
+    endpoint.clock.advance(365 * day);
+    await failOnce();
+    expect((await endpoint.pending())[0]?.due_at).toBeGreaterThan(endpoint.clock.ms);
+    endpoint.answers.status = 204;
+  });
+
+  test("is due when the clock is set back", async () => {
+    endpoint.clock.advance(-365 * day);
+    await endpoint.publish();
+    await endpoint.receiver.arrived(3);
+    await endpoint.settled();
+    expect(await endpoint.pending()).toEqual([]);
+  });
+
+  test("is due when the server is started on the right clock", async () => {
+    await endpoint.restart({ advance: -365 * day });
+    await endpoint.receiver.arrived(2);
+    await endpoint.settled();
+    expect(await endpoint.pending()).toEqual([]);
+  });
+});
+
+test("a retry of tomorrow stays when the server is started on a clock that was set back a day", async () => {
+  await failOnce();
+  const pending = await endpoint.pending();
+  expect(pending).toHaveLength(1);
+  await endpoint.restart({ advance: -day });
+  expect(await endpoint.pending()).toEqual(pending);
+});

@@ -19,21 +19,21 @@ const patterned = (pattern: string) => ({
   example: {},
 });
 
-test("a text on which a pattern could be tried for ever, at once", async () => {
+test("a text that would take a backtracking matcher forever is refused at once", async () => {
   const type = patterned("^(a+)+$");
   expect((await put("pattern.hard", type)).status).toBe(200);
-  // The language's own expressions would not come to an end before the test.
+  // RegExp would run for longer than the test may.
   const { status, body } = await publish(server, event("pattern.hard", 1, { a: `${"a".repeat(5_000)}!` }));
   expect([status, body["code"]]).toEqual([400, "invalid_parameter"]);
   expect((await publish(server, event("pattern.hard", 1, { a: "a".repeat(5_000) }))).status).toBe(202);
 });
 
-test("a pattern that is refused is named, with what to do", async () => {
+test("the error for a refused pattern names it and what to do instead", async () => {
   const { body } = await put("raffle.refused", patterned("^.{501}$"));
   expect(body.errors?.[0]?.message).toMatch(/^has the pattern "\^\.\{501\}\$", .* maxLength bounds a text$/);
 });
 
-test("a type whose pattern an earlier version took can still be changed, and no other has it", async () => {
+test("a stored type with a pattern that is now refused still checks payloads and can be changed; a new version is refused", async () => {
   const old = patterned("^(?!x)");
   const stored = { ...old, name: "pattern.old", description: "", time_to_live_seconds: null };
   const upgraded = await ownServer({

@@ -10,7 +10,6 @@ const now = Date.now();
 
 test("a retry that is brought back is one of the schedule still", async () => {
   const { store } = await ownStore();
-  await store.deliveries.releaseAll();
   const application = await subscriber(store);
   const far = { status: "pending", next_attempt_at: now + 1_000 * hour } as const;
   const ofSchedule = { ...far, resume_at: null };

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from "bun:test";
+import { seeded } from "../../src/dev/chance.ts";
 import type { AttemptResult, DueDelivery } from "../../src/domain/deliveries.ts";
 import { type DeliveryFilter, everything } from "../../src/domain/delivery-log.ts";
 import { isoTime, second } from "../../src/domain/time.ts";
 import { userFrom } from "../../src/domain/users.ts";
-import { seededRandom } from "../support/random.ts";
 import { loggedDeliveries, newEvent, storedApplication, testStore, wholeLog } from "../support/store.ts";
 
 /*
@@ -54,8 +54,7 @@ describe("the log of deliveries", () => {
     await subscribe(large, all);
     await subscribe(half, all.slice(0, broadcasters / 2));
     await subscribe(rare, all.slice(broadcasters));
-    await store.deliveries.releaseAll();
-    const random = seededRandom(1);
+    const random = seeded(1);
     const events = Array.from({ length: total }, (_, i) => {
       const any = 1 + Math.floor(random() * broadcasters);
       const broadcaster_user_id = i % rareEvery === 7 ? broadcasters + 1 : any;

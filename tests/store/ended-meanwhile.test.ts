@@ -24,7 +24,6 @@ describe("an attempt is under way while", () => {
   let subscription: string;
   beforeEach(async () => {
     ({ store } = await ownStore());
-    await store.deliveries.releaseAll();
     application = await subscriber(store);
     other = await subscriber(store);
     subscription = (await store.subscriptions.ofApplication(application))[0]?.id ?? "";

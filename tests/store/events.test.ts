@@ -21,7 +21,6 @@ let store: Store;
 beforeEach(async () => {
   ({ store } = await ownStore());
   await store.users.upsert([userFrom({ id: 1, username: "user_1" })], isoTime(publishedAt));
-  await store.deliveries.releaseAll();
 });
 
 const subscribed = (delivery: DeliveryMode) => subscriber(store, { delivery });

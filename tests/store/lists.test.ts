@@ -81,7 +81,6 @@ describe("lists for people", () => {
     };
     await store.applications.update(made.disabled_by_operator, { disabled: true }, Date.parse(at));
     const failing = { ...newEndpoint(made.failing), failing_since: Date.parse(at), failures: 1 };
-    await store.deliveries.releaseAll();
     await store.deliveries.record([], [failing]);
     for (const [state, id] of Object.entries(made)) {
       const found = await store.applications.page("", 10, { state: state as ApplicationState });

@@ -82,8 +82,6 @@ describe("notices", () => {
   test("come with the state that they are about, once, and not with one of a former endpoint", async () => {
     const id = await storedApplication(store);
     const notice = about(id, 7);
-    // A dispatcher begins with this, and owns its endpoints from then on.
-    await store.deliveries.releaseAll();
     await store.deliveries.pending();
     await store.deliveries.record([], [failing(id, 7)], [notice]);
     await store.deliveries.record([], [failing(id, 7)], [notice]);

@@ -33,7 +33,6 @@ describe("retention", () => {
     now = start;
     ({ store } = opened);
     application = await subscriber(store, { events: ["kicks.gifted"] });
-    await store.deliveries.releaseAll();
   });
 
   async function prune(): Promise<void> {

@@ -1,20 +1,20 @@
 import { Database } from "bun:sqlite";
 import { expect, onTestFinished, test } from "bun:test";
 import { join } from "node:path";
+import { seeded } from "../../src/dev/chance.ts";
 import { type NewUser, userFrom } from "../../src/domain/users.ts";
 import { fold } from "../../src/domain/validation/text.ts";
 import { popularityBucket } from "../../src/store/sqlite/search/popularity.ts";
 import { openReader, openStore } from "../../src/store/sqlite/store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { databaseBefore } from "../support/migrated.ts";
-import { seededRandom } from "../support/random.ts";
 import { ownDirectory } from "../support/server.ts";
 import { emptyStore, ownStore } from "../support/store.ts";
 
 const now = "2026-01-01T00:00:00Z";
 
 function randomFrom(seed: number): (below: number) => number {
-  const random = seededRandom(seed);
+  const random = seeded(seed);
   return (below) => Math.floor(random() * below);
 }
 

@@ -17,18 +17,21 @@ import { isOnPostgres, ownDirectory, temporaryDirectory } from "./server.ts";
 /** A store of a test. */
 export interface TestStore {
   readonly store: Store;
-  /** Closes the store and opens it again, as the next process does; gives the new one. */
+  /** Closes the store and opens it again, as the next process does. It may claim nothing before `releaseAll`. */
   reopen(): Promise<Store>;
-  /** The same a second time, as the thread of a server that answers reads from it. */
+  /** A second connection, like that of a server's thread that answers reads. */
   reader(): Promise<Store>;
 }
 
-/** In `beforeEach` or a test: an empty store, in PostgreSQL where the tests run on that; closed and removed after the test. */
+/**
+ * In `beforeEach` or a test: an empty store, in PostgreSQL where the tests run on that, whose deliveries it may claim. It is
+ * closed and removed after the test.
+ */
 export function ownStore(): Promise<TestStore> {
   return openedUntil(afterThisTest);
 }
 
-/** At the top of a file: the same, until its tests have ended. */
+/** At the top of a file: the same, closed and removed after its tests. */
 export function testStore(): Promise<TestStore> {
   return openedUntil(afterTests);
 }
@@ -53,6 +56,7 @@ interface Opening {
 
 async function opened({ open, read, remove, after }: Opening): Promise<TestStore> {
   let store = await open();
+  await store.deliveries.releaseAll();
   const readers: Store[] = [];
   after(async () => {
     for (const one of [...readers, store]) await one.close();

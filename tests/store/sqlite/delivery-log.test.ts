@@ -1,12 +1,12 @@
 import { Database } from "bun:sqlite";
 import { beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
+import { seeded } from "../../../src/dev/chance.ts";
 import type { DeliveryFilter, DeliveryRecord } from "../../../src/domain/delivery-log.ts";
 import { openStore } from "../../../src/store/sqlite/store.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { afterTests } from "../../support/after-tests.ts";
 import { writeDeliveries } from "../../support/delivery-rows.ts";
-import { seededRandom } from "../../support/random.ts";
 import { testDirectory } from "../../support/server.ts";
 import { wholeLog } from "../../support/store.ts";
 
@@ -24,7 +24,7 @@ let db: Database;
 beforeAll(async () => {
   await openStore(directory).close();
   db = new Database(join(directory, "onair.db"));
-  const random = seededRandom(1);
+  const random = seeded(1);
   const rare = new Set([5, 20_000, 39_990]);
   let n = 0;
   const receiver = () => {

@@ -1,14 +1,16 @@
 /*
  * How long a page of deliveries takes, over HTTP, with a long log: bun tests/bench/deliveries.ts --help
  */
+
 import { Database } from "bun:sqlite";
 import { statSync } from "node:fs";
 import { join } from "node:path";
+import { seeded } from "../../src/dev/chance.ts";
 import { newId } from "../../src/domain/ids.ts";
 import { day, isoTime } from "../../src/domain/time.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
 import { writeDeliveries } from "../support/delivery-rows.ts";
-import { seededRandom, zipfRanks } from "../support/random.ts";
+import { zipfRanks } from "../support/ranks.ts";
 import { benchmark } from "./support/bench.ts";
 import { load, newApplication, startOnAir, subscribe } from "./support/onair.ts";
 import { firstUserId, sampleUsers } from "./support/platform.ts";
@@ -40,7 +42,7 @@ interface Reader {
 
 /** Writes so many deliveries of the last days, those of the readers and of applications that there never were. */
 async function writeLog(data: string, rows: number, readers: readonly Reader[], from: number): Promise<void> {
-  const random = seededRandom(7);
+  const random = seeded(7);
   const known = new Map(readers.map((one) => [one.rank, one]));
   const ids = Array.from({ length: applications }, (_, rank) => known.get(rank)?.id ?? newId());
   const subscriptions = ids.map((_, rank) => [known.get(rank)?.subscription ?? newId(), newId(), newId()]);

@@ -2,9 +2,9 @@
  * Kills the executable hundreds of times under load and checks that nothing is lost, doubled or out of sequence:
  * bun tests/bench/kills.ts --help
  */
+import { seeded } from "../../src/dev/chance.ts";
 import { killRun } from "../support/fault-run.ts";
 import { emptyDatabase } from "../support/postgres.ts";
-import { seededRandom } from "../support/random.ts";
 import { benchmark } from "./support/bench.ts";
 import { whole } from "./support/report.ts";
 
@@ -29,7 +29,7 @@ await benchmark(
     await bench.measure("kills", async () => {
       const report = await killRun({
         kills,
-        random: seededRandom(seed),
+        random: seeded(seed),
         failing: 0.02,
         ...(database && { database: database.url }),
         run: { command: [bench.executable] },

@@ -5,9 +5,9 @@
 
 import { join } from "node:path";
 import { platformData } from "../../src/batch/platform-data.ts";
+import { seeded } from "../../src/dev/chance.ts";
 import { Ranking } from "../../src/ranking/ranking.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
-import { seededRandom } from "../support/random.ts";
 import { ndjson } from "../support/rows.ts";
 import { benchmark } from "./support/bench.ts";
 import { load, type OnAir, startOnAir } from "./support/onair.ts";
@@ -28,7 +28,7 @@ type Row = Record<string, unknown>;
 
 /** The platform, and a report in which the viewers of every channel have changed by up to a tenth. */
 function platform(channels: number, categories: number) {
-  const random = seededRandom(5);
+  const random = seeded(5);
   const ids = Array.from({ length: channels }, (_, i) => i + 1);
   const where = ids.map(() => 1 + Math.floor(random() ** 2 * categories));
   return {

@@ -3,9 +3,9 @@
  * bun tests/bench/replica-faults.ts --help
  */
 
+import { pick, seeded } from "../../src/dev/chance.ts";
 import { faultRun, type TestReplica } from "../support/fault-run.ts";
 import { startPostgres } from "../support/postgres-server.ts";
-import { pick, seededRandom } from "../support/random.ts";
 import { benchmark } from "./support/bench.ts";
 import { whole } from "./support/report.ts";
 
@@ -47,7 +47,7 @@ await benchmark(
     ofExecutable: true,
   },
   async (bench, { faults, seed }) => {
-    const random = seededRandom(seed);
+    const random = seeded(seed);
     const postgres = await startPostgres();
     const counts = new Map<string, number>();
     await bench.measure("faults", async () => {
@@ -57,8 +57,8 @@ await benchmark(
         replicas: Array.from({ length: 3 }, () => ({ command: [bench.executable] })),
         async faults(replicas) {
           for (let i = 0; i < faults; i++) {
-            const kind = pick(bench.only, random);
-            await happen[kind]?.(pick(replicas, random), random);
+            const kind = pick(random, bench.only);
+            await happen[kind]?.(pick(random, replicas), random);
             counts.set(kind, (counts.get(kind) ?? 0) + 1);
             await Bun.sleep(random() * 1_500);
           }

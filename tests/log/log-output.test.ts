@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { closeSync, constants, openSync, readFileSync, readSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { seeded } from "../../src/dev/chance.ts";
 import { type LineWriter, LogOutput } from "../../src/log/log-output.ts";
 import { afterTests } from "../support/after-tests.ts";
 import { serve } from "../support/process.ts";
-import { seededRandom } from "../support/random.ts";
 import { Clock, testDirectory } from "../support/server.ts";
 import { SmallDisk } from "../support/small-disk.ts";
 
@@ -73,7 +73,7 @@ test("a reader who takes lines at once has them at once", () => {
 
 test("a slow reader gets every line, in order, as it was when it was written", async () => {
   const { to, log } = output();
-  const random = seededRandom(3);
+  const random = seeded(3);
   const shared = Buffer.alloc(10);
   let written = "";
   for (let i = 0; i < 200; i++) {

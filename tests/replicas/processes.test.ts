@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, setDefaultTimeout, test } from "bun:test";
+import { seeded } from "../../src/dev/chance.ts";
 import { type FaultReport, type FaultRunOptions, faultRun } from "../support/fault-run.ts";
 import { administer, hasPostgres } from "../support/postgres.ts";
 import { type PostgresServer, startPostgres } from "../support/postgres-server.ts";
 import { event } from "../support/publishing.ts";
-import { seededRandom } from "../support/random.ts";
 import { tcpProxy } from "../support/tcp-proxy.ts";
 import { until } from "../support/until.ts";
 
@@ -71,7 +71,7 @@ describe.skipIf(!hasPostgres)("replicas", () => {
   });
 
   test("they are killed one after the other at random moments, also while others start", async () => {
-    const random = seededRandom(Date.now());
+    const random = seeded(Date.now());
     const report = await run(async (replicas, { allServed }) => {
       for (let kills = 0; kills < 6; kills++) {
         const replica = replicas[Math.floor(random() * replicas.length)];

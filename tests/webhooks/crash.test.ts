@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
+import { seeded } from "../../src/dev/chance.ts";
 import { killRun } from "../support/fault-run.ts";
 import { emptyDatabase } from "../support/postgres.ts";
-import { seededRandom } from "../support/random.ts";
 import { isOnPostgres } from "../support/server.ts";
 
 const promise = "every acknowledged event arrives, under one id, in an unbroken sequence";
@@ -10,7 +10,7 @@ const promise = "every acknowledged event arrives, under one id, in an unbroken 
 test(`kill -9 at random moments: ${promise}`, async () => {
   const database = isOnPostgres ? await emptyDatabase() : null;
   try {
-    const random = seededRandom(Date.now());
+    const random = seeded(Date.now());
     const report = await killRun({ kills: 5, random, ...(database && { database: database.url }) });
     expect(report.problems).toEqual([]);
     expect(report.acknowledged).toBeGreaterThan(20);
@@ -23,7 +23,7 @@ test(`kill -9 at random moments: ${promise}`, async () => {
 test.skipIf(isOnPostgres)(
   "restarts by SIGTERM under load: every acknowledged event arrives, and no request is sent twice",
   async () => {
-    const report = await killRun({ kills: 3, random: seededRandom(Date.now()), signal: "SIGTERM" });
+    const report = await killRun({ kills: 3, random: seeded(Date.now()), signal: "SIGTERM" });
     expect(report.problems).toEqual([]);
     expect(report.acknowledged).toBeGreaterThan(20);
     expect(report.requests).toBe(report.deliveries);

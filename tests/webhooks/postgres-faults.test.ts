@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import { SQL } from "bun";
+import { seeded } from "../../src/dev/chance.ts";
 import { killRun } from "../support/fault-run.ts";
 import { type PostgresServer, startPostgres } from "../support/postgres-server.ts";
-import { seededRandom } from "../support/random.ts";
 import { isOnPostgres } from "../support/server.ts";
 
 /** The server ends within this time. */
@@ -35,7 +35,7 @@ test.skipIf(!isOnPostgres)(
     let n = 0;
     const report = await killRun({
       kills: 2 * faults.length,
-      random: seededRandom(Date.now()),
+      random: seeded(Date.now()),
       database: server.url("onair"),
       disturb: async () => faults[n++ % faults.length]?.(),
       run: { env: { ONAIR_LOG_LEVEL: "off" } },

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
+import { pick, seeded } from "../../src/dev/chance.ts";
 import { afterThisTest } from "../support/after-tests.ts";
 import { settled, subscribe } from "../support/publishing.ts";
-import { pick, seededRandom } from "../support/random.ts";
 import { users } from "../support/real-data.ts";
 import { ownReceiver } from "../support/receiver.ts";
 import { Clock, isOnPostgres, ownServer } from "../support/server.ts";
@@ -27,7 +27,7 @@ describe("tenants are apart", () => {
       const wrong = (what: string) => {
         if (problems.length < 10) problems.push(what);
       };
-      const latency = seededRandom(seed);
+      const latency = seeded(seed);
       const victims: Victim[] = [];
       for (const ms of [0, 5, 40]) {
         const victim = await Victim.start(server, ms, latency);
@@ -36,22 +36,22 @@ describe("tenants are apart", () => {
       }
       const rivals = new Rivals(server, victims, wrong);
       afterThisTest(() => rivals.stop());
-      await rivals.begin(usual.rivals, seededRandom(seed));
+      await rivals.begin(usual.rivals, seeded(seed));
       const published: Published[] = [];
       // All of it is done at least once, however slow the machine is.
       const endsAt = performance.now() + usual.forMs;
       const isOver = () => performance.now() >= endsAt && rivals.haveDoneAll && published.length > 100;
 
       const publisher = async (number: number) => {
-        const random = seededRandom(seed + number);
+        const random = seeded(seed + number);
         for (let n = 0; !isOver(); n++) {
           // In the same moments as what must not touch them.
           const requests = Array.from({ length: random() < 0.5 ? 1 : 8 }, async (_, part) => {
             const deletes = Array.from({ length: 3 }, () => rivals.deleteNothing(random));
             const some = Array.from({ length: random() < 0.7 ? 1 : 8 }, (_, i) => ({
               id: `event-${number}-${n}-${part}-${i}`,
-              name: pick(eventNames, random),
-              broadcaster: pick(broadcasters, random),
+              name: pick(random, eventNames),
+              broadcaster: pick(random, broadcasters),
             }));
             const answer = await publishSome(server, some);
             if (answer.status >= 300) wrong(`publishing answers ${answer.status}`);
@@ -63,7 +63,7 @@ describe("tenants are apart", () => {
         }
       };
       const actor = async (number: number) => {
-        const random = seededRandom(seed + 1_000 + number);
+        const random = seeded(seed + 1_000 + number);
         while (!isOver()) await rivals.act(random);
       };
       await Promise.all([

@@ -1,4 +1,5 @@
-import { distinctRanks, seededRandom, zipfRanks } from "../../support/random.ts";
+import { seeded } from "../../../src/dev/chance.ts";
+import { distinctRanks, zipfRanks } from "../../support/ranks.ts";
 import { platformSize, sampleSearches, usernameOf, usersPath } from "../support/platform.ts";
 import type { Traffic } from "../support/wrk.ts";
 import type { Floor } from "./judge.ts";
@@ -66,7 +67,7 @@ export function workloads(users: number, token: string, etag: string): Record<Wo
   });
   return {
     "get-user-zipf": {
-      ...getUser(zipfRanks(users, zipfDraws, seededRandom(4))),
+      ...getUser(zipfRanks(users, zipfDraws, seeded(4))),
       name: "get-user-zipf",
       title: "Get User by Zipf",
       floors: [
@@ -77,7 +78,7 @@ export function workloads(users: number, token: string, etag: string): Record<Wo
     },
     "get-user-uniform": {
       // Nobody is asked for again before all others were, so that every read is a miss of any cache.
-      ...getUser(distinctRanks(users, uniformDraws, seededRandom(5))),
+      ...getUser(distinctRanks(users, uniformDraws, seeded(5))),
       name: "get-user-uniform",
       title: "Get User uniformly",
       floors: [{ of: "equal", least: 0.6 }],

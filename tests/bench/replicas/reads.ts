@@ -1,7 +1,8 @@
 import { join } from "node:path";
 import { SQL } from "bun";
+import { seeded } from "../../../src/dev/chance.ts";
 import { secretHash } from "../../../src/domain/tokens.ts";
-import { distinctRanks, seededRandom } from "../../support/random.ts";
+import { distinctRanks } from "../../support/ranks.ts";
 import type { Bench, Outcome } from "../support/bench.ts";
 import { availableFrameworks, startFastifyOnPostgres } from "../support/frameworks.ts";
 import { load, newToken, rateLimit, startOnAir } from "../support/onair.ts";
@@ -34,7 +35,7 @@ interface Contender {
 /** Get User of users that are drawn uniformly. */
 export function getUsers(users: number, token: string): Traffic {
   // None is asked for again before all others were, so that every read is a miss of any cache.
-  const order = distinctRanks(users, users, seededRandom(6));
+  const order = distinctRanks(users, users, seeded(6));
   const paths = Array.from({ length: users }, (_, rank) => usersPath + usernameOf(rank));
   return { paths, order, headers: { Authorization: `Bearer ${token}` } };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { seededRandom } from "../../support/random.ts";
+import { seeded } from "../../../src/dev/chance.ts";
 import { drifts, median, type Sample, slope } from "./drift.ts";
 
 /** An hour of samples of one metric. */
@@ -9,7 +9,7 @@ const hour = (memory: (part: number, i: number) => number | undefined): Sample[]
 const memoryOf = (samples: readonly Sample[]) => drifts(samples).find(({ name }) => name === "memory");
 
 describe("a metric", () => {
-  const random = seededRandom(1);
+  const random = seeded(1);
   const noise = () => (random() - 0.5) * 30;
 
   test.each<[string, boolean, Sample[]]>([

@@ -114,7 +114,8 @@ async function versionOfSources(): Promise<string> {
     "src/store/sqlite/{users,schema/columns,database/open,search/*}.ts",
     "src/domain/validation/text.ts",
     "tests/bench/support/{filled,platform}.ts",
-    "tests/support/random.ts",
+    "tests/support/ranks.ts",
+    "src/dev/chance.ts",
     "tests/bench/yardsticks/schema.sql",
   ].flatMap((pattern) => [...new Bun.Glob(pattern).scanSync(root)]);
   const hash = createHash("sha256");

@@ -1,4 +1,4 @@
-import { pick, seededRandom } from "../../support/random.ts";
+import { pick, seeded } from "../../../src/dev/chance.ts";
 
 /** How many of the most popular users are live, and how many categories there are. */
 export const platformSize = { live: 1_000, categories: 300 } as const;
@@ -37,15 +37,15 @@ export function* sampleUsers(
   count: number,
   order: "popular first" | "by id" = "popular first",
 ): Generator<object> {
-  const random = seededRandom(1);
+  const random = seeded(1);
   for (let i = 0; i < count; i++) {
     const rank = order === "by id" ? (i * stride) % count : i;
     const username = usernameOf(rank);
     yield {
       id: order === "by id" ? firstUserId + i : userId(rank, count),
       username,
-      display_name: random() < 0.3 ? `${pick(foreign, random)} ${rank}` : username,
-      bio: Array.from({ length: Math.floor(random() * 20) }, () => pick(words, random)).join(" "),
+      display_name: random() < 0.3 ? `${pick(random, foreign)} ${rank}` : username,
+      bio: Array.from({ length: Math.floor(random() * 20) }, () => pick(random, words)).join(" "),
       profile_picture: random() < 0.7 ? `https://pictures.example.com/users/${rank}/300x300.webp` : null,
       followers_count: Math.floor(5_000_000 / (rank + 1)),
       following_count: Math.floor(random() * 500),
@@ -79,7 +79,7 @@ export function* sampleChannels(userCount: number): Generator<object> {
 
 /** All channels are live, in categories that differ in popularity. */
 export function* sampleLivestreams(userCount: number): Generator<object> {
-  const random = seededRandom(2);
+  const random = seeded(2);
   for (let rank = 0; rank < Math.min(platformSize.live, userCount); rank++) {
     yield {
       channel_id: userId(rank, userCount),
@@ -97,7 +97,7 @@ function userId(rank: number, count: number): number {
 
 /** Distinct queries of every kind: common and rare parts, prefixes, whole names, other scripts, accents, nothing found. */
 export function sampleSearches(userCount: number): string[] {
-  const random = seededRandom(3);
+  const random = seeded(3);
   const names = Array.from({ length: 12 }, () => usernameOf(Math.floor(random() * userCount)));
   const queries = [
     ...names.slice(0, 6),

@@ -1,4 +1,4 @@
-import { pick } from "../random.ts";
+import { pick } from "../../../src/dev/chance.ts";
 import { Register } from "./register.ts";
 import { checkProfile, userOf } from "./users.ts";
 import { type Random, type Scene, Turns, type World } from "./world.ts";
@@ -126,7 +126,7 @@ export async function applications(world: World): Promise<Scene> {
         weight: 16,
         run: (random) => {
           const bot = bots.any(random);
-          return check(bot, pick(bot.tokens.slice(-tokensLookedAt), random));
+          return check(bot, pick(random, bot.tokens.slice(-tokensLookedAt)));
         },
       },
     ],

@@ -1,4 +1,4 @@
-import { pick } from "../random.ts";
+import { pick } from "../../../src/dev/chance.ts";
 import { Group, type Row, Standing } from "./category-groups.ts";
 import { haveOneMoment, type Span } from "./register.ts";
 import { type Random, type Scene, type Seen, Turns, type World } from "./world.ts";
@@ -33,7 +33,7 @@ interface Walk {
 
 const newWalk = (random: Random, isPatient: boolean): Walk => ({
   isPatient,
-  limit: pick([2, 3, 5], random),
+  limit: pick(random, [2, 3, 5]),
   cursor: "",
   began: null,
   rows: [],
@@ -52,7 +52,7 @@ export async function categories(world: World): Promise<Scene> {
   /** Asks, half of the time with an ETag from before; gives the body that the answer stands for. */
   const ask = async (path: string, random: Random, method = "GET"): Promise<Seen> => {
     const earlier = tags.get(path) ?? [];
-    const known = earlier.length > 0 && random() < 0.5 ? pick(earlier, random) : null;
+    const known = earlier.length > 0 && random() < 0.5 ? pick(random, earlier) : null;
     const seen = await world.ask(path, { method, ...(known && { headers: { "if-none-match": known } }) });
     const tag = seen.headers.get("etag");
     const wrong = (what: string) => world.wrong(`${method} ${path}: ${what}`, { ...seen, known, tag });
@@ -76,7 +76,7 @@ export async function categories(world: World): Promise<Scene> {
   };
 
   const detail = async (random: Random, method?: string) => {
-    const one = random() < 0.8 ? groups.any(random) : pick(standing, random);
+    const one = random() < 0.8 ? groups.any(random) : pick(random, standing);
     const path = `${listPath}/${one.id}`;
     const { status, text, span } = await ask(path, random, method);
     if (status === 200 && text === "") return; // of a HEAD whose body nobody has seen
@@ -146,7 +146,7 @@ export async function categories(world: World): Promise<Scene> {
         weight: 8,
         run: (random) => groups.take(random, (group) => group.change(random)),
       },
-      { name: "change a category at will", weight: 4, run: (random) => pick(standing, random).put() },
+      { name: "change a category at will", weight: 4, run: (random) => pick(random, standing).put() },
       {
         name: "report livestreams",
         weight: 8,

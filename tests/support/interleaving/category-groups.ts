@@ -1,4 +1,4 @@
-import { pick } from "../random.ts";
+import { pick } from "../../../src/dev/chance.ts";
 import { Register, type Span, type Write } from "./register.ts";
 import type { Random, Seen, World } from "./world.ts";
 
@@ -154,7 +154,7 @@ export class Group extends Versioned {
 
   /** Something about the category or one of its channels. */
   async change(random: Random): Promise<void> {
-    const channel = pick(this.#channels, random);
+    const channel = pick(random, this.#channels);
     const chance = random();
     if (!this.#isMade || chance < 0.4) await this.#put();
     else if (chance < 0.5) await this.#remove();
@@ -168,7 +168,7 @@ export class Group extends Versioned {
   async report(random: Random): Promise<void> {
     const there = this.#channels.filter(({ isThere }) => isThere);
     if (!this.#isMade || there.length === 0) return;
-    const one = pick(there, random);
+    const one = pick(random, there);
     if (one.isLive && random() < 0.3) {
       const write = one.live.begin(0);
       one.isLive = false;

@@ -1,4 +1,4 @@
-import { seededRandom } from "../random.ts";
+import { seeded } from "../../../src/dev/chance.ts";
 import { applications, newApplication } from "./applications.ts";
 import { categories } from "./categories.ts";
 import { subscriptions } from "./subscriptions.ts";
@@ -30,7 +30,7 @@ export async function interleave(
   target: Target,
   { seed, clients, operations, forMs }: Interleaving,
 ): Promise<Outcome> {
-  const world = new World(target, seededRandom(seed));
+  const world = new World(target, seeded(seed));
   const { token } = await newApplication(world);
   const scenes = [
     await users(world, token),
@@ -45,7 +45,7 @@ export async function interleave(
     world.isOver || (performance.now() >= endsAt && Object.values(done).every((times) => times > 0));
   let left = operations;
   const client = async (number: number) => {
-    const random = seededRandom(seed + number);
+    const random = seeded(seed + number);
     while (left-- > 0 && !isOver()) {
       const { name, run } = choose(actions, random);
       await run(random);

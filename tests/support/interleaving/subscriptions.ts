@@ -1,4 +1,4 @@
-import { pick } from "../random.ts";
+import { pick } from "../../../src/dev/chance.ts";
 import { newApplication } from "./applications.ts";
 import { haveOneMoment, Register } from "./register.ts";
 import { type Random, type Scene, Turns, type World } from "./world.ts";
@@ -64,7 +64,7 @@ export async function subscriptions(world: World): Promise<Scene> {
     world.admin("PUT", `/admin/v1/users/${id}`, { username: `broadcaster${id}` });
 
   const some = (broadcaster: Broadcaster, random: Random): Key[] => {
-    const application = pick(bots, random);
+    const application = pick(random, bots);
     const own = [...broadcaster.keys.values()].filter((key) => key.application === application);
     return own.filter(() => random() < 0.5);
   };
@@ -157,7 +157,7 @@ export async function subscriptions(world: World): Promise<Scene> {
   return {
     actions: [
       { name: "change subscriptions", weight: 8, run: change },
-      { name: "Get Event Subscriptions", weight: 10, run: (random) => list(pick(bots, random)) },
+      { name: "Get Event Subscriptions", weight: 10, run: (random) => list(pick(random, bots)) },
     ],
     async settled() {
       for (const bot of bots) {

@@ -1,4 +1,4 @@
-import { pick } from "../random.ts";
+import { pick } from "../../../src/dev/chance.ts";
 import { haveOneMoment, Register, type Write } from "./register.ts";
 import { type Random, type Scene, type Seen, Turns, type World } from "./world.ts";
 
@@ -36,8 +36,8 @@ class Pair {
   freeName(random: Random): string {
     const taken = new Set([...this.now.values()].map(({ name }) => name));
     return pick(
-      [...this.names.keys()].filter((name) => !taken.has(name)),
       random,
+      [...this.names.keys()].filter((name) => !taken.has(name)),
     );
   }
 
@@ -131,20 +131,20 @@ export async function users(world: World, token: string): Promise<Scene> {
 
   const change = (random: Random) =>
     pairs.take(random, async (pair) => {
-      const id = pick([...pair.users.keys()], random);
+      const id = pick(random, [...pair.users.keys()]);
       if (pair.now.size === 2 && random() < 0.3) await exchange(pair, random);
       else if (pair.now.has(id) && random() < 0.3) await remove(pair, id);
       else await put(pair, id, random);
     });
 
   const profile = async (random: Random) => {
-    const [name, owner] = pick([...pairs.any(random).names], random);
+    const [name, owner] = pick(random, [...pairs.any(random).names]);
     const path = `/public/v1/users/${anyCase(name, random)}`;
     checkProfile(world, path, await world.ask(path, { token }), owner);
   };
 
   const head = async (random: Random) => {
-    const [name, owner] = pick([...pairs.any(random).names], random);
+    const [name, owner] = pick(random, [...pairs.any(random).names]);
     const path = `/public/v1/users/${anyCase(name, random)}`;
     const { status, text, span } = await world.ask(path, { token, method: "HEAD" });
     const possible = owner.possible(span).map(({ value }) => (value ? 200 : 404));

@@ -1,4 +1,4 @@
-import { pick } from "../random.ts";
+import { pick } from "../../../src/dev/chance.ts";
 import { ndjson } from "../rows.ts";
 import type { Span, Write } from "./register.ts";
 
@@ -66,7 +66,7 @@ export class World {
   ask(path: string, { token, ...init }: RequestInit & { token?: string } = {}): Promise<Seen> {
     const headers = new Headers(init.headers);
     if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
-    return this.#send(pick(this.target.publicUrls, this.random) + path, { ...init, headers });
+    return this.#send(pick(this.random, this.target.publicUrls) + path, { ...init, headers });
   }
 
   /** A request to the admin listener; an array of rows is sent as NDJSON. Notes an answer that is no success. */
@@ -134,7 +134,7 @@ export class Turns<T> {
   async take(random: Random, change: (one: T) => Promise<void>): Promise<void> {
     const free = this.all.filter((one) => !this.#busy.has(one));
     if (free.length === 0) return;
-    const one = pick(free, random);
+    const one = pick(random, free);
     this.#busy.add(one);
     try {
       await change(one);
@@ -145,6 +145,6 @@ export class Turns<T> {
 
   /** One to look at. */
   any(random: Random): T {
-    return this.#busy.size > 0 && random() < 0.8 ? pick([...this.#busy], random) : pick(this.all, random);
+    return this.#busy.size > 0 && random() < 0.8 ? pick(random, [...this.#busy]) : pick(random, this.all);
   }
 }

@@ -1,5 +1,5 @@
+import { pick } from "../../../src/dev/chance.ts";
 import { event, subscriptionsPath } from "../publishing.ts";
-import { pick } from "../random.ts";
 import { users } from "../real-data.ts";
 import type { TestApplication, TestServer } from "../server.ts";
 import { broadcasters, eventNames, type Victim } from "./victims.ts";
@@ -60,19 +60,19 @@ export class Rivals {
 
   /** One thing at random. */
   async act(random: Random): Promise<void> {
-    const [, name, run] = pick(this.#weighted, random);
-    await run(pick(this.#rivals, random), random);
+    const [, name, run] = pick(random, this.#weighted);
+    await run(pick(random, this.#rivals), random);
     this.done[name] = (this.done[name] ?? 0) + 1;
   }
 
   /** A DELETE that must change nothing. */
   deleteNothing(random: Random): Promise<void> {
-    return this.#deleteNothing(pick(this.#rivals, random), random);
+    return this.#deleteNothing(pick(random, this.#rivals), random);
   }
 
   async #deleteNothing(rival: Rival, random: Random): Promise<void> {
-    const foreign = pick(this.victims, random).subscriptionIds;
-    const ids = ["01JHJ1V2GQ5Z8N1F4T7Y0XW3C0", pick(foreign, random)];
+    const foreign = pick(random, this.victims).subscriptionIds;
+    const ids = ["01JHJ1V2GQ5Z8N1F4T7Y0XW3C0", pick(random, foreign)];
     await this.#as(rival)("DELETE", `${subscriptionsPath}?id=${ids.join(",")}`);
   }
 
@@ -87,7 +87,7 @@ export class Rivals {
   }
 
   #url(random: Random): string {
-    return `http://127.0.0.1:${this.#receiver.port}/${pick(moods, random)}`;
+    return `http://127.0.0.1:${this.#receiver.port}/${pick(random, moods)}`;
   }
 
   #application(random: Random): Promise<TestApplication> {
@@ -113,7 +113,7 @@ export class Rivals {
   }
 
   async #subscribe(rival: Rival, random: Random): Promise<void> {
-    const broadcaster = pick([...broadcasters, ...ownUsers], random);
+    const broadcaster = pick(random, [...broadcasters, ...ownUsers]);
     const events = eventNames.map((name) => ({ name, version: 1 }));
     const body = { broadcaster_user_id: broadcaster, events };
     const { status, text } = await this.#as(rival)("POST", subscriptionsPath, body);
@@ -126,7 +126,7 @@ export class Rivals {
     const { status, text } = await this.#as(rival)("GET", "/public/v1/events/deliveries?limit=20");
     if (status !== 200) return null;
     const { data } = JSON.parse(text) as { data: { id: string }[] };
-    return data.length === 0 ? null : pick(data, random).id;
+    return data.length === 0 ? null : pick(random, data).id;
   }
 
   readonly #change = ({ app }: Rival, body: object) =>
@@ -147,7 +147,7 @@ export class Rivals {
       "delete a subscription",
       async (rival, random) => {
         if (rival.subscriptions.length === 0) return;
-        const id = pick(rival.subscriptions, random);
+        const id = pick(random, rival.subscriptions);
         rival.subscriptions = rival.subscriptions.filter((one) => one !== id);
         await this.#as(rival)("DELETE", `${subscriptionsPath}?id=${id}`);
       },
@@ -157,7 +157,7 @@ export class Rivals {
     [
       4,
       "switch between webhooks and the stream",
-      (rival, random) => this.#change(rival, { delivery: pick(["webhook", "stream", "both"], random) }),
+      (rival, random) => this.#change(rival, { delivery: pick(random, ["webhook", "stream", "both"]) }),
     ],
     [
       4,
@@ -180,7 +180,7 @@ export class Rivals {
       2,
       "lose what a user consented to",
       async ({ app }, random) => {
-        const user = pick([...broadcasters, ...ownUsers], random);
+        const user = pick(random, [...broadcasters, ...ownUsers]);
         await this.#operator("DELETE", `/admin/v1/users/${user}/consents/${app.id}`);
       },
     ],
@@ -188,7 +188,7 @@ export class Rivals {
       2,
       "a user goes and comes back",
       async (_, random) => {
-        const id = pick(ownUsers, random);
+        const id = pick(random, ownUsers);
         await this.#operator("DELETE", `/admin/v1/users/${id}`);
         await this.#operator("PUT", `/admin/v1/users/${id}`, { username: `user_${id}` });
       },
@@ -197,8 +197,8 @@ export class Rivals {
       4,
       "an event of its users",
       async (_, random) => {
-        const broadcaster_user_id = pick(ownUsers, random);
-        const one = event(pick(eventNames, random), { broadcaster_user_id });
+        const broadcaster_user_id = pick(random, ownUsers);
+        const one = event(pick(random, eventNames), { broadcaster_user_id });
         await this.#operator("POST", "/admin/v1/events", one);
       },
     ],
@@ -225,7 +225,7 @@ export class Rivals {
       1,
       "test its webhook",
       (rival, random) =>
-        this.#as(rival)("POST", "/public/v1/events/test", { event: pick(eventNames, random) }),
+        this.#as(rival)("POST", "/public/v1/events/test", { event: pick(random, eventNames) }),
     ],
     [
       1,
@@ -244,10 +244,10 @@ export class Rivals {
       "look at everything",
       async (rival, random) => {
         const paths = ["subscriptions", "deliveries", "replays", "types"];
-        await this.#as(rival)("GET", `/public/v1/events/${pick(paths, random)}`);
+        await this.#as(rival)("GET", `/public/v1/events/${pick(random, paths)}`);
         await this.#operator(
           "GET",
-          pick(["/admin/v1/deliveries", "/admin/v1/endpoints", "/metrics"], random),
+          pick(random, ["/admin/v1/deliveries", "/admin/v1/endpoints", "/metrics"]),
         );
       },
     ],
@@ -265,9 +265,9 @@ export class Rivals {
       3,
       "a victim subscribes to something else, and ends it",
       async (_, random) => {
-        const ask = this.#as(new Rival(pick(this.victims, random).app));
+        const ask = this.#as(new Rival(pick(random, this.victims).app));
         const events = [{ name: "kicks.gifted", version: 1 }];
-        const body = { broadcaster_user_id: pick(broadcasters, random), events };
+        const body = { broadcaster_user_id: pick(random, broadcasters), events };
         const { text } = await ask("POST", subscriptionsPath, body);
         const { data } = JSON.parse(text) as { data: { subscription_id: string }[] };
         await ask("DELETE", `${subscriptionsPath}?id=${data[0]?.subscription_id}`);
@@ -277,7 +277,7 @@ export class Rivals {
       2,
       "a victim is renamed, and has its secret rotated",
       async (_, random) => {
-        const { id } = pick(this.victims, random).app;
+        const { id } = pick(random, this.victims).app;
         await this.#operator("PATCH", `/admin/v1/applications/${id}`, { name: `Victim ${random()}` });
         await this.#rotate(id);
       },

@@ -39,6 +39,26 @@ describe("--set", () => {
   ])("%p is wrong usage", (text) => {
     expect(() => readAssignment(text)).toThrow(UsageError);
   });
+
+  test.each([
+    "id=9007199254740993",
+    "id=-12345678901234567890",
+    'id={"list":[1,9007199254740993]}',
+    "id=1e400",
+  ])("%s is refused, because it would arrive as another number", (text) => {
+    const message =
+      "--set id would arrive as another number: integers are exact up to 9007199254740991; make a larger one a string";
+    expect(() => readAssignment(text)).toThrow(new UsageError(message));
+  });
+
+  test.each<[string, unknown]>([
+    ["id=9007199254740991", 9_007_199_254_740_991],
+    ["id=9007199254740992", 9_007_199_254_740_992],
+    ["id=1e300", 1e300],
+    ['id="9007199254740993"', "9007199254740993"],
+  ])("%s is sent as it is written", (text, value) => {
+    expect(readAssignment(text).value).toBe(value);
+  });
 });
 
 describe("a sample", () => {

@@ -1,3 +1,4 @@
+import { inexactMessage, inexactNumbers } from "../../domain/validation/exact-numbers.ts";
 import { UsageError } from "../command.ts";
 
 /** One `--set path=value`. */
@@ -10,8 +11,9 @@ export interface Assignment {
 const pathForm = /^[^.[\]=]+(\.[^.[\]=]+|\[(0|[1-9][0-9]{0,5})\])*$/;
 
 /**
- * Parses `path=value`, as in `sender.username=maya` and `giftees[0].user_id=7`. A value that is valid JSON is taken as
- * JSON, any other as text; quote text that looks like JSON: `content="5"`. Throws `UsageError`.
+ * Parses `path=value`, as in `sender.username=maya` and `giftees[0].user_id=7`. A value that is valid JSON is parsed, any
+ * other is a string; quote a string that looks like JSON: `content="5"`. Throws a `UsageError`, also for a number that
+ * would be rounded.
  */
 export function readAssignment(text: string): Assignment {
   const equals = text.indexOf("=");
@@ -22,16 +24,19 @@ export function readAssignment(text: string): Assignment {
   const parts = [...path.matchAll(/\[([0-9]+)\]|([^.[\]]+)/g)];
   return {
     path: parts.map(([, place, name = ""]) => (place === undefined ? name : Number(place))),
-    value: readValue(text.slice(equals + 1)),
+    value: readValue(path, text.slice(equals + 1)),
   };
 }
 
-function readValue(text: string): unknown {
+function readValue(path: string, text: string): unknown {
+  let value: unknown;
   try {
-    return JSON.parse(text);
+    value = JSON.parse(text);
   } catch {
     return text;
   }
+  if (inexactNumbers(text).size > 0) throw new UsageError(`--set ${path} ${inexactMessage}`);
+  return value;
 }
 
 /**

@@ -2,7 +2,8 @@ import { type FieldProblem, invalidFields, nameInField } from "../errors.ts";
 import { parseJson } from "./json.ts";
 import { maxProblems } from "./problems.ts";
 
-const message = `would arrive as another number: integers are exact up to ${Number.MAX_SAFE_INTEGER}; make a larger one a string`;
+/** What is wrong with a number that is not exact, to follow the name of its field. */
+export const inexactMessage = `would arrive as another number: integers are exact up to ${Number.MAX_SAFE_INTEGER}; make a larger one a string`;
 
 /**
  * Parses an object like `parseJson`. Throws `invalid_parameter` for numbers of one field, or inside of it, that would be sent as
@@ -31,8 +32,8 @@ function hasUnsafe(value: unknown): boolean {
   return false;
 }
 
-/** The numbers of a JSON text as they are read, of those that are written as others. */
-function inexactNumbers(text: string): ReadonlySet<number> {
+/** Returns the numbers of a JSON text that would be sent as others. Throws a `SyntaxError` for text that is not JSON. */
+export function inexactNumbers(text: string): ReadonlySet<number> {
   const found = new Set<number>();
   JSON.parse(text, (_, value: unknown, context?: { readonly source?: string }) => {
     if (typeof value !== "number" || !isUnsafe(value)) return value;
@@ -53,7 +54,7 @@ function wrongNumbers(
   wrong: ReadonlySet<number>,
   limit: number,
 ): FieldProblem[] {
-  if (typeof value === "number" && wrong.has(value)) return [{ in: "body", field, message }];
+  if (typeof value === "number" && wrong.has(value)) return [{ in: "body", field, message: inexactMessage }];
   if (typeof value !== "object" || value === null) return [];
   const found: FieldProblem[] = [];
   const isList = Array.isArray(value);

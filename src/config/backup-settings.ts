@@ -7,13 +7,13 @@ export const backupSettings = {
   backupEvery: {
     value: "DURATION",
     default: null,
-    help: "make backups by themselves, at multiples of this in UTC: 24h is every midnight, 1h every full hour",
+    help: "interval of automatic backups, aligned to UTC: 24h is every midnight, 1h every full hour",
     read: duration,
   },
   backupTo: {
     value: "PLACE",
     default: null,
-    help: "where backups go: a directory, or s3://bucket/prefix with the credentials in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or in the file that AWS_SHARED_CREDENTIALS_FILE names (default: backups/ of the data directory)",
+    help: "destination of backups: a directory, or s3://bucket/prefix with credentials in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or in the file that AWS_SHARED_CREDENTIALS_FILE names (default: backups/ in the data directory)",
     read(text: string) {
       readPlace(text);
       return text;
@@ -22,36 +22,36 @@ export const backupSettings = {
   backupEndpoint: {
     value: "URL",
     default: null,
-    help: "S3-compatible storage that is not of AWS (default: AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL)",
+    help: "URL of S3-compatible storage other than AWS (default: AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL)",
     read: baseUrl,
   },
   backupRegion: {
     value: "REGION",
     default: null,
-    help: "its region (default: AWS_REGION, AWS_DEFAULT_REGION, us-east-1)",
+    help: "region of the S3 storage (default: AWS_REGION, AWS_DEFAULT_REGION, us-east-1)",
     read: nonEmpty,
   },
   backupRecipients: {
     value: "LIST",
     default: "",
-    help: 'encrypt backups for these public keys of age (age1…), separated by commas; "onair backup key" makes a pair',
+    help: 'encrypt backups for these age public keys (age1…), separated by commas; "onair backup key" makes a key pair',
     read: recipientList,
   },
   keepBackups: {
     value: "N",
     default: "3",
-    help: "backups that are kept; older ones go when a new one is whole",
+    help: "number of backups to keep; older ones are deleted when a new one is complete",
     read: integer(1, 10_000),
   },
   keepBackupsDays: {
     value: "DAYS",
     default: null,
-    help: "how long backups are kept, but for the newest three (default: until there are more than --keep-backups)",
+    help: "delete backups older than this, except the newest three (default: only --keep-backups applies)",
     read: integer(1, 3_650),
   },
 } satisfies SettingTable;
 
-/** Public keys of age, separated by commas. Throws a `TypeError`; the checksum in a key is checked by age itself. */
+/** Parses age public keys, separated by commas. Throws a `TypeError`. The checksum of a key is left to age. */
 function recipientList(text: string): string[] {
   const keys = entriesOf(text);
   const wrong = keys.find((key) => !/^age1[02-9ac-hj-np-z]{58,2000}$/.test(key));

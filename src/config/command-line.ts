@@ -3,27 +3,27 @@ import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
 /** Words above this length get no suggestion. */
 const longestWord = 40;
 
-/** The known word closest to a mistyped one; null when none is close. */
+/** Returns the known word closest to a mistyped one; null when none is close. */
 export function nearest(word: string, known: readonly string[]): string | null {
   if (word.length < 2 || word.length > longestWord) return null;
   const slips = Math.min(3, Math.max(1, Math.floor(word.length / 3)));
   let best: string | null = null;
   let fewest = slips + 1;
   for (const one of known) {
-    // Of several beginnings the shortest is the most likely.
+    // Among words that begin with the given one, the shortest is the most likely.
     const distance = one.startsWith(word) ? 1 - 1 / one.length : editDistance(word, one);
     if (distance < fewest) [best, fewest] = [one, distance];
   }
   return best;
 }
 
-/** A suggestion to append to a sentence: "Did you mean …?"; "" when no known word is close. */
+/** Returns " Did you mean …?", to append to a sentence; "" when no known word is close. */
 export function didYouMean(word: string, known: readonly string[], prefix = ""): string {
   const meant = nearest(word, known);
   return meant === null ? "" : ` Did you mean ${prefix}${meant}?`;
 }
 
-/** The number of letters to insert, delete, replace or swap with a neighbour. */
+/** Returns the number of letters to insert, delete, replace or swap with a neighbour. */
 function editDistance(a: string, b: string): number {
   let older: number[] = [];
   let previous = Array.from({ length: b.length + 1 }, (_, j) => j);
@@ -44,16 +44,16 @@ function editDistance(a: string, b: string): number {
 /** The parsed command line, with the mistakes in its options. */
 interface Arguments {
   readonly positionals: readonly string[];
-  /** By name; the last value of a repeated option. */
+  /** Values by option name; the last one of a repeated option. */
   readonly values: Readonly<Record<string, string | true>>;
   readonly mistakes: readonly string[];
-  /** Options that are given more than once and are not made for it. */
+  /** Options that are given more than once but take one value. */
   readonly repeated: readonly string[];
 }
 
 /**
- * Parses a command line. A mistake in an option gives a sentence in `mistakes` and no value. A switch that has a default
- * may be given a value, too: `--portal=false`.
+ * Parses a command line. Each wrong option adds a sentence to `mistakes` and has no value. A switch with a default also
+ * accepts a value: `--portal=false`.
  */
 export function checkArguments(args: readonly string[], options: ParseArgsOptionsConfig): Arguments {
   const { tokens } = parseArgs({ args: [...args], options, strict: false, tokens: true });
@@ -62,11 +62,11 @@ export function checkArguments(args: readonly string[], options: ParseArgsOption
   const values: Record<string, string | true> = {};
   const mistakes: string[] = [];
   const repeated = new Set<string>();
-  let ofUnknown = -1;
+  let afterUnknown = -1;
   for (const token of tokens) {
     if (token.kind === "positional") {
       // The word after an unknown option is most likely its value.
-      if (token.index !== ofUnknown) positionals.push(token.value);
+      if (token.index !== afterUnknown) positionals.push(token.value);
     }
     if (token.kind !== "option") continue;
     const { name, rawName, value, inlineValue, index } = token;
@@ -75,7 +75,7 @@ export function checkArguments(args: readonly string[], options: ParseArgsOption
       mistakes.push("--help takes no value");
     } else if (!option || rawName !== `--${name}`) {
       mistakes.push(`${rawName} is not a known option.${didYouMean(name, known, "--")}`);
-      if (value === undefined) ofUnknown = index + 1;
+      if (value === undefined) afterUnknown = index + 1;
     } else if (option.type === "boolean") {
       if (value === undefined) values[name] = true;
       else if (option.default === undefined) mistakes.push(`--${name} takes no value`);
@@ -84,7 +84,7 @@ export function checkArguments(args: readonly string[], options: ParseArgsOption
       mistakes.push(`--${name} needs a value`);
     } else if (inlineValue === false && /^-./.test(value)) {
       mistakes.push(
-        `--${name} needs a value, and ${value} looks like an option; as a value write --${name}=${value}`,
+        `--${name} needs a value, and ${value} looks like an option; to use it as the value, write --${name}=${value}`,
       );
     } else {
       if (Object.hasOwn(values, name) && !option.multiple) repeated.add(name);

@@ -2,20 +2,20 @@ import { type Config, reloadable } from "./config.ts";
 import { flagOf } from "./setting-names.ts";
 import { settingsInForce } from "./shown-settings.ts";
 
-/** What came of settings that were read again, by option name. */
+/** The effect of reading the settings again, by option name. */
 export interface Reloaded {
-  /** In force from now on. */
+  /** Changed, and now in effect. */
   readonly changed: readonly string[];
-  /** Changed, and in force after a restart. */
+  /** Changed, and in effect only after a restart. */
   readonly needRestart: readonly string[];
 }
 
-/** Settings some of which change while the server runs: who reads `live` gets the newest. */
+/** Holds the settings in effect. A reload changes those listed in `reloadable`, so read them from `live` at each use. */
 export function liveSettings(config: Config) {
   const live: { -readonly [Key in keyof Config]: Config[Key] } = { ...config };
   return {
     live: live as Config,
-    /** Takes the settings that may change. */
+    /** Applies the reloadable settings of `next`. */
     reload(next: Config): Reloaded {
       const names = (Object.keys(live) as (keyof Config)[]).filter(
         (name) => !Bun.deepEquals(live[name], next[name]),
@@ -27,7 +27,7 @@ export function liveSettings(config: Config) {
         needRestart: names.filter((name) => !isLive(name)).map(flagOf),
       };
     },
-    /** The settings as people read them. */
+    /** Returns the settings in effect for display, without secrets. */
     shown: () => settingsInForce(live),
   };
 }

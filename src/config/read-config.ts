@@ -17,8 +17,8 @@ export class ConfigError extends Error {
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Reads the settings: arguments override the environment, which overrides the file that one of them names, which overrides
- * `defaults`, which override the built-in defaults. Throws a `ConfigError` with all mistakes.
+ * Reads the settings. Precedence, highest first: arguments, environment variables, the settings file, `defaults`, the
+ * built-in defaults. Throws a `ConfigError` with all mistakes.
  */
 export function readConfig(
   args: readonly string[],
@@ -29,15 +29,15 @@ export function readConfig(
   return sound(checkConfig(args, env, defaults, others)).config;
 }
 
-/** The same settings. Throws a `ConfigError` with all mistakes. */
+/** Returns `checked` if it has no mistakes. Throws a `ConfigError` with all mistakes otherwise. */
 export function sound(checked: CheckedConfig): CheckedConfig {
   if (checked.mistakes.length > 0) throw new ConfigError(checked.mistakes.join("\n"));
   return checked;
 }
 
 /**
- * Reads the settings and returns the mistakes beside them; an invalid setting has its default. `others` are options of
- * the command that are not settings.
+ * Reads the settings and returns them with their mistakes; an invalid setting gets its default. `others` are the
+ * command's options that are not settings.
  */
 export function checkConfig(
   args: readonly string[],
@@ -84,18 +84,19 @@ export function checkConfig(
   return { config: checked, flags, mistakes, sources: sources as Record<keyof Config, string>, secretFiles };
 }
 
-/** Settings, their mistakes, and where the value of each comes from: `default`, an option, a variable, a line of the file. */
+/** Settings with their mistakes and sources. */
 export interface CheckedConfig {
   readonly config: Config;
-  /** The options that are given, those of the command included. */
+  /** The given options, including the command's own. */
   readonly flags: Readonly<Record<string, string | true>>;
   readonly mistakes: readonly string[];
+  /** The source of each value: `default`, an option, a variable, or a line of the settings file. */
   readonly sources: Readonly<Record<keyof Config, string>>;
-  /** The files that hold secrets of the settings, TLS keys included. */
+  /** Paths of the files that hold secret values, including TLS keys. */
   readonly secretFiles: readonly string[];
 }
 
-/** A sentence that begins with an option, with where its value comes from in place of the option. */
+/** Replaces the option at the start of a sentence by the source of its value. */
 function withSource(sentence: string, sources: Partial<Record<keyof Config, string>>): string {
   const option = /^--([a-z-]+) names /.exec(sentence)?.[1];
   const name = names.find((one) => flagOf(one) === option);
@@ -105,20 +106,20 @@ function withSource(sentence: string, sources: Partial<Record<keyof Config, stri
     : source + sentence.slice(`--${option}`.length);
 }
 
-/** Where a setting is given. */
+/** The source of a setting's value. */
 interface Source {
   readonly name: string;
-  /** Throws a `TypeError` where a file that it names cannot be read. */
+  /** Returns the value. Throws a `TypeError` if it is in a file that cannot be read. */
   readonly text: () => string;
-  /** Whether other users of the machine do not see the value. */
+  /** Whether the value is hidden from other users of the machine; they can see arguments. */
   readonly isHidden: boolean;
-  /** The line of the file, to append to a sentence. */
+  /** The line of the settings file, to append to a sentence. */
   readonly quote?: string;
-  /** The file that holds the value alone. */
+  /** The path of the file that holds only this value. */
   readonly file?: string | undefined;
 }
 
-/** The strongest source of a setting; null where it is not given. */
+/** Returns the source of a setting that takes precedence; null when it is not given. */
 function sourceOf(
   name: keyof Config,
   flags: CheckedConfig["flags"],
@@ -151,7 +152,7 @@ function sourceOf(
   return { name: at, text: () => written, isHidden: false, quote: file.quote(option) };
 }
 
-/** The file of settings that is named; null where none is, or it cannot be read, which is a mistake. */
+/** Reads the settings file; null when none is named. One that cannot be read adds a mistake, and gives null, too. */
 function fileOf(flags: CheckedConfig["flags"], env: Environment, mistakes: string[]): ConfigFile | null {
   const path = flags["config"] ?? env[variableOf("config")];
   if (typeof path !== "string" || path === "") return null;
@@ -175,14 +176,14 @@ function fileOf(flags: CheckedConfig["flags"], env: Environment, mistakes: strin
   }
 }
 
-/** What is said of where the data is, and contradicts itself. */
+/** Returns contradictions between settings about the location of the data. */
 function contradictions(
   config: Partial<Record<keyof Config, unknown>>,
   sources: Partial<Record<keyof Config, string>>,
 ): string[] {
   const isGiven = (name: keyof Config) => sources[name] !== "default";
   if (isGiven("data") && isGiven("database")) {
-    return ["--data and --database contradict each other: the data is in a directory, or in a database"];
+    return ["--data and --database contradict each other: give the data directory or the database, not both"];
   }
   const backups = (["backupEvery", "backupTo"] as const).filter((name) => config[name] !== null);
   if (config.database !== null && backups.length > 0)
@@ -193,7 +194,7 @@ function contradictions(
       .map((name) => `--${flagOf(name)} is for a data directory, not for PostgreSQL`);
   }
   if (config.databaseDirect === null) return [];
-  return ["--database-direct goes with --database"];
+  return ["--database-direct needs --database"];
 }
 
 /**
@@ -207,7 +208,7 @@ export function readSecret(env: Environment, variable: string): string | undefin
   return contentOfSecret(file, `${variable}_FILE`);
 }
 
-/** @param named what names the file, for a sentence */
+/** @param named the setting that names the file, for the error message */
 function contentOfSecret(path: string, named: string): string {
   const file = resolve(path);
   try {
@@ -219,7 +220,7 @@ function contentOfSecret(path: string, named: string): string {
 
 const longestSecretBytes = 4096;
 
-/** The given value, to append to an error, unless it is in the sentence already or may be secret. */
+/** Returns the given value to append to an error; "" when the sentence has it already or it may be secret. */
 function repeated(given: string, { secret = false }: Setting<unknown>, sentence: string): string {
   if (secret || given === "" || /[@]|^postgres/i.test(given) || sentence.endsWith(" is not one")) return "";
   return `, not "${given}"`;

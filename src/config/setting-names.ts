@@ -4,7 +4,7 @@ import { type Config, settings } from "./config.ts";
 import type { Setting } from "./setting-values.ts";
 
 /*
- * Settings as options, as variables, and in the help.
+ * The names of settings as options and environment variables, and their help texts.
  */
 
 /** The names of all settings. */
@@ -12,10 +12,10 @@ export const names = Object.keys(settings) as (keyof Config)[];
 export const flagOf = (name: string) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 export const variableOf = (name: string) => `ONAIR_${flagOf(name).replaceAll("-", "_").toUpperCase()}`;
 
-/** Whether a file may hold the value, which the variable with the suffix `_FILE` names. */
+/** Whether the value may be in a file, named by the variable with the suffix `_FILE`. */
 export const mayBeInFile = ({ secret = false, file = false }: Setting<unknown>) => secret || file;
 
-/** The options of all settings and `others`. A switch may take back what a variable or the file sets. */
+/** Returns the options of all settings, and `others`. A switch has a default, so that `--name=false` can override a variable. */
 export function settingOptions(others: ParseArgsOptionsConfig = {}): ParseArgsOptionsConfig {
   const options: ParseArgsOptionsConfig = { ...others };
   for (const name of names) {
@@ -25,7 +25,7 @@ export function settingOptions(others: ParseArgsOptionsConfig = {}): ParseArgsOp
   return options;
 }
 
-/** The variables of these settings alone. */
+/** Returns the environment reduced to the variables of these settings. */
 export function variablesOf(
   env: Readonly<Record<string, string | undefined>>,
   ...wanted: readonly (keyof Config)[]
@@ -34,7 +34,7 @@ export function variablesOf(
   return Object.fromEntries(known.map((name) => [name, env[name]]));
 }
 
-/** Variables that other commands read, and that may be set beside the settings. */
+/** Variables that only commands other than `serve` read. */
 const commandVariables = [
   "ONAIR_URL",
   "ONAIR_TOKEN",
@@ -54,7 +54,7 @@ const knownVariables: readonly string[] = [
 
 const prefix = "ONAIR_";
 
-/** Variables that look like settings but are unknown, and what was most likely meant; null where nothing is close. */
+/** Returns unknown variables with the prefix of settings, each with the closest known one; null when none is close. */
 export function unknownVariables(
   env: Readonly<Record<string, string | undefined>>,
 ): { name: string; meant: string | null }[] {
@@ -63,14 +63,14 @@ export function unknownVariables(
     .map((name) => ({ name, meant: meantBy(name.slice(prefix.length)) }));
 }
 
-/** The closest variable; its prefix, which all have, makes none of them closer. */
+/** Returns the closest known variable. The prefix is left out, because all have it. */
 function meantBy(word: string): string | null {
   const known = knownVariables.map((name) => name.slice(prefix.length));
   const meant = nearest(word, known);
   return meant === null ? null : prefix + meant;
 }
 
-/** The help of all settings: purpose, default and variable, in lines of at most 100 characters. */
+/** Returns the help of all settings: purpose, default and variable, in lines of at most 100 characters. */
 export function settingsHelp(defaults: Partial<Record<keyof Config, string>> = {}): string {
   return names
     .map((name) => {
@@ -92,7 +92,7 @@ export const helpColumns = 100;
 const indentWidth = 29;
 const indent = " ".repeat(indentWidth);
 
-/** Formats a term and its meaning, which follows on the next line after a long term. */
+/** Formats a term and its meaning. After a long term, the meaning begins on the next line. */
 function helpEntry(term: string, meaning: string): string {
   const [first = "", ...more] = wrapped(meaning, helpColumns - indentWidth);
   const head = `  ${term}`.padEnd(indentWidth);

@@ -4,7 +4,7 @@ import { trustedProxies } from "../serving/client-address.ts";
 import { readDatabaseUrl } from "../store/postgres/database/connection-url.ts";
 import { proxyOf } from "../webhooks/egress-proxy.ts";
 
-/** A setting: its help, and how its text becomes a value. */
+/** A setting: its help, default and parser. */
 export interface Setting<T> {
   readonly help: string;
   /** The placeholder of the value in the help; absent for a switch. */
@@ -12,20 +12,20 @@ export interface Setting<T> {
   readonly default: string | null;
   /** Read only from the environment, because other users of the machine can see arguments. */
   readonly secret?: boolean;
-  /** A variable of others that means the same; one that is empty counts as not set. */
+  /** A variable of another standard with the same meaning; an empty one counts as not set. */
   readonly alias?: string;
-  /** May also be in the file that the variable with the suffix `_FILE` names. */
+  /** Whether the value may also be in a file, named by the variable with the suffix `_FILE`. */
   readonly file?: boolean;
-  /** Checks a value of the command line; throws a `TypeError` for one that must not be there. */
+  /** Checks a value given in public (an argument or the settings file). Throws a `TypeError` if it must not be there. */
   readonly checkFlag?: (text: string) => void;
-  /** Parses the setting; throws a `TypeError` that states what it must be. */
+  /** Parses the setting. Throws a `TypeError` whose message continues the setting's name: "must be …". */
   readonly read: (text: string) => T;
 }
 
 /** Settings by name. */
 export type SettingTable = Readonly<Record<string, Setting<unknown>>>;
 
-/** The values of a table of settings; null where one has no default. */
+/** The values of a table of settings; null for a setting without a default that is not given. */
 export type ValuesOf<Table extends SettingTable> = {
   readonly [Name in keyof Table]:
     | ReturnType<Table[Name]["read"]>
@@ -33,10 +33,10 @@ export type ValuesOf<Table extends SettingTable> = {
 };
 
 /*
- * Parsers of settings. Each throws a `TypeError` that states what the value must be.
+ * Parsers of settings. Each throws a `TypeError` that says what the value must be.
  */
 
-/** The entries of a list with commas. */
+/** Returns the entries of a comma-separated list. */
 export function entriesOf(text: string): string[] {
   return text
     .split(",")
@@ -74,13 +74,13 @@ export function size(minimum: number) {
 
 const longestDays = 3_650;
 
-/** How long something is kept: `7` or `7d` are days, `36h` hours. The value is the text; `keptMs` reads it. */
+/** A retention time: `7` or `7d` are days, `36h` hours. The value is the text; `keptMs` converts it. */
 export function keptTime(text: string): string {
   if (!Number.isNaN(keptMs(text))) return text;
   throw new TypeError(`must be days from 1 to ${longestDays}, like 7, or hours, like 36h`);
 }
 
-/** What `keptTime` has taken, in milliseconds; NaN for what it would refuse. */
+/** Converts a value of `keptTime` to milliseconds; NaN for a text that it refuses. */
 export function keptMs(text: string): number {
   const [, digits, unit] = /^([0-9]{1,6})([dh]?)$/.exec(text) ?? [];
   const ms = Number(digits) * (unit === "h" ? hour : day);
@@ -88,9 +88,9 @@ export function keptMs(text: string): number {
 }
 
 /**
- * Values by event type, as in `chat.message.sent=600`, separated by commas.
- * @param read null for what is no such value
- * @param form what they must be, with an example
+ * Parses values by event type, as in `chat.message.sent=600`, separated by commas.
+ * @param read parses a value; null for an invalid one
+ * @param form describes the values, with an example, for the error message
  */
 function byEventType<T>(text: string, read: (value: string) => T | null, form: string): Record<string, T> {
   return Object.fromEntries(
@@ -103,7 +103,7 @@ function byEventType<T>(text: string, read: (value: string) => T | null, form: s
   );
 }
 
-/** How long something is kept by event type, as in `chat.message.sent=6h`, separated by commas. */
+/** Retention times by event type, as in `chat.message.sent=6h`, separated by commas. */
 export function keptTimes(text: string): Readonly<Record<string, string>> {
   const read = (time: string) => (Number.isNaN(keptMs(time)) ? null : time);
   return byEventType(text, read, "days or hours, like chat.message.sent=6h");
@@ -143,14 +143,16 @@ export function hostNames(text: string): readonly string[] {
   const names = entriesOf(text);
   const wrong = names.find((name) => !/^[a-z0-9_](?:[a-z0-9_.-]{0,251}[a-z0-9_])?$/i.test(name));
   if (wrong === undefined) return names;
-  throw new TypeError(`must be names like admin.example.com, without a port, and "${wrong}" is not one`);
+  throw new TypeError(`must be host names like admin.example.com, without a port, and "${wrong}" is not one`);
 }
 
-/** The URL of a page. */
+/** The URL of a page, normalized. */
 export function pageUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url && /^https?:$/.test(url.protocol) && !url.hash && !url.username) return url.href;
-  throw new TypeError("must be an http or https URL without fragment, like https://example.com/login");
+  throw new TypeError(
+    "must be an http or https URL without user and fragment, like https://example.com/login",
+  );
 }
 
 /** Addresses and networks, separated by commas. */
@@ -183,19 +185,19 @@ export function databaseUrl(text: string): string {
 
 /** Refuses a URL with a password. */
 export function withoutPassword(text: string): void {
-  // A URL with several hosts is none to the parser.
+  // The URL parser rejects several hosts, which PostgreSQL allows.
   const has = URL.canParse(text) ? new URL(text).password !== "" : /\/\/[^/?#:]*:[^/?#]+@/.test(text);
   if (!has) return;
   throw new TypeError(
-    "must be without a password, because other users of the machine can see it: set the variable instead, or the one with the suffix _FILE to a file that holds the URL",
+    "must be without a password, because other users of the machine can see it: set the environment variable instead, or put the URL into a file and set the variable with the suffix _FILE to its path",
   );
 }
 
-/** An operator key. A short one can be guessed. */
+/** An operator key. Short keys are refused because they can be guessed. */
 export function adminKey(text: string): string {
   if (/^[\x21-\x7e]{16,200}$/.test(text)) return text;
   throw new TypeError(
-    "must be 16 to 200 printable characters without spaces: openssl rand -hex 32 makes one",
+    'must be 16 to 200 printable characters without spaces; "openssl rand -hex 32" makes one',
   );
 }
 
@@ -213,11 +215,11 @@ export function hexColor(text: string): string {
   throw new TypeError("must be a colour in hexadecimal notation, like #1a73e8");
 }
 
-/** The path of a picture. */
+/** The path of an existing picture. */
 export function pictureFile(text: string): string {
   if (!/\.(?:svg|png|jpe?g|webp)$/i.test(text)) {
-    throw new TypeError("must be a file that ends in .svg, .png, .jpg or .webp");
+    throw new TypeError("must be an image file: .svg, .png, .jpg or .webp");
   }
   if (statSync(text, { throwIfNoEntry: false })?.isFile()) return text;
-  throw new TypeError("must be a file that exists");
+  throw new TypeError("must be an existing file");
 }

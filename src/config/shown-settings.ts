@@ -2,14 +2,14 @@ import { type Config, settings } from "./config.ts";
 import type { CheckedConfig } from "./read-config.ts";
 import { flagOf, names } from "./setting-names.ts";
 
-/** The settings by option name, for the log; of a secret only whether it is set. */
+/** Returns the settings by option name, for the log. A secret is "set" or false. */
 export function shownSettings(config: Config): Record<string, unknown> {
   const shown = (name: keyof Config) =>
     settings[name].secret ? config[name] !== null && "set" : withoutSecrets(config[name]);
   return Object.fromEntries(names.map((name) => [flagOf(name), shown(name)]));
 }
 
-/** The settings as people read them: of a secret only whether it is set. */
+/** Returns the settings for display. A secret is "set" or null. */
 export function settingsInForce(config: Config) {
   const shown = shownSettings(config);
   return names.map((name) => {
@@ -19,13 +19,13 @@ export function settingsInForce(config: Config) {
   });
 }
 
-/** The same with where each value comes from: `default`, an option, a variable, or a line of the file of settings. */
+/** Returns the same with the source of each value: `default`, an option, a variable, or a line of the settings file. */
 export function settingsWithSources({ config, sources }: Pick<CheckedConfig, "config" | "sources">) {
   const inForce = settingsInForce(config);
   return names.map((name, at) => ({ ...inForce[at], name: flagOf(name), source: sources[name] }));
 }
 
-/** A value in the form in which it is given. */
+/** Returns a value as written on the command line. */
 function written(value: unknown): string | null {
   if (value === null) return null;
   if (Array.isArray(value)) return value.join(",");
@@ -34,10 +34,10 @@ function written(value: unknown): string | null {
   return pairs.join(",");
 }
 
-/** A URL without its user, password and query. */
+/** Hides user, password and query of a URL; returns any other value unchanged. */
 function withoutSecrets(value: unknown): unknown {
   if (typeof value !== "string" || !/^\s*(https?|postgres(ql)?):/i.test(value)) return value;
-  // One of several hosts, as PostgreSQL has it, is none to the parser.
+  // The URL parser rejects several hosts, which PostgreSQL allows.
   if (!URL.canParse(value)) return value.replace(/\/\/[^/?#]*@/, "//***@").replace(/\?.*/s, "?***");
   const url = new URL(value);
   if (url.username || url.password) url.username = "***";

@@ -5,24 +5,24 @@ const file = (help: string) => ({ value: "FILE", default: null, help, read: nonE
 /** Settings of TLS on the listeners themselves, without a proxy in front. */
 export const tlsSettings = {
   tlsCert: file(
-    "certificate of the public listener, with its chain (PEM), which then speaks TLS; read again when it changes",
+    "certificate of the public listener with its chain (PEM), to serve TLS; read again when the file changes",
   ),
-  tlsKey: file("private key of that certificate (PEM)"),
-  adminTlsCert: file("the same for the admin listener"),
-  adminTlsKey: file("private key of that certificate (PEM)"),
+  tlsKey: file("private key of --tls-cert (PEM)"),
+  adminTlsCert: file("certificate of the admin listener, likewise"),
+  adminTlsKey: file("private key of --admin-tls-cert (PEM)"),
   adminTlsClientCa: file(
-    "authority (PEM) that must have signed the certificate of every caller of the admin listener",
+    "certificate authority (PEM); the admin listener then accepts only callers with a client certificate signed by it",
   ),
   hsts: {
     value: "SECONDS",
     default: "0",
-    help: "tell browsers for so long to use https alone (Strict-Transport-Security); 0 does not",
+    help: "how long browsers must use https only (Strict-Transport-Security); 0 sends no such header",
     read: integer(0, 63_072_000),
   },
   redirectPort: {
     value: "PORT",
     default: null,
-    help: "port of the same address that sends plain HTTP on to --public-url; 0 picks a free one",
+    help: "port on the same address that redirects plain HTTP to --public-url; 0 picks a free one",
     read: integer(0, 65_535),
   },
 } satisfies SettingTable;

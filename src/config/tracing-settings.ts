@@ -6,7 +6,7 @@ import { entriesOf, type SettingTable, type ValuesOf } from "./setting-values.ts
 function collectorUrl(text: string): string {
   const url = baseUrl(text);
   if (!url.endsWith(tracesPath)) return url;
-  throw new TypeError(`must be the address of the collector without ${tracesPath}, which is added`);
+  throw new TypeError(`must be the address of the collector without ${tracesPath}, which is appended`);
 }
 
 /** A number from 0 to 1. */
@@ -23,7 +23,7 @@ function headers(text: string): Readonly<Record<string, string>> {
       const [, name = "", value = ""] = /^\s*([^=\s]+)\s*=(.*)$/.exec(entry) ?? [];
       return [name, decodeURIComponent(value.trim())];
     });
-    // Throws for what cannot be sent.
+    // Throws for names and values that HTTP does not allow.
     return Object.fromEntries(new Headers(Object.fromEntries(pairs)));
   } catch {
     throw new TypeError("must be headers like authorization=Bearer%20abc, separated by commas");
@@ -36,26 +36,26 @@ export const tracingSettings = {
     value: "URL",
     default: null,
     alias: "OTEL_EXPORTER_OTLP_ENDPOINT",
-    help: "collector that traces are sent to, as OTLP over HTTP, like http://127.0.0.1:4318; OTEL_EXPORTER_OTLP_ENDPOINT is taken as well",
+    help: "collector for traces (OTLP over HTTP), like http://127.0.0.1:4318; OTEL_EXPORTER_OTLP_ENDPOINT works as well",
     read: collectorUrl,
   },
   otlpHeaders: {
     default: null,
     secret: true,
     alias: "OTEL_EXPORTER_OTLP_HEADERS",
-    help: "headers for it, like authorization=Bearer%20abc, separated by commas; OTEL_EXPORTER_OTLP_HEADERS is taken as well",
+    help: "headers of requests to the collector, like authorization=Bearer%20abc, separated by commas; OTEL_EXPORTER_OTLP_HEADERS works as well",
     read: headers,
   },
   otlpSample: {
     value: "SHARE",
     default: "1",
-    help: "share of the traces that are sent to it, from 0 to 1, where who calls says nothing about it",
+    help: "share of traces to send, from 0 to 1; for a request with a trace context, its sampled flag decides instead",
     read: share,
   },
 } satisfies SettingTable;
 type TracingConfig = ValuesOf<typeof tracingSettings>;
 
-/** Where spans go; null: nothing is traced. */
+/** Returns the collector of spans; null when tracing is off. */
 export function collectorOf(config: TracingConfig): Collector | null {
   const { otlpEndpoint: endpoint, otlpHeaders, otlpSample: share } = config;
   return endpoint === null ? null : { endpoint, headers: otlpHeaders ?? {}, share };

@@ -47,5 +47,5 @@ test("it does not go with --url, and its mistakes are told", async () => {
   );
   const mistaken = join(directory, "mistaken.toml");
   writeFileSync(mistaken, "\ndta = 1\n");
-  expectFailure(await run(["apps", "list", "--config", mistaken]), 2, ":2 dta is no setting");
+  expectFailure(await run(["apps", "list", "--config", mistaken]), 2, ":2 dta is not a setting");
 });

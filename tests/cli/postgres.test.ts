@@ -14,7 +14,7 @@ describe("what is said of the database", () => {
       { ONAIR_DATABASE: "postgres://db/onair" },
       "--data and --database contradict each other",
     ],
-    [["--database-direct", "postgres://db/onair"], {}, "--database-direct goes with --database"],
+    [["--database-direct", "postgres://db/onair"], {}, "--database-direct needs --database"],
     [
       [],
       { ONAIR_DATABASE: "postgres://a:hunter2@db/onair?x=y" },

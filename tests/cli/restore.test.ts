@@ -136,7 +136,7 @@ test("takes directory and place of the file of settings, which it names again", 
 
 test.each([
   ["names no place", "", 2, "the file is missing, or --from"],
-  ["has a mistake", 'dta = "x"\n', 2, "dta is no setting. Did you mean data?"],
+  ["has a mistake", 'dta = "x"\n', 2, "dta is not a setting. Did you mean data?"],
   ["has the data in PostgreSQL", 'database = "postgres://x@127.0.0.1:1/x"\n', 2, "makes a data directory"],
 ])("a file of settings that %s", async (name, content, code, message) => {
   const file = written(`${name.replaceAll(" ", "-")}.toml`, content);

@@ -154,7 +154,7 @@ describe("signals", () => {
     writeFileSync(file, "rate-limit = 300\n\nrate-limt = 4\n");
     served.kill("SIGHUP");
     await until(() => told("settings_not_taken").length === 1);
-    expect(JSON.stringify(told("settings_not_taken"))).toContain("onair.toml:3 rate-limt is no setting");
+    expect(JSON.stringify(told("settings_not_taken"))).toContain("onair.toml:3 rate-limt is not a setting");
     expect(await limit()).toBe("200");
     expect(await served.end("SIGTERM")).toBe(0);
   });

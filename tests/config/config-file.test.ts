@@ -67,25 +67,25 @@ test.each<[string, string, RegExp[]]>([
   [
     "a misspelt name",
     "port = 1\n\nrate-limt = 3\n",
-    [/:3 rate-limt is no setting\. Did you mean rate-limit\?\n {4}rate-limt = 3$/],
+    [/:3 rate-limt is not a setting\. Did you mean rate-limit\?\n {4}rate-limt = 3$/],
   ],
   [
     "a value out of range",
     "\nport = 99999",
     [/:2 port must be an integer from 0 to 65535\n {4}port = 99999$/],
   ],
-  ["a value of the wrong kind", "port = 1.5", [/:1 port must be a text, an integer, true or false/]],
-  ["a time", "port = 2026-01-01", [/:1 port must be a text/]],
+  ["a value of the wrong kind", "port = 1.5", [/:1 port must be a string, an integer, true or false/]],
+  ["a time", "port = 2026-01-01", [/:1 port must be a string/]],
   ["what is not TOML", 'host = "::1"\nport = \nrate-limit = 3', [/:2 is not TOML: .*\n {4}port =$/]],
   [
     "a text without quotes",
     "portal = yes",
-    [/:1 is not TOML: .*\(a text stands in quotes, .*\)\n {4}portal = yes$/],
+    [/:1 is not TOML: .*\(put text in quotes; .*\)\n {4}portal = yes$/],
   ],
   [
     "a misspelt name before what is not TOML",
     'port = 1\ntls-kye = "k"\nportal = yes\n[keep-by-type]\nother = "1d"\n',
-    [/:2 tls-kye is no setting\. Did you mean tls-key\?/, /:3 is not TOML/],
+    [/:2 tls-kye is not a setting\. Did you mean tls-key\?/, /:3 is not TOML/],
   ],
   [
     "a secret's file that is not there",
@@ -93,12 +93,12 @@ test.each<[string, string, RegExp[]]>([
     [/:1 admin-key-file cannot be read: it names \/none\/key, which is not there\n/],
   ],
   ["a name twice", "port = 1\nport = 2", [/:2 is not TOML: .*redefine/]],
-  ["a table that is no setting", "[server]\nport = 1", [/:1 server is no setting/]],
-  ["a file in a file", 'config = "other.toml"', [/:1 config is no setting/]],
+  ["a table that is not a setting", "[server]\nport = 1", [/:1 server is not a setting/]],
+  ["a file in a file", 'config = "other.toml"', [/:1 config is not a setting/]],
   [
     "everything at once",
     "prot = 1\nstream-limit = 0\n",
-    [/:1 prot is no setting/, /:2 stream-limit must be/],
+    [/:1 prot is not a setting/, /:2 stream-limit must be/],
   ],
   [
     "data in a directory and in a database",
@@ -112,10 +112,10 @@ test.each<[string, string, RegExp[]]>([
 });
 
 test.each([
-  ['admin-key = "swordfish-swordfish"', /has the secret admin-key: put it into a file/],
+  ['admin-key = "swordfish-swordfish"', /has the secret admin-key: put the secret into its own file/],
   ['database = "postgres://onair:swordfish@db.example.com/onair"', /database .*password/],
   ['admin-key-file = "swordfish', /is not TOML/],
-  ['databse = "postgres://onair:a/swordfish@db.example.com/onair"', /databse is no setting/],
+  ['databse = "postgres://onair:a/swordfish@db.example.com/onair"', /databse is not a setting/],
 ])("a secret in the file is refused, and not repeated: %s", (line, sentence) => {
   const { mistakes } = checkConfig(["--config", fileWith(line)], {});
   expect(mistakes).toHaveLength(1);

@@ -54,7 +54,7 @@ test.each<[string, string[], Record<string, string>, RegExp[]]>([
     "the path of a collector",
     ["--otlp-endpoint", "http://collector:4318/v1/traces"],
     {},
-    [/^--otlp-endpoint must be the address of the collector without \/v1\/traces, which is added/],
+    [/^--otlp-endpoint must be the address of the collector without \/v1\/traces, which is appended/],
   ],
   [
     "headers that cannot be sent",

@@ -13,11 +13,11 @@ export function isLoopback(host: string): boolean {
 export interface ServerAnswer {
   readonly status: number;
   readonly body: string;
-  /** The server's time; null when the answer has none. */
+  /** The time in the `Date` header; null when the answer has none. */
   readonly at: number | null;
 }
 
-/** For an admin listener that asks its callers for a certificate. Both in PEM. */
+/** A client certificate for an admin listener that requires one. Both fields are PEM. */
 export interface ClientCertificate {
   readonly cert: string;
   readonly key: string;
@@ -29,8 +29,8 @@ interface AskOptions {
 }
 
 /**
- * Requests a URL of a server, with a time limit and without redirects. Returns a description in place of an answer when
- * there is none.
+ * Requests a URL of a server, with a time limit and without following redirects. Returns the reason, as a string, when
+ * there is no answer.
  */
 export async function ask(
   url: string,
@@ -44,7 +44,7 @@ export async function ask(
       signal: AbortSignal.timeout(timeoutMs),
       // Requests to this machine bypass the proxy of the environment.
       ...(isHere && { proxy: false }),
-      // A certificate is for a name, not for this address. With a key it has to be right.
+      // A certificate names a host, not this loopback address; it is verified only when the request carries a key.
       tls: {
         ...(certificate && { cert: certificate.cert, key: certificate.key }),
         ...(isHere && Object.keys(headers).length === 0 && { rejectUnauthorized: false }),
@@ -55,11 +55,11 @@ export async function ask(
     return { status: response.status, body, at: Number.isNaN(date) ? null : date };
   } catch (error) {
     const { name, code } = error as { name?: string; code?: string };
-    return name === "TimeoutError" ? `nothing within ${timeoutMs / 1000} s` : String(code ?? name);
+    return name === "TimeoutError" ? `no answer within ${timeoutMs / 1000} s` : String(code ?? name);
   }
 }
 
-/** A field of a JSON answer; undefined when absent. */
+/** Returns a field of a JSON answer; undefined when absent. */
 export function fieldOf(answer: ServerAnswer, name: string): unknown {
   return jsonObject(answer.body)?.[name];
 }

@@ -5,7 +5,7 @@ import { day } from "../domain/time.ts";
 import { warnBeforeMs } from "../serving/certificate-watch.ts";
 import { certificateFiles, isFor, readCertificate } from "../serving/certificates.ts";
 
-/** Certificates that end soon, are for another name, or in whose place there are files that cannot be used. */
+/** Checks the certificates of the listeners: their files, names and expiry. */
 export function* certificateFindings(config: Config, now: number): Generator<Finding> {
   const { ok, warning, wrong } = findingsOf("certificates");
   const files = certificateFiles(config);
@@ -19,19 +19,19 @@ export function* certificateFindings(config: Config, now: number): Generator<Fin
       const host = one === files.public ? hostOfClients(config) : null;
       if (host !== null && !isFor(certificate, host))
         yield warning(
-          `${path} is not for ${host}, the name in --public-url: clients refuse it`,
-          "get one for that name, or correct --public-url",
+          `${path} is not valid for ${host}, the host of --public-url: clients refuse it`,
+          "get a certificate for that host, or correct --public-url",
         );
       yield leftMs > warnBeforeMs
-        ? ok(`${path} is good for ${days} days`)
-        : warning(`${path} ends in ${days} days`, "renew it: the server takes the new one by itself");
+        ? ok(`${path} is valid for ${days} days`)
+        : warning(`${path} expires in ${days} days`, "renew it: the server loads the new file by itself");
     } catch (error) {
-      yield wrong(messageOf(error), "renew it, or mend its files");
+      yield wrong(messageOf(error), "renew it, or correct its files");
     }
   }
 }
 
-/** The name by which clients reach the public listener itself; null where none is known, or a proxy is in front. */
+/** Returns the host name that clients use for the public listener; null when unknown, or when a proxy is in front. */
 function hostOfClients({ publicUrl, trustedProxies }: Config): string | null {
   return publicUrl === null || trustedProxies.length > 0 ? null : new URL(publicUrl).hostname;
 }

@@ -1,5 +1,5 @@
 /*
- * The thread that reads every page of a database. This can take long, and its caller can terminate it.
+ * The thread that reads every page of a database. This can take long; the caller can terminate the thread.
  */
 import { setPriority } from "node:os";
 import type { KindSizes } from "../domain/operations/kind-sizes.ts";
@@ -16,7 +16,7 @@ import { givesBack, sizesByKind } from "../store/sqlite/database/sizes.ts";
 import type { NoCalls, ThreadContract } from "../threads/contract.ts";
 import { runThread } from "../threads/run.ts";
 
-// On Linux this applies to the calling thread alone: the server's work goes first.
+// On Linux this applies only to the calling thread: the server's threads have priority.
 if (process.platform === "linux") setPriority(0, 19);
 
 /** The arguments of the thread. */

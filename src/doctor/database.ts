@@ -17,7 +17,8 @@ interface IntegrityOptions extends DatabaseCheck {
   readonly timeoutMs: number;
 }
 
-const restore = '"onair restore" a backup into another directory, and keep this one for a later examination';
+const restore =
+  'restore a backup into another directory ("onair restore"), and keep this one for examination';
 
 function checkThread(program: string, start: DatabaseCheck) {
   return startThread<DatabaseThread>({
@@ -31,7 +32,7 @@ function checkThread(program: string, start: DatabaseCheck) {
   });
 }
 
-/** The facts of a database that is being served, read in a thread: counting users would hold up requests. */
+/** Reads the facts of a database in use by this server. It runs in a thread, because counting users would block requests. */
 export async function factsElsewhere(program: string, data: string): Promise<FileFacts> {
   const { remote, started, end } = checkThread(program, { data, full: false });
   return started.then(() => remote.facts()).finally(end);
@@ -49,13 +50,13 @@ export async function* integrityFindings(options: IntegrityOptions): AsyncGenera
     timeoutMs === Number.POSITIVE_INFINITY ? null : setTimeout(() => late.resolve(null), timeoutMs);
   const inTime = <T>(call: () => Promise<T>) => Promise.race([late.promise, started.then(call)]);
   const tooLong = `not finished within ${timeoutMs / 1000} s`;
-  const patiently = '"onair doctor --full" takes as long as it needs';
+  const patiently = '"onair doctor --full" has no time limit';
   try {
     const broken = await inTime(() => remote.brokenPages());
     if (broken === null) return yield pages.skipped(tooLong, patiently);
     for (const fault of broken) yield pages.wrong(`the database is damaged: ${fault}`, restore);
     if (broken.length > 0) return;
-    yield pages.ok(full ? "every page and index is in order" : "every page is in order");
+    yield pages.ok(full ? "every page and index is intact" : "every page is intact");
     const dangling = await inTime(() => remote.danglingTables());
     if (dangling === null) yield references.skipped(tooLong, patiently);
     else if (dangling.length === 0) yield references.ok("every row refers to rows that exist");
@@ -63,7 +64,7 @@ export async function* integrityFindings(options: IntegrityOptions): AsyncGenera
     const lost = await inTime(() => remote.brokenBodies());
     yield lost === null ? bodies.skipped(tooLong, patiently) : bodyFinding(lost);
   } catch (error) {
-    yield pages.wrong(messageOf(error)); // says what to do
+    yield pages.wrong(messageOf(error)); // the message says what to do
   } finally {
     if (timer !== null) clearTimeout(timer);
     end();
@@ -75,27 +76,27 @@ function bodyFinding({ count, first }: BrokenBodies): Finding {
   if (count === 0) return ok("the body of every event can be read");
   const named = `${first.join(", ")}${count > first.length ? ", …" : ""}`;
   return wrong(
-    `${count === 1 ? "the body of an event is" : `the bodies of ${count} events are`} damaged (${named}): its deliveries fail, all others go on`,
-    `have the platform publish what is still wanted again, under another id; the disk may damage more: ${restore}`,
+    `${count === 1 ? "the body of an event is" : `the bodies of ${count} events are`} damaged (${named}): deliveries with it fail, all others are sent`,
+    `have the platform publish the events again, under new ids, if they are still wanted; the disk may damage more data: ${restore}`,
   );
 }
 
-/** What the kinds of data take in a directory, measured in a thread of its own. Rejects where it cannot be read. */
+/** Measures the bytes used by each kind of data, in a separate thread. Rejects when the database cannot be read. */
 export async function measuredSizes(program: string, data: string) {
   const { remote, started, end } = checkThread(program, { data, full: false });
   return started.then(() => remote.sizes()).finally(end);
 }
 
-/** The free bytes of a database above which there is advice. */
+/** Free bytes in a database from which compacting is advised. */
 const muchFree = 64 * 1024 * 1024;
 
-/** What uses the space of a data directory. */
+/** Reports the space used by each kind of data. */
 export async function sizeFinding(program: string, data: string): Promise<Finding> {
   const { ok, warning, skipped } = findingsOf("sizes");
   try {
     const { kinds, givesBack } = await measuredSizes(program, data);
     if (kinds.free < muchFree || givesBack) return ok(shownSizes(kinds));
-    const mend = 'stop the server and run "onair compact", which gives what is free back to the disk';
+    const mend = 'stop the server and run "onair compact", which returns the free space to the disk';
     return warning(shownSizes(kinds), mend);
   } catch (error) {
     return skipped(messageOf(error));
@@ -103,8 +104,8 @@ export async function sizeFinding(program: string, data: string): Promise<Findin
 }
 
 /**
- * Reads the schema version of the database, and its other facts when the version is this program's; null when it is
- * unreadable. `isWhole`: its pages are not known to be damaged; where they are, that has been said.
+ * Reads the schema version of the database, and its facts (else null) if that is the version of this program. `isWhole`
+ * is false when damaged pages were already reported; then an unreadable database adds no finding.
  */
 export function readFacts(
   data: string,
@@ -115,16 +116,16 @@ export function readFacts(
   try {
     state = look(data, schemaState);
     if (state.pending.length > 0) {
-      const message = `the database is of an older version (${state.applied.at(-1) ?? "empty"}): ${state.pending.length} migrations are pending`;
+      const message = `the database has an older schema (${state.applied.at(-1) ?? "empty"}): ${state.pending.length} migrations are pending`;
       const mend = isServed
-        ? "a server of an older version runs on it: start that of this version in its place"
-        : '"onair migrate --backup FILE" or the next "onair serve" brings it to this one';
+        ? "a server of an older version uses it: stop that server, and start one of this version"
+        : '"onair migrate --backup FILE" or the next "onair serve" upgrades it';
       return { findings: [warning(message, mend)], facts: null };
     }
   } catch (error) {
     return { findings: isWhole ? [wrong(messageOf(error))] : [], facts: null };
   }
-  const findings = [ok(`the database has the form of this version (${state.applied.at(-1)})`)];
+  const findings = [ok(`the database has the schema of this version (${state.applied.at(-1)})`)];
   try {
     return { findings, facts: look(data, databaseFacts) };
   } catch (error) {
@@ -132,7 +133,7 @@ export function readFacts(
   }
 }
 
-/** The findings of those facts. */
+/** Reports what the facts of a database say. */
 export function* factFindings(facts: DatabaseFacts, now: number): Generator<Finding> {
   yield searchFinding(facts);
   yield signingKeyFinding(facts);
@@ -140,8 +141,8 @@ export function* factFindings(facts: DatabaseFacts, now: number): Generator<Find
   const { heldSince } = facts;
   if (!heldSince) return;
   yield findingsOf("deliveries_held").warning(
-    `nothing is sent since ${heldSince}: a backup was restored, or a server started with --hold-deliveries`,
-    'when no other server of the same data runs: "onair deliveries release"',
+    `deliveries are held since ${heldSince}, because a backup was restored or a server was started with --hold-deliveries`,
+    'run "onair deliveries release" once no other server uses a copy of this data',
   );
 }
 
@@ -149,10 +150,10 @@ function searchFinding({ users, indexedUsers }: DatabaseFacts): Finding {
   const { ok, wrong } = findingsOf("search_index");
   const shown = (count: number) => count.toLocaleString("en");
   if (users === indexedUsers) {
-    return ok(`${shown(users)} ${users === 1 ? "user" : "users"}, and as many in the index of the search`);
+    return ok(`${shown(users)} ${users === 1 ? "user" : "users"}, all in the search index`);
   }
   return wrong(
-    `the index of the search has ${shown(indexedUsers)} users, of ${shown(users)}`,
+    `the search index has ${shown(indexedUsers)} of ${shown(users)} users`,
     'stop the server and run "onair migrate --rebuild-search"',
   );
 }
@@ -162,13 +163,13 @@ function signingKeyFinding({ signingKey }: DatabaseFacts): Finding {
   if (signingKey === null)
     return warning(
       "there is no signing key yet",
-      "the next start makes one: receivers then need its public key",
+      "the next start of the server makes one; receivers then need its public key",
     );
   try {
     readSigningKey(signingKey);
     return ok("a valid Ed25519 key");
   } catch {
-    return wrong("what signs webhooks is not an Ed25519 key", restore);
+    return wrong("the signing key of webhooks is not an Ed25519 key", restore);
   }
 }
 
@@ -176,29 +177,31 @@ function webhookFinding(facts: DatabaseFacts, now: number): Finding {
   const { ok, warning } = findingsOf("webhooks");
   const { failingEndpoints, disabledEndpoints, unwellApplications, oldestPendingAt } = facts;
   const many = facts.isPendingPartial ? " or more" : "";
-  const age = oldestPendingAt === null ? "" : `, the oldest for ${shownDuration(now - oldestPendingAt)}`;
+  const age =
+    oldestPendingAt === null ? "" : `, the oldest waiting for ${shownDuration(now - oldestPendingAt)}`;
   const pending = `pending deliveries: ${facts.pending.toLocaleString("en")}${many}${age}`;
   const unwell = failingEndpoints + disabledEndpoints;
   if (unwell === 0) return ok(`no endpoint is failing; ${pending}`);
   const which = `${unwellApplications.join(", ")}${unwell > unwellApplications.length ? ", …" : ""}`;
   return warning(
-    `endpoints that are failing: ${failingEndpoints}, disabled: ${disabledEndpoints} (of ${which}); ${pending}`,
+    `failing endpoints: ${failingEndpoints}, disabled: ${disabledEndpoints} (applications ${which}); ${pending}`,
     '"onair apps show ID" says why; "onair apps enable-endpoint ID" enables a disabled one again',
   );
 }
 
 const earliest = Date.parse("2026-01-01T00:00:00Z");
 
-/** Whether the clock is plausible: tokens, retries and signatures depend on it. */
+/** Checks that the clock is plausible: tokens, retries and signatures depend on it. */
 export function clockFinding(now: number, newestEventAt: number | null): Finding {
   const { ok, wrong } = findingsOf("clock");
   const mend = "set the clock, by NTP if possible";
   const shown = isoTime(now);
-  if (now < earliest) return wrong(`the clock says ${shown}, which is before this version was made`, mend);
+  if (now < earliest)
+    return wrong(`the clock says ${shown}, which is before the release of this version`, mend);
   if (newestEventAt !== null && newestEventAt > now + minute)
     return wrong(
       `the clock says ${shown}, ${shownDuration(newestEventAt - now)} before the newest event`,
-      `${mend}; where it is right now, it was ahead when that event came`,
+      `${mend}; if it is right now, it was ahead when that event was published`,
     );
   return ok(`it is ${shown}`);
 }

@@ -7,38 +7,41 @@ import { shownBytes } from "../domain/operations/kind-sizes.ts";
 import { day, shownDuration } from "../domain/time.ts";
 import { databaseIn, lockFile, pidFile } from "../store/sqlite/database/directory.ts";
 
-/** Whether this user can use the data directory, which all further checks need. */
+/** Checks that this user can use the data directory, which all further checks need. */
 export function directoryFinding(data: string): Finding {
   const { ok, warning, wrong } = findingsOf("data_directory");
   const stats = statsOf(data);
   if (stats === "out of reach")
-    return wrong(`this user cannot come to ${data}`, "run it as the user who serves, or look at the path");
+    return wrong(
+      `this user cannot access ${data}`,
+      "run this as the user of the server, or correct the path",
+    );
   if (!stats)
     return wrong(
       `there is no directory ${data}`,
-      'name another one with --data, or let "onair serve" make it',
+      'name another one with --data, or let "onair serve" create it',
     );
   if (!stats.isDirectory()) return wrong(`${data} is not a directory`, "name another one with --data");
   const refusal = refusalOf(data);
   if (refusal === "EROFS")
     return wrong(
       `the file system of ${data} is mounted read-only`,
-      "the log of the kernel may say why; mount it to be written",
+      "see the kernel log for the reason, and mount it read-write",
     );
   if (refusal !== null)
     return wrong(
-      `this user may not write in ${data}`,
-      "run it as the user who serves, or chown the directory",
+      `this user cannot write in ${data}`,
+      "run this as the user of the server, or chown the directory",
     );
   if (!statSync(databaseIn(data), { throwIfNoEntry: false }))
     return warning(
       `${data} has no database yet`,
-      '"onair serve" makes one, "onair restore" takes it from a backup',
+      '"onair serve" creates one; "onair restore" restores one from a backup',
     );
-  return ok(`${data} is there, and this user may write in it`);
+  return ok(`${data} exists, and this user can write in it`);
 }
 
-/** null: there is nothing. `out of reach`: a part of the path is no directory, or that of another user. */
+/** Returns null when nothing exists there, and `out of reach` when a part of the path is not a directory or not accessible. */
 function statsOf(path: string): Stats | null | "out of reach" {
   try {
     return statSync(path, { throwIfNoEntry: false }) ?? null;
@@ -47,7 +50,7 @@ function statsOf(path: string): Stats | null | "out of reach" {
   }
 }
 
-/** Why this user cannot read and write in a directory, as the code of an error; null where that is possible. */
+/** Returns the error code of accessing a directory for reading and writing; null when this user may. */
 function refusalOf(directory: string): string | null {
   const { R_OK, W_OK, X_OK } = constants;
   try {
@@ -58,41 +61,44 @@ function refusalOf(directory: string): string | null {
   }
 }
 
-/** Files of a data directory without secrets. */
+/** Files of a data directory that hold no secrets. */
 const open: readonly string[] = [lockFile, `${lockFile}-journal`, pidFile];
 const ours = /^(onair\.|dev\.json$)/;
 const listed = 10;
 
-/** Whether other users can read the files of a data directory. */
+/** Checks that other users cannot read or change the files of a data directory. */
 export function* modeFindings(data: string): Generator<Finding> {
   const { ok, wrong, skipped } = findingsOf("file_modes");
-  if (process.platform === "win32") return yield skipped("Windows has no modes");
+  if (process.platform === "win32") return yield skipped("Windows has no file modes");
   const directory = statSync(data);
   const files = filesOf(data);
   const isOpen = (directory.mode & 0o022) !== 0;
   if (isOpen)
-    yield wrong(`others may change what is in ${data} (mode ${modeOf(directory)})`, `chmod 700 ${data}`);
+    yield wrong(`other users can change files in ${data} (mode ${modeOf(directory)})`, `chmod 700 ${data}`);
   const readable = files.filter(({ isSecret, stats }) => isSecret && (stats.mode & 0o077) !== 0);
   for (const { path, stats } of readable.slice(0, listed))
-    yield wrong(`${path} holds secrets and is open to others (mode ${modeOf(stats)})`, `chmod 600 ${path}`);
-  if (readable.length > listed) yield wrong(`so are ${readable.length - listed} more`);
+    yield wrong(
+      `${path} holds secrets, and other users can read it (mode ${modeOf(stats)})`,
+      `chmod 600 ${path}`,
+    );
+  if (readable.length > listed) yield wrong(`the same for ${readable.length - listed} more files`);
   const foreign = files.find(({ stats }) => stats.uid !== directory.uid);
   if (foreign)
     yield wrong(
-      `${foreign.path} belongs to another user (${foreign.stats.uid}) than ${data} (${directory.uid})`,
-      `chown -R ${directory.uid} ${data}, where that is the user who serves`,
+      `${foreign.path} belongs to user ${foreign.stats.uid}, but ${data} to user ${directory.uid}`,
+      `chown -R ${directory.uid} ${data}, if that is the user of the server`,
     );
   if (!isOpen && readable.length === 0 && !foreign)
-    yield ok(`${files.length} files, each for its owner alone`);
+    yield ok(`${files.length} files, accessible only to their owner`);
 }
 
-/** Which of the files that hold secrets of the settings other users can read; a group may. */
+/** Warns of files with secret settings that every user can read; access by a group is allowed. */
 export function* secretFileFindings(files: readonly string[]): Generator<Finding> {
   for (const path of process.platform === "win32" ? [] : files) {
     const stats = statsOf(path);
     if (stats && stats !== "out of reach" && (stats.mode & 0o007) !== 0)
       yield findingsOf("file_modes").warning(
-        `${path} holds a secret and is open to every user of this machine (mode ${modeOf(stats)})`,
+        `${path} holds a secret, and every user of this machine can read it (mode ${modeOf(stats)})`,
         `chmod o= ${path}`,
       );
   }
@@ -122,39 +128,39 @@ function filesOf(data: string): FoundFile[] {
 const leastFreeBytes = 256 * 1024 * 1024;
 
 /**
- * Whether there is enough space for a database of `databaseBytes`, whose write-ahead log may grow to a quarter of the
+ * Checks the free space for a database of `databaseBytes`. Its write-ahead log may grow to a quarter of the required
  * minimum.
  */
 export function spaceFinding(data: string, freeBytes: number, databaseBytes: number): Finding {
   const { ok, warning, wrong } = findingsOf("disk_space");
-  const free = `${shownBytes(freeBytes)} are free for ${data}`;
+  const free = `${shownBytes(freeBytes)} free on the disk of ${data}`;
   if (freeBytes < leastFreeBytes)
-    return wrong(`only ${free}`, "make room: on a full disk every write is answered with 503");
+    return wrong(`only ${free}`, "free some space: on a full disk, every write request is answered 503");
   if (freeBytes < databaseBytes + leastFreeBytes)
     return warning(
-      `${free}, less than its database takes (${shownBytes(databaseBytes)}): no backup fits beside it`,
-      "make room, or keep backups elsewhere",
+      `${free}, less than the size of its database (${shownBytes(databaseBytes)}): a backup on this disk does not fit`,
+      "free some space, or keep backups elsewhere (--backup-to)",
     );
-  return ok(`${free}, and its database takes ${shownBytes(databaseBytes)}`);
+  return ok(`${free}; its database has ${shownBytes(databaseBytes)}`);
 }
 
-/** Measures the space of a data directory and checks it. */
+/** Measures the free space of a data directory and checks it. */
 export function measuredSpace(data: string): Finding {
   const { free_bytes, database_bytes } = sizesOf(data);
   return spaceFinding(data, free_bytes, database_bytes);
 }
 
-/** A disk that is full sooner is worth a look. */
+/** A forecast of less time than this is a warning. */
 const soonFullMs = 7 * day;
 
-/** When the disk of a data directory is full, by what was free there before; nothing where it does not fill. */
+/** Forecasts when the disk of a data directory is full, from an earlier measurement; no finding when it does not fill. */
 export function* forecastFindings(data: string, before: FreeSpace | null, now: number): Generator<Finding> {
   const { usedPerDay, fullAt } = diskForecast(before, sizesOf(data).free_bytes, now);
   if (usedPerDay === null || fullAt === null) return;
   const { ok, warning } = findingsOf("disk_forecast");
   const left = fullAt - now;
-  const found = `the disk of ${data} fills by ${shownBytes(usedPerDay)} a day, and is full in ${shownDuration(left)}`;
+  const found = `the disk of ${data} fills by ${shownBytes(usedPerDay)} a day, and will be full in ${shownDuration(left)}`;
   yield left > soonFullMs
     ? ok(found)
-    : warning(found, "make room, or keep less: --max-data-size, --keep-delivered-days");
+    : warning(found, "free some space, or keep less data: --max-data-size, --keep-delivered-days");
 }

@@ -26,12 +26,12 @@ interface ExamineOptions {
   readonly config: Config;
   /** The mistakes in the settings, from `checkConfig`. */
   readonly mistakes: readonly string[];
-  /** The files that hold secrets of the settings. */
+  /** Paths of the files with secret settings. */
   readonly secretFiles: readonly string[];
   readonly env: Environment;
-  /** The admin URL of a named server; null for that of the settings. */
+  /** The admin URL given by `--url`; null for the one in the settings. */
   readonly url: string | null;
-  /** With which the admin listener is asked; null for none. */
+  /** The client certificate for the admin listener; null for none. */
   readonly certificate: ClientCertificate | null;
   /** Whether to check the data directory. */
   readonly withData: boolean;
@@ -44,7 +44,7 @@ interface ExamineOptions {
   readonly now: () => number;
 }
 
-/** Runs all checks in turn. It changes nothing and sends requests to other machines only as `url` and `reach` say. */
+/** Runs all checks in turn. Changes nothing; sends requests to other machines only as `url` and `reach` request. */
 export async function* examine(options: ExamineOptions): AsyncGenerator<Finding> {
   const { config, mistakes, env, url, withData, reach, now } = options;
   yield* settingFindings(mistakes, env);
@@ -67,7 +67,7 @@ export async function* examine(options: ExamineOptions): AsyncGenerator<Finding>
   else if (reach) yield skipped("there is no public URL to ask", "set --public-url");
 }
 
-/** @returns as `directory` */
+/** Checks a PostgreSQL database. Returns the same as `directory`. */
 async function* database(
   options: ExamineOptions,
   settings: DatabaseSettings,
@@ -77,7 +77,7 @@ async function* database(
   yield* findings;
   yield clockFinding(now(), newestEventAt);
   if (url !== null) return signingKey;
-  // Whether a server of this machine runs on it cannot be seen from the database.
+  // The database does not show whether a server on this machine uses it.
   const admin = urlOf(config.adminHost, config.adminPort, config.adminTlsCert !== null);
   const isServed =
     isLoopback(config.adminHost) && typeof (await ask(`${admin}/healthz`, { certificate })) !== "string";
@@ -85,7 +85,7 @@ async function* database(
   return signingKey;
 }
 
-/** @returns the signing key of the directory, for comparison with the server's; null when unknown */
+/** Checks a data directory. Returns its signing key, to compare with the server's; null when unknown. */
 async function* directory(options: ExamineOptions): AsyncGenerator<Finding, string | null> {
   const { config, now, integrityTimeoutMs: timeoutMs } = options;
   const { data } = config;
@@ -128,7 +128,7 @@ async function* directory(options: ExamineOptions): AsyncGenerator<Finding, stri
   return facts?.signingKey ?? null;
 }
 
-/** Whether the server of the directory is healthy, or one could start. */
+/** Checks that the server of the directory is healthy, or that one could start. */
 async function* serverFindings(
   options: ExamineOptions,
   holder: ReturnType<typeof holderOf>,
@@ -145,15 +145,15 @@ async function* serverFindings(
   const { host, adminHost } = config;
   const admin = urlOf(adminHost, config.adminPort, config.adminTlsCert !== null);
   const open = urlOf(host, config.port, config.tlsCert !== null);
-  const elsewhere = "asked nothing: it is not on loopback";
-  if (!isLoopback(adminHost)) yield skipped(`${admin}: ${elsewhere}`, "ask it with --url");
+  const elsewhere = "not checked, because it is not on loopback";
+  if (!isLoopback(adminHost)) yield skipped(`${admin}: ${elsewhere}`, "check it with --url");
   else if (config.adminTlsClientCa !== null && certificate === null)
     yield skipped(
-      `${admin}: asked nothing: it wants a certificate of its callers`,
+      `${admin}: not checked, because it requires a client certificate`,
       "give one with --client-cert and --client-key",
     );
   else yield* healthFindings(admin, options);
   const listener = findingsOf("public_listener");
   if (isLoopback(host)) yield publicFinding("public_listener", open, signingKey);
-  else yield listener.skipped(`${open}: ${elsewhere}`, "ask the public URL with --reach");
+  else yield listener.skipped(`${open}: ${elsewhere}`, "check the public URL with --reach");
 }

@@ -10,7 +10,7 @@ import { openPool } from "../store/postgres/database/pool.ts";
 import { sizesByKind } from "../store/postgres/database/sizes.ts";
 import { factFindings } from "./database.ts";
 
-/** What is found in a database of PostgreSQL, and what of it other checks need; null where it is not known. */
+/** Checks a PostgreSQL database. Also returns its facts for other checks; null when unknown. */
 export async function postgresFindings(
   database: DatabaseSettings,
   now: number,
@@ -27,9 +27,9 @@ export async function postgresFindings(
   try {
     const { applied, pending } = await schemaOf(settings);
     if (pending.length > 0) {
-      const form = applied.length === 0 ? "is empty" : `is of an older version (${applied.at(-1)})`;
+      const form = applied.length === 0 ? "is empty" : `has an older schema (${applied.at(-1)})`;
       const message = `${place} ${form}: ${pending.length} migrations are pending`;
-      const mend = '"onair migrate" or the next "onair serve" brings it to this one';
+      const mend = '"onair migrate" or the next "onair serve" upgrades it';
       return { findings: [schema.warning(message, mend)], ...unknown };
     }
     const pool = openPool(settings, { connections: 1, isReader: true });
@@ -38,7 +38,7 @@ export async function postgresFindings(
     );
     const findings = [
       ok(`PostgreSQL ${facts.version} answers at ${place}`),
-      schema.ok(`the database has the form of this version (${applied.at(-1)})`),
+      schema.ok(`the database has the schema of this version (${applied.at(-1)})`),
       ...factFindings(facts, now),
       findingsOf("sizes").ok(shownSizes(kinds)),
     ];

@@ -11,21 +11,21 @@ import { exposureFindings, settingFindings } from "./settings.ts";
 
 interface RunningOptions {
   readonly config: Config;
-  /** Its variables, of which some may be misspelt. */
+  /** The environment, checked for misspelt variables. */
   readonly env: Environment;
-  /** The files that hold secrets of the settings. */
+  /** Paths of the files with secret settings. */
   readonly secretFiles: readonly string[];
   /** The URL of `database-worker.ts`. */
   readonly program: string;
   readonly now: () => number;
 }
 
-/** How long findings are cached, but not a failure: the console asks often. */
+/** How long findings are cached, because the console requests them often. A failure is not cached. */
 const keptMs = 10 * second;
 
 /**
- * What a server finds out about itself while it runs, for operators: what `onair doctor` looks at, but for what takes
- * long, and for whether the server can be reached.
+ * Returns the checks that a running server makes on itself, for operators: those of `onair doctor`, except slow ones and
+ * those of its own reachability.
  */
 export function runningFindings(options: RunningOptions): () => Promise<readonly Finding[]> {
   let last: { readonly at: number; readonly findings: Promise<readonly Finding[]> } | null = null;
@@ -63,8 +63,8 @@ async function* found(options: RunningOptions): AsyncGenerator<Finding> {
     yield* forecastFindings(directory, facts.freeBefore, now());
     yield* factFindings(facts, now());
     yield clockFinding(now(), facts.newestEventAt);
-    yield skipped("every page of the database: that takes long", '"onair doctor" reads them');
+    yield skipped("the database pages were not read, because that takes long", '"onair doctor" reads them');
   } catch (error) {
-    yield wrong(`the data directory cannot be read: ${messageOf(error)}`, "look at the disk and the log");
+    yield wrong(`the data directory cannot be read: ${messageOf(error)}`, "check the disk and the log");
   }
 }

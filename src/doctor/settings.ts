@@ -4,29 +4,29 @@ import { unknownVariables } from "../config/setting-names.ts";
 import { type Finding, findingsOf } from "../domain/operations/findings.ts";
 import { isLoopback } from "./ask.ts";
 
-/** Findings of the settings: `mistakes` from `checkConfig`, and unknown variables. */
+/** Reports the `mistakes` of `checkConfig`, and unknown variables. */
 export function* settingFindings(mistakes: readonly string[], env: Environment): Generator<Finding> {
   const { ok, warning, wrong } = findingsOf("settings");
   const unknown = unknownVariables(env);
   for (const mistake of mistakes) yield wrong(mistake, 'see "onair serve --help"');
   for (const { name, meant } of unknown) {
-    const mend = "unset it, where it is not meant for another program";
+    const mend = "unset it, unless another program uses it";
     yield meant === null
       ? warning(`${name} is not a setting of this version`, mend)
-      : wrong(`${name} is not a setting: nothing reads it`, `rename it to ${meant}`);
+      : wrong(`${name} is not a setting, so it has no effect`, `rename it to ${meant}`);
   }
   if (mistakes.length + unknown.length === 0)
-    yield ok("every setting can be read, and every ONAIR_ variable is known");
+    yield ok("every setting is valid, and every ONAIR_ variable is known");
 }
 
-/** Whether the settings suit a server that other machines reach. */
+/** Checks that the settings suit a server that other machines reach. */
 export function* exposureFindings(config: Config): Generator<Finding> {
   yield* publicUrlFindings(config);
   const { adminHost } = config;
   if (isLoopback(adminHost) && !isEveryAddress(adminHost)) return;
   yield findingsOf("admin_host").warning(
-    `the admin listener is open to the network (${adminHost})`,
-    "see that only the platform's own machines reach it",
+    `other machines can reach the admin listener (${adminHost})`,
+    "make sure that only the platform's own machines can reach it",
   );
 }
 
@@ -37,29 +37,29 @@ function* publicUrlFindings(config: Config): Generator<Finding> {
   const { ok, warning } = findingsOf("public_url");
   const url = publicUrl === null ? null : new URL(publicUrl);
   if (url === null && isLoopback(host) && !isEveryAddress(host))
-    return yield ok("only this machine reaches the public listener, and no public URL is set");
+    return yield ok("only this machine can reach the public listener, and no public URL is set");
   if (url === null)
     return yield warning(
-      `the public listener is at ${host}, but documents and tokens name that address`,
-      "set --public-url to where it is reached from outside",
+      `the public listener is at ${host}, and documents and tokens name that address, because there is no public URL`,
+      "set --public-url to the URL that clients use",
     );
   if (isLoopback(url.hostname)) return yield ok(`${publicUrl} is this machine`);
   const isPlain = url.protocol === "http:";
   const isUntrusted = !isPlain && trustedProxies.length === 0 && tlsCert === null;
   if (isPlain)
     yield warning(
-      `${publicUrl} is not encrypted: tokens can be read on the way`,
-      "put TLS in front of it: https",
+      `${publicUrl} is not encrypted: tokens can be read on the network`,
+      "use https: set --tls-cert, or put a TLS proxy in front",
     );
   if (isUntrusted)
     yield warning(
-      `${publicUrl} is behind a proxy that is not trusted: all callers without a token share its rate limit`,
+      `${publicUrl} is behind a proxy that is not trusted: all callers without a token share the proxy's rate limit`,
       "name the proxy with --trusted-proxies",
     );
   if (allowPrivateWebhooks)
     yield warning(
-      `webhooks may go into the network of a server that is at ${publicUrl}`,
-      "leave --allow-private-webhooks to development",
+      `webhooks can reach the private network of the server at ${publicUrl}`,
+      "remove --allow-private-webhooks: it is for development only",
     );
   if (!isPlain && !isUntrusted && !allowPrivateWebhooks)
     yield ok(`${publicUrl}, with ${trustedProxies.length > 0 ? "trusted proxies in front" : "its own TLS"}`);

@@ -58,10 +58,10 @@ describe.skipIf(!canMount)("on a full disk", () => {
       const { stdout } = await run(["doctor", ...args, "--backup-to", to]);
       return stdout;
     };
-    expect(await found()).not.toContain("no room for the next one");
+    expect(await found()).not.toContain("not enough space");
     disk.fill();
     expect(await found()).toMatch(
-      /^warning +backups +there is no room for the next one: it may need \d\d MB and 0 MB are free in /m,
+      /^warning +backups +there is not enough space for the next backup: it may need \d\d MB and 0 MB are free in /m,
     );
   });
 

@@ -271,14 +271,14 @@ test("doctor tells how old the newest backup is, and asks S3 only where it may",
       .map(({ status, message }) => `${status}: ${message}`);
   };
   expect(await doctor()).toEqual([
-    expect.stringMatching(/^ok: 1 in .*, the newest \d+ seconds old; none are made by/),
+    expect.stringMatching(/^ok: 1 in .*, the newest \d+ seconds old; automatic backups are off/),
   ]);
   expect(await doctor("--backup-every", "24h")).toEqual([
     expect.stringMatching(/^ok: 1 in .* \d+ seconds old$/),
   ]);
   const none = join(ownDirectory(), "none");
   expect(await doctor("--backup-to", none, "--backup-every", "24h")).toEqual([
-    expect.stringMatching(/^warning: none in .*, although --backup-every is set$/),
+    expect.stringMatching(/^warning: no backup in .*, although --backup-every is set$/),
   ]);
   const [name = ""] = backupFiles(data);
   renameSync(
@@ -286,11 +286,11 @@ test("doctor tells how old the newest backup is, and asks S3 only where it may",
     join(data, "backups", `01KEYN5Z9V5Z8N1F4T7Y0XW3CD${name.slice(26)}`),
   );
   expect(await doctor("--backup-every", "24h")).toEqual([
-    expect.stringMatching(/^wrong: .*more than two periods/),
+    expect.stringMatching(/^wrong: .*more than twice --backup-every/),
   ]);
   const s3 = await FakeS3.own();
   const to = ["--backup-to", "s3://backups/onair", "--backup-endpoint", s3.endpoint];
-  expect(await doctor(...to)).toEqual(["skipped: s3://backups/onair is not asked"]);
+  expect(await doctor(...to)).toEqual(["skipped: s3://backups/onair was not checked"]);
   expect(s3.calls).toEqual([]);
   s3.fault = () => ({ status: 403, code: "AccessDenied" });
   expect(await doctor(...to, "--reach")).toEqual([

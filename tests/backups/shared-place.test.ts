@@ -202,7 +202,7 @@ test.each([
   const env = { AWS_ACCESS_KEY_ID: "AKEY", AWS_SECRET_ACCESS_KEY: "very secret" };
   const asked = ["doctor", "--data", first.data, "--port", "0", "--admin-port", "0", "--reach", ...args];
   const { stdout } = await run(asked, { env });
-  const said = "can be taken by two servers at the same moment: this storage passes over If-None-Match";
+  const said = "this storage ignores If-None-Match";
   expect(stdout.includes(said)).toBe(ignoresConditions);
   expect(stdout).toContain("1 in s3://backups/onair/");
   expect(s3.objects.get("onair/onair-data-id")?.bytes).toEqual(before as Buffer);

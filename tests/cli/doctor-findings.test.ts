@@ -93,28 +93,32 @@ const places: Readonly<Record<string, () => string>> = {
 test.each<[place: string, finding: string, message: string, ...args: string[]]>([
   ["no directory", "data_directory wrong", "there is no directory"],
   ["a file in its place", "data_directory wrong", "is not a directory"],
-  ["a directory below a file", "data_directory wrong", "this user cannot come to"],
+  ["a directory below a file", "data_directory wrong", "this user cannot access"],
   ["a directory without a database", "data_directory warning", "has no database yet"],
-  ["a directory that others may change", "file_modes wrong", "others may change what is in"],
+  ["a directory that others may change", "file_modes wrong", "other users can change files in"],
   ["a backup that others may read", "file_modes wrong", "one.db holds secrets"],
   ["half of a database", "integrity wrong", "damaged"],
   ["an empty file", "integrity wrong", "is not a database of onair, or is damaged (it is empty). Move it"],
   ["what is no database", "integrity wrong", "is not a database of onair"],
   ["an index that does not fit its table", "integrity wrong", "missing from index users_username", "--full"],
-  ["a damaged body of an event", "event_bodies wrong", "the body of an event is damaged (broken): its"],
+  [
+    "a damaged body of an event",
+    "event_bodies wrong",
+    "the body of an event is damaged (broken): deliveries with it",
+  ],
   ["rows that refer to nothing", "foreign_keys wrong", "rows of channels refer to rows that do not exist"],
   ["a database of a newer version", "schema wrong", "written by a newer version"],
-  ["a database of an older version", "schema warning", "of an older version (0002_delivery)"],
+  ["a database of an older version", "schema warning", "an older schema (0002_delivery)"],
   [
     "an index of the search without a user",
     "search_index wrong",
-    `has ${users.length} users, of ${users.length - 1}`,
+    `has ${users.length} of ${users.length - 1} users`,
   ],
-  ["a disk that fills", "disk_forecast warning", "a day, and is full in "],
+  ["a disk that fills", "disk_forecast warning", "a day, and will be full in "],
   ["a key that is none", "signing_key wrong", "not an Ed25519 key"],
   ["a clock that was set back", "clock wrong", "2 hours before the newest event"],
-  ["an endpoint that fails", "webhooks warning", "endpoints that are failing: 1, disabled: 0 (of 01"],
-  ["an endpoint that is disabled", "webhooks warning", "endpoints that are failing: 0, disabled: 1 (of 01"],
+  ["an endpoint that fails", "webhooks warning", "failing endpoints: 1, disabled: 0 (applications 01"],
+  ["an endpoint that is disabled", "webhooks warning", "failing endpoints: 0, disabled: 1 (applications 01"],
 ])("%s is found: %s", async (place, finding, message, ...args) => {
   const report = await examined(["--data", places[place]?.() ?? "", ...freePorts, ...args]);
   const found = report.findings.find(({ check, status }) => `${check} ${status}` === finding);
@@ -145,7 +149,7 @@ test("it tells how many deliveries wait, and since when", async () => {
   await waiting.stop();
   const report = await examined(["--data", data, ...freePorts]);
   expect(ofCheck(report, "webhooks")[0]?.message).toMatch(
-    /pending deliveries: 1, the oldest for \d+ seconds/,
+    /pending deliveries: 1, the oldest waiting for \d+ seconds/,
   );
 });
 

@@ -35,10 +35,10 @@ test("it finds a port that another program has", async () => {
   const report = await examined(args);
   other.stop(true);
   expect(ofCheck(report, "public_port")).toMatchObject([
-    { status: "wrong", message: `127.0.0.1:${other.port}: another program has it` },
+    { status: "wrong", message: `127.0.0.1:${other.port}: another program uses it` },
   ]);
   expect(ofCheck(report, "admin_port")).toMatchObject([
-    { status: "wrong", message: "192.0.2.1:8081: this machine has no such address" },
+    { status: "wrong", message: "192.0.2.1:8081: this machine does not have this address" },
   ]);
 });
 
@@ -97,11 +97,11 @@ test.skipIf(!hasOpenssl)("a certificate for another name is found before clients
     const args = [...freePorts, "--public-url", url, "--tls-cert", cert, "--tls-key", key, ...more];
     return ofCheck(await examined(["--data", copy(), ...args]), "certificates");
   };
-  const ok = { status: "ok", message: expect.stringContaining("is good for 29 days") };
+  const ok = { status: "ok", message: expect.stringContaining("is valid for 29 days") };
   expect(await found("https://127.0.0.1:8443")).toMatchObject([ok]);
   expect(await found("https://localhost")).toMatchObject([ok]);
   expect(await found("https://api.example.com")).toMatchObject([
-    { status: "warning", message: expect.stringMatching(/api\.crt is not for api\.example\.com/) },
+    { status: "warning", message: expect.stringMatching(/api\.crt is not valid for api\.example\.com/) },
     ok,
   ]);
   // Clients see that of the proxy.

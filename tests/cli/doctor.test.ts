@@ -40,7 +40,7 @@ test("tells people the same, with what to do", async () => {
   expect([code, stderr]).toEqual([1, ""]);
   expect(stdout).toStartWith((await run(["version"])).stdout);
   expect(stdout).toContain(
-    `WRONG    file modes       ${join(data, "onair.db")} holds secrets and is open to others`,
+    `WRONG    file modes       ${join(data, "onair.db")} holds secrets, and other users can read it`,
   );
   expect(stdout).toContain(`→ chmod 600 ${join(data, "onair.db")}\n`);
   expect(stdout).toMatch(/\n\n1 thing is wrong\.\n$/);
@@ -80,12 +80,12 @@ describe("beside a running server", () => {
     const url = ["--public-url", server.publicUrl];
     const report = await examined(["--data", served, ...addresses, ...url, "--full", "--reach"]);
     expect(ofCheck(report, "integrity")).toMatchObject([
-      { status: "ok", message: "every page and index is in order" },
+      { status: "ok", message: "every page and index is intact" },
     ]);
     expect(ofCheck(report, "reach")).toMatchObject([{ status: "ok" }]);
     const foreign = await examined(["--data", copy(), ...freePorts, ...url, "--reach"]);
     expect(ofCheck(foreign, "reach")).toMatchObject([
-      { status: "wrong", message: expect.stringContaining("signs with another key") },
+      { status: "wrong", message: expect.stringContaining("has another signing key") },
     ]);
     const without = await examined(["--data", served, ...addresses, "--reach"]);
     expect(ofCheck(without, "reach")).toMatchObject([{ status: "skipped" }]);
@@ -155,14 +155,14 @@ describe("a server that is named", () => {
       (at) => (at === "/healthz" ? Response.json({ status: "ok" }) : new Response(null, { status: 503 })),
       "healthy, but not ready (503)",
     ],
-    ["is another program", () => new Response("hello"), "not as On Air does"],
+    ["is another program", () => new Response("hello"), "unlike On Air"],
     ["leads elsewhere", () => Response.redirect("http://192.0.2.1/"), "answers 302"],
     [
       "has another time",
       () => Response.json({ status: "ok" }, { headers: { date: new Date(0).toUTCString() } }),
-      "s apart",
+      "this machine differ by",
     ],
-    ["sends without end", () => new Response("x".repeat(10_000_000)), "not as On Air does"],
+    ["sends without end", () => new Response("x".repeat(10_000_000)), "unlike On Air"],
   ])("%s", async (_, answer, message) => {
     const other = ownListener((request) => answer(new URL(request.url).pathname));
     const report = await examined(["--url", other.url]);
@@ -176,7 +176,10 @@ describe("a server that is named", () => {
   test("does not answer", async () => {
     const report = await examined(["--url", "http://127.0.0.1:9"]);
     expect(ofCheck(report, "server")).toMatchObject([
-      { status: "wrong", message: expect.stringContaining("http://127.0.0.1:9/healthz (ECONNREFUSED)") },
+      {
+        status: "wrong",
+        message: expect.stringContaining("http://127.0.0.1:9/healthz cannot be reached (ECONNREFUSED)"),
+      },
     ]);
   });
 });

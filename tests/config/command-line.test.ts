@@ -38,7 +38,11 @@ test.each<[string[], object]>([
   [["--", "--name"], { positionals: ["--name"] }],
   [
     ["--name", "--json"],
-    { mistakes: ["--name needs a value, and --json looks like an option; to use it as the value, write --name=--json"] },
+    {
+      mistakes: [
+        "--name needs a value, and --json looks like an option; to use it as the value, write --name=--json",
+      ],
+    },
   ],
   [["--name"], { mistakes: ["--name needs a value"] }],
   [["--help=x"], { mistakes: ["--help takes no value"] }],

@@ -16,8 +16,8 @@ const server = await testServer({ clock, args: ["--public-url", "http://api.exam
 describe.skipIf(chromium === null)("the overview of the console", () => {
   test("shows a finding, and leads to where it is mended", async () => {
     await using tab = await signedIn(server, operator);
-    await tab.see("http://api.example.com is not encrypted: tokens can be read on the way.");
-    await tab.see("Put TLS in front of it: https.");
+    await tab.see("http://api.example.com is not encrypted: tokens can be read on the network.");
+    await tab.see("Use https: set --tls-cert, or put a TLS proxy in front.");
     await tab.click("See the settings", "link");
     await tab.see("public-url");
     expect(tab.page.url()).toEndWith("/console/settings?changed=1");
@@ -82,7 +82,7 @@ describe.skipIf(chromium === null)("the overview of the console", () => {
     expect(await tab.text()).not.toContain("onair.db");
     chmodSync(join(server.data, "onair.db"), 0o644);
     clock.advance(minute);
-    await tab.see("onair.db holds secrets and is open to others (mode 0644).");
+    await tab.see("onair.db holds secrets, and other users can read it (mode 0644).");
     await tab.see(`chmod 600 ${join(server.data, "onair.db")}`);
     await tab.click("Make a backup first", "link");
     await tab.see("Make a backup");

@@ -29,8 +29,8 @@ describe("what a running server finds", () => {
     expect(found).toContainEqual({
       check: "public_url",
       status: "warning",
-      message: "http://api.example.com is not encrypted: tokens can be read on the way",
-      mend: "put TLS in front of it: https",
+      message: "http://api.example.com is not encrypted: tokens can be read on the network",
+      mend: "use https: set --tls-cert, or put a TLS proxy in front",
     });
     const checks = found.map(({ check }) => check);
     const ofPlace = isOnPostgres ? ["database", "schema", "sizes"] : ["data_directory", "disk_space"];
@@ -56,7 +56,7 @@ describe("what a running server finds", () => {
     expect(JSON.parse(text).data).toContainEqual({
       check: "file_modes",
       status: "warning",
-      message: `${open} holds a secret and is open to every user of this machine (mode 0644)`,
+      message: `${open} holds a secret, and every user of this machine can read it (mode 0644)`,
       mend: `chmod o= ${open}`,
     });
     expect(text).not.toContain(closed);

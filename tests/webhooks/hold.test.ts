@@ -129,7 +129,7 @@ describe.skipIf(isOnPostgres)("a restored backup", () => {
     const doctor = async () =>
       (await run(["doctor", "--data", restored(), "--port", "0", "--admin-port", "0"])).stdout;
     expect(await doctor()).toMatch(
-      /deliveries held +nothing is sent since .*\n +→ .*onair deliveries release/,
+      /deliveries held +deliveries are held since .*\n +→ .*onair deliveries release/,
     );
     expect((await run(["deliveries", "release", "--data", restored()])).code).toBe(0);
     expect(await doctor()).not.toContain("deliveries held");

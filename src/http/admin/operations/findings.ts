@@ -22,8 +22,8 @@ const example: Static<typeof FindingSchema> = {
   check: "disk_space",
   status: "warning",
   message:
-    "900 MB are free for /var/lib/onair, less than its database takes (1,100 MB): no backup fits beside it",
-  mend: "make room, or keep backups elsewhere",
+    "900 MB free on the disk of /var/lib/onair, less than the size of its database (1,100 MB): a backup on this disk does not fit",
+  mend: "free some space, or keep backups elsewhere (--backup-to)",
 };
 
 const Findings = listOf(FindingSchema, {

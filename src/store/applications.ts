@@ -12,11 +12,11 @@ import type {
 export interface ApplicationStore {
   create(application: NewApplication): Promise<void>;
   /**
-   * Changes these fields and gives the application; without a URL, or disabled, its pending deliveries are canceled.
-   * With another URL its endpoint is of a new generation, as by `endpoints.enable`. Rejects with `locked` where its
-   * developer may not change one of the fields.
+   * Changes these fields and returns the application. Its pending deliveries are canceled when it no longer receives any,
+   * and become `delivered` when it now uses only its event stream. Another URL, or `delivery: "stream"`, begins a new
+   * generation of its endpoint, as `endpoints.enable` does. Rejects with `locked` when a developer may not change a field.
    *
-   * @param by who changes it; the operator unless given
+   * @param by the person who changes it; the operator by default
    */
   update(
     id: string,
@@ -25,20 +25,20 @@ export interface ApplicationStore {
     by?: "operator" | "developer",
   ): Promise<Application | null>;
   /**
-   * With its tokens and subscriptions; its pending deliveries are canceled. Whether there was one. Its tokens may be very many:
-   * it is disabled until they are gone.
+   * Removes an application with its tokens and subscriptions, and cancels its pending deliveries. Resolves to false when
+   * there is none. It may have very many tokens, so it is disabled first and then loses them in several transactions.
    */
   remove(id: string, now: number): Promise<boolean>;
-  /** Replaces the client secret; see `retire`, which may throw. */
+  /** Replaces the client secret. Rejects with `conflict` as `retire` does. */
   rotateClientSecret(id: string, secret: HashedSecret, rotation: Rotation): Promise<Application | null>;
-  /** Replaces the webhook secret; see `retire`, which may throw. */
+  /** Replaces the webhook secret. Rejects with `conflict` as `retire` does. */
   rotateWebhookSecret(id: string, secret: string, rotation: Rotation): Promise<Application | null>;
   find(id: string): Promise<Application | null>;
-  /** Of all client secrets that are good at a time; none for one that does not exist, is disabled or public. */
+  /** Hashes of all valid client secrets. Empty for an application that does not exist, is disabled or is public. */
   clientSecretHashes(id: string, now: number): Promise<Uint8Array[]>;
-  /** The secrets that are good at a time, without themselves, each kind the newest first; none where there is no such application. */
+  /** The valid secrets without their values, each kind newest first. Empty when there is no such application. */
   secretsInForce(id: string, now: number): Promise<SecretInForce[]>;
   all(): Promise<Application[]>;
-  /** By ascending id, those behind `after`; "" begins. */
+  /** The next applications by ascending id, starting after `after` ("" for the first page). */
   page(after: string, limit: number, filter?: ApplicationFilter): Promise<Application[]>;
 }

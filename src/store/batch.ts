@@ -1,20 +1,20 @@
-/** For each item of a batch, in order: null where it was kept, else the reason why it was refused. */
+/** For each item of a batch, in order: null when it was stored, else the reason why it was refused. */
 export type BatchResult = readonly (string | null)[];
 
 export interface BatchMode {
-  /** All or nothing: one refusal undoes all, and the promise rejects with `BatchRefused`. */
+  /** All or nothing: one refused item undoes the whole batch, and the promise rejects with `BatchRefused`. */
   readonly atomic?: boolean;
 }
 
-/** A row by its id and its name, which no other row has. */
+/** A row with its unique name. */
 interface Named {
   readonly id: number;
   readonly name: string;
 }
 
 /**
- * The rows of `known` that give up their names in a batch which gives these to others, as where two of them swap: before
- * the batch is kept, each gets its `nameInBetween`, because both databases look for equal names with each row.
+ * Returns the ids of rows in `known` whose names the batch gives to other rows, for example when two rows swap names. Both
+ * databases check uniqueness row by row, so these rows get their `nameInBetween` before the batch is stored.
  */
 export function givingUp(known: readonly Named[], batch: readonly Named[]): number[] {
   const wanted = new Set(batch.map(({ name }) => name));
@@ -24,13 +24,13 @@ export function givingUp(known: readonly Named[], batch: readonly Named[]): numb
     .map(({ id }) => id);
 }
 
-/** A name that no row has otherwise: none may begin with a space. */
+/** A temporary name that is always free: no real name begins with a space. */
 export const nameInBetween = (id: number): string => ` ${id}`;
 
-/** Nothing of an atomic batch was kept; null stands for what could have been. */
+/** An atomic batch was undone. In its results, null marks the items that were valid. */
 export class BatchRefused extends Error {
   override name = "BatchRefused";
   constructor(readonly results: BatchResult) {
-    super("Nothing of the batch was kept");
+    super("Nothing of the batch was stored");
   }
 }

@@ -4,9 +4,9 @@ import type { BatchMode, BatchResult } from "./batch.ts";
 /** Categories, with their tags. */
 export interface CategoryStore {
   upsert(categories: readonly NewCategory[], mode?: BatchMode): Promise<BatchResult>;
-  /** By ascending id, those behind `after`. */
+  /** The next categories by ascending id, starting after `after`. */
   page(after: number, limit: number): Promise<Category[]>;
-  /** Its livestreams end: gives their channels. Unknown ids change nothing. */
+  /** Removes a category and ends its livestreams. Resolves to the ids of their channels. Ignores an unknown id. */
   remove(id: number): Promise<readonly number[]>;
   all(): Promise<Category[]>;
   byIds(ids: readonly number[]): Promise<Category[]>;

@@ -1,13 +1,13 @@
 import type { Channel } from "../domain/livestreams.ts";
 import type { BatchMode, BatchResult } from "./batch.ts";
 
-/** Channels, each of which belongs to a user. */
+/** Channels. Each belongs to a user. */
 export interface ChannelStore {
   upsert(channels: readonly Channel[], mode?: BatchMode): Promise<BatchResult>;
-  /** By ascending id, those behind `after`, as the platform reported them. */
+  /** The next channels by ascending id, starting after `after`, as the platform reported them. */
   page(after: number, limit: number): Promise<Channel[]>;
-  /** Its livestream ends. Unknown ids change nothing. */
+  /** Removes a channel and ends its livestream. Ignores an unknown id. */
   remove(id: number): Promise<void>;
-  /** Their picture falls back on their user's. */
+  /** A channel without a picture gets that of its user. */
   byIds(ids: readonly number[]): Promise<Channel[]>;
 }

@@ -1,14 +1,14 @@
 import type { Endpoint } from "../domain/endpoints.ts";
 
-/** How the endpoint of each application has answered so far. */
+/** The state of each application's endpoint. */
 export interface EndpointStore {
-  /** null for one to which nothing was sent yet. */
+  /** null when nothing was sent to it yet. */
   find(applicationId: string): Promise<Endpoint | null>;
-  /** Those that are failing or disabled. */
+  /** Endpoints that are failing or disabled. */
   failing(): Promise<Endpoint[]>;
   /**
-   * Begins a new generation of an endpoint, which is neither failing nor disabled, and makes its retries due at `now`,
-   * those first that are due soonest; some thousands at most. Gives the generation; null: the application is gone.
+   * Begins a new generation of an endpoint, neither failing nor disabled, and makes its retries due at `now` (the next
+   * 10,000 of them; later ones keep their schedule). Resolves to the generation, or to null when the application is gone.
    */
   enable(applicationId: string, now: number): Promise<number | null>;
 }

@@ -3,13 +3,14 @@ import type { NewEventType, RegisteredEventType } from "../domain/events/registe
 /** Event types that operators have registered. */
 export interface EventTypeStore {
   /**
-   * Keeps a type, or changes its description, example and time to live. Rejects with `conflict` where its schema is
-   * another one than that of the same version before, or there are too many types.
+   * Stores a type, or changes the description, example and time to live of a known one. Rejects with `conflict` when the
+   * schema of a known version would change, or when there are too many types.
    */
   put(type: NewEventType, now: number): Promise<RegisteredEventType>;
   all(): Promise<RegisteredEventType[]>;
   /**
-   * With its subscriptions; false where there is none. Rejects with `conflict` where an event of it was published.
+   * Removes a type and its subscriptions. Resolves to false when there is none. Rejects with `conflict` when an event of this
+   * type was published.
    */
   remove(name: string, version: number): Promise<boolean>;
 }

@@ -1,30 +1,33 @@
 import type { DueDelivery, NewEvent, PublishedEvent } from "../domain/deliveries.ts";
 
 /**
- * Whether the dispatcher takes a delivery for an application at once. `isBehind`: what this process does not know of may
- * wait before it in the store.
+ * Whether the dispatcher takes a new delivery for an application into memory. With `isBehind`, the store may have earlier
+ * deliveries that this process does not know.
  */
 export type Takes = (applicationId: string, isBehind?: boolean) => boolean;
 
-/** Events that were published, with their fan-out. */
+/** Published events and their fan-out to subscriptions. */
 export interface EventStore {
   /**
-   * Keeps the event together with one delivery per subscription. The same id again answers as before and keeps
-   * nothing; rejects with `conflict` where that id was another event's, with `invalid_parameter` where the
-   * broadcaster does not exist. `takes` is asked for each delivery, inside the transaction, whether the dispatcher
-   * takes it at once; these are `taken`, in order, and the others are left for `claim`. `streamed`: the applications
-   * that have new deliveries on their event stream; where that is all they use, these are final.
+   * Stores the event with one delivery per subscription. An event that was published before with the same id gets the same
+   * result, and nothing is stored. Rejects with `conflict` when the id is that of another event, and with
+   * `invalid_parameter` when the broadcaster does not exist.
+   *
+   * @param takes called for each delivery that is to be sent; those it accepts are returned as `taken`, all others wait for
+   * `claim`
    */
   publish(event: NewEvent, takes: Takes): Promise<StoredEvent>;
-  /** Keeps all of these events or none: then it rejects with `BatchRefused`. */
+  /** Stores all of these events, or rejects with `BatchRefused` and stores none. */
   publishAll(
     events: readonly NewEvent[],
     takes: Takes,
   ): Promise<Pick<StoredEvent, "taken" | "streamed"> & { readonly published: readonly PublishedEvent[] }>;
 }
 
-/** What publishing an event has made. */
+/** A published event with its new deliveries. */
 export interface StoredEvent extends PublishedEvent {
+  /** The deliveries that the dispatcher has taken, in order. */
   readonly taken: readonly DueDelivery[];
+  /** Ids of applications with new deliveries on their event stream. */
   readonly streamed: readonly string[];
 }

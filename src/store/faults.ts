@@ -1,7 +1,7 @@
 /** The data directory or database cannot be used; the message says why and what to do. */
 export class StoreError extends Error {
   override name = "StoreError";
-  /** `isMisuse`: what was named is not fit for it, whenever it is tried. */
+  /** @param isMisuse whether the given directory or database is unsuitable, so that trying again cannot help */
   constructor(
     message: string,
     readonly isMisuse = false,
@@ -11,13 +11,13 @@ export class StoreError extends Error {
 }
 
 /**
- * Why a database that is served cannot be used: its disk has no room, or fails; what was read is damaged; its file
- * is no longer there; or its server cannot be reached.
+ * Why the database of a running server cannot be used: its disk is full or fails, its data is damaged, its file was replaced
+ * or removed, or its server cannot be reached.
  */
 export type StorageFault = "full" | "failing" | "damaged" | "replaced" | "unreachable";
 
-/** Called for each read or write that finds that the storage cannot be used. */
+/** Called for each read or write that fails because of the storage. */
 export type OnFault = (fault: StorageFault) => void;
 
-/** Checks the storage; `isTroubled` asks for a write as well. Resolves to what is wrong with it, or null. */
+/** Checks the storage, with a test write if `isTroubled`. Resolves to the fault, or to null. */
 export type CheckStorage = (isTroubled: boolean) => Promise<StorageFault | null>;

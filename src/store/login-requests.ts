@@ -1,10 +1,12 @@
 import type { LoginAnswer, LoginRequest } from "../domain/authorizations.ts";
 
-/** Sign-ins that wait for the answer of the platform. */
+/** Sign-ins that wait for the platform's answer. */
 export interface LoginRequestStore {
   /**
-   * The browser is known again by the secret of its cookie, of which this is the hash. Beyond `loginLimits` the oldest
-   * requests of the application, or of the `client`, which is the network of the browser, end.
+   * Stores a request. Above `loginLimits` the oldest requests of the application, or of the client, end.
+   *
+   * @param browserHash hash of the secret in the cookie by which the browser is recognized when it returns
+   * @param client the network of the browser
    */
   create(
     challengeHash: Uint8Array,
@@ -12,11 +14,11 @@ export interface LoginRequestStore {
     request: LoginRequest,
     client: string,
   ): Promise<void>;
-  /** One that waits for its answer or has it; null: unknown, expired, or its browser has been back. */
+  /** A request with or without its answer; null when it is unknown, expired or already redeemed. */
   find(challengeHash: Uint8Array, now: number): Promise<LoginRequest | null>;
   /**
-   * Keeps the platform's answer. Rejects with `not_found` where `find` finds none, with `conflict` where there is an
-   * answer already, with `invalid_parameter` where the user does not exist.
+   * Stores the platform's answer. Rejects with `not_found` for a request that `find` does not return, with `conflict` when
+   * it is already answered, and with `invalid_parameter` when the user does not exist.
    */
   answer(
     challengeHash: Uint8Array,
@@ -25,8 +27,8 @@ export interface LoginRequestStore {
     now: number,
   ): Promise<void>;
   /**
-   * Takes an answered request out, once and only for its browser. Where the user consented, `codeHash` becomes an
-   * authorization code, and the consent is remembered if it shall be.
+   * Removes an answered request and returns it, once and only to its own browser. If the user consented, this stores an
+   * authorization code with `codeHash`, and the consent if it is to be remembered.
    */
   redeem(
     verifierHash: Uint8Array,
@@ -36,7 +38,7 @@ export interface LoginRequestStore {
   ): Promise<AnsweredLogin | null>;
 }
 
-/** A login request that was answered, as its browser comes back. */
+/** A login request with the platform's answer. */
 export interface AnsweredLogin extends LoginRequest {
   readonly answer: LoginAnswer;
 }

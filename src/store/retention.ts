@@ -1,15 +1,15 @@
 import type { Retention } from "../domain/deliveries.ts";
 
-/** Removes what is no longer kept. */
+/** Removes old data, in small steps. */
 export interface RetentionStore {
-  /** Removes some of what is older than `retention` says; true when nothing was left to remove. */
+  /** Removes some of the data that is older than `retention`. Resolves to true when nothing is left to remove. */
   prune(retention: Retention, now: number): Promise<boolean>;
   /**
-   * Removes some of what has ended, the oldest that arrived before everything else, while the data takes nearly
-   * `maxBytes`; true when there is nothing to remove. From then on publishing is refused while it takes `maxBytes`. Null
-   * is no limit. On PostgreSQL it does nothing.
+   * Removes some finished deliveries while the data is nearly as large as `maxBytes` (null for no limit): first the
+   * delivered ones, oldest first, then all others. Resolves to true when there is nothing to remove. Also sets the size at
+   * which publishing is refused. Does nothing on PostgreSQL.
    */
   trim(maxBytes: number | null): Promise<boolean>;
-  /** Gives some of the free space of the file back to the disk, where the database can; true when there is none to give. */
+  /** Returns some free space of the file to the file system, if the database can. Resolves to true when none is left. */
   shrink(): Promise<boolean>;
 }

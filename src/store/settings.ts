@@ -1,10 +1,10 @@
-/** What the server keeps for itself, such as its signing key. */
+/** The server's own values, such as its signing key. */
 export interface SettingStore {
   get(key: string): Promise<string | null>;
   put(key: string, value: string): Promise<void>;
-  /** Keeps a value where there is none yet; gives the one that is there then. */
+  /** Stores a value if there is none. Resolves to the stored value. */
   settle(key: string, value: string): Promise<string>;
 }
 
-/** The setting that says since when nothing is sent, in ISO 8601; "" or none: everything is. */
+/** The setting with the time since which sending is held, in ISO 8601. Sending is not held when it is "" or missing. */
 export const heldSetting = "deliveries_held";

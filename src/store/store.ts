@@ -22,10 +22,9 @@ import type { TokenStore } from "./tokens.ts";
 import type { UserStore } from "./users.ts";
 
 /**
- * Where everything is kept. Each method is one atomic action: when its promise resolves, its effect is on disk
- * (synced) and every later read sees it. A full or failing disk rejects with the `unavailable` error, and what would
- * belong to an application or a user that does not exist (any more) with `ownerGone`; then nothing of that action has
- * happened.
+ * All data of the server. Each method is one atomic action: when its promise resolves, its effect is synced to disk and every
+ * later read sees it. When the disk is full or fails, it rejects with `unavailable`. When a row would refer to an application
+ * or user that does not exist (any more), it rejects with `ownerGone`. In both cases nothing was changed.
  */
 export interface Store {
   readonly users: UserStore;

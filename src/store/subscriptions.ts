@@ -5,25 +5,25 @@ import type {
   WantedEvent,
 } from "../domain/subscriptions.ts";
 
-/** Which application gets which events of which broadcaster. */
+/** Subscriptions of applications to the events of a broadcaster. */
 export interface SubscriptionStore {
   /**
-   * Gives what exists or creates it. Of a registered event type that was removed, whatever the caller knew, nothing is
-   * created. Where the token has ended, this rejects with `invalid_token`.
+   * Returns the wanted subscriptions, and creates those that are missing. Checks again that each event type is still
+   * registered. Rejects with `invalid_token` when the token was revoked.
    */
   subscribe(request: SubscribeRequest, now: number): Promise<SubscribeResults>;
-  /** In the order in which they were made. */
+  /** All subscriptions of an application, oldest first. */
   ofApplication(applicationId: string): Promise<Subscription[]>;
-  /** The same, or of these the ones with this broadcaster, as they were at one moment, ready to be sent. */
+  /** A consistent snapshot of an application's subscriptions, or of those with this broadcaster, as JSON. */
   list(applicationId: string, broadcasterId: number | null): Promise<SubscriptionList>;
-  /** With its `sequence`, the number of deliveries made for it so far. */
+  /** A subscription with its `sequence`, the number of deliveries made for it so far. */
   find(applicationId: string, id: string): Promise<(Subscription & { readonly sequence: number }) | null>;
   count(applicationId: string): Promise<number>;
-  /** By ascending id, those behind `after`; "" begins. */
+  /** The next subscriptions by ascending id, starting after `after` ("" for the first page). */
   page(filter: SubscriptionFilter, after: string, limit: number): Promise<NamedSubscription[]>;
   /**
-   * Unknown ids and those of other applications change nothing; with a user, neither do those with another
-   * broadcaster. Deliveries that can be claimed are canceled. Gives the ids of those that were removed.
+   * Removes subscriptions and cancels their deliveries that wait in the store. Ignores unknown ids, ids of other applications
+   * and, with a user, ids with another broadcaster. Resolves to the removed ids.
    */
   remove(
     applicationId: string,
@@ -33,36 +33,36 @@ export interface SubscriptionStore {
   ): Promise<string[]>;
 }
 
-/** What an application asks for. */
+/** A request to create subscriptions. */
 export interface SubscribeRequest {
   readonly applicationId: string;
   readonly wanted: readonly WantedEvent[];
-  /** The most subscriptions that it may have. */
+  /** The most subscriptions that the application may have. */
   readonly limit: number;
-  /** The hash of the access token that allows it; none where no token is stored. */
+  /** Hash of the access token of the request, which must still exist; absent for a request without a stored token. */
   readonly token?: Uint8Array | null;
 }
 
-/** What came of it. */
+/** The results of a `SubscribeRequest`. */
 export interface SubscribeResults {
-  /** One for each that was wanted, in order. */
+  /** One for each wanted event, in order. */
   readonly results: readonly SubscribeResult[];
-  /** How many the application has now. */
+  /** How many subscriptions the application now has. */
   readonly used: number;
 }
 
-/** A subscription that was asked for: its id, or why there is none. */
+/** The id of a wanted subscription, or why there is none. */
 export type SubscribeResult = { readonly id: string } | { readonly error: string };
 
-/** The subscriptions of an application: as JSON, because an application may have very many. */
+/** Subscriptions of an application as JSON, because there may be very many. */
 export interface SubscriptionList {
-  /** In order: of each slice, `Subscription`s with commas between them. */
+  /** Slices in order. Each contains `Subscription`s separated by commas. */
   readonly slices: readonly Uint8Array[];
-  /** How many the application has, of all broadcasters. */
+  /** How many subscriptions the application has, with any broadcaster. */
   readonly used: number;
 }
 
-/** Subscriptions of an application that were removed. */
+/** Removed subscriptions of an application. */
 export interface RemovedSubscriptions {
   readonly application_id: string;
   readonly ids: readonly string[];

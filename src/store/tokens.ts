@@ -1,23 +1,23 @@
 import type { CodePresentation } from "../domain/authorizations.ts";
 import type { AskedGrant, Grant, ScopeName } from "../domain/tokens.ts";
 
-/** Access tokens, refresh tokens and authorization codes, each by the hash of its secret. */
+/** Access tokens, refresh tokens and authorization codes, identified by the hashes of their secrets. */
 export interface TokenStore {
   /**
-   * Keeps a new access token. Of those of an application itself only the newest are good: gives whether this one
-   * ended others.
+   * Stores a new access token. An application keeps only its newest `appTokensKept` tokens without a user. Resolves to
+   * whether older ones were removed.
    *
-   * @param familyId of what it ends with, besides its application and user; see `sessionFamily`
+   * @param familyId the family that the token is revoked with; see `sessionFamily`
    */
   create(hash: Uint8Array, grant: AskedGrant, familyId?: string): Promise<boolean>;
   find(hash: Uint8Array): Promise<Grant | null>;
-  /** An access or refresh token that still works, also within the grace of a refresh token. */
+  /** A valid access or refresh token; null for any other. A refresh token stays valid for a grace period after its use. */
   inspect(hash: Uint8Array, now: number): Promise<TokenRecord | null>;
   /** Exchanges an authorization code for the first tokens of its family. */
   redeemCode(hash: Uint8Array, given: CodePresentation, tokens: NewTokens, now: number): Promise<Exchanged>;
   /**
-   * Exchanges a refresh token for new ones. `scopes` are those of the access token, at most those of the refresh
-   * token; null: all of them.
+   * Exchanges a refresh token for new tokens. `scopes` is the subset that the access token gets; null for all scopes of the
+   * refresh token.
    */
   refresh(
     hash: Uint8Array,
@@ -25,36 +25,37 @@ export interface TokenStore {
     tokens: NewTokens,
     now: number,
   ): Promise<Exchanged>;
-  /** Revokes an access token, or a refresh token together with its family. `foreign`: another application's. */
+  /** Revokes an access token, or a refresh token and its family. `foreign`: the token is another application's. */
   revoke(hash: Uint8Array, applicationId: string): Promise<"revoked" | "unknown" | "foreign">;
-  /** The access tokens that are good at a time; the first to expire come first. */
+  /** The valid access tokens of an application, ordered by expiry. */
   ofApplication(applicationId: string, now: number, limit: number): Promise<Grant[]>;
   /**
-   * Access and refresh tokens and codes; returns how many access tokens were removed. There may be very many, so they are
-   * removed in turns with other work, those first by which others could be had: who is interrupted has to begin again.
+   * Removes the access tokens, refresh tokens and codes of an application. Resolves to the number of access tokens. There may
+   * be very many, so this takes several transactions, refresh tokens first because they could get new access tokens. If it is
+   * interrupted, the remaining tokens stay valid until it is called again.
    */
   removeOfApplication(applicationId: string): Promise<number>;
-  /** Removes some of the tokens, codes and login requests that have expired; true when none was left. */
+  /** Removes some expired tokens, codes and login requests. Resolves to true when none is left. */
   removeExpired(now: number): Promise<boolean>;
 }
 
-/** The tokens that a client gets when it exchanges a code or a refresh token: their hashes. */
+/** Hashes of the tokens that a client gets for a code or a refresh token. */
 export interface NewTokens {
   readonly accessHash: Uint8Array;
   readonly refreshHash: Uint8Array;
 }
 
 /**
- * What came of such an exchange. `refused`: the code or token is `invalid`, or it was used before (`reused`) and now
- * everything that came of it is revoked, or it never had these scopes (`exceeded`), or its family was refreshed too often
- * (`limited`; the token stays good).
+ * The result of an exchange. Reasons for a refusal: the code or token is `invalid`; it was used before (`reused`), and its
+ * family is now revoked; it does not have all of the wanted scopes (`exceeded`); its family was refreshed too often
+ * (`limited`), and the token stays valid.
  */
 export type Exchanged =
   | { readonly grant: AskedGrant }
   | { readonly refused: "invalid" | "reused" | "exceeded" }
   | { readonly refused: "limited"; readonly retryAfterMs: number };
 
-/** A token that still lives. */
+/** A valid token with its kind. */
 export interface TokenRecord extends AskedGrant {
   readonly kind: "access_token" | "refresh_token";
 }

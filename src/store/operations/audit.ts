@@ -1,12 +1,12 @@
 import type { AuditEntry, AuditFilter, NewAuditEntry } from "../../domain/operations/audit.ts";
 
-/** Who changed what. Only the newest entries are kept: `auditLimits`. */
+/** The audit log: who changed what. Only the newest entries are kept (`auditLimits`). */
 export interface AuditStore {
   add(entry: NewAuditEntry): Promise<void>;
-  /** Adds entries of changes that come many at a time; those with the same `auditMergeKey` become one. */
+  /** Adds entries for frequent changes. Entries with the same `auditMergeKey` are merged into one. */
   count(entries: readonly NewAuditEntry[]): Promise<void>;
-  /** Newest first, those numbered below `below`; null begins. */
+  /** Entries numbered below `below` (null for the first page), newest first. */
   page(filter: AuditFilter, below: number | null, limit: number): Promise<AuditEntry[]>;
-  /** Removes some of those made before a time; true: there are no more of them. */
+  /** Removes some entries from before a time. Resolves to true when none of them is left. */
   prune(before: number): Promise<boolean>;
 }

@@ -1,6 +1,6 @@
 import { StoreError } from "../faults.ts";
 
-/** What is copied from one store to another, in this order: what refers to a row comes behind it. */
+/** The data that is copied from one store to another, in an order in which rows come after those they refer to. */
 export const copiedNouns = [
   "settings",
   "operator_keys",
@@ -30,39 +30,39 @@ export const copiedNouns = [
 
 export type CopiedNoun = (typeof copiedNouns)[number];
 
-/** How many there are of each noun, and of the attempts, which are part of their deliveries. */
+/** The number of rows of each noun, and of attempts, which are copied as part of their deliveries. */
 export type CopyCounts = Readonly<Record<CopiedNoun | "attempts", number>>;
 
 /**
- * A row by its columns, as JSON has it: bytes are `\x` and hexadecimal digits. Events are as in SQLite; deliveries as in
- * PostgreSQL, with what is shown of their event, and with their attempts.
+ * A row as JSON: values by column, bytes as `\x` and hexadecimal digits. Events have the columns of SQLite. Deliveries have
+ * those of PostgreSQL, which include columns of their event and their attempts.
  */
 export type CopiedRow = Readonly<Record<string, unknown>>;
 
-/** A store that is copied. It cannot change between the beginning of a copy and its end, because it is marked. */
+/** The store that is copied. It is marked as moved, so no server changes it during the copy. */
 export interface CopySource {
-  /** Names the copy: the same one after it was cut off, another one after the source was reopened. */
+  /** The id of the copy. An interrupted copy continues with the same id; a reopened source gets another one. */
   readonly copyId: string;
   counts(): Promise<CopyCounts>;
-  /** The ids of the events, of those read so far, whose bodies cannot be read: `rows` has them without. */
+  /** Ids of events read so far whose bodies are damaged. Their rows have a null body. */
   readonly damagedBodies: readonly string[];
-  /** The rows of a noun behind the first `skipped`, some at a time, always in the same order. */
+  /** The rows of a noun without the first `skipped`, in batches, always in the same order. */
   rows(noun: CopiedNoun, skipped: number): AsyncIterable<readonly CopiedRow[]>;
-  /** From here on the source stays marked whatever happens, because the target has a part of it. */
+  /** From now on a failure no longer removes the mark, because the target has a part of the data. */
   keepMark(): void;
 }
 
-/** A store that is filled; it cannot be used before it is complete. */
+/** The store that is filled. No server can use it before it is complete. */
 export interface CopyTarget {
-  /** What it has: before the first rows, what came over before the copy was cut off. */
+  /** The rows that it has. Before the first `add`, those of an interrupted copy. */
   counts(): Promise<CopyCounts>;
   /** Adds rows, all or none. */
   add(noun: CopiedNoun, rows: readonly CopiedRow[]): Promise<void>;
-  /** Makes what follows from the rows, when it has all of them. */
+  /** Builds indexes, counters and statistics from the rows, once all are there. */
   derive(): Promise<void>;
 }
 
-/** The setting of a source that tells where its data was copied to. */
+/** The setting of a source with the place its data was copied to. */
 export const movedSetting = "moved_to";
 
 /** The setting of a source with the id of the copy. */
@@ -71,37 +71,43 @@ export const copyIdSetting = "copy_id";
 /** The setting of a database that is being filled, with the id of the copy. */
 export const copyingSetting = "copying";
 
-/** The setting of a database that was filled, with the id of the copy and when it was complete. */
+/** The setting of a database that was filled, with the id of the copy and the time of its completion. */
 export const copiedSetting = "copied";
 
-/** The value of that setting. */
+/** The value of `copiedSetting`. */
 export const completedNow = (copyId: string) => `${copyId} ${new Date().toISOString()}`;
 
-/** The condition on the settings that are copied: those that are not are of the copy itself. */
+/** SQL condition on the settings that are copied: all but those of the copy itself. */
 export const copiedSettings = `key NOT IN ('${movedSetting}', '${copyIdSetting}', '${copyingSetting}', '${copiedSetting}')`;
 
-/** This copy was complete before. */
+/** The same copy was completed before. */
 export class AlreadyCopied extends Error {
   override name = "AlreadyCopied";
-  /** @param at when, in ISO 8601 */
+  /** @param at the time of its completion, in ISO 8601 */
   constructor(readonly at: string) {
-    super(`The copy is complete since ${at}`);
+    super(`The copy was completed at ${at}`);
   }
 }
 
-/** Why data that was copied elsewhere is not used any more. `place`: as it is shown; `named`: as `onair copy` takes it. */
+/**
+ * The error for data that was copied elsewhere.
+ *
+ * @param place the source without user and password, as it may be shown
+ * @param named the source as an argument of `onair copy`
+ */
 export function movedMessage(place: string, named: string, to: string): string {
   return `The data of ${place} was moved to ${to}, or that was cut off: serve ${to}, or copy again. Only where ${to} is not used, undo it: onair copy --reopen --from ${named}`;
 }
 
-/** Why a database cannot be used that has a part of a copy. */
+/** The error for a database with a part of an interrupted copy. */
 export function incompleteMessage(place: string): string {
   return `${place} has a part of a copy that was cut off: go on with the same onair copy, or make the database anew.`;
 }
 
 /**
- * Throws `AlreadyCopied` for a target that this copy has filled, else a `StoreError`.
- * @param completed the setting `copied` of the target
+ * Throws `AlreadyCopied` when this copy has filled the target, else a `StoreError`.
+ *
+ * @param completed the `copiedSetting` of the target
  */
 export function refuseFull(place: string, copyId: string, completed: string | undefined): never {
   const [id, at = ""] = completed?.split(" ") ?? [];

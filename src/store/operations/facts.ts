@@ -1,20 +1,20 @@
-/** What a database tells of itself at one moment, for a look at whether it is well. Times are milliseconds since the epoch. */
+/** A consistent snapshot of a database for health checks. Times are milliseconds since the epoch. */
 export interface DatabaseFacts {
   readonly users: number;
-  /** In the index of the search. */
+  /** Users in the search index. */
   readonly indexedUsers: number;
-  /** In PEM: a secret. null before the first start. */
+  /** The private signing key in PEM (secret); null before the first start. */
   readonly signingKey: string | null;
-  /** When the newest event was published, in milliseconds. */
+  /** When the newest event was published. */
   readonly newestEventAt: number | null;
   readonly failingEndpoints: number;
   readonly disabledEndpoints: number;
-  /** Some applications whose endpoint fails or is disabled, the latter first. */
+  /** Some applications whose endpoint is disabled or failing, disabled ones first. */
   readonly unwellApplications: readonly string[];
   readonly pending: number;
-  /** There may be more of them, and older ones. */
+  /** Whether counting stopped at its limit: there may be more pending deliveries, and older ones. */
   readonly isPendingPartial: boolean;
   readonly oldestPendingAt: number | null;
-  /** Since when nothing is sent, in ISO 8601; "" or null: it is. */
+  /** The time since which sending is held, in ISO 8601; "" or null when it is not held. */
   readonly heldSince: string | null;
 }

@@ -1,17 +1,20 @@
 import type { KindSizes } from "../../domain/operations/kind-sizes.ts";
 import type { StatisticKind, StatisticPeriod, StatisticRow } from "../../domain/operations/statistics.ts";
 
-/** Counts of deliveries and requests by minute, hour and day; how long each is kept says `statisticPeriods`. */
+/** Counts of deliveries and requests per minute, hour and day, kept as long as `statisticPeriods` says. */
 export interface StatisticStore {
-  /** Adds counts of minutes to what is stored, and to their hours and days. Some hundred rows at most. */
+  /** Adds counts of minutes to the stored counts of their minutes, hours and days. A few hundred rows at most. */
   add(rows: readonly StatisticRow[]): Promise<void>;
-  /** Those of one subject, or of each but all together (null), that began from `from` on and before `to`, in order. */
+  /**
+   * The counts of periods that began at or after `from` and before `to`, in order. A null `subject` selects every single
+   * subject, without the total of all.
+   */
   read(question: StatisticQuestion): Promise<StatisticRow[]>;
-  /** The size of the database in bytes, without a write-ahead log beside it. */
+  /** The size of the database in bytes, without its write-ahead log. */
   databaseBytes(): Promise<number>;
-  /** What the kinds of data take. In a data directory it reads all of the database, and holds up the thread for that long. */
+  /** Bytes used by each kind of data. With a data directory this reads the whole database and blocks the thread meanwhile. */
   kindSizes(): Promise<KindSizes>;
-  /** Removes some of those that need not be kept; true: there are no more of them. */
+  /** Removes some counts that are too old. Resolves to true when none of them is left. */
   prune(now: number): Promise<boolean>;
 }
 

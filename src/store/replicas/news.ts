@@ -1,42 +1,42 @@
-/** What a replica hears of the others: what it has in memory of them is to be read again. */
+/** A notification from other replicas. Cached data that it concerns must be read again. */
 export type ReplicaNews =
-  /** An application, or a token: what callers may do. */
+  /** An application or a token has changed, and so what its callers may do. */
   | { readonly kind: "callers" }
   | { readonly kind: "categories" | "livestreams"; readonly ids: readonly number[] }
-  /** Channels, or users whose pictures they show. */
+  /** Channels have changed, or users whose pictures they show. */
   | { readonly kind: "channels" }
   | { readonly kind: "event_types" }
   | { readonly kind: "operator_keys" }
-  /** These applications have something new on their event stream. */
+  /** These applications have new deliveries on their event stream. */
   | { readonly kind: "streamed"; readonly applications: readonly string[] }
-  /** What was taken from rate limits elsewhere. */
+  /** Requests that other replicas have counted against rate limits. */
   | { readonly kind: "taken"; readonly shares: readonly Share[] }
-  /** Another replica has open streams, and is to be sent changes for a while. */
+  /** Another replica has open streams of changes, and needs `changed` for a while. */
   | { readonly kind: "watching" }
-  /** Something of these topics has changed; of deliveries, those of these applications (null: of any). */
+  /** Data of these topics has changed. Changes of deliveries concern these applications, or (null) any. */
   | {
       readonly kind: "changed";
       readonly topics: readonly string[];
       readonly applications: readonly string[] | null;
     }
-  /** Everything until `at`, in milliseconds since the epoch, was heard. */
+  /** All notifications until `at`, in milliseconds since the epoch, were received. */
   | { readonly kind: "current"; readonly at: number }
-  /** Nothing is heard from now on, until `current` is. */
+  /** The connection is lost: no notification is received until the next `current`. */
   | { readonly kind: "away" }
-  /** Something may be lost: anything may have changed. */
+  /** Notifications may have been lost: anything may have changed. */
   | { readonly kind: "missed" };
 
-/** Requests that were taken from the bucket of a key with this limit. */
+/** Requests counted against the rate limit of a key. */
 export type Share = readonly [key: string, limit: number, count: number];
 
-/** Messages that replicas send themselves; triggers of the store send all others. */
+/** Notifications that replicas send themselves. Triggers of the database send those about changed rows. */
 export type SentNews = Extract<ReplicaNews, { kind: "streamed" | "taken" | "watching" | "changed" }>;
 
-/** The connection to the other replicas. A process that is alone hears nothing. */
+/** The connection to the other replicas. A process that is alone receives nothing. */
 export interface ReplicaNewsLink {
-  /** Calls `listener` from now on; once with `missed` as soon as news are heard. */
+  /** Calls `listener` with each notification from now on. The first is `missed`, once the connection receives. */
   onNews(listener: (news: ReplicaNews) => void): void;
-  /** Sends a message to all other replicas soon. It is tried again when that fails, except for shares. */
+  /** Sends a notification to all other replicas soon. It is sent again when that fails, except for shares. */
   broadcast(news: SentNews): void;
 }
 

@@ -1,9 +1,10 @@
-/** Orders of the categories, for walks that go on at another replica. With a data directory there are none. */
+/**
+ * Snapshots of the order of categories, so that a cursor can continue at another replica. A data directory stores none.
+ */
 export interface OrderStore {
-  /** Keeps the order of that moment, or keeps it longer. */
+  /** Stores the snapshot taken at `takenAt`, or extends the life of a known one. */
   keep(takenAt: number, content: Uint8Array, now: number): Promise<void>;
-  /** The content; null when there is none. */
   find(takenAt: number): Promise<Uint8Array | null>;
-  /** Removes what was last kept before a time. Resolves to true when nothing is left to remove. */
+  /** Removes snapshots last kept before a time. Resolves to true when none of them is left. */
   prune(before: number): Promise<boolean>;
 }

@@ -1,51 +1,51 @@
 /**
- * Which endpoints this process delivers to. Where several processes are replicas of one server, each endpoint belongs to
- * one of them at a time; with a data directory all belong to this one.
+ * The endpoints that this process delivers to. With several replicas, each endpoint belongs to one of them at a time. With a
+ * data directory, all belong to this process.
  */
 export interface Ownership {
-  /** Takes part; `deliverer` learns which endpoints are its own. Resolves when it has those that it can have at once. */
+  /** Joins the other replicas. Resolves when `deliverer` has all endpoints that are free for this process. */
   join(deliverer: Deliverer): Promise<void>;
-  /** Hands all endpoints over, each as soon as nothing of it is under way. To be called when nothing new is started. */
+  /** Hands all endpoints over, each as soon as it has no attempt under way. Call it after new attempts have stopped. */
   leave(): Promise<void>;
   /** Whether the endpoint of an application belongs to this process. */
   holds(applicationId: string): boolean;
-  /** Whether attempts may start: not where others may already have taken what this process holds. */
+  /** Whether attempts may start. False when the lease is over and other replicas may have taken its endpoints. */
   hasLease(): boolean;
-  /** Whether this process does what one alone does, such as cleaning. */
+  /** Whether this process does the work that only one replica does, such as retention. */
   leads(): boolean;
-  /** Tells the owners of endpoints. What is lost on the way, they find in the store within a second or so. */
+  /** Notifies the owners of endpoints. A lost notification delays them by about a second, until they read the store. */
   notify(news: EndpointNews): void;
 }
 
-/** What was done in one process, for the one that delivers. */
+/** A notification to the process that owns an endpoint. */
 export type EndpointNews =
-  /** First attempts wait for these applications. */
+  /** New first attempts wait for these applications. */
   | { readonly kind: "published"; readonly applications: readonly string[] }
-  /** A person has asked for a delivery, or for a replay. */
+  /** A person has asked to send a delivery again, or for a replay. */
   | { readonly kind: "asked"; readonly application: string }
-  /** The application, or the generation of its endpoint, has changed. */
+  /** The application or the generation of its endpoint has changed. */
   | { readonly kind: "changed"; readonly application: string }
-  /** Its subscriptions were removed. */
+  /** Subscriptions of the application were removed. */
   | { readonly kind: "unsubscribed"; readonly application: string; readonly ids: readonly string[] };
 
-/** What delivers to the endpoints that this process holds. */
+/** The delivery engine, as its `Ownership` calls it. */
 export interface Deliverer {
-  /** Reads what is pending of endpoints that are its own since now. */
+  /** Reads the pending deliveries of endpoints that this process now owns. */
   gained(isGained: (applicationId: string) => boolean): Promise<void>;
-  /** Forgets endpoints that are not its own any more. What is under way ends, and counts for nothing. */
+  /** Forgets endpoints that this process no longer owns. The results of their attempts under way are ignored. */
   lost(isLost: (applicationId: string) => boolean): void;
-  /** Applications of which attempts are under way, or results not recorded. */
+  /** Applications with attempts under way or unrecorded results. */
   busy(): Iterable<string>;
-  /** Attempts may start again: see `hasLease`. */
+  /** Called when attempts may start again; see `hasLease`. */
   resumed(): void;
   heard(news: EndpointNews): void;
-  /** News may be lost: what is in memory may be outdated. */
+  /** Called when notifications may have been lost, and memory may be outdated. */
   missed(): void;
-  /** Looks for what is pending in the store. */
+  /** Looks for pending deliveries in the store. */
   look(): Promise<void>;
 }
 
-/** Of a process that is alone. `begin` is called before anything is delivered. */
+/** The ownership of a process that is alone. `begin` is called before the first delivery. */
 export function soleOwnership(begin: () => Promise<void>): Ownership {
   return {
     async join(deliverer) {

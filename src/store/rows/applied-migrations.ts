@@ -1,33 +1,33 @@
 import { StoreError } from "../faults.ts";
 
-/** A migration, as a file of `drizzle/` has it. */
+/** A migration file of `drizzle/`. */
 export interface Migration {
   readonly name: string;
   readonly sql: string;
 }
 
-/** What a database knows of a migration that was applied to it. */
+/** A database's record of an applied migration. */
 export interface AppliedMigration {
   readonly name: string;
   readonly hash: string;
-  /** Whether versions that do not know it run on beside it. */
+  /** Whether versions that do not know the migration can still use the database. */
   readonly isCompatible?: boolean;
 }
 
-/** How a database that does not fit is refused. */
+/** The wording of the error for a database of another version. */
 interface Refusal {
-  /** What was written, as a sentence begins with it. */
+  /** The subject of the sentence, such as "The database". */
   readonly what: string;
-  /** What else can be done than to use the newer version that wrote it. */
+  /** An alternative to using the newer version, appended to the sentence. */
   readonly wayBack: string;
   readonly isMisuse: boolean;
 }
 
-/** What tells one wording of a migration from another. */
+/** SHA-256 of the text of a migration. It detects a migration that was changed after its release. */
 export const hashOf = ({ sql }: Migration): string =>
   new Bun.CryptoHasher("sha256").update(sql).digest("hex");
 
-/** The statements of a migration, in their order. */
+/** Returns the statements of a migration in order. */
 export const statementsOf = ({ sql }: Migration): string[] =>
   sql
     .split("--> statement-breakpoint")
@@ -35,8 +35,10 @@ export const statementsOf = ({ sql }: Migration): string[] =>
     .filter((statement) => statement !== "");
 
 /**
- * How many migrations were applied, which `applied` gives in their order: more than the list has where a newer version has
- * added some that this one need not know. Throws a `StoreError` where it would have to, and where one has another wording.
+ * Returns the number of applied migrations. It exceeds the length of `list` when a newer version has applied compatible ones.
+ * Throws a `StoreError` for an unknown migration that is not compatible, and for one whose text differs.
+ *
+ * @param applied in the order in which they were applied
  */
 export function checkedCount(
   list: readonly Migration[],

@@ -1,4 +1,4 @@
-/** Rows that are looked up together at most. */
+/** The most keys of one lookup. */
 const mostKeys = 256;
 
 interface Waiting<Row> {
@@ -7,9 +7,10 @@ interface Waiting<Row> {
 }
 
 /**
- * Looks up rows by their keys. What is asked for in one turn of the event loop is looked up together: with PostgreSQL by
- * one statement, with SQLite in one transaction, which takes and gives back the locks once. `find` gives the rows that
- * there are, by key.
+ * Makes a function that looks up a row by its key. Lookups of one turn of the event loop share one call of `find`: one
+ * statement on PostgreSQL, one transaction on SQLite, which then takes its locks only once.
+ *
+ * @param find returns the rows that exist, by key
  */
 export function gathered<Row>(
   find: (keys: readonly string[]) => Promise<ReadonlyMap<string, Row>>,
@@ -26,7 +27,7 @@ export function gathered<Row>(
   };
 
   const flush = (batch: ReadonlyMap<string, readonly Waiting<Row>[]>) => {
-    if (waiting !== batch) return; // it was full before the end of the turn
+    if (waiting !== batch) return; // it was full, and is already sent
     waiting = new Map();
     void send(batch);
   };

@@ -1,6 +1,6 @@
 import type { NewReplay, Replay, ReplaySkips } from "../../domain/replays.ts";
 
-/** A replay as a row: with the numbers of its range, of which `position` is the first that was not looked at yet. */
+/** A replay as it is stored: with the numbers of its range, and the first number that was not read yet (`position`). */
 export interface ReplayRow
   extends Omit<NewReplay, "from" | "to">,
     Pick<Replay, "state" | "matched" | "queued" | "finished_at"> {
@@ -14,9 +14,10 @@ export interface ReplayRow
   readonly skipped_attempts: number;
 }
 
-/** A delivery of the range, and why it cannot be sent again; null: it can. */
+/** A delivery in the range of a replay. */
 export interface Candidate {
   readonly seq: number;
+  /** Why it cannot be sent again; null when it can. */
   readonly obstacle: keyof ReplaySkips | null;
 }
 
@@ -27,10 +28,10 @@ const skipColumns = {
 } as const;
 
 /**
- * A replay after a step over its next deliveries, and which of them are to be sent.
+ * Returns a replay after a step over its next deliveries, and the numbers of those that are to be sent.
  *
  * @param left how many may be sent
- * @param behind the first number that the step did not look at
+ * @param behind the first number that the step did not read
  */
 export function afterStep(
   replay: ReplayRow,

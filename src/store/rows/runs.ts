@@ -1,6 +1,6 @@
 /**
- * Runs of one character are in the index of the search by their length, because `0000000` would else have no more trigrams
- * than `000`: from `shortestRun` on; those above `longestRun` count as that long.
+ * The search index contains runs of one repeated character with their length, because `0000000` has no other trigrams than
+ * `000`. Runs begin at `shortestRun` characters; longer ones than `longestRun` count as that long.
  */
 const [shortestRun, longestRun] = [4, 8];
 const runs = /(.)\1{3,}/gsu;
@@ -17,7 +17,7 @@ export function* runsOf(text: string): Generator<Run> {
   }
 }
 
-/** All runs that a text contains: a longer one contains the shorter ones. */
+/** All runs that a text contains, with the shorter runs inside a longer one. */
 export function* containedRuns(text: string): Generator<Run> {
   for (const { character, length } of runsOf(text)) {
     for (let n = shortestRun; n <= length; n++) yield { character, length: n };

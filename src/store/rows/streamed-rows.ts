@@ -1,9 +1,9 @@
 import type { StreamedDelivery } from "../../domain/deliveries.ts";
 
-/** What one call for an event stream gives at most: deliveries, and bytes of their bodies. */
+/** The most deliveries, and the size of bodies after which no further one is read, in one read of an event stream. */
 export const mostStreamed = { deliveries: 256, bytes: 256 * 1024 } as const;
 
-/** A delivery with its event as a row, but for the body. */
+/** A row with a delivery and its event, without the body. */
 export interface StreamedRow {
   readonly seq: number;
   readonly id: string;

@@ -48,7 +48,7 @@ export function applicationStore(db: Dialect): ApplicationStore {
     client_type: applications.client_type,
     disabled: applications.disabled,
   };
-  /** What a search compares. */
+  /** The columns that a search reads. */
   const { id: idColumn, name, delivery, webhook_url, disabled } = applications;
   const compared = { id: idColumn, name, delivery, webhook_url, disabled };
 
@@ -116,7 +116,7 @@ export function applicationStore(db: Dialect): ApplicationStore {
     },
     update,
     async remove(id, now) {
-      // What it has works no more from here on, also where the rest is interrupted.
+      // From here on its tokens are refused, even if the removal is interrupted.
       if ((await update(id, { disabled: true }, now)) === null) return false;
       await removeMostOfApplication(db, id);
       return transact(function* (orm) {

@@ -33,7 +33,7 @@ export function auditStore(db: Dialect): AuditStore {
       action === null ? undefined : eq(audit.action, action),
       object === null ? undefined : eq(audit.object, object),
       object_id === null ? undefined : eq(audit.object_id, object_id),
-      // What is counted together lies within an hour and the moment until it is written: the index has only the first.
+      // A merged entry spans at most an hour and the time until it is written. Only `at`, its first time, is indexed.
       after === null ? undefined : and(gte(audit.at, after - 2 * hour), gte(audit.last_at, after)),
       before === null ? undefined : lt(audit.at, before),
     );
@@ -47,7 +47,7 @@ export function auditStore(db: Dialect): AuditStore {
       }),
     count: (entries) =>
       transact(function* (orm) {
-        // In one order, so that two processes do not wait for each other.
+        // Always in the same order, so that two processes cannot deadlock.
         const inOrder = entries
           .map((entry) => ({ ...entry, merge_key: auditMergeKey(entry) }))
           .sort((a, b) => (a.merge_key < b.merge_key ? -1 : 1));

@@ -46,7 +46,7 @@ export function categoryStore(db: Dialect): CategoryStore {
   };
 }
 
-/** The category with its tags as they are kept, or why it cannot be. */
+/** Returns the category with its stored tags, or the reason why it is refused. */
 function withTags(category: NewCategory, tags: Tags): Row | string {
   const kept: Tag[] = [];
   for (const tag of category.tags) {
@@ -57,7 +57,7 @@ function withTags(category: NewCategory, tags: Tags): Row | string {
   return { ...category, tags: kept };
 }
 
-/** Which categories have the slugs of a batch, while its categories are kept one after the other. */
+/** Tracks which categories own the slugs of a batch, while its categories are accepted one after the other. */
 function* slugsAmong(db: Dialect, orm: Orm, batch: readonly NewCategory[]) {
   const { id, slug } = db.tables.categories;
   const slugs = batch.map((one) => one.slug);
@@ -79,7 +79,7 @@ function* slugsAmong(db: Dialect, orm: Orm, batch: readonly NewCategory[]) {
   };
 }
 
-/** One statement of PostgreSQL cannot change a row twice. */
+/** Splits rows into statements, because one statement of PostgreSQL cannot change a row twice. */
 function partsWithoutRepetition(rows: readonly Row[]): Row[][] {
   const parts: Row[][] = [];
   let ids = new Set<number>();

@@ -25,10 +25,10 @@ export function consentStore(db: Dialect): ConsentStore {
   return {
     ofUser: async (user) => ofUser(orm, { user }),
     async revoke(userId, applicationId, now) {
-      // The consent goes last: who is interrupted still sees it.
+      // The consent is removed last: if this is interrupted, the user still sees it and can revoke it again.
       await removeMostOfUser(db, userId, applicationId);
       return transact(function* (orm) {
-        // What is being made in the place of a code or token is there before they are removed, or is not made.
+        // These locks wait for exchanges of a code or token under way, so that their new tokens are removed as well.
         const application = orm.select({ id: applications.id }).from(applications);
         yield* execute(lock(application.where(eq(applications.id, applicationId)), "key share"));
         const user = orm.select({ id: users.id }).from(users).where(eq(users.id, userId));
@@ -55,7 +55,7 @@ export function* rememberConsent(
 ): Work<void> {
   const key = { user_id: userId, application_id: applicationId };
   const isIt = and(eq(consents.user_id, userId), eq(consents.application_id, applicationId));
-  // Locks the row, new or known: one that is revoked at this moment is made anew.
+  // Locks the row, whether new or known. If it is being revoked at the same time, this creates it again.
   const put = orm.insert(consents).values({ ...key, scopes: [], created_at: now, updated_at: now });
   const target = [consents.user_id, consents.application_id];
   const locked = put.onConflictDoUpdate({ target, set: key }).returning({ scopes: consents.scopes });

@@ -6,11 +6,11 @@ import type { tables } from "../postgres/schema/tables.ts";
 import type { RemovedSubscriptions } from "../subscriptions.ts";
 
 /*
- * Nouns whose statements drizzle writes for both databases are implemented once, in this folder. Their types are
- * PostgreSQL's, whose statements are asynchronous; the tables of SQLite have the same columns.
+ * This folder implements nouns for both databases, with statements of drizzle. It uses PostgreSQL's types, because its
+ * statements are asynchronous. The tables of SQLite have the same columns.
  */
 
-/** Tables that are other ones in each database, or that only PostgreSQL has. */
+/** Tables that differ between the databases, or that only PostgreSQL has. */
 type Own =
   | "categoryOrders"
   | "deliveryParts"
@@ -21,27 +21,27 @@ type Own =
   | "replicas"
   | "userSearchTerms";
 
-/** The tables that both databases have. Of deliveries, PostgreSQL has more columns. */
+/** The tables that both databases have. `deliveries` has more columns on PostgreSQL. */
 export type Tables = Omit<typeof tables, Own>;
 
-/** drizzle on a database, or in a transaction. */
+/** drizzle on a database or in a transaction. */
 export type Orm = BunSQLDatabase;
 
 /**
- * Work in a transaction: a generator in which `yield* execute(statement)` stands where `await statement` would, because a
- * transaction of SQLite is synchronous, and one of PostgreSQL waits for each statement.
+ * Work in a transaction, as a generator with `yield* execute(statement)` in place of `await statement`: a transaction of SQLite
+ * is synchronous, and one of PostgreSQL is not.
  */
 export type Work<Result> = Generator<readonly PromiseLike<unknown>[], Result, unknown[]>;
 
-/** Runs a statement, and gives its rows where it has any. */
+/** Runs a statement and returns its rows, if it has any. */
 export function* execute<Result>(statement: PromiseLike<Result>): Work<Result> {
   const [result] = yield [statement];
   return result as Result;
 }
 
 /**
- * Runs queries of `select` in this order, and gives the rows of each. Each sees what was committed before it began, as if
- * one waited for the other; but with PostgreSQL all of them are one round trip.
+ * Runs `select` queries in this order and returns the rows of each. Each sees everything that was committed before it began.
+ * On PostgreSQL all of them take one round trip.
  */
 export function* executeAll<Rows extends readonly (readonly unknown[])[]>(
   ...queries: { readonly [I in keyof Rows]: PromiseLike<Rows[I]> }
@@ -50,74 +50,74 @@ export function* executeAll<Rows extends readonly (readonly unknown[])[]>(
   return (yield queries) as unknown as Rows;
 }
 
-/** What drizzle has built, before it is prepared. */
+/** A statement of drizzle that is not prepared yet. */
 interface Preparable<Row> {
   prepare(name: string): { execute(values: Readonly<Record<string, unknown>>): PromiseLike<Row> };
 }
 
 type LockStrength = "update" | "no key update" | "key share";
 
-/** How rows of a batch are kept one after the other, of which some may be refused. */
+/** The steps that store a batch whose rows may be refused one by one. */
 interface Keeping<Row> {
-  /** Why a row is not kept, which is known before; null: it is to be kept. */
+  /** Why a row is refused before it is tried; null when it is to be stored. */
   refused?(row: Row): string | null;
-  /** Keeps rows in their order. It may fail for any of them. */
+  /** Stores rows in their order. Any of them may make it fail. */
   put(orm: Orm, rows: readonly Row[]): Work<void>;
-  /** Why a row cannot be kept, of which `put` alone has failed with this error; null: for no reason of its own. */
+  /** Why a row is refused for which `put` has failed with this error; null when the row is not the reason. */
   refusal(orm: Orm, row: Row, error: unknown): Work<string | null>;
-  /** What comes before an atomic batch, in the same transaction. */
+  /** Called before an atomic batch, in the same transaction. */
   begin?(orm: Orm, rows: readonly Row[]): Work<void>;
-  /** What follows in the same transaction, with the rows that were kept. */
+  /** Called at the end of the transaction, with the rows that were stored. */
   finish?(orm: Orm, kept: readonly Row[]): Work<void>;
 }
 
-/** One of the two databases, with that in which they differ. */
+/** One of the two databases: everything in which they differ. */
 export interface Dialect {
   readonly tables: Tables;
-  /** For reading outside of transactions. */
+  /** Reads outside of transactions. */
   readonly orm: Orm;
-  /** Runs work in a transaction, and undoes it where it throws. PostgreSQL may have to begin it anew. */
+  /** Runs work in a transaction, which is rolled back if it throws. PostgreSQL may call `work` again. */
   transact<Result>(work: (orm: Orm) => Work<Result>): Promise<Result>;
-  /** Runs statements one after the other, each of which is seen before the next one begins; with SQLite all at once. */
+  /** Runs statements one after the other. On PostgreSQL each commits before the next begins; on SQLite all commit at once. */
   inTurn<Result>(work: (orm: Orm) => Work<Result>): Promise<Result>;
   /** Runs work that only reads, outside of a transaction. */
   read<Result>(work: (orm: Orm) => Work<Result>): Promise<Result>;
-  /** Runs one statement that changes something. */
+  /** Runs one statement that writes. */
   write(statement: PromiseLike<unknown>): Promise<void>;
   /**
-   * A statement that is run often, with placeholders: prepared once, but for transactions of PostgreSQL, each of which has
-   * a connection of its own.
+   * Makes a function that runs a frequent statement with placeholders. The statement is prepared once, except in transactions
+   * of PostgreSQL, which have a connection of their own.
    */
   prepared<Row>(
     name: string,
     build: (orm: Orm) => Preparable<Row>,
   ): (orm: Orm, values: Readonly<Record<string, unknown>>) => PromiseLike<Row>;
-  /** Puts rows in their order, each in place of the one with its key. No key may be there twice. */
+  /** Inserts rows in their order, each in place of the row with its key. No key may occur twice. */
   put<Table extends PgTable>(orm: Orm, table: Table, rows: readonly Table["$inferInsert"][]): Work<void>;
-  /** Keeps a batch of rows in one transaction, as if they were kept one after the other: what cannot be is refused alone. */
+  /** Stores a batch in one transaction, with the same results as row by row: an invalid row is refused alone. */
   keepEach<Row>(rows: readonly Row[], mode: BatchMode, keeping: Keeping<Row>): Promise<BatchResult>;
-  /** Whether a column has one of these values, of which there may be many; with a placeholder it takes the list. */
+  /** Condition: a column has one of these values. There may be many, or one placeholder for the list. */
   isOneOf(column: PgColumn, values: readonly (string | number)[] | Placeholder): SQL;
-  /** Whether a delivery is pending, of this application. */
+  /** Condition: a delivery of this application is pending. */
   isPendingOf(applicationId: string): SQL;
-  /** Queries for the numbers of deliveries that wait of removed subscriptions; of a long backlog for the beginning. */
+  /** Queries for the numbers of waiting deliveries of removed subscriptions, at most `most` each. */
   waitingOf(removed: readonly RemovedSubscriptions[], most: number): readonly SQL[];
-  /** Locks the rows of a query until the transaction ends. SQLite has one writer, and nothing to lock. */
+  /** Locks the rows of a query until the transaction ends. On SQLite, which has one writer, this does nothing. */
   lock<Query>(query: Query, strength: LockStrength, config?: { readonly skipLocked: true }): Query;
-  /** Keeps all others from changing a table until the transaction ends. */
+  /** Prevents all other changes of a table until the transaction ends. */
   lockTable(orm: Orm, table: PgTable): Work<void>;
   /**
-   * Before a row is locked for which others are made in its place: locks its application and its user, which can be
-   * removed only after the transaction then, as they are locked first by those that remove them.
+   * Locks the application and the user of a row, so that they cannot be removed before the transaction ends. Called before
+   * the row itself is locked, because removing an application or user takes the locks in this order.
    */
   lockOwners(
     orm: Orm,
     table: Tables["authorizationCodes" | "refreshTokens" | "loginRequests"],
     isIt: SQL | undefined,
   ): Work<void>;
-  /** The order in which the rows of a table were made. */
+  /** The column by which the rows of a table are in the order of their insertion. */
   made(table: Tables["tokens" | "loginRequests"]): PgColumn;
-  /** What names a row of every table. */
+  /** The column that identifies a row of any table. */
   readonly rowId: SQL;
   /** Whether work failed because a row refers to one that does not exist. */
   isForeignKeyViolation(error: unknown): boolean;

@@ -18,13 +18,15 @@ export function endpointStore(db: Dialect): EndpointStore {
   };
 }
 
-/** Those that are failing or disabled; a disabled one may have had a success since, of an attempt that was under way. */
+/**
+ * Endpoints that are failing or disabled. A disabled one need not be failing: an attempt under way may have succeeded since.
+ */
 export async function troubledEndpoints({ orm, tables }: Dialect): Promise<Endpoint[]> {
   const { failing_since, disabled_at } = tables.endpoints;
   return known(tables, orm).where(or(isNotNull(failing_since), isNotNull(disabled_at)));
 }
 
-/** Endpoints, of which the generation is kept with the application. */
+/** Selects endpoints. Their generation is stored with the application. */
 function known({ applications, endpoints }: Tables, orm: Orm) {
   return orm
     .select({ ...getTableColumns(endpoints), generation: applications.endpoint_generation })
@@ -33,8 +35,8 @@ function known({ applications, endpoints }: Tables, orm: Orm) {
 }
 
 /**
- * Begins a new generation of the endpoint of an application, inside a transaction, and makes its retries due. Gives the
- * generation; null: the application is gone.
+ * Begins a new generation of an application's endpoint, inside a transaction, and makes its retries due. Returns the
+ * generation, or null when the application is gone.
  */
 export function* renewEndpoint(
   tables: Tables,
@@ -64,7 +66,7 @@ export function* renewEndpoint(
 
 type ReceiverTables = Pick<Tables, "applications" | "endpoints">;
 
-/** Why nothing can be sent to an application now; null: something can. */
+/** Returns the reason why nothing can be sent to an application now; null when something can. */
 export function* whyNoReceiver(
   { applications, endpoints }: ReceiverTables,
   orm: Orm,
@@ -83,7 +85,7 @@ export function* whyNoReceiver(
   return found.disabled_reason === null ? null : disabledReceiver(found.disabled_reason);
 }
 
-/** Throws `conflict` where nothing can be sent to an application now. */
+/** Throws `conflict` when nothing can be sent to an application now. */
 export function* requireReceiver(tables: ReceiverTables, orm: Orm, applicationId: string): Work<void> {
   const reason = yield* whyNoReceiver(tables, orm, applicationId);
   if (reason) throw reason;

@@ -17,7 +17,7 @@ export function eventTypeStore(db: Dialect): EventTypeStore {
   return {
     put: (type, now) =>
       db.transact(function* (orm) {
-        // Locked, so that no type is added while they are counted. Types are registered rarely.
+        // Prevents that another type is added after they are counted. Types are registered rarely.
         yield* db.lockTable(orm, eventTypes);
         const { name, version, schema: _, ...changes } = type;
         const at = isoTime(now);
@@ -34,7 +34,7 @@ export function eventTypeStore(db: Dialect): EventTypeStore {
             })
             .returning(),
         );
-        if (!kept) throw new Error("The event type was not kept");
+        if (!kept) throw new Error("The event type was not stored");
         return kept;
       }),
     all: async () => db.orm.select().from(eventTypes).orderBy(eventTypes.name, eventTypes.version),

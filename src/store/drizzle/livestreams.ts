@@ -3,9 +3,9 @@ import type { NewLivestream } from "../../domain/livestreams.ts";
 import type { LivestreamStore } from "../livestreams.ts";
 import { type Dialect, execute, type Orm, type Work } from "./dialect.ts";
 
-/** What each database does in its own way, because it is done every few seconds, or because every start waits for it. */
+/** Statements specific to a database, because they run every few seconds or every start waits for them. */
 interface OwnStatements {
-  /** Puts livestreams in their order; `now` is the `started_at` of a new one that comes without. */
+  /** Stores livestreams in their order; `now` is the `started_at` of a new one that has none. */
   put(orm: Orm, livestreams: readonly NewLivestream[], now: string): Work<void>;
   readonly all: LivestreamStore["all"];
 }

@@ -21,7 +21,7 @@ export function noticeStore(db: Dialect): NoticeStore {
     orm
       .select({ seq })
       .from(notices)
-      // The word itself, because a parameter would not match the partial index.
+      // A literal, because a parameter would not match the partial index.
       .where(and(sql`${notices.status} = 'pending'`, lte(notices.next_attempt_at, now)))
       .orderBy(asc(notices.next_attempt_at), asc(seq))
       .limit(limit);
@@ -54,7 +54,7 @@ export function noticeStore(db: Dialect): NoticeStore {
       return last?.seq ?? 0;
     },
     async claim(now, until, limit) {
-      // Looked for first, so that nothing is written as long as none is due.
+      // Read first, so that nothing is written while none is due.
       if ((await dueIn(orm, now, 1)).length === 0) return [];
       return inTurn(function* (orm) {
         const due = db.lock(dueIn(orm, now, limit), "update", { skipLocked: true });
@@ -66,7 +66,7 @@ export function noticeStore(db: Dialect): NoticeStore {
   };
 }
 
-/** Makes what adds a notice that is not there yet, inside a transaction, where its application still exists. */
+/** Makes a function that adds a notice inside a transaction, unless it is already stored or its application is gone. */
 export function noticeAdder(db: Dialect): (orm: Orm, notice: NewNotice) => Work<void> {
   const { applications, notices } = db.tables;
   const { ofApplication, all } = noticeLimits;
@@ -79,7 +79,7 @@ export function noticeAdder(db: Dialect): (orm: Orm, notice: NewNotice) => Work<
     if (application_id !== null) {
       const { id } = applications;
       const owner = orm.select({ id }).from(applications).where(eq(id, application_id));
-      // Locked, so that numbers of one application become visible in their order, as its stream reads them.
+      // Locked, so that notices of one application become visible in the order of their numbers, which its stream relies on.
       if ((yield* execute(db.lock(owner, "no key update"))).length === 0) return;
     }
     const row = { ...notice, ...sending };

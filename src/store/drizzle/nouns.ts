@@ -19,9 +19,9 @@ type Nouns = Omit<Store, "close">;
 type Makers = { readonly [Noun in keyof Nouns]: () => Nouns[Noun] };
 
 /**
- * The nouns in which a database has no part of its own.
+ * Makers of the nouns that are the same for both databases.
  *
- * @param behind the same database, for those that read or change deliveries
+ * @param behind the same database, for nouns that read or change deliveries: on SQLite it moves staged events first
  */
 export function sharedNouns(db: Dialect, behind: Dialect) {
   return {
@@ -42,9 +42,9 @@ export function sharedNouns(db: Dialect, behind: Dialect) {
 }
 
 /**
- * Nouns that are made, with their statements, when they are first used: at a start most are not needed for a while.
+ * Makes each noun, with its statements, on first use, because a start needs only a few.
  *
- * @param explained makes of what a verb throws the error that the `Store` promises
+ * @param explained converts an error of a method to the one that the `Store` promises
  */
 export function nounsOf(makers: Makers, explained: (error: unknown) => unknown): Nouns {
   const rejected = (error: unknown) => {
@@ -58,7 +58,7 @@ export function nounsOf(makers: Makers, explained: (error: unknown) => unknown):
     ]);
     return Object.fromEntries(verbs);
   };
-  // A boundary: the same nouns, with the same verbs, each of which gives a promise.
+  // A boundary: the same nouns with the same methods, all of which return promises.
   const nouns = Object.entries(makers).map(([name, make]) => [name, () => explaining(make())]);
   return lazily<Nouns>(Object.fromEntries(nouns));
 }

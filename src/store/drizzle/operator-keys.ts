@@ -11,7 +11,7 @@ export function operatorKeyStore(db: Dialect): OperatorKeyStore {
   const allOf = (orm: Orm) =>
     orm.select().from(operatorKeys).orderBy(operatorKeys.created_at, operatorKeys.id);
 
-  /** One at a time: whether a change is allowed depends on the other keys. */
+  /** Runs changes of keys one at a time: whether one is allowed depends on the other keys. */
   const alone = <T>(work: (orm: Orm) => Work<T>): Promise<T> =>
     db.transact(function* (orm) {
       yield* db.lockTable(orm, operatorKeys);

@@ -2,13 +2,15 @@ import { and, asc, desc, eq, inArray, lt, lte, type SQL, sql } from "drizzle-orm
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
 import { type Dialect, execute, type Orm, type Tables, type Work } from "./dialect.ts";
 
-/** Rows that one call removes at most, so that no transaction becomes long. */
+/** The most rows that one call removes, so that no transaction becomes long. */
 const step = 100;
 
 /**
- * Makes what keeps the newest rows of a table among those that `where` names, with the placeholder `owner` in it, and
- * removes the oldest of the others. To be called after each row that is added: where several may be made at once, not in
- * the same transaction, so that the last one sees all. `made`: the order in which they were made. Gives how many it removed.
+ * Makes a function that keeps the newest `keep` rows of those that match `where` (with the placeholder `owner`), removes some
+ * of the oldest others, and returns their number. Call it after each added row. Where rows may be added concurrently, call it
+ * in a later transaction, so that the last call sees all of them.
+ *
+ * @param made the column of the order of insertion
  */
 export function newestKeeper(
   { prepared }: Dialect,
@@ -18,7 +20,7 @@ export function newestKeeper(
   const remove = prepared(name, (orm) => {
     const rows = (order: SQL) => orm.select({ made }).from(table).where(where).orderBy(order);
     const [first, last] = [rows(asc(made)).limit(1), rows(desc(made)).limit(1)];
-    // To find this one, all that are kept are read: so only where there can be others.
+    // This reads all rows that are kept, so it runs only if the numbers allow more rows than that.
     const newestOfOthers = rows(desc(made)).limit(1).offset(keep);
     const end = sql`CASE WHEN ${last} - ${first} >= ${sql.raw(`${keep}`)} THEN ${newestOfOthers} END`;
     const oldest = orm
@@ -37,10 +39,10 @@ export function newestKeeper(
   };
 }
 
-/** Rows that one call of `removeOld` removes at most. */
+/** The most rows that one call of `removeOld` removes. */
 const oldAtOnce = 500;
 
-/** Removes rows of a table that were made before a time; true: none is left. */
+/** Removes some rows of a table from before a time. Returns true when none of them is left. */
 export function* removeOld(
   orm: Orm,
   { table, seq, at }: { table: PgTable; seq: PgColumn; at: PgColumn },
@@ -51,21 +53,24 @@ export function* removeOld(
   return removed.length < oldAtOnce;
 }
 
-/** So many tokens are removed in one transaction, at most, where there may be many. */
+/** The most tokens removed in one transaction. */
 export const endedAtOnce = 500;
 
 /**
- * Removes the tokens of an application, in transactions of which none is long, and gives how many access tokens there were.
- * Those that are made or changed meanwhile may be left: the transaction that ends all of them comes after this.
+ * Removes the tokens of an application in several short transactions, and returns the number of access tokens. Tokens that
+ * are issued or exchanged meanwhile may be left; the caller removes those in one last transaction.
  */
 export async function removeMostOfApplication(db: Dialect, id: string): Promise<number> {
   const { tokens, refreshTokens } = db.tables;
-  // Those first by which others can be had.
+  // Refresh tokens first, because they can be exchanged for access tokens.
   await removeInTurns(db, refreshTokens, eq(refreshTokens.application_id, id));
   return removeInTurns(db, tokens, eq(tokens.application_id, id));
 }
 
-/** The same of a user, or of what one application has of it; the newest first, as most of the others do not work any more. */
+/**
+ * Does the same for the tokens of a user, or of a user and one application. The newest tokens first, because most of the others
+ * are no longer valid.
+ */
 export async function removeMostOfUser(db: Dialect, userId: number, applicationId?: string): Promise<void> {
   for (const table of [db.tables.refreshTokens, db.tables.tokens]) {
     const isOfApplication = applicationId === undefined ? undefined : eq(table.application_id, applicationId);
@@ -94,7 +99,7 @@ async function removeInTurns(
   return count;
 }
 
-/** Ends all codes and tokens that an application has of a user, inside a transaction. */
+/** Removes all codes, tokens and login requests of an application for a user, inside a transaction. */
 export function* removeTokensOf(
   { tokens, refreshTokens, authorizationCodes, loginRequests }: Tables,
   orm: Orm,

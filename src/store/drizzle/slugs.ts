@@ -2,7 +2,7 @@ import { eq } from "drizzle-orm";
 import { givingUp, nameInBetween } from "../batch.ts";
 import { type Dialect, execute, type Orm, type Tables, type Work } from "./dialect.ts";
 
-/** Before an atomic batch: takes their slugs from rows of it that leave them to others of it. */
+/** Frees the slugs that an atomic batch moves from one of its rows to another. Called before the batch is stored. */
 export function* freeSlugs(
   db: Dialect,
   orm: Orm,

@@ -9,7 +9,7 @@ import {
 import type { StatisticStore } from "../operations/statistics.ts";
 import { type Dialect, execute, type Orm, type Work } from "./dialect.ts";
 
-/** Rows that one step removes. */
+/** The most rows of each period that one step removes. */
 const stepRows = 1_000;
 
 const periods = Object.keys(statisticPeriods) as StatisticPeriod[];
@@ -45,7 +45,7 @@ export function statisticStore(
       }),
   );
 
-  /** Several processes add to the same rows: each row is made, then locked, then changed, in one order. */
+  /** Adds to one row. Several processes add to the same rows, so a known row is locked before it is changed. */
   function* addTo(orm: Orm, row: StatisticRow, one: StatisticPeriod): Work<void> {
     const { ms } = statisticPeriods[one];
     const added = { ...row, period: one, at: Math.floor(row.at / ms) * ms };
@@ -58,6 +58,7 @@ export function statisticStore(
     ...sizes,
     add: (rows) =>
       transact(function* (orm) {
+        // Always in the same order, so that two processes cannot deadlock.
         const inOrder = rows.toSorted((a, b) =>
           `${a.kind} ${a.subject} ${a.at}` < `${b.kind} ${b.subject} ${b.at}` ? -1 : 1,
         );

@@ -18,12 +18,12 @@ import type {
 import { cancelRemoved } from "./deliveries/ending.ts";
 import { type Dialect, execute, executeAll, type Orm, type Tables, type Work } from "./dialect.ts";
 
-/** What each database does in its own way. */
+/** Statements specific to a database. */
 export interface OwnStatements {
   readonly list: SubscriptionStore["list"];
-  /** How many an application has. */
+  /** The number of an application's subscriptions. */
   counted(orm: Orm, applicationId: string): PromiseLike<readonly { readonly n: number }[]>;
-  /** Whether it is of this application, for one of these broadcasters: read by the index of the keys. */
+  /** Condition: a subscription is of this application and one of these broadcasters. Uses the index `subscriptions_key`. */
   isOf(applicationId: string, broadcasters: readonly number[]): SQL | undefined;
 }
 
@@ -40,8 +40,8 @@ export function subscriptionStore(db: Dialect, own: OwnStatements): Subscription
 type Made = Tables["subscriptions"]["$inferInsert"];
 
 /**
- * Gives the subscriptions that are wanted, or creates them; nothing is created after the token, its consent or its
- * application ended.
+ * Returns the wanted subscriptions, and creates those that are missing. Creates none after the token, its consent or its
+ * application was removed.
  */
 function* subscribe(
   db: Dialect,
@@ -73,8 +73,8 @@ function* subscribe(
 }
 
 /**
- * Locks the application, then users, then the token, in the order in which those that remove them do, and event types that
- * are registered; then reads what the application has. Others that subscribe for it, and count, come after this.
+ * Locks the application, the users and the token, in the order in which they are locked for removal, and the registered event
+ * types. Then reads the application's subscriptions. The lock makes concurrent calls for the application count one by one.
  */
 function* lockedState(
   { tables, lock, isOneOf }: Dialect,
@@ -94,7 +94,7 @@ function* lockedState(
   const [, known, allowed, registered, found, [counted]] = yield* executeAll(
     lock(application.where(eq(applications.id, applicationId)), "no key update"),
     lock(concerned.orderBy(users.id), "key share"),
-    // Without a token, none has this hash.
+    // Without a token this is an empty hash, which matches no row.
     lock(allowing.where(eq(tokens.hash, Buffer.from(token ?? []))), "key share"),
     lock(types.where(isOneOf(eventTypes.name, others)), "key share"),
     existing.where(own.isOf(applicationId, broadcasters)),
@@ -116,7 +116,6 @@ const isBuiltIn = ({ event, version }: WantedEvent) => findEventType(event, vers
 const textOf = ({ broadcaster_user_id, event, version }: Pick<Subscription, keyof WantedEvent>) =>
   `${broadcaster_user_id} ${event} ${version}`;
 
-/** What is read of subscriptions. */
 function subscriptionReads({
   orm,
   prepared,
@@ -125,7 +124,7 @@ function subscriptionReads({
   const { id, app_id, broadcaster_user_id, event, version, created_at, updated_at } = subscriptions;
   const method = sql<"webhook">`'webhook'`;
   const shown = { id, app_id, broadcaster_user_id, event, version, method, created_at, updated_at };
-  /** What a list shows of a subscription for people: of several channels of a user, the oldest. */
+  /** The columns of a list for people. Of a user with several channels it shows the one with the lowest id. */
   const named = {
     ...shown,
     username: users.username,
@@ -170,7 +169,7 @@ function subscriptionReads({
   };
 }
 
-/** Removes subscriptions of an application by a statement, inside a transaction; gives their ids. */
+/** Runs a statement that removes subscriptions, inside a transaction, and cancels their deliveries. Returns their ids. */
 export function* removeSubscriptions(
   db: Dialect,
   orm: Orm,
@@ -183,7 +182,7 @@ export function* removeSubscriptions(
   return ids;
 }
 
-/** How an application removes its subscriptions: of a user only those whose broadcaster that is. */
+/** Makes `SubscriptionStore.remove`. With a user, it removes only subscriptions to that broadcaster. */
 function subscriptionRemoval(db: Dialect): SubscriptionStore["remove"] {
   const { tables, transact, prepared, isOneOf } = db;
   const { subscriptions } = tables;

@@ -3,15 +3,15 @@ import type { NewTag, Tag } from "../../domain/categories.ts";
 import { maxId } from "../../domain/ids.ts";
 import { type Dialect, execute, type Orm, type Work } from "./dialect.ts";
 
-/** The tags that a batch of categories may have, and those that it adds. */
+/** The known tags of a batch of categories, and those that it adds. */
 export interface Tags {
-  /** The tag as it is kept, or why it cannot be. */
+  /** Returns the tag with its id, or the reason why it is refused. */
   keep(tag: NewTag): Tag | string;
-  /** Stores those that were added. */
+  /** Stores the added tags. */
   store(): Work<void>;
 }
 
-/** To be used in a transaction, which no other changes tags beside. */
+/** Reads the known tags among `wanted`, inside a transaction, and locks the table against other changes. */
 export function* tagsAmong(db: Dialect, orm: Orm, wanted: readonly NewTag[]): Work<Tags> {
   const { tags } = db.tables;
   yield* db.lockTable(orm, tags);
@@ -24,7 +24,7 @@ export function* tagsAmong(db: Dialect, orm: Orm, wanted: readonly NewTag[]): Wo
   const byId = new Map(known.map((tag) => [tag.id, tag]));
   const added: Tag[] = [];
   let highest = top?.id ?? 0;
-  // Ids follow the highest one. Where that is the last there is, the lowest free ones are taken.
+  // A new tag gets the next id after the highest. When `maxId` is reached, it gets the lowest free id.
   const isAtEnd = Math.max(highest, ...ids) + wanted.length >= maxId;
   const lowest = isAtEnd ? yield* freeIds(db, orm, wanted.length) : [];
 
@@ -56,7 +56,7 @@ export function* tagsAmong(db: Dialect, orm: Orm, wanted: readonly NewTag[]): Wo
 
 const isTagId = (id: number) => Number.isInteger(id) && id >= 1 && id <= maxId;
 
-/** The lowest ids that no tag has: twice as many as are wanted, because the batch itself may name some. */
+/** Returns the lowest free ids: twice as many as are wanted, because the batch itself may name some of them. */
 function* freeIds({ tables: { tags } }: Dialect, orm: Orm, count: number): Work<number[]> {
   const id = sql<number>`id`;
   const numbers = sql`(WITH RECURSIVE numbers(id) AS (

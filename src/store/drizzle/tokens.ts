@@ -14,7 +14,7 @@ import type { Exchanged, NewTokens, TokenStore } from "../tokens.ts";
 import { type Dialect, execute, type Orm, type Work } from "./dialect.ts";
 import { endedAtOnce, newestKeeper, removeMostOfApplication } from "./removal.ts";
 
-/** On whose behalf tokens are given, and with what. */
+/** The tokens that descend from one authorization code. */
 interface Family {
   readonly familyId: string;
   readonly applicationId: string;
@@ -22,10 +22,10 @@ interface Family {
   readonly scopes: readonly ScopeName[];
 }
 
-/** So many rows that have expired are removed in one transaction, at most. */
+/** The most expired rows removed in one transaction. */
 const expiredAtOnce = 500;
 
-/** What a transaction settles: an exchange, or that a family has to end, because its code or token was used before. */
+/** The result of an exchange, or the id of a family that must be revoked because its code or token was used before. */
 type Settled = Exchanged | { readonly ended: string };
 
 export function tokenStore(db: Dialect): TokenStore {
@@ -54,7 +54,7 @@ export function tokenStore(db: Dialect): TokenStore {
     expiresAt: authorizationCodes.expires_at,
     usedAt: authorizationCodes.used_at,
   };
-  /** Everything that expires, with its key. */
+  /** All tables whose rows expire, with their keys. */
   const expiring = [
     [tokens, tokens.hash],
     [refreshTokens, refreshTokens.hash],
@@ -77,7 +77,7 @@ export function tokenStore(db: Dialect): TokenStore {
       .from(refreshTokens)
       .where(eq(refreshTokens.hash, Buffer.from(hash)));
 
-  /** The new refresh token has all scopes of its family, whatever the access token has (RFC 6749, section 6). */
+  /** Issues tokens. The refresh token keeps all scopes, even if the access token has fewer (RFC 6749, section 6). */
   function* issue(
     orm: Orm,
     { familyId, applicationId, userId, scopes: all }: Family,
@@ -100,7 +100,7 @@ export function tokenStore(db: Dialect): TokenStore {
     return { grant: { applicationId, userId, scopes, expiresAt } };
   }
 
-  /** How long a family has to wait for its next refresh; 0: it need not. */
+  /** Returns how many milliseconds a family has to wait for its next refresh; 0 when it need not wait. */
   function* refreshWait(orm: Orm, familyId: string, now: number): Work<number> {
     const { expires_at, family_id } = refreshTokens;
     const newest = orm.select({ expires_at }).from(refreshTokens).where(eq(family_id, familyId));
@@ -116,14 +116,14 @@ export function tokenStore(db: Dialect): TokenStore {
   }
 
   /**
-   * Removes some tokens of a family; true: all are gone. The one by which the caller names the family goes last, so that
-   * who is interrupted can end it again.
+   * Removes some tokens of a family. Returns true when none is left. The token of the request (`named`) is removed last, so
+   * that the request can be repeated if it is interrupted.
    */
   function* endSome(orm: Orm, familyId: string, named: Uint8Array): Work<boolean> {
     for (const table of [tokens, refreshTokens]) {
       const { hash, family_id, expires_at } = table;
       const isOther = and(eq(family_id, familyId), ne(hash, Buffer.from(named)));
-      // The newest first: most of the others are exchanged already, and good for nothing.
+      // The newest first, because most of the others are already exchanged and no longer valid.
       const others = orm.select({ hash }).from(table).where(isOther).orderBy(desc(expires_at));
       const some = others.limit(endedAtOnce);
       const gone = yield* execute(orm.delete(table).where(inArray(hash, some)).returning({ hash }));
@@ -131,13 +131,13 @@ export function tokenStore(db: Dialect): TokenStore {
     }
     const { family_id, hash } = refreshTokens;
     const removal = () => orm.delete(refreshTokens).where(eq(family_id, familyId)).returning({ hash });
-    // Until none is left: one that is being refreshed at this moment is removed when there is another in its place.
+    // Repeated, because a refresh under way may commit a new token while this waits for the lock of the old one.
     while ((yield* execute(removal())).length > 0);
     yield* execute(orm.delete(tokens).where(eq(tokens.family_id, familyId)));
     return true;
   }
 
-  /** Ends a family, in transactions of which none is long. */
+  /** Revokes a family, in several short transactions. */
   async function endFamily(familyId: string, named: Uint8Array): Promise<void> {
     while (!(await db.transact((orm) => endSome(orm, familyId, named))));
   }
@@ -239,7 +239,7 @@ export function tokenStore(db: Dialect): TokenStore {
     async removeOfApplication(applicationId) {
       const count = await removeMostOfApplication(db, applicationId);
       const others = await db.transact(function* (orm) {
-        // What is being made in the place of a code or token is there before they are removed, or is not made.
+        // This lock waits for exchanges of a code or token under way, so that their new tokens are removed as well.
         const application = orm.select({ id: applications.id }).from(applications);
         yield* execute(db.lock(application.where(eq(applications.id, applicationId)), "update"));
         for (const table of [refreshTokens, authorizationCodes]) {

@@ -7,34 +7,34 @@ import { cancelRemoved } from "./deliveries/ending.ts";
 import { type Dialect, execute, type Orm, type Work } from "./dialect.ts";
 import { removeMostOfUser } from "./removal.ts";
 
-/** How users of one batch are put, inside a transaction. */
+/** The steps that store a batch of users, inside a transaction. */
 interface Putting {
-  /** Puts users in their order; it fails where a username is taken. */
+  /** Stores users in their order. Fails when a username is taken. */
   put(orm: Orm, users: readonly NewUser[]): Work<void>;
-  /** Called before a user of the batch gets a name in between. */
+  /** Called before a user of the batch gets a temporary name. */
   renaming?(id: number): void;
-  /** What follows when all are put. */
+  /** Called when all users are stored. */
   finish?(orm: Orm): Work<void>;
 }
 
-/** What each database does in its own way. */
+/** Statements specific to a database. */
 interface OwnStatements {
-  /** `now` is the `created_at` of a new user that comes without one. */
+  /** `now` is the `created_at` of a new user that has none. */
   putting(now: string): Putting;
-  /** Whether a user has this name, as the index of the usernames says it. */
+  /** Condition: a user has this username. Uses the expression of the index of usernames. */
   isNamed(username: string): SQL;
-  /** Takes a user that exists out of the search. */
+  /** Removes an existing user from the search index. */
   unindex(orm: Orm, id: number): Work<void>;
 }
 
-/** In ASCII alone: there are other characters with an ASCII letter as their lower case. */
+/** Lowercases ASCII letters only, because some other characters have an ASCII letter as their lower case. */
 export const lower = (username: string) => username.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 
 const named = ({ id, username }: { readonly id: number; readonly username: string }) => {
   return { id, name: lower(username) };
 };
 
-/** Users apart from how they are found by name and searched. */
+/** The part of the `UserStore` that both databases share: all but `find` and the search. */
 export function userRecords(
   db: Dialect,
   { putting, isNamed, unindex }: OwnStatements,
@@ -49,7 +49,7 @@ export function userRecords(
       .where(eq(users.id, sql.placeholder("id"))),
   );
 
-  /** Before an atomic batch: takes their names from users of it who leave them to others of it. */
+  /** Frees the usernames that an atomic batch moves from one of its users to another. Called before the batch is stored. */
   function* freeNames(orm: Orm, batch: readonly NewUser[], { renaming }: Putting): Work<void> {
     const ids = batch.map(({ id }) => id);
     const columns = { id: users.id, username: users.username };
@@ -92,7 +92,7 @@ export function userRecords(
           .from(applications)
           .where(eq(applications.owner_user_id, id))
           .orderBy(applications.id);
-        // A session that is begun meanwhile waits. Every transaction locks applications, then users, then their rows.
+        // A session that is being created waits for this lock. All transactions lock applications first, then users, then rows.
         const owned = yield* execute(lock(ofOwner, "update"));
         const user = orm.select({ id: users.id }).from(users).where(eq(users.id, id));
         if ((yield* execute(lock(user, "update"))).length === 0) return { channelIds: [], subscriptions: [] };
@@ -113,7 +113,7 @@ export function userRecords(
         const sessions = owned.map((application) => sessionFamily(application.id));
         yield* execute(orm.delete(tokens).where(inArray(tokens.family_id, sessions)));
         yield* unindex(orm, id);
-        yield* execute(orm.delete(users).where(eq(users.id, id))); // what refers to it goes with it
+        yield* execute(orm.delete(users).where(eq(users.id, id))); // removes the rows that refer to it, by cascade
         return { channelIds: gone.map((channel) => channel.id), subscriptions: removed };
       });
     },

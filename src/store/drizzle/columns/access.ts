@@ -3,7 +3,7 @@ import type { LoginAnswer } from "../../../domain/authorizations.ts";
 import type { Scope, ScopeName } from "../../../domain/tokens.ts";
 import type { Kinds, ReferredColumn } from "./kinds.ts";
 
-// Scopes of tokens, and of what becomes tokens, are kept as they were asked for.
+// Scopes of tokens, codes and login requests are stored as they were requested.
 
 export const applicationColumns = (
   { text, integer, boolean, bytes, json, words }: Kinds,
@@ -19,14 +19,14 @@ export const applicationColumns = (
   webhook_secret: text().notNull(),
   retired_webhook_secrets: json<readonly RetiredSecret[]>().notNull().default([]),
   retired_client_secrets: json<readonly RetiredSecret[]>().notNull().default([]),
-  /** null for secrets of an earlier version. */
+  /** Null for a secret that was created by an earlier version, as are the two times below. */
   client_secret_prefix: text(),
   client_secret_created_at: integer(),
   webhook_secret_created_at: integer(),
   locked: words<LockableField>().notNull().default([]),
   owner_user_id: integer().references(user, { onDelete: "set null" }),
   disabled: boolean().notNull().default(false),
-  /** Counts up with each webhook URL, and each time a person enables the endpoint. */
+  /** Incremented with each new webhook URL, each change to `stream`, and each time a person enables the endpoint. */
   endpoint_generation: integer().notNull().default(0),
   scopes: words<Scope>().notNull(),
   redirect_uris: words<string>().notNull(),
@@ -47,11 +47,11 @@ export const tokenColumns = (
   user_id: integer().references(user, { onDelete: "cascade" }),
   scopes: words<ScopeName>().notNull(),
   expires_at: integer().notNull(),
-  /** Shared by what is revoked together: all that came of one authorization code, sessions of one application; else null. */
+  /** Shared by tokens that are revoked together: those of one authorization code, or an application's portal sessions. */
   family_id: text(),
 });
 
-/** What is given on behalf of a user: it goes with the application and with the user. */
+/** Columns of grants on behalf of a user. Such a row is removed with its application or its user. */
 const onBehalf = ({ text, integer, words }: Kinds, application: ReferredColumn, user: ReferredColumn) => ({
   application_id: text().notNull().references(application, { onDelete: "cascade" }),
   user_id: integer().notNull().references(user, { onDelete: "cascade" }),
@@ -65,7 +65,7 @@ export const loginRequestColumns = (
 ) => ({
   challenge_hash: bytes().primaryKey(),
   browser_hash: bytes().notNull(),
-  /** The network of the browser. */
+  /** The network of the browser: an IPv4 address or an IPv6 /64. */
   client: text().notNull(),
   application_id: text().notNull().references(application, { onDelete: "cascade" }),
   redirect_uri: text().notNull(),
@@ -73,7 +73,7 @@ export const loginRequestColumns = (
   state: text(),
   code_challenge: text().notNull(),
   expires_at: integer().notNull(),
-  /** From here on: null until the platform has answered. */
+  /** Null until the platform has answered, as are the columns below. */
   verifier_hash: bytes().unique(),
   answer: json<LoginAnswer>(),
   user_id: integer().references(user, { onDelete: "cascade" }),
@@ -88,7 +88,7 @@ export const authorizationCodeColumns = (
   ...onBehalf(kinds, application, user),
   redirect_uri: kinds.text().notNull(),
   code_challenge: kinds.text().notNull(),
-  /** Of the tokens that come of it. */
+  /** The family of the tokens that are issued for the code. */
   family_id: kinds.text().notNull(),
   expires_at: kinds.integer().notNull(),
   used_at: kinds.integer(),
@@ -99,7 +99,7 @@ export const refreshTokenColumns = (kinds: Kinds, application: ReferredColumn, u
   ...onBehalf(kinds, application, user),
   family_id: kinds.text().notNull(),
   expires_at: kinds.integer().notNull(),
-  /** When it was first used; kept until it ends, so that its reuse is noticed. */
+  /** When it was first used. A used token is kept until it expires, so that its reuse is noticed. */
   rotated_at: kinds.integer(),
 });
 

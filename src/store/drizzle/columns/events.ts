@@ -13,13 +13,13 @@ export const subscriptionColumns = (
   broadcaster_user_id: integer().references(user, { onDelete: "cascade" }),
   event: text().notNull(),
   version: integer().notNull(),
-  /** Deliveries made for it so far: the last `Onair-Sequence`. No index has it, so that counting up touches none. */
+  /** Number of deliveries so far: the last `Onair-Sequence`. In no index, so that incrementing it writes to none. */
   sequence: integer().notNull().default(0),
   created_at: text().notNull(),
   updated_at: text().notNull(),
 });
 
-/** The event types that operators registered. */
+/** Event types registered by operators. */
 export const eventTypeColumns = ({ text, integer, boolean, json }: Kinds) => ({
   name: text().notNull(),
   version: integer().notNull(),
@@ -34,7 +34,7 @@ export const eventTypeColumns = ({ text, integer, boolean, json }: Kinds) => ({
   updated_at: text().notNull(),
 });
 
-/** Up to which number deliveries of an application were removed. */
+/** The highest number (`up_to`) of an application's deliveries that retention has removed. */
 export const removedDeliveryColumns = ({ text, integer }: Kinds, application: ReferredColumn) => ({
   application_id: text().primaryKey().references(application, { onDelete: "cascade" }),
   up_to: integer().notNull(),
@@ -66,10 +66,10 @@ export const replayColumns = ({ text, integer, boolean }: Kinds, application: Re
   to_at: integer().notNull(),
   dry_run: boolean().notNull(),
   state: text().$type<ReplayState>().notNull(),
-  /** The deliveries of the range are among these numbers, the last one not included; settled when it is made. */
+  /** The numbers of the range, from `first` to below `end`. Fixed when the replay is created. */
   first: integer().notNull(),
   end: integer().notNull(),
-  /** The number of the first one that was not looked at yet. */
+  /** The first number that was not read yet. */
   position: integer().notNull(),
   matched: integer().notNull().default(0),
   queued: integer().notNull().default(0),

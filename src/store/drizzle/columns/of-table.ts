@@ -3,7 +3,7 @@ import { type Column, getTableColumns, type SQL, sql, type Table } from "drizzle
 /** The columns of a table by their names. */
 export const columnsOf = (table: Table): [string, Column][] => Object.entries(getTableColumns(table));
 
-/** What an upsert sets on a conflict: each column but the key to the value that was to be inserted. */
+/** The assignments of an upsert on conflict: each column except the key gets the value that was to be inserted. */
 export function excluded<Of extends Table>(table: Of): { [Name in keyof Of["_"]["columns"]]?: SQL } {
   const others = columnsOf(table).filter(([, column]) => !column.primary);
   const values = others.map(([name, column]) => [name, sql`excluded.${sql.identifier(column.name)}`]);

@@ -9,18 +9,18 @@ export const settingColumns = ({ text }: Kinds) => ({
   value: text().notNull(),
 });
 
-/** Requests of the admin API that came with an `Idempotency-Key`. */
+/** Requests of the admin API with an `Idempotency-Key`. */
 export const idempotencyKeyColumns = ({ text, integer, bytes }: Kinds) => ({
   key: text().primaryKey(),
-  /** Tells the same request again from another one under the same key. */
+  /** Hash of the request, to tell a repetition from another request with the same key. Empty when the key was released. */
   fingerprint: bytes().notNull(),
   first_seen_at: integer().notNull(),
-  /** The status and body of its answer; null as long as there is none. */
+  /** The status of the answer, and its body below; null while there is no answer. */
   status: integer(),
   answer: text(),
 });
 
-/** Keys of the admin API; a key from the environment is not among them. */
+/** Keys of the admin API, except a key from the environment. */
 export const operatorKeyColumns = ({ text, integer }: Kinds) => ({
   id: text().primaryKey(),
   name: text().notNull(),
@@ -35,19 +35,19 @@ export const operatorKeyColumns = ({ text, integer }: Kinds) => ({
   shown_at: integer(),
 });
 
-/** Sessions of the console that have begun. */
+/** Open sessions of the console. */
 export const operatorSessionColumns = ({ text, integer, bytes }: Kinds) => ({
-  /** SHA-256 of the secret in the cookie and the hash of the key. */
+  /** SHA-256 over the secret in the cookie and the hash of the key. */
   hash: bytes().primaryKey(),
   expires_at: integer().notNull(),
-  /** Of the operator key that began it; "" where an earlier version kept it. */
+  /** The operator key that it was begun with; "" for a session of an earlier version. */
   key_id: text().notNull().default(""),
 });
 
-/** Who changed what; see `domain/operations/audit.ts`. Nothing refers to it, and it outlives what it is about. */
+/** The audit log; see `domain/operations/audit.ts`. Entries have no foreign keys, and remain when their object is removed. */
 export const auditColumns = ({ counter, text, integer, words }: Kinds) => ({
   seq: counter(),
-  /** null for an entry of its own. */
+  /** Entries with the same key are merged. Null for an entry that is not. */
   merge_key: text().unique(),
   at: integer().notNull(),
   last_at: integer().notNull(),
@@ -68,7 +68,7 @@ export const noticeColumns = ({ counter, text, integer }: Kinds, application: Re
   seq: counter(),
   id: text().notNull().unique(),
   type: text().$type<NoticeType>().notNull(),
-  /** null for a notice about the server. */
+  /** Null for a notice about the server. */
   application_id: text().references(application, { onDelete: "cascade" }),
   body: text().notNull(),
   created_at: integer().notNull(),

@@ -3,16 +3,16 @@ import { maxAttempts } from "../../../domain/delivery-log.ts";
 import type { RemovedSubscriptions } from "../../subscriptions.ts";
 import { type Dialect, execute, type Orm, type Tables, type Work } from "../dialect.ts";
 
-/** Of a long backlog the beginning; what is behind it is canceled when it would be sent. */
+/** The most deliveries canceled at once. Those of a longer backlog are canceled when they would be sent. */
 const cancelAtOnce = 10_000;
 
-/** So many retries are made due when an endpoint is enabled; those behind them follow their schedule. */
+/** The most retries made due when an endpoint is enabled. Later ones keep their schedule. */
 const hurriedAtOnce = 10_000;
 
-/** The word itself, because a parameter would not match the partial indexes. */
+/** A literal, because a parameter would not match the partial indexes. */
 const isPending = ({ deliveries }: Tables) => sql`${deliveries.status} = 'pending'`;
 
-/** What waits in the store for an application: with SQLite, what the dispatcher has in memory is not among it. */
+/** Condition: a delivery waits in the store. On SQLite this excludes deliveries in the dispatcher's memory. */
 const isWaiting = (tables: Tables, applicationId: string) =>
   and(
     eq(tables.deliveries.application_id, applicationId),
@@ -23,8 +23,8 @@ const isWaiting = (tables: Tables, applicationId: string) =>
 const ended = { next_attempt_at: null, resume_at: null };
 
 /**
- * Cancels what waits of removed subscriptions, inside a transaction. Of what is in memory the dispatcher learns: it starts no
- * more of it, and of what is under way the attempt is kept.
+ * Cancels the waiting deliveries of removed subscriptions, inside a transaction. The dispatcher is notified for those in its
+ * memory: it starts no more attempts, and records attempts under way.
  */
 export function* cancelRemoved(
   { tables, waitingOf }: Dialect,
@@ -42,8 +42,8 @@ export function* cancelRemoved(
 }
 
 /**
- * Ends what is pending of an application, inside a transaction: as `delivered` where it uses only its event stream from now
- * on, where it can be read.
+ * Ends the pending deliveries of an application, inside a transaction. They become `delivered` when it now uses only its
+ * event stream, from which it can read them.
  */
 export function* endPending(
   { tables: { deliveries }, isPendingOf }: Dialect,
@@ -57,8 +57,8 @@ export function* endPending(
 }
 
 /**
- * Makes the retries of an application due, inside a transaction. What a person asks for is an attempt of its own: the
- * schedule goes on behind it, at `resume_at`, as if it were not made.
+ * Makes the retries of an application due, inside a transaction. An attempt that a person asks for is an extra one: the
+ * schedule continues after it, at `resume_at`, as if it had not been made.
  */
 export function* hurryRetries(tables: Tables, orm: Orm, applicationId: string, now: number): Work<void> {
   const { deliveries } = tables;

@@ -8,24 +8,24 @@ import { type Dialect, execute, type Orm, type Work } from "../dialect.ts";
 import { requireReceiver, whyNoReceiver } from "../endpoints.ts";
 import { obstacleOf, requeue } from "./requeue.ts";
 
-/** What one step looks at, at most. */
+/** The most deliveries that one step reads. */
 export const maxRows = 500;
-/** With so many deliveries of an application due, its replays wait. */
+/** Replays of an application wait while it has this many due deliveries. */
 const maxDue = 64;
 
-/** Where each database has what in its log of deliveries. */
+/** Reads of the log of deliveries, specific to a database. */
 interface OwnLog {
-  /** The numbers between two times: those of the range of a replay, the last one not included. */
+  /** The numbers of deliveries published between two times, from `first` to below `end`. */
   range(orm: Orm, from: number, to: number): Work<{ readonly first: number; readonly end: number }>;
-  /** Numbers of the next deliveries of a replay, some that it asks for; `behind` is where to go on. */
+  /** The next deliveries that match a replay, and the number from which the next step reads (`behind`). */
   ahead(orm: Orm, replay: ReplayRow): Work<{ readonly seqs: readonly number[]; readonly behind: number }>;
 }
 
-/** Jobs that send a range of deliveries again, in steps that keep what they did and how far they came in one commit. */
+/** Replays. Each step commits its changes together with the replay's new position. */
 export function replayStore(db: Dialect, log: OwnLog): ReplayStore {
   const { orm, tables, transact, inTurn, lock } = db;
   const { applications, deliveries, replays } = tables;
-  // The word itself, because a parameter would not match the partial index.
+  // A literal, because a parameter would not match the partial index.
   const isRunning = sql`${replays.state} = 'running'`;
 
   const within = ({ application_id, broadcaster_user_id }: DeliveryScope) =>
@@ -39,7 +39,7 @@ export function replayStore(db: Dialect, log: OwnLog): ReplayStore {
       .set({ state: "canceled", finished_at: now })
       .where(and(eq(replays.id, id), within(scope), isRunning));
 
-  /** Throws `conflict` where a running replay excludes this one; then forgets the oldest that are not listed any more. */
+  /** Throws `conflict` when a running replay excludes this one. Removes old replays that are no longer listed. */
   function* makeWay(orm: Orm, replay: NewReplay): Work<void> {
     const isOwners = eq(replays.application_id, replay.application_id);
     const others = yield* execute(orm.select().from(replays).where(and(isOwners, isRunning)));
@@ -69,7 +69,7 @@ export function replayStore(db: Dialect, log: OwnLog): ReplayStore {
     const { from, to, ...rest } = replay;
     const { id } = applications;
     const owner = orm.select({ id }).from(applications).where(eq(id, replay.application_id));
-    // One at a time, so that each sees the others that are running.
+    // Locked, so that two replays of an application are created one after the other, and the second sees the first.
     if ((yield* execute(lock(owner, "no key update"))).length === 0) throw ownerGone();
     if (!replay.dry_run) yield* requireReceiver(tables, orm, replay.application_id);
     yield* makeWay(orm, replay);
@@ -77,12 +77,12 @@ export function replayStore(db: Dialect, log: OwnLog): ReplayStore {
     const times = { from_at: from, to_at: to, position: range.first };
     const row = { ...rest, ...range, ...times, state: "running" as const };
     const [made] = yield* execute(orm.insert(replays).values(row).returning());
-    if (!made) throw new Error("The replay was not kept");
+    if (!made) throw new Error("The replay was not stored");
     return shownReplay(made);
   }
 
-  /** How many deliveries may be made due now, so that what is new is not held up behind them. */
-  function* room(orm: Orm, { application_id, dry_run }: ReplayRow, now: number): Work<number> {
+  /** Returns how many deliveries may be made due now. The limit keeps new deliveries from waiting behind a replay. */
+  function* capacity(orm: Orm, { application_id, dry_run }: ReplayRow, now: number): Work<number> {
     if (dry_run) return maxRows;
     if (yield* whyNoReceiver(tables, orm, application_id)) return 0;
     const isDue = and(
@@ -99,7 +99,7 @@ export function replayStore(db: Dialect, log: OwnLog): ReplayStore {
     const isIt = and(eq(replays.id, id), isRunning);
     const [replay] = yield* execute(lock(orm.select().from(replays).where(isIt), "update"));
     if (!replay) return false;
-    const left = yield* room(orm, replay, now);
+    const left = yield* capacity(orm, replay, now);
     const { seqs, behind } = yield* log.ahead(orm, replay);
     const { seq } = deliveries;
     const asked = orm.select({ seq, obstacle: obstacleOf(tables) }).from(deliveries);
@@ -130,14 +130,14 @@ export function replayStore(db: Dialect, log: OwnLog): ReplayStore {
       }),
     async advance(id, now) {
       const isIt = and(eq(replays.id, id), isRunning);
-      // Asked outside of a transaction, because many may wait for a long time.
+      // Read outside of a transaction, because many replays may wait for a long time.
       const [waiting] = await orm.select().from(replays).where(isIt);
       if (!waiting) return false;
       if (now - waiting.created_at >= replayLimits.maxAgeMs) {
         await db.write(ended(orm, id, everything, now));
         return false;
       }
-      if ((await db.read((orm) => room(orm, waiting, now))) <= 0) return false;
+      if ((await db.read((orm) => capacity(orm, waiting, now))) <= 0) return false;
       return transact((orm) => step(orm, id, now));
     },
   };

@@ -5,7 +5,7 @@ import { notSentAgain, type ReplaySkips } from "../../../domain/replays.ts";
 import { type Dialect, execute, type Orm, type Tables, type Work } from "../dialect.ts";
 import { requireReceiver } from "../endpoints.ts";
 
-/** A column: why a delivery cannot be sent again, or null. */
+/** Column: why a delivery cannot be sent again, or null. */
 export function obstacleOf({ deliveries }: Tables): SQL<keyof ReplaySkips | null> {
   const { subscription_id, event_seq, attempts } = deliveries;
   return sql`CASE
@@ -15,9 +15,9 @@ export function obstacleOf({ deliveries }: Tables): SQL<keyof ReplaySkips | null
 }
 
 /**
- * Makes deliveries due at a time, inside a transaction. What has ended is pending again, with its id and its attempts; it is
- * asked for, so it is worth sending whatever its age. What is in memory, and what waits for its first attempt, is next
- * anyway.
+ * Makes deliveries due at a time, inside a transaction. A finished delivery becomes pending again, with its id and attempts.
+ * It no longer expires, because a person has asked for it. The time of a delivery that is in memory, or waits for its first
+ * attempt, is unchanged, because it is sent next anyway.
  */
 export function* requeue(
   { tables: { deliveries }, isOneOf }: Dialect,
@@ -39,9 +39,9 @@ export function* requeue(
 }
 
 /**
- * Makes one delivery due, inside a transaction, and gives its number. Throws `not_found` or `conflict`.
+ * Makes one delivery due, inside a transaction, and returns its number. Throws `not_found` or `conflict`.
  *
- * @param isOfUser whether the broadcaster of a delivery is this user
+ * @param isOfUser makes the condition that a delivery's broadcaster is this user
  */
 export function* retryDelivery(
   db: Dialect,

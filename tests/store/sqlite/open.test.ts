@@ -71,8 +71,8 @@ describe("the data directory", () => {
 
   test.each([
     ["onair.copying-01KEYN5Z9V5Z8N1F4T7Y0XW3CD", "a copy that was cut off"],
-    ["onair.restoring", "a restore that was cut off"],
-    ["onair.db-wal", "a database that is not there"],
+    ["onair.restoring", "an interrupted restore"],
+    ["onair.db-wal", "a database that is missing"],
   ])("with %s is never taken for a new one: it has a part of %s", (file, what) => {
     const part = join(directory, file);
     writeFileSync(part, "a part");

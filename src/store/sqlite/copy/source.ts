@@ -21,12 +21,12 @@ import { type KeptBody, readableBody } from "../deliveries/bodies.ts";
 import { attemptReader } from "../deliveries/log.ts";
 import { sqliteTables } from "./tables.ts";
 
-/** Rows that are read at once. */
+/** Rows of one batch. */
 const batchRows = 500;
 
 /**
- * Copies from a data directory, which no server uses meanwhile, and which is marked as moved from the beginning; where
- * `work` fails before the target can be complete, the mark is removed. Throws `StoreError`.
+ * Copies from a data directory, which is locked and marked as moved for the whole copy. The mark is removed when `work` fails
+ * before `keepMark` was called. Throws `StoreError`.
  */
 export async function copyingFromDirectory<T>(
   directory: string,
@@ -38,7 +38,7 @@ export async function copyingFromDirectory<T>(
     const marked = markOf(db);
     if (marked !== null && marked !== to)
       throw new StoreError(movedMessage(directory, directory, marked), true);
-    // Without the mark an id is of an earlier copy: a version that does not know it has reopened the source.
+    // An id without a mark is of an earlier copy: an older version, which does not know ids, has reopened the source.
     const copyId = (marked !== null && settingOf(db, copyIdSetting)) || newId();
     const put = "INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?), (?, ?)";
     db.run(put, [movedSetting, to, copyIdSetting, copyId]);
@@ -64,7 +64,7 @@ export async function copyingFromDirectory<T>(
   }
 }
 
-/** Undoes the mark of a directory; false where there is none. Throws `StoreError`. */
+/** Removes the mark of a directory. Returns false when there is none. Throws `StoreError`. */
 export function reopenDirectory(directory: string): boolean {
   const { db, close } = openNewest(directory);
   const wasMarked = markOf(db) !== null;
@@ -78,7 +78,7 @@ function openNewest(directory: string) {
   try {
     if (look(directory, schemaState).pending.length > 0) {
       throw new StoreError(
-        `The data of ${directory} is of an older version. Bring it to the form of this one first: onair migrate --data ${directory}`,
+        `The data of ${directory} is of an older version. Migrate it first: onair migrate --data ${directory}`,
         true,
       );
     }
@@ -117,10 +117,10 @@ async function* rowsOf(
     }
     if (noun === "deliveries") {
       row["attempt_log"] = attemptsOf(Number(row["seq"]));
-      // Handed out when its server ended: `releaseAll` says the same at the next start.
+      // It was in memory when its server ended. `releaseAll` does the same at the next start.
       if (row["status"] === "pending") row["next_attempt_at"] ??= 0;
     }
-    // Requests of an older version have none.
+    // Requests of an older version have no client.
     if (noun === "login_requests") row["client"] ??= "";
     batch.push(row);
     if (batch.length < batchRows) continue;
@@ -130,7 +130,7 @@ async function* rowsOf(
   if (batch.length > 0) yield batch;
 }
 
-/** Deliveries outside, events by their key: where its statistics are old, SQLite looks through all events for each delivery. */
+/** Forces the order of the join: with old statistics, SQLite would scan all events for each delivery. */
 const loggedDeliveries = "deliveries d CROSS JOIN events e NOT INDEXED ON e.seq = d.event_seq";
 
 function statementOf(noun: CopiedNoun): string {
@@ -142,7 +142,7 @@ function statementOf(noun: CopiedNoun): string {
   return `SELECT * FROM ${noun} ${where} ORDER BY rowid`;
 }
 
-/** What there is of each noun. */
+/** Returns the number of rows of each noun. */
 export function countsIn(db: Database): CopyCounts {
   const counted = (from: string) =>
     db.query<{ n: number }, []>(`SELECT count(*) AS n FROM ${from}`).get()?.n ?? 0;

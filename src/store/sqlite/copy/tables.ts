@@ -3,7 +3,7 @@ import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { CopiedNoun } from "../../operations/copy.ts";
 import { tables } from "../schema/tables.ts";
 
-/** Tables that are not copied, and why. */
+/** Tables that are not copied, with the reason. */
 export const sqliteNotCopied: Readonly<Record<string, string>> = {
   staged_events: "is moved into events and deliveries when the source is opened",
   search_statistics: "is made of the users, with the index of the search",
@@ -11,7 +11,7 @@ export const sqliteNotCopied: Readonly<Record<string, string>> = {
   operator_sessions: "begin anew by signing in",
 };
 
-/** The tables of this side that are copied. */
+/** The tables of a data directory that are copied. */
 export const sqliteTables = Object.fromEntries(
   Object.values<SQLiteTable>(tables)
     .map((table) => [getTableName(table), table] as const)

@@ -23,8 +23,8 @@ import { countsIn, settingOf } from "./source.ts";
 import { sqliteTables } from "./tables.ts";
 
 /**
- * Copies into a directory that has no database. It is made beside its place, and moved there when `work` has ended: a
- * copy that was cut off leaves nothing that a server takes for a database. Throws `StoreError`.
+ * Copies into a directory that has no database. The database is built in another file and renamed when `work` has ended, so
+ * that an interrupted copy leaves nothing that a server takes for a database. Throws `StoreError`.
  */
 export async function copyingToDirectory<T>(
   directory: string,
@@ -45,7 +45,7 @@ export async function copyingToDirectory<T>(
     }
     const partial = join(directory, name);
     const made = await filled(partial, copyId, work);
-    // A statement that is still open keeps them after the end.
+    // SQLite leaves these files when a statement is still open as it closes the database.
     for (const suffix of ["-wal", "-shm"]) rmSync(partial + suffix, { force: true });
     renameSync(partial, databaseIn(directory));
     const entry = openSync(directory, "r");
@@ -53,7 +53,7 @@ export async function copyingToDirectory<T>(
     closeSync(entry);
     return made;
   } catch (error) {
-    // Any other is of the source.
+    // An error of SQLite is about the target. The source throws errors of its own.
     throw codeOf(error) === "" ? error : explain(error, directory);
   } finally {
     lock.close();
@@ -92,7 +92,7 @@ function add(db: Database, noun: CopiedNoun, rows: readonly CopiedRow[]): void {
   insert(db, noun, noun === "events" ? rows.map(withKeptBody) : rows);
   if (noun !== "deliveries") return;
   const attempts = rows.flatMap(({ seq, attempt_log }) =>
-    // A boundary: what the other side has read.
+    // A boundary: the source has read these attempts.
     (attempt_log as readonly Attempt[]).map(({ timings, ...rest }, i) => ({
       ...rest,
       delivery_seq: seq,
@@ -122,6 +122,6 @@ function asStored({ dataType }: Column, value: unknown): SQLQueryBindings {
   if (value === null || value === undefined) return null;
   if (dataType === "buffer") return Buffer.from(String(value).slice(2), "hex");
   if (dataType === "boolean") return value === true ? 1 : 0;
-  // What is neither is a number, text or a packed body.
+  // All other values are numbers, text or packed bodies.
   return dataType === "json" ? JSON.stringify(value) : (value as SQLQueryBindings);
 }

@@ -9,22 +9,22 @@ import { codeOf, isDamage } from "./faults.ts";
 import { isOurs, missingIn } from "./migrations.ts";
 
 /**
- * Copies the database of a directory that this process has open, as it is at one moment, into an empty file. Writes
- * go on meanwhile; the write-ahead log grows until this is done. Takes long: not for a thread that answers.
- * Throws `unavailable` where there is no room, `StoreError` where the database is damaged.
+ * Copies a consistent snapshot of a directory's database into an empty file. Writes continue meanwhile, and the write-ahead
+ * log grows until the copy is complete. This takes long: do not call it in a thread that answers requests. Throws
+ * `unavailable` when the disk is full, and a `StoreError` when the database is damaged.
  *
- * @param givesBack whether the copy is one that gives its free pages back, whatever the database is
+ * @param givesBack whether the copy returns free pages to the file system (`auto_vacuum`), even if the database does not
  */
 export function copyDatabase(directory: string, file: string, { givesBack = false } = {}): void {
   reading(directory, (db) => {
-    // Where the database itself cannot be changed to it, this is for the copy; else it would be written.
+    // From mode 0 the pragma takes effect only with VACUUM, so it changes the copy alone. From mode 1 it would write.
     const mode = db.query<{ auto_vacuum: number }, []>("PRAGMA auto_vacuum").get()?.auto_vacuum;
     if (givesBack && mode === 0) db.run("PRAGMA auto_vacuum = INCREMENTAL");
     vacuumInto(db, file);
   });
 }
 
-/** How large such a copy will be, in bytes: what the pages take that are in use. Throws as `copyDatabase` does. */
+/** Returns the size of such a copy in bytes: all pages in use. Throws as `copyDatabase` does. */
 export function databaseSize(directory: string): number {
   const sql =
     "SELECT (page_count - freelist_count) * page_size AS bytes FROM pragma_page_count(), pragma_freelist_count(), pragma_page_size()";
@@ -33,7 +33,7 @@ export function databaseSize(directory: string): number {
 
 function reading<T>(directory: string, read: (db: Database) => T): T {
   return explained(() => {
-    // Not `query_only`, under which nothing can be written to the copy either.
+    // Not `query_only`, because it also prevents writing the copy.
     const db = new Database(databaseIn(directory), { readonly: true });
     try {
       db.run("PRAGMA busy_timeout = 5000");
@@ -48,14 +48,14 @@ function vacuumInto(db: Database, file: string): void {
   try {
     db.prepare("VACUUM INTO ?").run(resolve(file));
   } catch (error) {
-    // So it calls a full disk, and a damaged page that refers to one beyond the largest number.
+    // SQLite reports this for a full disk, and for a damaged page that refers to an impossible page number.
     if (codeOf(error) !== "SQLITE_FULL") throw error;
     requireWhole(db, "quick_check");
     throw noRoom();
   }
 }
 
-/** What is in a database. */
+/** Counts of rows that are shown for a backup. */
 export interface DatabaseCounts {
   readonly users: number;
   readonly applications: number;
@@ -68,8 +68,10 @@ const countsSql =
   "(SELECT count(*) FROM subscriptions) AS subscriptions, (SELECT count(*) FROM events) AS events";
 
 /**
- * Throws a `StoreError` unless a file is a whole database of onair that this build can use, and returns what is in it.
- * `thorough`: every index is compared with its table, too, which takes longer.
+ * Checks that a file is an undamaged database of onair which this build can use, and returns its counts. Throws a `StoreError`
+ * if it is not.
+ *
+ * @param options.thorough also compares every index with its table, which takes longer
  */
 export function checkDatabase(file: string, { thorough }: { readonly thorough: boolean }): DatabaseCounts {
   return explained(() => {
@@ -89,19 +91,21 @@ export function checkDatabase(file: string, { thorough }: { readonly thorough: b
 }
 
 /**
- * Makes a closed database that of a copy: it sends nothing until that is released, and has no session of the console or the
- * portal, because one that was signed out since must not be valid again. @param since in ISO 8601
+ * Prepares a closed database to be served as a copy. Sending is held until an operator releases it. Sessions of the console
+ * and the portal are removed, because one that was ended since must not become valid again.
+ *
+ * @param since the time since which sending is held, in ISO 8601
  */
 export function beginCopy(file: string, since: string): void {
   const db = new Database(file, { create: false, readwrite: true });
   try {
     db.run("INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)", [heldSetting, since]);
-    // A database of an older form has none of them.
+    // A database of an older version may lack this table and this column.
     const has = (found: string) => db.query(`SELECT 1 FROM ${found}`).get() !== null;
     if (has("sqlite_master WHERE name = 'operator_sessions'")) db.run("DELETE FROM operator_sessions");
     if (has("pragma_table_info('tokens') WHERE name = 'family_id'"))
       db.run("DELETE FROM tokens WHERE family_id LIKE ? || '%'", [sessionFamily("")]);
-    // Its log is left behind. Closing does the same, and says nothing where it fails.
+    // The log is not moved with the file. Closing would do this as well, but would not report a failure.
     db.run("PRAGMA wal_checkpoint(TRUNCATE)");
   } finally {
     db.close(true);
@@ -123,6 +127,6 @@ function explained<T>(work: () => T): T {
 
 function damaged(finding: string): StoreError {
   return new StoreError(
-    `The database is damaged, or is not one of SQLite (${finding}). An earlier backup may be whole: onair restore FILE --data DIR`,
+    `The database is damaged, or is not one of SQLite (${finding}). Restore an earlier backup: onair restore FILE --data DIR`,
   );
 }

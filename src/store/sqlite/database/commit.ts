@@ -8,23 +8,23 @@ interface Waiting {
 }
 
 /**
- * Runs a piece of synchronous work inside the next transaction; resolves once that is synced to disk. The work is told how
- * many pieces share the transaction at most. Work that is urgent goes before all other.
+ * Runs synchronous work in the next transaction. Resolves when that is synced to disk. Urgent work runs before all other work.
+ *
+ * @param work called with the largest number of pieces of work that share the transaction
  */
 export type Commit = <T>(work: (together: number) => T, isUrgent?: boolean) => Promise<T>;
 
-/** After this time a transaction begins no more work, unless it is urgent: so long at most that waits. */
+/** After this time a transaction starts no more work that is not urgent. It bounds how long urgent work waits. */
 const sliceMs = 10;
 
 /**
- * Group commit: work that arrives in one turn of the event loop shares one transaction and one sync, which is
- * what makes durable single writes cheap. Where it takes long, the rest waits for the next transaction. Each piece has a
- * savepoint of its own: one that throws is undone and rejected alone. When the transaction itself cannot be had or
- * committed, all are rejected and nothing is kept. A piece that is alone needs no savepoint, for which SQLite would copy
- * every page before its first change.
+ * Group commit: pieces of work that arrive in one turn of the event loop share one transaction and one sync, which makes
+ * durable small writes cheap. When they take long, the rest waits for the next transaction. Each piece has a savepoint: one
+ * that throws is rolled back and rejected alone. When the transaction cannot begin or commit, all are rejected and nothing is
+ * stored. A single piece runs without a savepoint, because SQLite would copy every page for it before the first change.
  *
- * @param options.undone called when a piece or all of them were undone
- * @param options.now in milliseconds
+ * @param options.undone called when a piece or the whole transaction was rolled back
+ * @param options.now a clock in milliseconds
  */
 export function groupCommit(
   db: Database,
@@ -44,8 +44,7 @@ export function groupCommit(
       release.run();
       return () => resolve(value as never);
     } catch (error) {
-      // A full disk makes SQLite roll back the whole transaction by itself: then no savepoint is left, and the
-      // rest of the group must not run outside of one.
+      // On a full disk SQLite itself rolls back the whole transaction. The rest of the group must not run outside of one.
       if (!db.inTransaction) throw error;
       undo.run();
       release.run();
@@ -72,7 +71,7 @@ export function groupCommit(
   const run = (): void => {
     isScheduled = false;
     const group = [...urgent, ...others];
-    // One of the others at least, however much is urgent.
+    // At least one piece that is not urgent runs, so that urgent work cannot starve the others.
     const least = urgent.length + 1;
     urgent = [];
     others = [];

@@ -4,19 +4,19 @@ import { checkDatabase, copyDatabase, databaseSize } from "./backup.ts";
 import { compactingIn, explain, removePartialCopy } from "./directory.ts";
 import { settleDatabase } from "./open.ts";
 
-/** What compacting a database has changed, in bytes. */
+/** The size of a database before and after compacting. */
 interface Compacted {
   readonly beforeBytes: number;
   readonly afterBytes: number;
 }
 
-/** Free space that a copy leaves on the disk. */
+/** Free space that must remain on the disk beside the copy. */
 const spareBytes = 16 * 1024 * 1024;
 
 /**
- * Makes the database of a directory anew, without free pages, and such that it gives free pages back from then on. The copy
- * takes its place in one step, when it is whole and on the disk: whenever this is cut off, the one or the other is there. The
- * caller has the lock of the directory. Throws `StoreError`.
+ * Replaces the database of a directory by a copy without free pages, which returns free pages to the file system from then
+ * on. The copy is checked and synced, then renamed: if this is interrupted, either the old or the new database is there. The
+ * caller holds the lock of the directory. Throws `StoreError`.
  */
 export function compactDatabase(directory: string): Compacted {
   const copy = compactingIn(directory);
@@ -24,13 +24,13 @@ export function compactDatabase(directory: string): Compacted {
     removePartialCopy(directory);
     const file = settleDatabase(directory);
     const beforeBytes = statSync(file).size;
-    requireRoom(directory);
-    // For its owner alone from the beginning.
+    requireFreeSpace(directory);
+    // Created with this mode, so that it is never readable by other users.
     closeSync(openSync(copy, "wx", 0o600));
     copyDatabase(directory, copy, { givesBack: true });
     checkDatabase(copy, { thorough: false });
     sync(copy);
-    // Reading has made them anew, empty.
+    // Reading has created these files again, empty.
     for (const suffix of ["-wal", "-shm"]) rmSync(file + suffix, { force: true });
     renameSync(copy, file);
     sync(directory);
@@ -41,14 +41,14 @@ export function compactDatabase(directory: string): Compacted {
   }
 }
 
-function requireRoom(directory: string): void {
+function requireFreeSpace(directory: string): void {
   const { bsize, bavail } = statfsSync(directory);
   const needed = databaseSize(directory) + spareBytes;
   const free = bsize * bavail;
   if (free >= needed) return;
   const megabytes = (bytes: number) => `${Math.ceil(bytes / 1e6)} MB`;
   throw new StoreError(
-    `There is no room for a copy in ${directory}: it takes ${megabytes(needed)}, and ${megabytes(free)} are free. Nothing was changed. Make room, or move old backups away.`,
+    `There is not enough free space for a copy in ${directory}: it needs ${megabytes(needed)}, and ${megabytes(free)} are free. Nothing was changed. Free some space, or move old backups away.`,
   );
 }
 

@@ -2,27 +2,27 @@ import type { Database } from "bun:sqlite";
 import { DomainError } from "../../../domain/errors.ts";
 import { givesBack } from "./sizes.ts";
 
-/** From nine tenths of the largest size on, old data goes until it is well below. */
+/** Parts of the largest size at which trimming begins and ends. */
 const beginsAt = 0.9;
 const endsAt = 0.85;
 
-/** So many free pages stay for what comes next, or a sixteenth of all. */
+/** This many free pages, or a sixteenth of all pages, stay in the file for new data. */
 const sparePages = 1_024;
 
-/** Pages that are given back at once, each of which another one may have to be moved for. */
+/** Pages returned in one step. Each may require moving another page. */
 const stepPages = 32;
 
-/** How much the data takes, and how much it may take. */
+/** The size of the data, and its limit. */
 export interface DataSize {
-  /** Sets the largest size in bytes; null: none. */
+  /** Sets the largest size in bytes; null for no limit. */
   limit(maxBytes: number | null): void;
-  /** `unavailable` where the data has its largest size, else null. */
+  /** The error `unavailable` when the data has its largest size, else null. */
   noRoom(): DomainError | null;
-  /** Whether old data is to go before its time. */
+  /** Whether old data must be removed before its retention ends. */
   isLarge(): boolean;
-  /** Whether there are free pages to give back, and the database can do that. */
+  /** Whether the database has free pages to return to the file system, and can do so. */
   hasSpare(): boolean;
-  /** Gives some of them back to the disk, within a commit. */
+  /** Returns some free pages to the file system, within a commit. */
   giveBack(): void;
 }
 

@@ -13,9 +13,9 @@ import { tables } from "../schema/tables.ts";
 import type { Commit } from "./commit.ts";
 import { isForeignKeyViolation, isUniqueViolation } from "./faults.ts";
 
-/** Columns that only PostgreSQL has, or that may be null here; nothing that is shared reads them. */
+/** Columns that only PostgreSQL has, or that may be null only here. Shared code does not read them. */
 type Other = "made" | "client" | "published_by" | "folded";
-/** Of deliveries: what is shown of their event, and their attempts. */
+/** Columns of `deliveries` that only PostgreSQL has: those of their event, and their attempts. */
 type Logged = "event_id" | "type" | "version" | "broadcaster_user_id" | "published_at" | "attempt_log";
 
 tables satisfies {
@@ -29,10 +29,10 @@ tables satisfies {
 
 const rowId = sql`rowid`;
 
-/** SQLite for the nouns that `store/drizzle` implements. What `transact` is given runs synchronously in a commit. */
+/** SQLite for the nouns in `store/drizzle`. The work of `transact` runs synchronously within a commit. */
 export function sqliteDialect(database: BunSQLiteDatabase, commit: Commit): Dialect {
   const upserts = new Map<object, ReturnType<typeof upsertInto>>();
-  // A boundary: tables and statements of SQLite where the types say PostgreSQL's. Their rows are the same, as above.
+  // A boundary: SQLite's tables and statements with PostgreSQL's types. Their rows are the same, as checked above.
   const orm = database as unknown as Orm;
   // A boundary, as above.
   const put = (given: object, rows: readonly object[]) =>
@@ -78,14 +78,14 @@ export function sqliteDialect(database: BunSQLiteDatabase, commit: Commit): Dial
         return results;
       }),
     isOneOf: (column, values) => isOneOf(column, sql`${sql.param(values, asJson)}`),
-    // What waits in the store and what the dispatcher has in memory are in an index each.
+    // One index has the deliveries that wait in the store, another one those in the dispatcher's memory.
     isPendingOf: (applicationId) =>
       sql`seq IN (
         SELECT seq FROM deliveries
         WHERE application_id = ${applicationId} AND next_attempt_at IS NOT NULL AND status = 'pending'
         UNION ALL
         SELECT seq FROM deliveries WHERE ${isHandedOut} AND application_id = ${applicationId})`,
-    // No index has the subscriptions: the beginning of each application's backlog is looked through.
+    // No index has the subscription, so this scans the beginning of each application's backlog.
     waitingOf: (removed, most) =>
       removed.map(
         ({ application_id, ids }) => sql`(SELECT seq FROM (
@@ -103,10 +103,10 @@ export function sqliteDialect(database: BunSQLiteDatabase, commit: Commit): Dial
   };
 }
 
-/** Lists are given to statements as JSON. */
+/** Encodes a list as JSON, to pass it as one parameter. */
 const asJson = { mapToDriverValue: (values: unknown) => JSON.stringify(values) };
 
-/** A statement that puts a row of a table in place of the one with its key. */
+/** Prepares the statement that inserts a row in place of the one with its key. */
 function upsertInto(database: BunSQLiteDatabase, table: SQLiteTable) {
   const key = Object.values<SQLiteColumn>(getTableColumns(table)).find(({ primary }) => primary);
   const target = key as SQLiteColumn;
@@ -117,15 +117,15 @@ function upsertInto(database: BunSQLiteDatabase, table: SQLiteTable) {
     .prepare();
 }
 
-/** Runs work to its end, to be called within a commit. */
+/** Runs work to its end. Call it within a commit. */
 export function finished<Result>(work: Work<Result>): Result {
   let step = work.next();
   while (!step.done) step = work.next(step.value.map(rowsOf));
   return step.value;
 }
 
-/** Work without a statement that drizzle has built. */
-// biome-ignore lint/correctness/useYield: it has none to wait for
+/** Wraps a synchronous function as `Work`. */
+// biome-ignore lint/correctness/useYield: there is no statement to wait for
 export function* atOnce<Result>(work: () => Result): Work<Result> {
   return work();
 }
@@ -134,9 +134,9 @@ interface Prepared {
   sync(): unknown;
 }
 
-/** Runs a statement that drizzle has built, at once. */
+/** Runs a statement of drizzle synchronously. */
 function rowsOf(statement: PromiseLike<unknown>): unknown {
-  // A boundary: what drizzle builds for SQLite can be prepared, and what it prepares runs synchronously.
+  // A boundary: drizzle's statements for SQLite can be prepared, and then run synchronously.
   const built = statement as unknown as Prepared | { prepare(): { execute(): Prepared } };
   return ("sync" in built ? built : built.prepare().execute()).sync();
 }

@@ -5,29 +5,29 @@ import { damaged, isDamage } from "./faults.ts";
 
 /** The name of the database in its directory. */
 export const databaseFile = "onair.db";
-/** Of the lock, and of the pid of its owner, for the message of a process that finds it locked. */
+/** The names of the lock, and of the file with the pid of its owner, which error messages show. */
 export const lockFile = "onair.lock";
 export const pidFile = "onair.pid";
 
-/** The file of the database in a data directory. */
+/** Returns the path of the database in a data directory. */
 export const databaseIn = (directory: string): string => join(directory, databaseFile);
 
-/** Where a database is copied to by `compactDatabase`. */
+/** Returns the path of the copy that `compactDatabase` makes. */
 export const compactingIn = (directory: string): string => join(directory, "onair.compacting");
 
-/** Where a backup is restored to. */
+/** Returns the path that a backup is restored to, before it replaces the database. */
 export const restoringIn = (directory: string): string => join(directory, "onair.restoring");
 
-/** The start of the name of a file that `onair copy` fills, before the id of the copy. */
+/** The file that `onair copy` fills is named by this prefix and the id of the copy. */
 export const copyingName = "onair.copying-";
 
-/** Throws a `StoreError` where a directory without a database has a part of one, beside which an empty one must not begin. */
+/** Throws a `StoreError` when a directory without a database has parts of one. An empty database must not be created there. */
 export function requireNoParts(directory: string): void {
   const parts: readonly (readonly [RegExp, string])[] = [
-    [new RegExp(`^${copyingName}[^-]+$`), "a copy that was cut off: the same onair copy goes on"],
-    [/^onair\.restoring$/, "a restore that was cut off: do it again"],
-    // It would become a part of the new one.
-    [/^onair\.db-(wal|journal)$/, "a database that is not there: move that back"],
+    [new RegExp(`^${copyingName}[^-]+$`), "an interrupted copy: continue it with the same onair copy"],
+    [/^onair\.restoring$/, "an interrupted restore: restore again"],
+    // SQLite would apply this file to the new database.
+    [/^onair\.db-(wal|journal)$/, "a database that is missing: move that back"],
   ];
   for (const file of readdirSync(directory)) {
     const what = parts.find(([name]) => name.test(file))?.[1];
@@ -36,13 +36,13 @@ export function requireNoParts(directory: string): void {
   }
 }
 
-/** Removes what a compacting that was cut off has left. */
+/** Removes the files of an interrupted compaction. */
 export function removePartialCopy(directory: string): void {
   for (const suffix of ["", "-journal", "-wal", "-shm"])
     rmSync(compactingIn(directory) + suffix, { force: true });
 }
 
-/** What SQLite or the system says of a data directory, for people: a `StoreError`, or else the error itself. */
+/** Converts an error of SQLite or the system about a data directory to a `StoreError`. Returns any other error unchanged. */
 export function explain(error: unknown, directory: string): unknown {
   if (error instanceof StoreError) return error;
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
@@ -53,7 +53,7 @@ export function explain(error: unknown, directory: string): unknown {
   if (!/^(E[A-Z]+|SQLITE_(CANTOPEN|READONLY|FULL|IOERR).*)$/.test(code)) return error;
   if (code === "EROFS")
     return new StoreError(
-      `The file system of the data directory ${directory} is mounted read-only. The log of the kernel may say why; mount it to be written.`,
+      `The file system of the data directory ${directory} is mounted read-only. The kernel log may say why; mount it writable.`,
     );
   const wrong = wrongFileIn(directory);
   if (wrong !== null) return new StoreError(`${wrong} (${code}).`);
@@ -65,7 +65,7 @@ export function explain(error: unknown, directory: string): unknown {
   );
 }
 
-/** What is wrong with one of the files there, and what to do, where that can be seen without opening it. */
+/** Returns what is wrong with a file in the directory, and what to do; null when no problem is visible without opening it. */
 export function wrongFileIn(directory: string): string | null {
   const names = [lockFile, pidFile, ...["", "-wal", "-shm"].map((suffix) => databaseFile + suffix)];
   for (const file of names.map((name) => join(directory, name))) {
@@ -77,12 +77,12 @@ export function wrongFileIn(directory: string): string | null {
   return null;
 }
 
-/** Whether there is something of that name, be it a link that leads nowhere. */
+/** Whether the path exists, even as a dangling link. */
 function existsWithoutFollowing(path: string): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
   } catch {
-    return false; // not even its directory may be looked into
+    return false; // the directory itself cannot be searched
   }
 }
 

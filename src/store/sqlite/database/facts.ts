@@ -8,9 +8,9 @@ import { pendingDeliveries } from "../deliveries/backlog.ts";
 import { readableBody } from "../deliveries/bodies.ts";
 
 export interface FileFacts extends DatabaseFacts {
-  /** The id of the data; null before it was needed. */
+  /** The id of the data; null until it was first used. */
   readonly dataId: string | null;
-  /** Up to a week before the last sample; null without any. */
+  /** The oldest sample of free space within the last week of samples; null without any. */
   readonly freeBefore: FreeSpace | null;
 }
 
@@ -34,17 +34,17 @@ SELECT ${settingOf("data_id")} AS dataId, ${settingOf("signing_key")} AS signing
   (SELECT e.published_at FROM deliveries d JOIN events e ON e.seq = d.event_seq
    WHERE d.seq = (SELECT oldest FROM pending)) AS oldestPendingAt`;
 
-/** The facts as SQLite gives them. */
+/** The facts as SQLite returns them. */
 interface Row extends Omit<FileFacts, "freeBefore" | "unwellApplications" | "isPendingPartial"> {
   readonly freeBefore: string | null;
   readonly unwellApplications: string;
   readonly isPendingPartial: 0 | 1;
 }
 
-/** Reads them, all of the same moment. For a database in the form of this version. */
+/** Reads the facts of a database with the current schema, as one snapshot. */
 export function databaseFacts(db: Database): FileFacts {
   const row = db.query<Row, []>(statement).get();
-  if (!row) throw new Error("The database tells nothing");
+  if (!row) throw new Error("The database returned no facts");
   return {
     ...row,
     freeBefore: freeSpaceOf(row.freeBefore === null ? undefined : JSON.parse(row.freeBefore)),
@@ -55,7 +55,7 @@ export function databaseFacts(db: Database): FileFacts {
 
 const listedFaults = 5;
 
-/** What is broken in the pages of a database; `full` also compares every index with its table. */
+/** Returns damages in the pages of a database, a few at most. `full` also compares every index with its table. */
 export function brokenPages(db: Database, full: boolean): string[] {
   const pragma = full ? "integrity_check" : "quick_check";
   const found = db.query<Record<string, string>, []>(`PRAGMA ${pragma}(${listedFaults})`).all();
@@ -63,7 +63,7 @@ export function brokenPages(db: Database, full: boolean): string[] {
   return findings.length === 1 && findings[0] === "ok" ? [] : findings;
 }
 
-/** Tables with rows that refer to rows which do not exist, as far as a thousand of them tell. */
+/** Returns tables with dangling foreign keys, judged by the first thousand such rows. */
 export function danglingTables(db: Database): string[] {
   const tables = new Set<string>();
   let rows = 0;

@@ -4,18 +4,18 @@ import { DrizzleQueryError } from "drizzle-orm";
 import { DomainError, messageOf, ownerGone } from "../../../domain/errors.ts";
 import { type OnFault, type StorageFault, StoreError } from "../../faults.ts";
 
-/** What a row has cannot be read as it was written: the database is damaged, though SQLite does not see it. */
+/** A stored value cannot be decoded: the database is damaged in a way that SQLite does not detect. */
 export class DamagedValue extends StoreError {
   override name = "DamagedValue";
 }
 
-/** SQLite's name of what went wrong, like SQLITE_CORRUPT; "" for an error that is not its own. */
+/** Returns SQLite's code of an error, such as SQLITE_CORRUPT; "" for an error of something else. */
 export function codeOf(error: unknown): string {
   const cause = error instanceof DrizzleQueryError ? error.cause : error;
   return cause instanceof SQLiteError ? (cause.code ?? "") : "";
 }
 
-/** Whether a statement failed because a value that must be unique is taken. SQLite has undone that statement only. */
+/** Whether a statement failed because a unique value is taken. SQLite has rolled back that statement only. */
 export function isUniqueViolation(error: unknown): boolean {
   return /^SQLITE_CONSTRAINT_(UNIQUE|PRIMARYKEY)$/.test(codeOf(error));
 }
@@ -28,8 +28,9 @@ export function isForeignKeyViolation(error: unknown): boolean {
 const passing = /^SQLITE_(FULL|IOERR|BUSY|LOCKED|READONLY|CANTOPEN|NOMEM)/;
 
 /**
- * The error for the caller: a full, busy or failing disk is `unavailable`; a row that the new one refers to and that is
- * missing was deleted since the caller looked, unless the verb itself knows better; anything else stays what it is.
+ * Returns the error for the caller. A full, busy or failing disk becomes `unavailable`. A violated foreign key becomes
+ * `ownerGone`: the referenced row was removed after the caller read it, unless the store method handles this itself. Any
+ * other error is returned unchanged.
  */
 export function storeFault(error: unknown): unknown {
   if (isForeignKeyViolation(error)) return Object.assign(ownerGone(), { cause: error });
@@ -38,18 +39,18 @@ export function storeFault(error: unknown): unknown {
   return Object.assign(new DomainError("unavailable", message, { retryAfterSeconds: 5 }), { cause: error });
 }
 
-/** Whether what was read is no database, or a damaged one. */
+/** Whether an error says that the file is damaged or is not a database. */
 export function isDamage(error: unknown): boolean {
   return error instanceof DamagedValue || /^SQLITE_(CORRUPT|NOTADB)/.test(codeOf(error));
 }
 
-/** The error for operators: which file it is, what was found, and what they can do. */
+/** Returns the error for operators: the file, the finding, and what to do. */
 export function damaged(file: string, finding: string, cause?: unknown): StoreError {
-  const message = `${file} is not a database of onair, or is damaged (${finding}). Move it and whatever begins with its name away, then restore a backup: onair restore FILE --data ${dirname(file)}`;
+  const message = `${file} is not a database of onair, or is damaged (${finding}). Move it and all files that begin with its name away, then restore a backup: onair restore FILE --data ${dirname(file)}`;
   return Object.assign(new StoreError(message), cause !== undefined && { cause });
 }
 
-/** What an error of a read or a write says of the storage; null where it says nothing. */
+/** Returns the fault of the storage that an error of a read or write shows; null for other errors. */
 export function storageFaultOf(error: unknown): StorageFault | null {
   const cause = error instanceof DomainError ? error.cause : error;
   const code = codeOf(cause);
@@ -59,9 +60,9 @@ export function storageFaultOf(error: unknown): StorageFault | null {
 }
 
 /**
- * The error that the `Store` promises for one of SQLite.
+ * Converts an error of SQLite to the one that the `Store` promises.
  *
- * @param onFault called where it says that the storage cannot be used
+ * @param onFault called when the error shows a fault of the storage
  */
 export function explainedFault(error: unknown, file: string, onFault: OnFault): unknown {
   const fault = storageFaultOf(error);

@@ -5,27 +5,27 @@ import { StoreError } from "../../faults.ts";
 import { explain, lockFile, pidFile } from "./directory.ts";
 import { codeOf, isDamage } from "./faults.ts";
 
-/** What keeps other servers out of a data directory. */
+/** The lock of a data directory, held until `close`. */
 export interface DirectoryLock {
   close(): void;
 }
 
 /**
- * Takes a data directory for this process alone, until `close`; it is made where missing. Throws `StoreError` where it
- * is in use or cannot be used.
+ * Locks a data directory for this process, and creates it if it is missing. Throws a `StoreError` when it is in use or cannot
+ * be used.
  *
- * The lock is SQLite's own on a second, empty database: the kernel lets go of it when the process ends, however
- * it ends, so that no stale lock is ever left behind. The file with the pid only serves the message.
+ * The lock is an exclusive transaction of SQLite on a second, empty database. The kernel releases it when the process ends
+ * in any way, so no stale lock remains. The file with the pid is only for error messages.
  */
 export function lockDirectory(directory: string): DirectoryLock {
   const [pidPath, lockPath] = [join(directory, pidFile), join(directory, lockFile)];
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
-    // For their owner alone from the very beginning, as everything in the directory; and where an older version made it.
+    // Created with this mode, as all files of the directory. An older version may have created it with another one.
     closeSync(openSync(lockPath, "a", 0o600));
     chmodSync(lockPath, 0o600);
     const lock = new Database(lockPath, { create: false, readwrite: true });
-    // As long as `holderOf` may take to look.
+    // Long enough for `holderOf` in another process to finish its read.
     lock.run("PRAGMA busy_timeout = 50");
     lock.run("PRAGMA locking_mode = EXCLUSIVE");
     lock.run("BEGIN EXCLUSIVE");
@@ -40,13 +40,13 @@ export function lockDirectory(directory: string): DirectoryLock {
       );
     }
     if (isDamage(error)) {
-      throw new StoreError(`${lockPath} is damaged (${codeOf(error)}). Remove it: it holds nothing.`);
+      throw new StoreError(`${lockPath} is damaged (${codeOf(error)}). Remove it: it contains no data.`);
     }
     throw explain(error, directory);
   }
 }
 
-/** The process that has a directory for itself, whose pid may be unknown; null where there is none. Changes nothing. */
+/** Returns the process that has locked a directory (its pid may be unknown), or null when none has. Changes nothing. */
 export function holderOf(directory: string): { readonly pid: number | null } | null {
   const file = join(directory, lockFile);
   if (!existsSync(file)) return null;
@@ -56,7 +56,7 @@ export function holderOf(directory: string): { readonly pid: number | null } | n
     lock.query("SELECT 1 FROM sqlite_schema").get();
     return null;
   } catch (error) {
-    // Any other error is of a lock whose owner has crashed, which the next one takes over.
+    // Any other error is about a file that a crashed process has left, which does not keep others from locking it.
     return isHeld(error) ? { pid: readPid(join(directory, pidFile)) } : null;
   } finally {
     lock.close();

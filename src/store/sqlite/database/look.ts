@@ -11,9 +11,9 @@ import { damaged } from "./faults.ts";
 import { appliedMigrations, migrations } from "./migrations.ts";
 
 /**
- * Reads the database of a directory and leaves no trace there, whether or not a server has it open. After a crash, when
- * a log is left that was not taken in yet, SQLite makes an index of it beside it, as the next server would. `read` may
- * be called twice. Throws `StoreError` where it cannot be read.
+ * Reads the database of a directory without changing any file, whether or not a server has it open. Exception: after a crash,
+ * when the write-ahead log is not yet in the database, SQLite creates the log's index file, as the next server would. `read`
+ * may be called twice. Throws a `StoreError` when the database cannot be read.
  */
 export function look<T>(directory: string, read: (db: Database) => T): T {
   try {
@@ -26,16 +26,16 @@ export function look<T>(directory: string, read: (db: Database) => T): T {
 function looking<T>(directory: string, read: (db: Database) => T): T {
   const file = databaseIn(directory);
   if (statSync(file, { throwIfNoEntry: false })?.size === 0) throw damaged(file, "it is empty");
-  // A server that has ended leaves it behind, empty, or not at all.
+  // A server that has ended leaves an empty log or none.
   const hasLog = () => (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
   if (!hasLog()) {
-    // Closed. SQLite would make an empty log to read it, unless the file is opened as one that does not change.
+    // No server has it open. SQLite would create an empty log to read it, unless it is opened as immutable.
     const uri = `${pathToFileURL(resolve(file)).href}?immutable=1`;
     const found = reading(
       new Database(uri, constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI),
       read,
     );
-    // Unless it did change.
+    // With a log, a server has changed it meanwhile, and it must be read again.
     if (!hasLog()) return found;
   }
   return reading(new Database(file, { readonly: true }), read);
@@ -50,18 +50,18 @@ function reading<T>(db: Database, read: (db: Database) => T): T {
   }
 }
 
-/** In which form a database is. */
+/** The state of a database's schema. */
 export interface SchemaState {
-  /** Names of the migrations that made it, in order. */
+  /** Names of the applied migrations, in order. */
   readonly applied: readonly string[];
-  /** Those that this version has beyond them. */
+  /** Names of the migrations that this version would apply. */
   readonly pending: readonly string[];
-  /** Whether the index of the search is as this version wants it, and need not be made of all users. */
+  /** Whether the search index has this version's layout, and need not be rebuilt from all users. */
   readonly isSearchReady: boolean;
   readonly users: number;
 }
 
-/** Throws a `StoreError` for a database that this version cannot bring to its form. */
+/** Returns the state of a schema. Throws a `StoreError` for a database that this version cannot migrate. */
 export function schemaState(db: Database): SchemaState {
   const made = appliedMigrations(db);
   const pending = migrations.slice(made);

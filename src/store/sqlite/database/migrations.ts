@@ -70,8 +70,8 @@ export const migrations: readonly Migration[] = [
 ];
 
 /**
- * Brings the database to the newest form, all steps in one transaction; `applying` is called with the name of each before it
- * begins. Throws a `StoreError` as `checkMigrations` does.
+ * Migrates the database to the current schema, in one transaction. `applying` is called with the name of each migration
+ * before it begins. Throws a `StoreError` as `checkMigrations` does.
  */
 export function migrate(
   db: Database,
@@ -83,8 +83,8 @@ export function migrate(
   );
   const applied = checkMigrations(db, list);
   if (applied === list.length) return;
-  // Table rebuilds drop tables; with foreign keys on, that would delete the rows that refer to them, and inside a
-  // transaction the pragma does nothing.
+  // Rebuilding a table drops it, which with foreign keys on would delete the rows that refer to it. The pragma has no effect
+  // inside a transaction.
   db.run("PRAGMA foreign_keys = OFF");
   try {
     db.transaction(() => apply(db, list, applied, applying)).immediate();
@@ -93,7 +93,7 @@ export function migrate(
   }
 }
 
-/** Whether a database is one of onair, in whatever form. */
+/** Whether a database is one of onair, of any version. */
 export function isOurs(db: Database): boolean {
   const columns = db
     .query("SELECT 1 FROM pragma_table_info('migrations') WHERE name IN ('name', 'hash')")
@@ -101,20 +101,20 @@ export function isOurs(db: Database): boolean {
   return columns.length === 2 && db.query("SELECT 1 FROM migrations").get() !== null;
 }
 
-/** Whether nothing has to be done before it is used. Only reads; throws as `checkMigrations` does. */
+/** Whether a database has the current schema, complete. Only reads. Throws as `checkMigrations` does. */
 export function isNewest(db: Database): boolean {
   return checkMigrations(db) === migrations.length && missingObjects(db).length === 0;
 }
 
 /**
- * What is missing in a database of onair, as in "the table users". Nothing is known of one in an older form. Only reads;
- * throws as `checkMigrations` does.
+ * Returns the objects that a database of onair lacks, such as "the table users". Empty for an older schema, of which that is
+ * not known. Only reads. Throws as `checkMigrations` does.
  */
 export function missingIn(db: Database): string[] {
   return checkMigrations(db) === migrations.length ? missingObjects(db) : [];
 }
 
-/** How many of the migrations were applied to a database. Only reads; throws as `checkedCount` does. */
+/** Returns the number of applied migrations. Only reads. Throws as `checkedCount` does. */
 function checkMigrations(db: Database, list: readonly Migration[] = migrations): number {
   const applied = db.query<AppliedMigration, []>("SELECT name, hash FROM migrations ORDER BY number").all();
   const wayBack = ", or restore a backup from before the upgrade";
@@ -122,12 +122,12 @@ function checkMigrations(db: Database, list: readonly Migration[] = migrations):
 }
 
 /**
- * The same of any database: 0 for one that is still empty. Throws a `StoreError` also for one that is not of onair. Only
- * reads.
+ * Returns the number of applied migrations of any database, 0 for an empty one. Throws a `StoreError` for a database of another
+ * program too. Only reads.
  */
 export function appliedMigrations(db: Database): number {
   if (isOurs(db)) return checkMigrations(db);
-  // A first start that was cut off leaves the empty list.
+  // An interrupted first start leaves the empty table of migrations.
   if (db.query("SELECT 1 FROM sqlite_schema WHERE tbl_name <> 'migrations'").get() === null) return 0;
   throw new StoreError("It is a database of SQLite, but not one of onair.");
 }
@@ -147,5 +147,5 @@ function apply(
   }
   const broken = db.query("PRAGMA foreign_key_check").all();
   if (broken.length > 0)
-    throw new StoreError("A migration left rows that refer to nothing; nothing was changed.");
+    throw new StoreError("A migration would leave rows with dangling references. Nothing was changed.");
 }

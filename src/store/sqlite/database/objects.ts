@@ -4,11 +4,11 @@ import { tables } from "../schema/tables.ts";
 
 const configs = Object.values<SQLiteTable>(tables).map(getTableConfig);
 
-/** What a database has in its newest form. */
+/** The tables, indexes and triggers of the current schema. */
 export const objects = {
   table: [
     ...configs.map(({ name }) => name),
-    // Of the index of the search and of the migrations there is no schema.
+    // The search index and the table of migrations have no drizzle schema.
     "migrations",
     "user_search",
     ...["config", "data", "docsize", "idx"].map((part) => `user_search_${part}`),
@@ -22,7 +22,7 @@ export const objects = {
   trigger: ["subscription_made", "subscription_removed"],
 };
 
-/** What of that a database does not have, as in "the table users". What it has besides is its operator's business. */
+/** Returns the objects that a database lacks, such as "the table users". Further objects of an operator are ignored. */
 export function missingObjects(db: Database): string[] {
   const rows = db.query<{ type: string; name: string }, []>("SELECT type, name FROM sqlite_schema").all();
   const found = new Set(rows.map(({ type, name }) => `the ${type} ${name}`));

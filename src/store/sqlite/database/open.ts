@@ -9,7 +9,7 @@ import { damaged } from "./faults.ts";
 import { type DirectoryLock, lockDirectory } from "./lock.ts";
 import { isNewest, isOurs, migrate, missingIn } from "./migrations.ts";
 
-/** An open data directory: the database, and the lock that keeps other servers out until `close`. */
+/** An open data directory: its database, and the lock that keeps other servers out until `close`. */
 interface OpenDatabase {
   readonly db: Database;
   close(): void;
@@ -18,9 +18,9 @@ interface OpenDatabase {
 const longestLogBytes = 64 * 1024 * 1024;
 
 /**
- * Opens the database of a data directory, creating both where missing, and brings it to the newest form.
- * Directory and files are for their owner alone, because they hold signing secrets. Throws `StoreError`; a file that
- * is damaged or not ours is then as it was.
+ * Opens the database of a data directory, creates both if they are missing, and migrates to the current schema. Only the owner
+ * may read the directory and files, because they contain signing secrets. Throws a `StoreError`, and then leaves a file that
+ * is damaged or of another program unchanged.
  */
 export function openDatabase(
   directory: string,
@@ -39,10 +39,10 @@ export function openDatabase(
   }
 }
 
-/** The connection that writes, to a database in whatever form. */
+/** Opens the connection that writes, to a database of any version. */
 function openForWriting(directory: string): Database {
   const file = databaseIn(directory);
-  // First of all, because SQLite opens what may not be written as well, and only the first change fails.
+  // Checked first, because SQLite also opens a file that may not be written, and fails at the first change.
   const wrong = wrongFileIn(directory);
   if (wrong !== null) throw new StoreError(`${wrong}.`);
   if (existsSync(file)) requireUsable(file);
@@ -53,16 +53,17 @@ function openForWriting(directory: string): Database {
   for (const path of [file, `${file}-wal`, `${file}-shm`]) if (existsSync(path)) chmodSync(path, 0o600);
   const db = new Database(file, { create: false, readwrite: true, strict: true });
   try {
-    // Waits for a backup or an operator's shell; FULL, because what was acknowledged must survive a power cut.
+    // Waits for a backup or an operator's shell.
     db.run("PRAGMA busy_timeout = 5000");
     db.run("PRAGMA journal_mode = WAL");
+    // Acknowledged data must survive a power failure.
     db.run("PRAGMA synchronous = FULL");
     db.run("PRAGMA cache_size = -8192");
-    // 16 MB: a page that is changed again and again is moved into the database once for all of that.
+    // In 16 MB of log, a page that changes repeatedly is copied into the database only once.
     db.run("PRAGMA wal_autocheckpoint = 4000");
-    // What it has grown beyond that, while a backup kept it from being emptied, is given back.
+    // A backup prevents checkpoints, and lets the log grow. This shrinks the file afterwards.
     db.run(`PRAGMA journal_size_limit = ${longestLogBytes}`);
-    // What savepoints copy of pages would else go through a file.
+    // Savepoints copy pages, by default into a file.
     db.run("PRAGMA temp_store = MEMORY");
     db.run("PRAGMA foreign_keys = ON");
     return db;
@@ -73,12 +74,12 @@ function openForWriting(directory: string): Database {
 }
 
 function closeWriter(db: Database, lock: DirectoryLock): void {
-  // Does not wait for connections that still read, such as that of a backup that was given up: the log is then left as it is.
+  // Does not wait for connections that still read, such as that of an abandoned backup. The log is then left as it is.
   for (const last of ["PRAGMA optimize", "PRAGMA busy_timeout = 0", "PRAGMA wal_checkpoint(TRUNCATE)"]) {
     try {
       db.run(last);
     } catch {
-      // A full disk or a damaged table is no reason not to close: the log has everything, for the next start.
+      // Closes even with a full disk or a damaged table: the log has everything for the next start.
     }
   }
   db.close();
@@ -86,28 +87,28 @@ function closeWriter(db: Database, lock: DirectoryLock): void {
 }
 
 /**
- * Makes the database of a new directory, beside its place: so what is found in that place without a table was damaged,
- * and not merely begun, and no server goes on with an empty one.
+ * Creates the database of a new directory in another file, and renames it. So a database without tables is always a damaged
+ * one, not one whose creation was interrupted, and no server continues with an empty one.
  */
 function makeDatabase(directory: string): void {
   const partial = join(directory, "onair.making");
   for (const suffix of ["", "-journal", "-wal", "-shm"]) rmSync(partial + suffix, { force: true });
-  // For its owner alone from the very beginning: SQLite makes the log with the mode that the database has then.
+  // Created with this mode, because SQLite gives the log the mode that the database has.
   closeSync(openSync(partial, "wx", 0o600));
   const db = new Database(partial, { create: true });
-  // Before there is anything in it; of what exists, `compactDatabase` makes such a database.
+  // This must be set while the database is empty. `compactDatabase` converts an existing one.
   db.run("PRAGMA auto_vacuum = INCREMENTAL");
   db.run("PRAGMA journal_mode = WAL");
   migrate(db);
   db.close();
-  // On disk with the first commit: SQLite then syncs the directory, in which it makes its log.
+  // Durable with the first commit, because SQLite then creates its log and syncs the directory.
   renameSync(partial, databaseIn(directory));
 }
 
 /**
- * Throws a `StoreError`, or what SQLite throws, unless a file is a database of onair that this build knows. Over a
- * connection that cannot change it, not even by emptying its log when it is closed; except where there is a journal, for
- * only one that writes can roll back what a transaction of another journal mode has left.
+ * Throws a `StoreError`, or an error of SQLite, unless a file is a database of onair that this build knows. It reads over a
+ * connection that cannot change the file, not even by emptying its log on closing. A rollback journal is the exception: only a
+ * connection that writes can roll back the transaction in it.
  */
 function requireUsable(file: string): void {
   const mode = existsSync(`${file}-journal`) ? { create: false, readwrite: true } : { readonly: true };
@@ -128,10 +129,10 @@ function requireUsable(file: string): void {
 }
 
 /**
- * Has everything in the one file of the database, which is open nowhere then, as it is before an upgrade. Throws
- * `StoreError`, also where another program reads it: then a part of it stays in its log.
+ * Moves the write-ahead log into the database file, without migrating, and closes the file. Throws a `StoreError`, also when
+ * another program reads the database, because a part of it then stays in the log.
  *
- * @returns the path of that file
+ * @returns the path of the file
  */
 export function settleDatabase(directory: string): string {
   const file = databaseIn(directory);
@@ -149,17 +150,17 @@ export function settleDatabase(directory: string): string {
 }
 
 interface UpgradeOptions {
-  /** The index of the search is emptied and filled anew, whatever is in it. */
+  /** Whether to rebuild the search index in any case. */
   readonly rebuildSearch: boolean;
   /** Called with the name of each migration before it begins. */
   readonly applying: (name: string) => void;
-  /** Called with how many users the index of the search holds while it is filled. */
+  /** Called with the number of users in the search index while it is filled. */
   readonly indexed: (users: number) => void;
 }
 
 /**
- * What `openDatabase` does to a database of an older version, and nothing else; others have their turn between the
- * steps of the search. The directory's lock is let go of at the end, whichever. Throws `StoreError`.
+ * Upgrades a database of an older version as `openDatabase` does, and closes it. Yields to the event loop between the steps
+ * of filling the search index. Releases the lock of the directory in any case. Throws `StoreError`.
  */
 export async function upgradeDatabase(
   directory: string,
@@ -183,8 +184,8 @@ export async function upgradeDatabase(
 }
 
 /**
- * A second connection, opened without waiting for the one that writes; null where that one has something to do, or to
- * report, before the database may be read.
+ * Opens a second connection without waiting for the one that writes. Returns null when that one must first create, migrate or
+ * index the database, or report an error in it.
  */
 export function openIfReady(directory: string): Database | null {
   if (!existsSync(databaseIn(directory))) return null;
@@ -193,13 +194,13 @@ export function openIfReady(directory: string): Database | null {
     db = openForReading(directory);
     if (isNewest(db) && !searchIsUnfilled(db)) return db;
   } catch {
-    // The connection that writes finds the same and says it.
+    // The connection that writes finds the same error and reports it.
   }
   db?.close();
   return null;
 }
 
-/** A second connection of the process that has the directory open; it cannot change anything. */
+/** Opens a second, read-only connection in the process that has the directory open. */
 export function openForReading(directory: string): Database {
   const db = new Database(databaseIn(directory), { create: false, readwrite: true, strict: true });
   db.run("PRAGMA busy_timeout = 5000");
@@ -210,9 +211,8 @@ export function openForReading(directory: string): Database {
 }
 
 /**
- * Pages of the database that a reader keeps in memory: 1 in 32, and 4 to 16 MB. All pages of the B-trees of users but
- * the leaves have to stay there. With ten million users 8 MB are too few for that, because leaves drive the others out;
- * among a million 16 MB are no faster.
+ * The cache of a reader in pages: 1/32 of the database, from 4 to 16 MB. The inner pages of the B-trees of users must stay in
+ * it. With ten million users 8 MB are too small, because leaf pages evict them; with a million, 16 MB are no faster.
  */
 function cachePages(db: Database): number {
   const count = "SELECT page_count FROM pragma_page_count";

@@ -1,7 +1,7 @@
 import type { Database } from "bun:sqlite";
 import { type KindSizes, kindSizes } from "../../../domain/operations/kind-sizes.ts";
 
-/** What the kinds of data take. Reads every page of the database: not for a thread that answers. */
+/** Returns the bytes used by each kind of data. Reads every page of the database, which blocks the thread. */
 export function sizesByKind(db: Database): KindSizes {
   const tables = db
     .query<{ name: string; bytes: number }, []>(
@@ -17,13 +17,13 @@ export function sizesByKind(db: Database): KindSizes {
   return kindSizes(tables, free?.bytes ?? 0);
 }
 
-/** The size of a database in bytes, without its write-ahead log. */
+/** Returns the size of a database in bytes, without its write-ahead log. */
 export function databaseBytes(db: Database): number {
   const statement = "SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size";
   return db.query<{ bytes: number }, []>(statement).get()?.bytes ?? 0;
 }
 
-/** Whether a database gives its free pages back to the disk by itself. */
+/** Whether a database can return free pages to the file system. */
 export function givesBack(db: Database): boolean {
   return db.query<{ auto_vacuum: number }, []>("PRAGMA auto_vacuum").get()?.auto_vacuum === 2;
 }

@@ -1,8 +1,8 @@
 import type { Database } from "bun:sqlite";
 
 /**
- * Reads that take several turns of the event loop and still see one moment. They have a connection of their own, opened
- * for the first of them, because every other read on it would see that moment, too.
+ * Reads that take several turns of the event loop and still see one consistent snapshot. They have a connection of their own,
+ * because every other read on it would see that snapshot too. It is opened on first use.
  */
 export class Snapshots {
   #db: Database | null = null;
@@ -10,7 +10,7 @@ export class Snapshots {
 
   constructor(readonly open: () => Database) {}
 
-  /** Runs `read` when those before it have ended; nothing changes on its connection until its promise is settled. */
+  /** Runs `read` after all earlier ones. Its connection shows the same snapshot until its promise is settled. */
   during<T>(read: (db: Database) => Promise<T>): Promise<T> {
     const turn = this.#last.then(() => this.#run(read));
     this.#last = turn.catch(() => {});

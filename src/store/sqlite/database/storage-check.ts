@@ -5,24 +5,24 @@ import { databaseIn } from "./directory.ts";
 import { codeOf, storageFaultOf } from "./faults.ts";
 import { missingIn } from "./migrations.ts";
 
-/** With less room than that, a commit of usual size no longer fits. */
+/** With less free space, a commit of the usual size does not fit, and the disk counts as full. */
 const leastBytes = 256 * 1024;
 
-/** A disk that was full has room again from here on. */
-const roomBytes = 1024 * 1024;
+/** With this much free space, a disk that was full no longer counts as full. */
+const recoveredBytes = 1024 * 1024;
 
-/** Which file a directory's database is, to notice another one in its place; null where there is none. */
+/** Returns device and inode of a directory's database, to detect that the file was replaced; null when there is none. */
 export function databaseIdentity(directory: string): string | null {
   const found = statSync(databaseIn(directory), { throwIfNoEntry: false });
   return found ? `${found.dev}:${found.ino}` : null;
 }
 
 /**
- * What is wrong with the storage of a directory that this process serves, as far as that can be seen in a moment: the
- * free space, the file, and what SQLite reads first of it. null: nothing.
+ * Quickly checks the storage of a directory that this process serves: the file, the first pages that SQLite reads, and the
+ * free space. Returns the fault, or null.
  *
- * @param identity of the database that was opened
- * @param wasFull whether room is asked for in which work can go on
+ * @param identity the `databaseIdentity` of the database that was opened
+ * @param wasFull whether the disk was full at the last check, so that more free space is required
  */
 export function lookAtStorage(
   directory: string,
@@ -33,15 +33,15 @@ export function lookAtStorage(
     if (databaseIdentity(directory) !== identity) return "replaced";
     const damage = damageIn(directory);
     if (damage !== null) return damage;
-    return freeBytes(directory) < (wasFull ? roomBytes : leastBytes) ? "full" : null;
+    return freeBytes(directory) < (wasFull ? recoveredBytes : leastBytes) ? "full" : null;
   } catch {
     return "failing";
   }
 }
 
 /**
- * Over a connection of its own, whose cache is empty. The file is never opened otherwise: closing it would drop
- * SQLite's locks.
+ * Reads over a new connection, whose cache is empty. The file is not opened without SQLite, because closing it would release
+ * the process's POSIX locks.
  */
 function damageIn(directory: string): StorageFault | null {
   let db: Database | null = null;
@@ -50,8 +50,8 @@ function damageIn(directory: string): StorageFault | null {
     db.run("PRAGMA busy_timeout = 100");
     return missingIn(db).length === 0 ? null : "damaged";
   } catch (error) {
-    // A table or migration that is not there. Everything else, such as a lock that is held or a descriptor that cannot
-    // be had, says nothing of the storage.
+    // A missing table or migration is damage. Other errors, such as a held lock or a lack of descriptors, say nothing about
+    // the storage.
     const isMissing = error instanceof StoreError || codeOf(error) === "SQLITE_ERROR";
     return isMissing ? "damaged" : storageFaultOf(error);
   } finally {
@@ -59,10 +59,10 @@ function damageIn(directory: string): StorageFault | null {
   }
 }
 
-/** What this user may still write; Infinity where the file system does not tell. */
+/** Returns the bytes that this user may still write; Infinity when the file system does not report it. */
 function freeBytes(directory: string): number {
   const { bsize, blocks, bavail, bfree } = statfsSync(directory);
   if (blocks === 0) return Number.POSITIVE_INFINITY;
-  // Some blocks are kept for root.
+  // Some blocks are reserved for root.
   return bsize * (process.getuid?.() === 0 ? bfree : bavail);
 }

@@ -5,7 +5,7 @@ export interface DatabaseFacts {
   readonly indexedUsers: number;
   /** The private signing key in PEM (secret); null before the first start. */
   readonly signingKey: string | null;
-  /** When the newest event was published. */
+  /** When the newest event was published; on PostgreSQL the newest entry of `delivery_times`. */
   readonly newestEventAt: number | null;
   readonly failingEndpoints: number;
   readonly disabledEndpoints: number;

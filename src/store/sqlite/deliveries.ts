@@ -20,7 +20,7 @@ import { deliveries } from "./schema/events.ts";
 interface DeliveryStoreParts {
   readonly shared: Dialect;
   readonly staged: Pick<StagedEvents, "settle">;
-  /** For counting, which takes many turns of the event loop. */
+  /** For counting the backlog, which takes many turns of the event loop. */
   readonly snapshots: Snapshots;
 }
 

@@ -7,8 +7,8 @@ import { placeholders } from "./schema/columns.ts";
 import { endpoints } from "./schema/events.ts";
 
 /**
- * Keeps the state of an endpoint, inside a transaction. The state of an earlier generation is not kept, nor that of an
- * application that is gone. Gives whether it was kept.
+ * Makes a function that stores the state of an endpoint, inside a transaction, and returns whether it was stored. State of an
+ * earlier generation is ignored, and so is that of a removed application.
  */
 export function endpointKeeper(orm: BunSQLiteDatabase): (endpoint: Endpoint) => boolean {
   const generationOf = orm

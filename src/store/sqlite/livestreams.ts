@@ -7,10 +7,10 @@ import { atOnce } from "./database/dialect.ts";
 import { placeholders } from "./schema/columns.ts";
 import { livestreams } from "./schema/platform.ts";
 
-/** Makes the statements of livestreams that are SQLite's own. */
+/** Prepares the statements for livestreams that are specific to SQLite. */
 export function livestreamStatements(db: Database, orm: BunSQLiteDatabase) {
-  // Nearly all are where they were: without a new category there is no key to check and no index to change. A statement of
-  // SQLite itself, because each livestream is reported every few seconds.
+  // The fast path: nearly all livestreams keep their category, so there is no foreign key to check and no index to change. Raw
+  // SQL, because each livestream is reported every few seconds.
   const update = db.prepare(
     `UPDATE livestreams SET viewers = ?3, title = ?4, language = ?5, started_at = coalesce(?6, started_at)
      WHERE channel_id = ?1 AND category_id = ?2`,
@@ -37,7 +37,7 @@ export function livestreamStatements(db: Database, orm: BunSQLiteDatabase) {
           if (changes === 0) upsert.run({ ...stream, now });
         }
       }),
-    // A statement of SQLite itself, because every start waits for it.
+    // Raw SQL, because every start waits for it.
     all: async () => db.query<Livestream, []>("SELECT * FROM livestreams").all(),
   };
 }

@@ -1,6 +1,6 @@
 import type { OrderStore } from "../replicas/orders.ts";
 
-/** A process that is alone has its orders in memory. */
+/** Stores nothing: a process that is alone has its snapshots in memory. */
 export const noOrders: OrderStore = {
   async keep() {},
   find: async () => null,

@@ -9,7 +9,7 @@ import { deliveryIndexes } from "./deliveries/indexes.ts";
 import { deliveryLog, matches } from "./deliveries/log.ts";
 import { deliveryPositions, regionOf, regionSize } from "./deliveries/positions.ts";
 
-/** Regions of the log that one step looks at, at most. */
+/** The most regions of the log that one step reads. */
 const maxRegions = 256;
 
 export function sqliteReplays(db: Database, orm: BunSQLiteDatabase, shared: Dialect): ReplayStore {
@@ -17,7 +17,7 @@ export function sqliteReplays(db: Database, orm: BunSQLiteDatabase, shared: Dial
   const { last, since } = deliveryPositions(orm);
   const { inRegion, wentWrong } = deliveryIndexes(db, "ASC");
 
-  /** Numbers of what may match, in a region of the index; `behind` is where to go on. */
+  /** Returns candidates from the index, and the number from which the next step reads (`behind`). */
   const ahead = ({ application_id, status, position, end }: ReplayRow) => {
     if (status === "failed" || status === "expired") {
       const seqs = wentWrong.all(application_id, position, end, maxRows).map(({ seq }) => seq);

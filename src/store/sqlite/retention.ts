@@ -8,7 +8,7 @@ import { trimmer } from "./retention/trim.ts";
 export function retentionStore(orm: BunSQLiteDatabase, commit: Commit, size: DataSize): RetentionStore {
   const prune = pruner(orm);
   const trim = trimmer(orm);
-  /** Forgets how far it came when a step is undone. */
+  /** Resets the progress when a step is rolled back. */
   const orReset = (work: Promise<boolean>, { reset }: { reset(): void }) =>
     work.catch((error) => {
       reset();

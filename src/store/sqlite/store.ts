@@ -29,8 +29,9 @@ import { subscriptionStatements } from "./subscriptions.ts";
 import { userStore } from "./users.ts";
 
 /**
- * Opens the store of a data directory for this process alone. Throws `StoreError` when it cannot be used.
- * @param lock of the directory, where it is locked already
+ * Opens the store of a data directory for this process alone. Throws a `StoreError` when it cannot be used.
+ *
+ * @param lock the lock of the directory, if the caller already has it
  */
 export function openStore(directory: string, lock?: DirectoryLock, onFault?: OnFault): Store {
   const { db, close } = openDatabase(directory, lock);
@@ -43,25 +44,25 @@ export function openStore(directory: string, lock?: DirectoryLock, onFault?: OnF
     snapshots.close();
     close();
   };
-  // Closes behind a last commit, so that whatever was asked for before is on disk.
+  // Closes after a last commit, so that all earlier writes are on disk.
   return Object.assign(storeOn(db, commit, staged, snapshots, directory, onFault), {
     close: () => commit(staged.move).then(closeAll),
   });
 }
 
-/** Has the store that writes put everything that was published in its place: its `deliveries.settle`. */
+/** Calls `deliveries.settle` of the store that writes. */
 type Settle = () => Promise<void>;
 
 /**
- * The same store a second time in the process that has it open, to read from in another thread; it refuses writes.
+ * Opens a read-only view of the store for another thread of the process that has it open.
  *
- * @param settle what reads deliveries waits for it
+ * @param settle awaited before deliveries are read
  */
 export function openReader(directory: string, onFault?: OnFault, settle?: Settle): Store {
   return readerOn(directory, openForReading(directory), onFault, settle);
 }
 
-/** The same before the store is open; null where it cannot be read until then. */
+/** Does the same before the store is open. Returns null when the database cannot be read yet; see `openIfReady`. */
 export function openReaderIfReady(directory: string, onFault?: OnFault, settle?: Settle): Store | null {
   const db = openIfReady(directory);
   return db && readerOn(directory, db, onFault, settle);
@@ -95,7 +96,7 @@ function storeOn(
   const shared = sqliteDialect(orm, commit);
   const modes = deliveryModes(orm);
   const size = once(() => dataSize(db));
-  // For what reads or changes deliveries.
+  // For nouns that read or change deliveries: moves staged events first.
   const behind = staged.before(commit);
   const sharedBehind = sqliteDialect(orm, behind);
   const sizes = { databaseBytes: async () => databaseBytes(db), kindSizes: async () => sizesByKind(db) };

@@ -7,14 +7,14 @@ import type { SubscriptionList } from "../subscriptions.ts";
 import type { Snapshots } from "./database/snapshots.ts";
 import { subscriptionCounts } from "./schema/events.ts";
 
-/** Makes the statements of subscriptions that are SQLite's own. */
+/** Makes the statements for subscriptions that are specific to SQLite. */
 export function subscriptionStatements(orm: BunSQLiteDatabase, snapshots: Snapshots): OwnStatements {
   const { application_id, subscriptions: n } = subscriptionCounts;
   return {
     list: (application, broadcaster) =>
       snapshots.during((moment) => readSubscriptionList(moment, application, broadcaster)),
     counted: (_, id) => orm.select({ n }).from(subscriptionCounts).where(eq(application_id, id)),
-    // Without the name of the index SQLite reads the list of the application, from one that holds all of it.
+    // Without INDEXED BY, SQLite reads all of the application's entries in `subscriptions_list`.
     isOf: (applicationId, broadcasters) =>
       sql`rowid IN (SELECT rowid FROM subscriptions INDEXED BY subscriptions_key
         WHERE app_id = ${applicationId}
@@ -23,36 +23,35 @@ export function subscriptionStatements(orm: BunSQLiteDatabase, snapshots: Snapsh
 }
 
 interface Slice {
-  /** Records with commas between them; null: none. */
+  /** Records separated by commas; null for none. */
   readonly json: Uint8Array<ArrayBuffer> | null;
 }
 interface Count {
   readonly subscriptions: number;
 }
 
-/** So many records of a list are read at once: half a millisecond. */
+/** The records of one slice. The event loop is blocked while one slice is read. */
 const sliceSize = 1_000;
 
-/** What `json_object` would give, in two thirds of the time. */
+/** The JSON of a record. Faster than `json_object`. */
 const record = `concat('{"id":"', id, '","app_id":"', app_id, '","broadcaster_user_id":',
   ifnull(broadcaster_user_id, 'null'), ',"event":', json_quote(event), ',"version":', version,
   ',"method":"webhook","created_at":"', created_at, '","updated_at":"', updated_at, '"}')`;
 
-/** Greater than every id. */
+/** Sorts after every id. */
 const behindAll = "~";
 const behind = "FROM subscriptions INDEXED BY subscriptions_list WHERE app_id = ? AND id > ?";
 const endOfSlice = `SELECT id ${behind} ORDER BY id LIMIT 1 OFFSET ${sliceSize - 1}`;
 const sliceOfAll = `SELECT CAST(group_concat(${record}, ',') AS BLOB) AS json ${behind} AND id <= ?`;
-/** Of one broadcaster there are no more than there are types of events. */
+/** Not sliced, because a broadcaster has at most one subscription per event type and version. */
 const allOfBroadcaster = `SELECT CAST(group_concat(${record}, ',' ORDER BY id) AS BLOB) AS json
   FROM subscriptions INDEXED BY subscriptions_key WHERE app_id = ? AND ifnull(broadcaster_user_id, 0) = ?`;
 
 const keptCount = "SELECT subscriptions FROM subscription_counts WHERE application_id = ?";
 
 /**
- * The subscriptions of an application, or of these the ones with this broadcaster, on a connection on which nothing changes
- * meanwhile. SQLite makes their JSON, from an index that holds all that is shown; as objects ten thousand of them take twice
- * as long.
+ * Reads the subscriptions of an application, or those with one broadcaster, on the connection of a snapshot. SQLite builds the
+ * JSON from an index with all shown columns, which is faster than building objects.
  */
 async function readSubscriptionList(
   moment: Database,
@@ -68,7 +67,7 @@ async function readSubscriptionList(
   return { slices: slices.filter((slice) => slice != null), used };
 }
 
-/** A list in slices; others have their turns in between. */
+/** Reads a list in slices. Yields to the event loop after each. */
 async function slicesOf(moment: Database, applicationId: string) {
   const ends = moment.query<{ id: string }, [string, string]>(endOfSlice);
   const slice = moment.query<Slice, [string, string, string]>(sliceOfAll);

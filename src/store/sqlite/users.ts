@@ -33,13 +33,13 @@ export function userStore(db: Database, orm: BunSQLiteDatabase, commit: Commit, 
     .onConflictDoUpdate({ target: users.id, set: excluded(users) })
     .prepare();
 
-  /** Notes what changes in the index of the search, which is brought up to date at the end of a batch. */
+  /** Collects the changes of the search index, which is updated at the end of the batch. */
   const putting = (now: string) => {
     const changes = new Map<number, IndexChange>();
     const putOne = (user: NewUser) => {
       const before = byId.get(user.id);
       const after = { ...user, created_at: user.created_at ?? before?.created_at ?? now };
-      // Platforms report all users again every night, and nearly all are as they were.
+      // Platforms report all users again every night, most of them unchanged.
       if (before && isSame(before, after)) return;
       put.run(after);
       const indexed = changes.get(user.id);
@@ -75,7 +75,7 @@ export function userStore(db: Database, orm: BunSQLiteDatabase, commit: Commit, 
   };
 }
 
-/** A row as SQLite gives it. */
+/** A row as SQLite returns it. */
 type KeptUser = Omit<User, "is_verified"> & { readonly is_verified: 0 | 1 };
 
 function isSame(before: KeptUser, after: User): boolean {

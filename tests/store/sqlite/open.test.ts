@@ -60,7 +60,7 @@ describe("the data directory", () => {
       });
       expect([code, stderr]).toEqual([
         1,
-        expect.stringContaining(`directory ${disk.data} is mounted read-only. The log`),
+        expect.stringContaining(`directory ${disk.data} is mounted read-only. The kernel log`),
       ]);
       expect(directoryFinding(disk.data)).toMatchObject({
         status: "wrong",
@@ -70,7 +70,7 @@ describe("the data directory", () => {
   );
 
   test.each([
-    ["onair.copying-01KEYN5Z9V5Z8N1F4T7Y0XW3CD", "a copy that was cut off"],
+    ["onair.copying-01KEYN5Z9V5Z8N1F4T7Y0XW3CD", "an interrupted copy"],
     ["onair.restoring", "an interrupted restore"],
     ["onair.db-wal", "a database that is missing"],
   ])("with %s is never taken for a new one: it has a part of %s", (file, what) => {

@@ -2,10 +2,10 @@ import type { Database } from "bun:sqlite";
 import { type Backlog, mostPendingCounted } from "../../../domain/delivery-log.ts";
 import { TimeSlice } from "../../../runtime/event-loop.ts";
 
-/** Rows between two looks at the clock. */
+/** Rows counted between two checks of the time slice. */
 const rowsAtOnce = 256;
 
-/** The numbers of pending deliveries of all applications. */
+/** Selects the numbers of pending deliveries of all applications, as many as are counted. */
 export const pendingDeliveries = `SELECT seq FROM deliveries INDEXED BY deliveries_handed_out
     WHERE status = 'pending' AND next_attempt_at IS NULL
   UNION ALL SELECT seq FROM deliveries INDEXED BY deliveries_due WHERE next_attempt_at IS NOT NULL
@@ -13,7 +13,7 @@ export const pendingDeliveries = `SELECT seq FROM deliveries INDEXED BY deliveri
 const publishedAt = `SELECT e.published_at AS at FROM deliveries d JOIN events e ON e.seq = d.event_seq
   WHERE d.seq = ?`;
 
-/** What is pending of all applications, on a connection on which nothing changes meanwhile. */
+/** Counts the pending deliveries of all applications, on the connection of a snapshot. */
 export async function backlogOfAll(moment: Database): Promise<Backlog> {
   const slice = new TimeSlice();
   let count = 0;

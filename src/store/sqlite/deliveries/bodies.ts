@@ -2,20 +2,20 @@ import { DamagedValue } from "../database/faults.ts";
 import words from "./body-dictionary-1.txt" with { type: "text" };
 
 /**
- * The body of an event as its row keeps it: its text, or where that is shorter a blob, of which the first byte names the
- * dictionary and the others are raw deflate.
+ * The stored body of an event: its text, or a blob if that is shorter. The first byte of a blob is the format, which includes
+ * the dictionary. The others are raw deflate.
  */
 export type KeptBody = string | Uint8Array;
 
-/** Loaded on first use, to keep it out of the start. */
+/** Loaded on first use, because it would delay the start. */
 const zlib = () => process.getBuiltinModule("node:zlib");
 
 const format = 1;
-/** What events of the built-in types have in common. It never changes: what was packed with it could not be read any more. */
+/** Text that events of built-in types have in common. It must never change, or stored bodies could not be unpacked. */
 const dictionary = Buffer.from(words);
-/** The quickest level, because each event pays for it. */
+/** The fastest level, because each published event is packed. */
 const packing = { dictionary, level: 1, memLevel: 5, windowBits: 13, chunkSize: 1024 };
-/** Of a body that is packed; a damaged one takes no more memory than that. */
+/** The largest body that is packed. It bounds the memory for unpacking a damaged one. */
 const mostBytes = 1024 * 1024;
 
 export function keptBody(body: string): KeptBody {
@@ -29,7 +29,7 @@ export function keptBody(body: string): KeptBody {
   return kept;
 }
 
-/** The bytes of a body. Throws `DamagedValue`. */
+/** Returns the bytes of a body. Throws `DamagedValue`. */
 export function bodyBytes(kept: KeptBody): Buffer {
   if (typeof kept === "string") return Buffer.from(kept);
   try {
@@ -40,7 +40,7 @@ export function bodyBytes(kept: KeptBody): Buffer {
   }
 }
 
-/** The same; null where the body is damaged, or not kept any more. */
+/** Returns the bytes of a body; null when it is damaged or no longer stored. */
 export function readableBody(kept: KeptBody | null): Buffer | null {
   try {
     return kept === null ? null : bodyBytes(kept);
@@ -50,7 +50,7 @@ export function readableBody(kept: KeptBody | null): Buffer | null {
   }
 }
 
-/** The text of a body; null where it is not kept any more. Throws `DamagedValue`. */
+/** Returns the text of a body; null when it is no longer stored. Throws `DamagedValue`. */
 export function bodyText(kept: KeptBody | null): string | null {
   return kept === null || typeof kept === "string" ? kept : bodyBytes(kept).toString();
 }

@@ -20,12 +20,12 @@ interface DueRow {
   readonly event_seq: number;
 }
 
-/** Bodies of events that are kept for further claims. */
+/** The most bytes of bodies kept in memory for further claims. */
 const maxSharedBytes = 4 * 1024 * 1024;
 
 /**
- * Claims what is due, in statements of SQLite itself, because this is the engine's innermost loop. Claims are held in
- * memory alone: one process owns the file, and after a crash exactly what was not recorded must be sent again.
+ * Claims due deliveries, with raw SQL, because this is the engine's innermost loop. Claims are held only in memory: one process
+ * owns the file, and after a crash all deliveries without a recorded result must be sent again.
  */
 export function deliveryClaims(
   db: Database,
@@ -68,7 +68,7 @@ export function deliveryClaims(
     "SELECT id, name, version, body FROM events WHERE seq = ?",
   );
 
-  // What one event is delivered to is claimed by many at about the same time: they share its body.
+  // The deliveries of one event are claimed at about the same time, and share its body.
   const sentEvents = new Map<number, SentEvent>();
   let sentBytes = 0;
   const sentEvent = (seq: number): SentEvent => {
@@ -86,7 +86,7 @@ export function deliveryClaims(
     return sent;
   };
 
-  /** Rows that are not claimed, up to `limit`, and the first one behind them. */
+  /** Returns up to `limit` unclaimed rows that are due, and the next unclaimed row after them. */
   const unclaimed = (rows: Iterable<DueRow>, limit: number, dueBy: number) => {
     const taken: DueRow[] = [];
     for (const row of rows) {
@@ -106,12 +106,12 @@ export function deliveryClaims(
     pending: async () => pending.all(),
     bringBack: (now, latest) => commit(() => void bringBack.run(now, latest)),
     async claim(applicationId, now, limit) {
-      // A part of each claim is for retries, so that neither a backlog nor a flood of new events starves them.
+      // A quarter of each claim is for retries, so that neither a backlog nor a burst of new events starves them.
       const share = Math.ceil(limit / 4);
       const some = unclaimed(again.iterate(applicationId), share, now);
       const firsts = unclaimed(first.iterate(applicationId), limit - some.taken.length, 0);
-      const places = limit - firsts.taken.length;
-      const retries = some.taken.length < share ? some : unclaimed(again.iterate(applicationId), places, now);
+      const left = limit - firsts.taken.length;
+      const retries = some.taken.length < share ? some : unclaimed(again.iterate(applicationId), left, now);
       const due = [...firsts.taken, ...retries.taken].map((row): DueDelivery => {
         const { event_seq, isWanted, next_attempt_at, ...about } = row;
         const event = sentEvent(event_seq);

@@ -14,20 +14,20 @@ import { rowInserter } from "./rows.ts";
 import type { StagedEvents } from "./staged.ts";
 
 interface Transaction {
-  /** So many pieces of work share it. */
+  /** The number of pieces of work that share it. */
   readonly together: number;
-  /** Why nothing new is kept; null where it is. */
+  /** The error for new events when the data has its largest size, else null. */
   readonly noRoom: DomainError | null;
 }
 
-/** Keeps an event and its deliveries, inside a transaction; see `EventStore`. */
+/** Stores an event and its deliveries, inside a transaction; see `EventStore`. */
 type Publish = (
   event: NewEvent,
   takes: (applicationId: string) => boolean,
   transaction: Transaction,
 ) => StoredEvent;
 
-/** An event with no more receivers than that, in a transaction that fewer share than that, is staged. */
+/** An event is staged if it has at most `fewReceivers`, and its transaction has fewer than `fewTogether` pieces of work. */
 const fewReceivers = 16;
 const fewTogether = 8;
 
@@ -38,8 +38,8 @@ interface Receiver {
 }
 
 /**
- * Raw statements of SQLite, because they run once for each event or subscriber, and one event may have ten thousand
- * subscribers.
+ * Makes the function that publishes events. It uses raw SQL, because its statements run once per event or subscriber, and an
+ * event may have ten thousand subscribers.
  */
 export function eventFanOut(
   db: Database,
@@ -88,7 +88,7 @@ export function eventFanOut(
     .prepare();
   let nextDelivery = deliveryPositions(orm).last() + 1;
 
-  /** Those of an event that is to be staged, with their next sequence; null where there are too many. */
+  /** Returns the receivers of an event that is to be staged, with their next sequence; null when there are too many. */
   const fewOf = ({ broadcaster_user_id, name, version }: NewEvent): Receiver[] | null => {
     const few = firstSubscribers.all(broadcaster_user_id, name, version);
     if (few.length > fewReceivers) return null;
@@ -125,7 +125,7 @@ export function eventFanOut(
       if (mode !== "webhook") streamed.add(application_id);
       const about = [delivery, application_id, subscription_id, sequence] as const;
       if (mode === "stream") {
-        // With that it can be read, which is all that there is to deliver.
+        // It is delivered now, because the stream can read it.
         rows.push({ about, status: "delivered", next_attempt_at: null, finished_at: published_at });
         continue;
       }
@@ -144,7 +144,7 @@ export function eventFanOut(
     }
     const stored = { id, deliveries: receivers.length, taken, streamed: [...streamed] };
     if (few !== null) {
-      // A claim or an event stream reads rows of deliveries, which a staged event does not have.
+      // Claims and event streams read rows of `deliveries`, which a staged event does not have yet.
       const isOurs = taken.length === few.length && streamed.size === 0;
       const deliveries = rows.map(({ about }) => about);
       if (isOurs && staged.add(event, first, deliveries)) return stored;
@@ -156,7 +156,7 @@ export function eventFanOut(
       name,
       version,
       broadcaster_user_id,
-      // It is read with a delivery alone.
+      // A body is only read together with a delivery.
       receivers.length === 0 ? null : keptBody(body),
       fingerprint,
       first,
@@ -197,5 +197,5 @@ type DeliveryRow = readonly [
   number | null,
 ];
 
-/** Types of their own are marked as published; there are none of these. */
+/** Names of built-in types. Only registered types have a row that is marked as published. */
 const builtIn: ReadonlySet<string> = new Set(builtInEventTypes.map(({ name }) => name));

@@ -6,8 +6,8 @@ interface Numbered {
 }
 
 /**
- * Numbers of an application's deliveries from one to below another, at most so many. SQLite is given the index, because it
- * would rather walk the table, which is in the order that is asked for.
+ * Prepares statements for the numbers of an application's deliveries in a range. INDEXED BY is necessary, because SQLite would
+ * otherwise scan the table, which already has the wanted order.
  */
 export function deliveryIndexes(db: Database, order: "ASC" | "DESC") {
   const region = `SELECT seq FROM deliveries INDEXED BY deliveries_application
@@ -18,7 +18,7 @@ export function deliveryIndexes(db: Database, order: "ASC" | "DESC") {
     ofSubscription: db.prepare<Numbered, [number, string, string, number, number, number]>(
       `${region} AND subscription_id = ? ${bounded}`,
     ),
-    // The condition on the status is what the partial index says of itself: without it SQLite would not use it.
+    // SQLite uses the partial index only with this condition on the status.
     wentWrong: db.prepare<Numbered, [string, number, number, number]>(
       `SELECT seq FROM deliveries INDEXED BY deliveries_failed
        WHERE application_id = ? AND status IN ('failed', 'expired') ${bounded}`,

@@ -15,14 +15,14 @@ import { type KeptBody, readableBody } from "./bodies.ts";
 import { deliveryIndexes } from "./indexes.ts";
 import { deliveryPositions, regionOf, regionSize } from "./positions.ts";
 
-/** What one request looks at, at most: rows of the log, regions of its index, and time. */
+/** Limits of one request: rows of the log, regions of its index, and time. */
 const maxRows = 2_000;
 const maxRegions = 1_024;
 const maxMs = 5;
 
 const everyNumber = { from: 0, behind: Number.MAX_SAFE_INTEGER };
 
-/** So many pending deliveries are counted. */
+/** The most pending deliveries that are counted. */
 const maxCounted = 5_000;
 
 type LoggedRow = Omit<DeliveryRecord, "attempts">;
@@ -35,15 +35,15 @@ interface LoggedAttempt extends Omit<Attempt, "timings"> {
 }
 
 /**
- * The log of deliveries as it is read. An application's deliveries are found region by region, the newest first,
- * because an index in which each subscription had its own place would cost a page for each subscriber of an event.
+ * Reads of the log of deliveries. An application's deliveries are found region by region, newest first. An index ordered by
+ * subscription would be faster to read, but publishing an event would write a page of it for each subscriber.
  */
 export function deliveryLog(
   db: Database,
   orm: BunSQLiteDatabase,
 ): Pick<DeliveryStore, "page" | "find" | "backlog"> & {
   one(seq: number): DeliveryRecord | null;
-  /** Without its attempts. */
+  /** A delivery without its attempts. */
   row(seq: number): LoggedRow | null;
 } {
   const { first, last, since, ofEvent } = deliveryPositions(orm);
@@ -76,7 +76,7 @@ export function deliveryLog(
 
   const complete = (row: LoggedRow): DeliveryRecord => ({ ...row, attempts: attemptsOf(row.seq) });
 
-  /** What may match, numbered from `floor` to below `top`, newest first. */
+  /** Yields candidates with numbers from `floor` to below `top`, newest first. */
   function* candidates(filter: DeliveryFilter, floor: number, top: number): Generator<Step, void> {
     const { application_id, subscription_id, status } = filter;
     if (application_id === null) {
@@ -123,7 +123,7 @@ export function deliveryLog(
     return { deliveries, next: null };
   };
 
-  /** The newest pending deliveries of a subscription whose application has more than are counted. */
+  /** Counts the newest pending deliveries of a subscription, for an application with too many to count. */
   const newestPending = (applicationId: string, subscriptionId: string): Counted => {
     const all = {
       event_id: null,
@@ -183,7 +183,7 @@ interface Counted {
   readonly oldest: number | null;
 }
 
-/** Either a delivery, or the beginning of a region of the index that was looked through. */
+/** Either a delivery, or the first number of a region of the index that was read. */
 interface Step {
   readonly seq: number;
   readonly isRow: boolean;
@@ -194,7 +194,7 @@ function isWithin(row: LoggedRow, scope: DeliveryScope): boolean {
   return scope.broadcaster_user_id === null || row.broadcaster_user_id === scope.broadcaster_user_id;
 }
 
-/** Whether a delivery is asked for, but for its event and when that was published. */
+/** Whether a delivery matches a filter, apart from its event and time of publishing. */
 export function matches(
   row: LoggedRow,
   filter: Omit<DeliveryFilter, "event_id" | "after" | "before">,
@@ -208,7 +208,7 @@ export function matches(
   );
 }
 
-/** Makes what reads the attempts of a delivery, in order. */
+/** Makes a function that reads the attempts of a delivery, in order. */
 export function attemptReader(db: Database): (seq: number) => Attempt[] {
   const attempts = db.prepare<LoggedAttempt, [number]>(
     `SELECT at, outcome, status, duration_ms, dns_ms, connect_ms, tls_ms, first_byte_ms, error, response

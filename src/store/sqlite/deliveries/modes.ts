@@ -4,12 +4,10 @@ import type { DeliveryMode } from "../../../domain/applications.ts";
 import type { Commit } from "../database/commit.ts";
 import { applications } from "../schema/access.ts";
 
-/**
- * Which applications use the event stream, kept in memory: the fan-out asks for each subscriber.
- */
+/** A cache of the applications that use the event stream, because the fan-out needs it for each subscriber. */
 export interface DeliveryModes {
   of(applicationId: string): DeliveryMode;
-  /** Runs work that changes applications; what is known of them is read anew by and after it. */
+  /** Makes a commit for work that changes applications, which invalidates the cache. */
   forgottenBy(commit: Commit): Commit;
 }
 
@@ -32,7 +30,7 @@ export function deliveryModes(orm: BunSQLiteDatabase): DeliveryModes {
       known ??= new Map(others.all().map(({ id, delivery }) => [id, delivery]));
       return known.get(applicationId) ?? "webhook";
     },
-    // Within the transaction, for what follows there, and behind it, because it may have been undone.
+    // Invalidated within the transaction, for further work there, and after it, because it may have been rolled back.
     forgottenBy: (commit) => (work) =>
       commit((together) => {
         const result = work(together);

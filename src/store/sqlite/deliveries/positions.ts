@@ -2,13 +2,13 @@ import { desc, eq, gte, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { deliveries, deliveryRegionBits, events } from "../schema/events.ts";
 
-/** Deliveries that share a region of the log, by whose number they are found in the index `deliveries_application`. */
+/** Deliveries of one region of the log. The index `deliveries_application` begins with the number of the region. */
 export const regionSize = 2 ** deliveryRegionBits;
 
-/** The region that a delivery's number is in. */
+/** Returns the region of a delivery. */
 export const regionOf = (seq: number) => Math.floor(seq / regionSize);
 
-/** Where the log of deliveries has what, by number: numbers ascend with the time of publishing. */
+/** Finds positions in the log of deliveries. Numbers ascend with the time of publishing. */
 export function deliveryPositions(orm: BunSQLiteDatabase) {
   const firstSince = orm
     .select({ seq: events.first_delivery })
@@ -38,13 +38,13 @@ export function deliveryPositions(orm: BunSQLiteDatabase) {
     .limit(1)
     .prepare();
   return {
-    /** The number from which on deliveries are of events published at a time or later; where there are none, a huge one. */
+    /** The number of the first delivery published at or after a time; MAX_SAFE_INTEGER when there is none. */
     since: (time: number): number => firstSince.get({ time })?.seq ?? Number.MAX_SAFE_INTEGER,
-    /** The numbers of an event's deliveries, the last one not included; null: it is not known. */
+    /** The numbers of an event's deliveries, from `from` to below `behind`; null for an unknown event. */
     ofEvent: (id: string) => ofEvent.get({ id }) ?? null,
-    /** The lowest number that is kept; null: there is none. */
+    /** The lowest stored number; null when there is none. */
     first: (): number | null => oldest.get()?.seq ?? null,
-    /** The highest number given so far, 0 before the first: by way of events, because they outlive their deliveries. */
+    /** The highest number given so far; 0 before the first. Read from events, because they outlive their deliveries. */
     last(): number {
       const newest = newestEvent.get();
       return newest ? newest.first + newest.many - 1 : 0;

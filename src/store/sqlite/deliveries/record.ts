@@ -3,8 +3,8 @@ import type { Attempt, AttemptResult } from "../../../domain/deliveries.ts";
 import { rowInserter } from "./rows.ts";
 
 /**
- * Records what came of attempts, inside a transaction; in statements of SQLite itself, because this is the engine's
- * innermost loop as well.
+ * Makes a function that records results of attempts, inside a transaction. It uses raw SQL, because this is part of the
+ * engine's innermost loop.
  */
 export function attemptRecorder(db: Database): (results: readonly AttemptResult[]) => void {
   const settle = db.prepare<
@@ -15,7 +15,7 @@ export function attemptRecorder(db: Database): (results: readonly AttemptResult[
        finished_at = ?
      WHERE seq = ? AND status = 'pending'`,
   );
-  /** Attempts, of these the extra ones, when it ended, the delivery, whether the receiver took it. */
+  /** Parameters: attempts, extra attempts among them, time, number of the delivery, whether the receiver accepted it. */
   const settleEnded = db.prepare<null, [number, number, number, number, boolean]>(
     `UPDATE deliveries SET attempts = ?1, extra_attempts = ?2,
        status = iif(status = 'canceled' AND ?5, 'delivered', status),
@@ -34,14 +34,14 @@ export function attemptRecorder(db: Database): (results: readonly AttemptResult[
     "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
   );
 
-  /** What becomes of a delivery that is to be tried again, which may have changed while the attempt was under way. */
+  /** Returns the new state of a delivery that is to be retried. It may have changed while the attempt was under way. */
   const pendingAs = (
     result: AttemptResult,
   ): Pick<AttemptResult, "status" | "next_attempt_at" | "resume_at"> => {
     const { seq, at, generation, next_attempt_at, resume_at } = result;
     const now = current.get(seq);
     if (!now?.isWanted) return { status: "canceled", next_attempt_at: null, resume_at: null };
-    // Its endpoint was enabled meanwhile, or has another URL: it is asked for now, as the others that wait.
+    // The endpoint was enabled meanwhile, or has another URL. Like all its waiting retries, this one is due now.
     const isAsked = now.generation !== generation && next_attempt_at !== null && next_attempt_at > 0;
     if (!isAsked) return result;
     const resumeAt = resume_at ?? next_attempt_at;
@@ -65,7 +65,7 @@ export function attemptRecorder(db: Database): (results: readonly AttemptResult[
       );
       if (!attempt) continue;
       made.push(attemptRow(seq, attempts, attempt));
-      // It was ended while the attempt was under way, which may have succeeded.
+      // The delivery was ended during the attempt, which may have succeeded.
       if (changes === 0) settleEnded.run(attempts, extra_attempts, at, seq, status === "delivered");
     }
     addAttempts(made);

@@ -2,14 +2,14 @@ import type { Database } from "bun:sqlite";
 
 type Value = string | number | null;
 
-/** Rows that one statement inserts: cheaper than one by one, and still a short statement. */
+/** Rows of one statement: enough to be cheaper than single rows, and few enough for a short statement. */
 const rowsAtOnce = 50;
 
 /**
- * Inserts rows, in their order, many with one statement.
+ * Makes a function that inserts rows in their order, several with one statement.
  *
  * @param into the statement up to its values: `INSERT INTO table (column, …)`
- * @param values what each row has: `(?, ?, 0)`
+ * @param values the values of one row: `(?, ?, 0)`
  */
 export function rowInserter<Row extends readonly Value[]>(
   db: Database,

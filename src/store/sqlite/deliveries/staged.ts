@@ -4,46 +4,48 @@ import type { Commit } from "../database/commit.ts";
 import type { StagedDelivery } from "../schema/events.ts";
 import { type KeptBody, keptBody } from "./bodies.ts";
 
-/** So many places there are, and so many bytes are staged at most. */
-const places = 256;
+/** The number of slots in `staged_events`, and the most bytes of bodies in them. */
+const slots = 256;
 const maxBytes = 1024 * 1024;
 
-/** What is asked of an event that is published again. */
+/** The data of an earlier event that is needed when its id is published again. */
 interface KnownEvent {
   readonly fingerprint: Uint8Array;
   readonly deliveries: number;
 }
 
 /**
- * Events that were just published. To keep one in `events` and `deliveries` changes a page of each of their indexes, and of
- * its subscriptions; here it is one page. Many are moved there together, in any case before something else reads or changes
- * deliveries.
+ * Events that were just published, staged in one table. Storing an event in `events` and `deliveries` writes a page of each of
+ * their indexes and of its subscriptions; staging it writes one page. Staged events are moved there many at a time, and always
+ * before something else reads or changes deliveries.
  */
 export interface StagedEvents {
-  /** Keeps an event, within a commit. false when the table is full: then the event is published without staging. */
+  /** Stages an event, within a commit. Returns false when its body is too large: then it is published without staging. */
   add(event: NewEvent, firstDelivery: number, deliveries: readonly StagedDelivery[]): boolean;
   find(id: string): KnownEvent | undefined;
-  /** To be called behind `move` when an event was added to `events` itself. */
+  /** Call this after `move` when an event was added to `events` directly. */
   passed(seq: number): void;
-  /** How many deliveries of a subscription are staged. */
+  /** Returns the number of staged deliveries of a subscription. */
   countOf(subscriptionId: string): number;
-  /** Moves all, within a commit. */
+  /** Moves all staged events, within a commit. */
   move(): void;
-  /** The same as a commit of its own, unless there are none. Where nothing can be written, reads go on without them. */
+  /** Moves them in a commit of its own, if there are any. When that fails, reads continue without the staged events. */
   settle(): Promise<void>;
-  /** Runs work that reads or changes deliveries. */
+  /** Makes a commit that moves staged events before its work, which may then read or change deliveries. */
   before(commit: Commit): Commit;
-  /** To be called when a commit or a part of one is undone. */
+  /** Call this when a commit or a part of one was rolled back. */
   forget(): void;
 }
 
+/** The content of the table, cached. */
 interface Known {
-  /** The last event that is in `events`. */
+  /** The number of the last event in `events`. */
   moved: number;
+  /** The number of the last event, staged or not. */
   last: number;
   bytes: number;
   readonly events: Map<string, KnownEvent>;
-  /** Deliveries by subscription. */
+  /** Number of staged deliveries by subscription. */
   readonly counts: Map<string, number>;
 }
 
@@ -64,7 +66,7 @@ export function stagedEvents(db: Database, commit: Commit): StagedEvents {
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   const moveAll = stagedMover(db);
-  /** null: to be read. */
+  /** null when it has to be read again. */
   let known: Known | null = null;
 
   const note = (into: Known, row: Omit<StagedRow, "deliveries">, deliveries: readonly StagedDelivery[]) => {
@@ -96,13 +98,13 @@ export function stagedEvents(db: Database, commit: Commit): StagedEvents {
   return {
     add(event, first_delivery, deliveries) {
       const bytes = event.body.length;
-      if (bytes > maxBytes / places) return false;
+      if (bytes > maxBytes / slots) return false;
       const { last, moved, bytes: others } = all();
-      if (last - moved >= places || others + bytes > maxBytes) move();
+      if (last - moved >= slots || others + bytes > maxBytes) move();
       const seq = all().last + 1;
       const { id, name, version, broadcaster_user_id, body, fingerprint, published_at, expires_at } = event;
       insert.run(
-        seq % places,
+        seq % slots,
         seq,
         id,
         name,
@@ -140,7 +142,7 @@ export function stagedEvents(db: Database, commit: Commit): StagedEvents {
   };
 }
 
-/** A verb that reads what was published, once it is in its place. */
+/** Wraps a read of deliveries, so that staged events are moved before it. */
 export function settled<Args extends readonly unknown[], Result>(
   { settle }: Pick<StagedEvents, "settle">,
   read: (...args: Args) => Promise<Result>,
@@ -152,12 +154,12 @@ function lastEvent(db: Database): number {
   return db.query<{ seq: number }, []>("SELECT ifnull(max(seq), 0) AS seq FROM events").get()?.seq ?? 0;
 }
 
-/** Moves what an earlier process has left. */
+/** Moves the events that an earlier process has left. */
 export function moveStaged(db: Database): void {
   db.transaction(() => stagedMover(db)(lastEvent(db))).immediate();
 }
 
-/** Makes the function that moves all staged events behind the last one that is in `events`. */
+/** Makes a function that moves all staged events after `moved`, the last one in `events`. */
 function stagedMover(db: Database): (moved: number) => void {
   const each = "FROM staged_events s, json_each(s.deliveries) d WHERE s.seq > ?";
   const statements = [
@@ -168,7 +170,7 @@ function stagedMover(db: Database): (moved: number) => void {
     `UPDATE subscriptions SET sequence = sequence + more.n
      FROM (SELECT d.value ->> 2 AS id, count(*) AS n ${each} GROUP BY 1) AS more WHERE subscriptions.id = more.id`,
   ].map((sql) => db.prepare<null, [number]>(sql));
-  // A body is read with a delivery alone.
+  // A body is only read together with a delivery.
   const bodies = db.prepare<{ seq: number; body: string | null }, [number]>(
     `SELECT seq, iif(json_array_length(deliveries) = 0, NULL, body) AS body
      FROM staged_events WHERE seq > ? ORDER BY seq`,
@@ -183,7 +185,7 @@ function stagedMover(db: Database): (moved: number) => void {
   return (moved) => {
     for (const statement of statements) statement.run(moved);
     for (const { seq, body } of bodies.all(moved)) {
-      addEvent.run(body === null ? null : keptBody(body), seq % places);
+      addEvent.run(body === null ? null : keptBody(body), seq % slots);
     }
   };
 }

@@ -8,7 +8,7 @@ import { deliveries, deliveryRegionBits, events, removedDeliveries } from "../sc
 import { type KeptBody, readableBody } from "./bodies.ts";
 import { deliveryPositions, regionOf, regionSize } from "./positions.ts";
 
-/** Regions of the log that one call looks at, at most. */
+/** The most regions of the log that one call reads. */
 const mostRegions = 256;
 
 interface LookedRow extends StreamedRow {
@@ -16,7 +16,7 @@ interface LookedRow extends StreamedRow {
   readonly isShown: 0 | 1;
 }
 
-/** The log of deliveries as event streams read it: by application, region for region. */
+/** Reads of the log of deliveries for event streams: the deliveries of an application, region by region. */
 export function deliveryStream(
   db: Database,
   orm: BunSQLiteDatabase,
@@ -36,7 +36,7 @@ export function deliveryStream(
     .orderBy(desc(deliveries.seq))
     .limit(1)
     .prepare();
-  // Numbers first, from the index alone, so that no body is sorted.
+  // The inner query sorts numbers from the index alone, so that bodies are not sorted.
   const inRegion = db.prepare<LookedRow, [number, string, number, number | null]>(
     `SELECT d.seq, d.id, d.subscription_id, d.sequence,
             e.id AS event_id, e.name, e.version, e.body, e.published_at,
@@ -55,7 +55,7 @@ export function deliveryStream(
     publishedUpTo: async (seq) => upTo.get({ seq })?.at ?? null,
     lastRemoved: async (id) => lastRemoved.get({ id })?.up_to ?? 0,
     async streamed(applicationId, after, userId) {
-      // Before the look, so that what is committed meanwhile is not taken for seen.
+      // Read first: deliveries that are committed after this must not count as read.
       const end = last();
       const found: StreamedDelivery[] = [];
       let bytes = 0;

@@ -1,12 +1,12 @@
-/** Numbers from one to below another. */
+/** Numbers from `from` to below `behind`. */
 export interface NumberRange {
   from: number;
   behind: number;
 }
 
 /**
- * What boundaries have moved over since they were `before`, in order and without overlap. null: everything below the
- * highest of them.
+ * Returns the ranges over which boundaries have moved from `before` to `now`, in order and merged. With null, returns
+ * everything below the highest boundary.
  */
 export function passedOver(before: readonly number[] | null, now: readonly number[]): NumberRange[] {
   const ranges = now

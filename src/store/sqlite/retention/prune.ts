@@ -8,13 +8,13 @@ import { endpoints } from "../schema/events.ts";
 import { type NumberRange, passedOver } from "./passes.ts";
 import { deliveryStatements, eventStatements, expiry, stepRows } from "./statements.ts";
 
-/** Deliveries that the events of one step may have together: all of them are looked at. */
+/** The most deliveries of the events of one step, because all of them are checked. */
 const stepDeliveries = 20_000;
 
-/** So often all that is old is looked at, for what was pending when its time came. */
+/** How often a pass covers all old data, for deliveries that were still pending when their time came. */
 const completeEveryMs = 6 * hour;
 
-/** Of a time: the numbers of deliveries, or the times of events, from which on they are kept. */
+/** The first numbers that are kept: of delivered and of other deliveries, and of deliveries by event type. */
 interface Boundaries {
   readonly delivered: number;
   readonly failed: number;
@@ -23,25 +23,27 @@ interface Boundaries {
 
 interface Pass {
   readonly deliveries: Boundaries;
+  /** Bodies of events published before this time are removed, as are those of a type before its own time. */
   readonly bodies: number;
   readonly bodyTypes: Readonly<Record<string, number>>;
+  /** Events published before this time are removed with their last delivery. */
   readonly ids: number;
-  /** What is still to be looked at. */
+  /** Numbers that are still to be checked. */
   readonly deliveryRanges: NumberRange[];
   readonly eventRanges: NumberRange[];
-  /** For the next pass. */
+  /** Where the next pass begins. */
   readonly reached: Reached;
 }
 
-/** The boundaries of a pass as numbers: those of deliveries, and those of events. */
+/** The boundaries of a pass as numbers of deliveries and of events. */
 interface Reached {
   readonly deliveries: readonly number[];
   readonly events: readonly number[];
 }
 
 /**
- * Removes what is older than it is kept, some rows in each step, within a commit. A pass looks at what has become too old
- * since the one before; deliveries are found by their numbers, which ascend with time.
+ * Removes old data, some rows in each step, within a commit. A pass checks the rows that have become too old since the
+ * previous pass. Deliveries are found by their numbers, which ascend with time.
  */
 export function pruner(orm: BunSQLiteDatabase) {
   const { since, last } = deliveryPositions(orm);
@@ -63,7 +65,7 @@ export function pruner(orm: BunSQLiteDatabase) {
     const typeTimes = Object.entries(byType).map(([type, ms]) => [type, now - ms] as const);
     const types = Object.fromEntries(typeTimes.map(([type, time]) => [type, since(time)]));
     const [delivered, failed, ids] = [since(now - deliveredMs), since(now - failedMs), now - idempotencyMs];
-    // An event goes with the last of its deliveries, so it is looked at whenever one may go.
+    // An event is removed with its last delivery, so it is checked whenever one of its deliveries may be removed.
     const times = [
       ids,
       now - bodiesMs,
@@ -71,7 +73,7 @@ export function pruner(orm: BunSQLiteDatabase) {
       now - failedMs,
       ...typeTimes.map(([, time]) => time),
     ];
-    // Where all is too old, what comes later is not looked at yet.
+    // If all data is too old, the boundary is the end of the data, so that the next pass checks later rows.
     const [behindAll, newestEvent] = [last() + 1, newest.get()?.seq ?? 0];
     const numbers = {
       deliveries: [delivered, failed, ...Object.values(types)].map((seq) => Math.min(seq, behindAll)),
@@ -87,7 +89,7 @@ export function pruner(orm: BunSQLiteDatabase) {
       ids,
       deliveryRanges: passedOver(before?.deliveries ?? null, numbers.deliveries),
       eventRanges: passedOver(before?.events ?? null, numbers.events),
-      // The newest event stays, and goes when there is a newer one.
+      // The newest event is never removed. It is checked again when there is a newer one.
       reached: { ...numbers, events: numbers.events.map((seq) => Math.min(seq, newestEvent)) },
     };
   };
@@ -127,7 +129,7 @@ export function pruner(orm: BunSQLiteDatabase) {
   };
 
   return {
-    /** true at the end of a pass. */
+    /** Returns true at the end of a pass. */
     step(retention: Retention, now: number): boolean {
       if (!expireDisabled(now)) return false;
       pass ??= begin(retention, now);
@@ -140,13 +142,13 @@ export function pruner(orm: BunSQLiteDatabase) {
         if (pruneEvents(eventRange, pass)) pass.eventRanges.shift();
         return false;
       }
-      // What was staged was moved before this commit: no type needs these bodies, so the shortest time holds for all.
+      // All staged events were moved before this commit. These copies are unused, so the shortest time applies to all.
       removeStaged.run({ before: Math.max(pass.bodies, ...Object.values(pass.bodyTypes)) });
       reached = pass.reached;
       pass = null;
       return true;
     },
-    /** To be called when a step was undone: the next pass looks at everything. */
+    /** Call this when a step was rolled back: the next pass checks everything. */
     reset(): void {
       pass = null;
       reached = null;

@@ -4,13 +4,13 @@ import { applications } from "../schema/access.ts";
 import { placeholders } from "../schema/columns.ts";
 import { attempts, deliveries, events, removedDeliveries, stagedEvents } from "../schema/events.ts";
 
-/** Rows of a step, which hold up the event loop for some milliseconds. */
+/** The rows of one step, which blocks the event loop for a few milliseconds. */
 export const stepRows = 500;
 
 const from = sql.placeholder("from");
 const behind = sql.placeholder("behind");
 
-/** Of deliveries, some at a time. */
+/** Prepares the statements for ranges of deliveries. */
 export function deliveryStatements(orm: BunSQLiteDatabase) {
   const { seq, status, application_id } = deliveries;
   const last = sql.placeholder("last");
@@ -58,7 +58,7 @@ export function deliveryStatements(orm: BunSQLiteDatabase) {
   };
 }
 
-/** Of events, one by one. */
+/** Prepares the statements for single events. */
 export function eventStatements(orm: BunSQLiteDatabase) {
   const { seq, first_delivery, published_at } = events;
   const isIt = eq(seq, sql.placeholder("seq"));
@@ -70,7 +70,7 @@ export function eventStatements(orm: BunSQLiteDatabase) {
   const { body: _, ...columns } = placeholders(events);
   const add = orm.insert(events).values(columns).prepare();
   return {
-    /** Those in a range of numbers, some at a time. */
+    /** The next events in a range of numbers. */
     some: orm
       .select({
         seq,
@@ -116,13 +116,13 @@ export function eventStatements(orm: BunSQLiteDatabase) {
       .where(and(isIts, eq(deliveries.status, "pending")))
       .limit(1)
       .prepare(),
-    // The last one stays: the numbers of deliveries go on from it, also after a restart.
+    // The newest event stays, because the next number of a delivery is derived from it after a restart.
     removeEvent: orm
       .delete(events)
       .where(and(isIt, lt(seq, newest)))
       .returning({ seq })
       .prepare(),
-    // Removed and added, because a row that is merely made shorter leaves its page as large as it is.
+    // Deleted and inserted again: an UPDATE that shortens a row would free no page.
     removeBody({ seq: which }: { readonly seq: number }): void {
       const row = one.get({ seq: which });
       if (!row) return;
@@ -136,7 +136,7 @@ export function eventStatements(orm: BunSQLiteDatabase) {
   };
 }
 
-/** Ends some pending deliveries of an endpoint that has been disabled for too long. */
+/** Prepares the statement that expires some pending deliveries of an endpoint that has been disabled for too long. */
 export function expiry(orm: BunSQLiteDatabase) {
   const { seq, application_id, next_attempt_at } = deliveries;
   const some = orm

@@ -2,8 +2,8 @@ import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { deliveryStatements, eventStatements, stepRows } from "./statements.ts";
 
 /**
- * Removes what has ended before its time, the oldest first, some rows in each step, within a commit: what arrived, and once
- * nothing of that is left, everything else.
+ * Removes finished deliveries before their retention ends, some rows in each step, within a commit: delivered ones, oldest
+ * first, and when none is left, all others. Bodies are removed with the last delivery of their event.
  */
 export function trimmer(orm: BunSQLiteDatabase) {
   const { slice, removeAttempts, noteRemoved, removeDeliveries } = deliveryStatements(orm);
@@ -21,7 +21,7 @@ export function trimmer(orm: BunSQLiteDatabase) {
     from = last + 1;
   };
 
-  /** Removes bodies of events none of whose deliveries is kept; false when there are more of them. */
+  /** Removes some bodies of events without stored deliveries. Returns false when there may be more of them. */
   const trimBodies = (behind: number): boolean => {
     const some = eventsUpTo.all({ after: lastEvent, behind });
     for (const { seq, first_delivery, deliveries } of some) {
@@ -37,18 +37,18 @@ export function trimmer(orm: BunSQLiteDatabase) {
   };
 
   return {
-    /** true when nothing is left that may go. */
+    /** Returns true when nothing is left that may be removed. */
     step(): boolean {
       const last = slice.get({ from, behind: Number.MAX_SAFE_INTEGER })?.last ?? null;
       if (last !== null) trimDeliveries(last);
-      // Events without deliveries are also behind the last delivery.
+      // Events without deliveries also follow the last delivery.
       if (!trimBodies(last === null ? Number.MAX_SAFE_INTEGER : from) || last !== null) return false;
       const isOver = isForAll;
       reset();
       isForAll = !isOver;
       return isOver;
     },
-    /** The next step begins with the oldest that arrived. */
+    /** The next step begins again with the oldest delivered ones. */
     reset,
   };
 }

@@ -25,7 +25,7 @@ export const applications = sqliteTable(
 
 export const tokens = sqliteTable("tokens", shared(tokenColumns, application, user), (table) => [
   index("tokens_expiry").on(table.expires_at),
-  // Those of the application itself, which have no user, stand together in the order in which they were made.
+  // Entries without a user, the application's own tokens, are adjacent and ordered by rowid, the order of insertion.
   index("tokens_application").on(table.application_id, table.user_id),
   index("tokens_user").on(table.user_id),
   index("tokens_family").on(table.family_id),
@@ -35,7 +35,7 @@ export const loginRequests = sqliteTable(
   "login_requests",
   {
     ...shared(loginRequestColumns, application, user),
-    /** null for requests of an older version. */
+    /** Null for a request of an older version. */
     client: text(),
   },
   (table) => [

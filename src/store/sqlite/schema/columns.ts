@@ -10,7 +10,7 @@ import { type AnySQLiteColumn, blob, integer, type SQLiteTable, text } from "dri
 import type { Kinds, ReferredColumn } from "../../drizzle/columns/kinds.ts";
 import { columnsOf } from "../../drizzle/columns/of-table.ts";
 
-/** The kinds of columns of tables that both databases have: `drizzle/columns` has these tables. */
+/** SQLite's constructors of columns, for the tables in `drizzle/columns`. */
 const kinds = {
   text,
   integer: () => integer(),
@@ -21,14 +21,14 @@ const kinds = {
   counter: () => integer().primaryKey({ autoIncrement: true }),
 } satisfies { readonly [Kind in keyof Kinds]: unknown };
 
-/** The same columns as SQLite's. */
+/** The same columns with SQLite's types. */
 type Shared<Columns extends Record<string, ColumnBuilderBase>> = {
   [Name in keyof Columns]: Omit<Columns[Name], "_"> & {
     _: Omit<Columns[Name]["_"], "dialect"> & { dialect: "sqlite" };
   };
 };
 
-/** Columns of `drizzle/columns` for a table of SQLite; `to`: what they refer to. */
+/** Returns columns of `drizzle/columns` for a table of SQLite. `to`: the columns that its foreign keys refer to. */
 export function shared<
   Columns extends Record<string, ColumnBuilderBase>,
   To extends readonly ReferredColumn[],
@@ -36,14 +36,14 @@ export function shared<
   columns: (kinds: Kinds, ...to: To) => Columns,
   ...to: { [Name in keyof To]: () => AnySQLiteColumn }
 ): Shared<Columns> {
-  // A boundary: the types of the kinds are PostgreSQL's, where SQLite's make columns of the same values.
+  // A boundary: `Kinds` has PostgreSQL's types. SQLite's constructors make columns with the same values.
   const make = columns as unknown as (...given: readonly unknown[]) => Shared<Columns>;
   return make(kinds, ...to);
 }
 
 type ColumnsOf<Table extends SQLiteTable> = Table["_"]["columns"];
 
-/** A placeholder for each column of a table, with the column's name: the values of a prepared insert. */
+/** Returns the values of a prepared insert: for each column of a table a placeholder with the column's name. */
 export function placeholders<Table extends SQLiteTable>(
   table: Table,
 ): { [Name in keyof ColumnsOf<Table>]: Placeholder } {
@@ -52,7 +52,7 @@ export function placeholders<Table extends SQLiteTable>(
   return Object.fromEntries(values) as { [Name in keyof ColumnsOf<Table>]: Placeholder };
 }
 
-/** Whether a column has one of the values that are given as JSON. */
+/** Condition: a column has one of the values in a JSON array. */
 export function isOneOf(column: AnyColumn, values: Placeholder | SQL): SQL {
   return inArray(column, sql`(SELECT value FROM json_each(${values}))`);
 }

@@ -30,7 +30,7 @@ export const subscriptions = sqliteTable(
   "subscriptions",
   shared(subscriptionColumns, application, () => users.id),
   (table) => [
-    // 0 stands for "no broadcaster", because NULLs would all be distinct.
+    // 0 represents "no broadcaster", because a unique index treats all NULLs as distinct.
     uniqueIndex("subscriptions_key").on(
       table.app_id,
       sql`ifnull(${table.broadcaster_user_id}, 0)`,
@@ -38,7 +38,7 @@ export const subscriptions = sqliteTable(
       table.version,
     ),
     index("subscriptions_event").on(table.broadcaster_user_id, table.event, table.version),
-    // All that a list shows: an application's rows lie anywhere in the table, and its list would read a page for each.
+    // Covers all columns of a list. The rows of an application are scattered over the table, one page each.
     index("subscriptions_list").on(
       table.app_id,
       table.id,
@@ -51,7 +51,7 @@ export const subscriptions = sqliteTable(
   ],
 );
 
-/** How many each application has, kept by triggers, so that it is right whatever makes or removes them. */
+/** The number of subscriptions of each application. Triggers maintain it, so it is correct after any change. */
 export const subscriptionCounts = sqliteTable("subscription_counts", {
   application_id: text()
     .primaryKey()
@@ -68,10 +68,11 @@ export const events = sqliteTable(
     name: text().notNull(),
     version: integer().notNull(),
     broadcaster_user_id: integer().notNull(),
-    /** Packed where that is smaller (`store/sqlite/deliveries/bodies.ts`); null where it has no deliveries, or is no longer kept. */
+    /** Text, or a packed blob if that is smaller (`sqlite/deliveries/bodies.ts`). Null without deliveries, or when removed. */
     body: text(),
+    /** SHA-256 of the event, to tell a repetition from another event with the same id. */
     fingerprint: blob({ mode: "buffer" }).notNull(),
-    /** Its deliveries have the numbers from this one on, without a gap. */
+    /** The number (`seq`) of its first delivery. The numbers of an event have no gaps. */
     first_delivery: integer().notNull(),
     deliveries: integer().notNull(),
     published_at: integer().notNull(),
@@ -80,11 +81,11 @@ export const events = sqliteTable(
 );
 
 /**
- * Events that were published and are not moved into `events` and `deliveries` yet: those behind the last of `events`. The
- * others are what was in their place before.
+ * Events that were published and not yet moved into `events` and `deliveries`: rows with a higher `seq` than all of `events`.
+ * The other rows are unused remains of events that were moved.
  */
 export const stagedEvents = sqliteTable("staged_events", {
-  /** Places are used in turn, so that what is published changes one page. */
+  /** The slot: `seq` modulo 256. Slots are reused in turn, so that publishing an event writes one page. */
   place: integer().primaryKey(),
   seq: integer().notNull(),
   id: text().notNull(),
@@ -96,7 +97,7 @@ export const stagedEvents = sqliteTable("staged_events", {
   published_at: integer().notNull(),
   expires_at: integer(),
   first_delivery: integer().notNull(),
-  /** Of each delivery its id, application, subscription and sequence; the dispatcher has them all in memory. */
+  /** The id, application, subscription and sequence of each delivery. The dispatcher has all of them in memory. */
   deliveries: text({ mode: "json" }).$type<readonly StagedDelivery[]>().notNull(),
 });
 
@@ -104,12 +105,12 @@ export const eventTypes = sqliteTable("event_types", shared(eventTypeColumns), (
   primaryKey({ columns: [table.name, table.version] }),
 ]);
 
-/** How many deliveries share one region of `deliveries_application`: 2 to the power of this. */
+/** The index `deliveries_application` has regions of 2^12 consecutive deliveries. */
 export const deliveryRegionBits = 12;
 
 /**
- * All indexes of this table are written to at their right end or in a small region, because a fan-out that touched one
- * page for each subscriber would write far more than it keeps.
+ * One row per event and subscription. All indexes are written at their end or in a small region: a fan-out that wrote one page
+ * per subscriber would write far more than it stores.
  */
 export const deliveries = sqliteTable(
   "deliveries",
@@ -119,16 +120,16 @@ export const deliveries = sqliteTable(
     id: text().notNull().unique(),
     event_seq: integer().notNull(),
     application_id: text().notNull(),
-    /** Outlives the subscription: the log still shows what was sent. */
+    /** Not a foreign key: the delivery remains in the log when its subscription is removed. */
     subscription_id: text().notNull(),
     sequence: integer().notNull(),
     status: text().$type<DeliveryStatus>().notNull(),
     attempts: integer().notNull(),
-    /** Of these, the ones that use up none of the retry schedule. */
+    /** How many of the attempts were extra ones, which use up nothing of the retry schedule. */
     extra_attempts: integer().notNull().default(0),
-    /** While pending: null when the dispatcher has it in memory, 0 before the first attempt. */
+    /** While pending: 0 before the first attempt, null when the dispatcher has the delivery in memory. */
     next_attempt_at: integer(),
-    /** While a person has asked for the next attempt: when the schedule goes on behind it. */
+    /** When the retry schedule continues, if a person has asked for the next attempt. */
     resume_at: integer(),
     expires_at: integer(),
     finished_at: integer(),
@@ -145,15 +146,15 @@ export const deliveries = sqliteTable(
       table.application_id,
       table.subscription_id,
     ),
-    // What went wrong is rare, and the first that is asked for.
+    // Failed deliveries are rare, and most often searched for.
     index("deliveries_failed").on(table.application_id).where(sql`${table.status} IN ('failed', 'expired')`),
   ],
 );
 
-/** Which deliveries the dispatcher has in memory: as the partial index says it, because a parameter would not match that. */
+/** Condition: the dispatcher has a delivery in memory. It has no parameters, because they would not match the partial index. */
 export const isHandedOut = sql`${deliveries.status} = 'pending' AND ${deliveries.next_attempt_at} IS NULL`;
 
-/** Those that were canceled are not counted. */
+/** Ignores canceled deliveries. */
 export const removedDeliveries = sqliteTable(
   "removed_deliveries",
   shared(removedDeliveryColumns, application),
@@ -175,7 +176,7 @@ export const attempts = sqliteTable(
     error: text(),
     response: text().notNull(),
   },
-  // WITHOUT ROWID in the migration, which drizzle cannot say.
+  // WITHOUT ROWID in the migration, which drizzle cannot express.
   (table) => [primaryKey({ columns: [table.delivery_seq, table.number] })],
 );
 

@@ -12,10 +12,10 @@ export const users = sqliteTable("users", shared(userColumns), (table) => [
   uniqueIndex("users_username").on(sql`${table.username} COLLATE NOCASE`),
 ]);
 
-/** What helps the search; `search.ts` says how its index is laid out, which has no schema here. */
+/** Statistics of the search, one row. The search index itself has no drizzle schema; its layout is described in `search.ts`. */
 export const searchStatistics = sqliteTable("search_statistics", {
   id: integer().primaryKey(),
-  /** Counts how often it was written. */
+  /** Incremented with each write. */
   revision: integer().notNull(),
   trigram_counts: blob({ mode: "buffer" }).notNull(),
 });

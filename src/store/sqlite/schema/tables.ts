@@ -5,5 +5,5 @@ import * as platform from "./platform.ts";
 
 const { deliveryRegionBits: _, isHandedOut: __, ...logged } = events;
 
-/** All tables that drizzle knows. */
+/** All tables with a drizzle schema. */
 export const tables = { ...access, ...logged, ...operations, ...platform };

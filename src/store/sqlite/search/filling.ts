@@ -1,7 +1,7 @@
 import type { Database } from "bun:sqlite";
 import { type Indexed, userSearch } from "./search.ts";
 
-/** No merging but ours; the crisis merge, which takes as long as it takes, only as a last resort. */
+/** Turns automatic merges off, because each batch merges some pages. The unbounded crisis merge is only a last resort. */
 const indexSettings = { automerge: 0, usermerge: 2, crisismerge: 64 } as const;
 
 function configureIndex(db: Database): void {
@@ -14,23 +14,23 @@ function configureIndex(db: Database): void {
 
 const rebuiltAtOnce = 5_000;
 
-/** Whether an index that a new version lays out anew is still to be filled. */
+/** Whether the index is empty although there are users, as after a migration to a new layout. */
 export function searchIsUnfilled(db: Database): boolean {
   const isFilled = db.query("SELECT 1 FROM user_search_docsize LIMIT 1").get() !== null;
   return !isFilled && db.query("SELECT 1 FROM users LIMIT 1").get() !== null;
 }
 
 /**
- * Makes the index ready for this version; to be called by the connection that writes, before anything else uses it.
- * An index that is laid out anew is filled with all users or none, which takes long where there are many.
+ * Configures the search index and fills it if it is empty. The connection that writes calls this before all other uses. Filling
+ * takes long with many users, and is one transaction.
  */
 export function prepareSearch(db: Database): void {
   for (const _ of fillingSearch(db));
 }
 
 /**
- * The same in steps, each of which gives how many users the index holds by then. With `anew` the index is
- * emptied first. A caller that stops in between leaves it as it was.
+ * Does the same in steps, each of which yields the number of users in the index. `anew` empties the index first. A caller that
+ * stops early leaves it unchanged.
  */
 export function* fillingSearch(db: Database, { anew = false } = {}): Generator<number> {
   configureIndex(db);

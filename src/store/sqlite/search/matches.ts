@@ -3,41 +3,41 @@ import type { UserSummary } from "../../../domain/users.ts";
 import { exactBuckets, idBits, lastBucket } from "./popularity.ts";
 import type { TrigramCounts } from "./trigrams.ts";
 
-/** A user as a search finds it. */
+/** A user found by a search. */
 export interface FoundUser extends Omit<UserSummary, "is_verified"> {
   readonly is_verified: number;
   readonly followers_count: number;
   readonly bucket: number;
 }
 
-/** No more trigrams than that are asked for, and no further one once so few users are left to look at. */
+/** A query uses at most this many trigrams, and no further ones after one that at most `fewUsers` have. */
 const askedTrigrams = 3;
 const fewUsers = 100;
 
 /**
- * What a search may cost, in units of an entry of a list of the index that FTS5 passes over. Every other request waits for
- * all of it.
+ * The limit of a search's cost, and the costs of reading an entry of a list and the names of a user. The unit is an entry that
+ * FTS5 skips. A search blocks its thread, so all other requests wait for it.
  */
 const mostWork = 400_000;
 const costOf = { entry: 8, name: 150 } as const;
 
-/** Lists of so many entries together are intersected by FTS5, which cannot be stopped; longer ones step by step here. */
+/** FTS5, which cannot be interrupted, intersects lists of up to this many entries together; `common` intersects longer ones. */
 const mostAtOnce = 300_000;
 
-/** What a search may still cost. */
+/** The remaining cost that a search may cause. */
 export class SearchWork {
   #left = mostWork;
   #kept = 0;
   #isCutOff = false;
 
-  /** False where nothing is left to spend. */
+  /** Subtracts a cost. Returns false when the limit is reached. */
   spend(on: keyof typeof costOf): boolean {
     this.#left -= costOf[on];
     if (this.#left < this.#kept) this.#isCutOff = true;
     return this.#left >= this.#kept;
   }
 
-  /** Keeps half of what is left for later. */
+  /** Reserves half of the rest, until `useAll`. */
   keepHalf(): void {
     this.#kept = Math.floor(this.#left / 2);
   }
@@ -46,7 +46,7 @@ export class SearchWork {
     this.#kept = 0;
   }
 
-  /** Whether the search did not go on to its end. */
+  /** Whether the limit ended the search early. */
   get isCutOff(): boolean {
     return this.#isCutOff;
   }
@@ -56,14 +56,14 @@ const quoted = (trigram: string) => `"${trigram.replaceAll('"', '""')}"`;
 
 const columns = "u.id, u.username, u.display_name, u.profile_picture, u.is_verified, u.followers_count";
 
-/** Reads the users that have some trigrams, in the order of the index. */
+/** Makes the functions that read users by their trigrams, in the order of the index. */
 export function searchMatches(db: Database, counts: TrigramCounts) {
   const matches = db.prepare<FoundUser, [string]>(
     `SELECT ${columns}, s.rowid >> ${idBits} AS bucket
      FROM user_search s CROSS JOIN users u ON u.id = s.rowid & ${2 ** idBits - 1}
      WHERE s.user_search MATCH ? ORDER BY s.rowid`,
   );
-  // The two parts of a rowid, which is more than a number holds exactly.
+  // The rowid in two parts, because it exceeds the integers that a JavaScript number represents exactly.
   const entries = Array.from({ length: askedTrigrams }, () =>
     db.prepare<Entry, [string]>(
       `SELECT rowid >> ${idBits} AS bucket, rowid & ${2 ** idBits - 1} AS id
@@ -74,7 +74,7 @@ export function searchMatches(db: Database, counts: TrigramCounts) {
     `SELECT ${columns}, ?2 AS bucket FROM users u WHERE u.id = ?1`,
   );
 
-  /** The rarest of these trigrams. */
+  /** Returns the rarest of these trigrams, rarest first. */
   const rarest = (wanted: readonly string[]) => {
     const known = wanted.map((trigram) => ({ trigram, users: counts.of(trigram) }));
     known.sort((a, b) => a.users - b.users);
@@ -105,7 +105,7 @@ export function searchMatches(db: Database, counts: TrigramCounts) {
   }
 
   return {
-    /** The first `limit` of those who have all of these trigrams and are `wanted`, in exact order, as far as `work` goes. */
+    /** Returns the first `limit` users that have all trigrams and are `wanted`, in exact order, within the limit of `work`. */
     best(
       trigrams: readonly string[],
       limit: number,
@@ -120,7 +120,7 @@ export function searchMatches(db: Database, counts: TrigramCounts) {
           if (found.length >= limit) break;
           bucketStart = found.length;
         }
-        // In a bucket of one single count the rowid order is already the exact one.
+        // In a bucket of a single follower count, the order by rowid is exact.
         if (found.length >= limit && row.bucket > lastBucket - exactBuckets) break;
         if (wanted(row)) found.push(row);
       }
@@ -136,7 +136,7 @@ interface Entry {
 
 const compare = (a: Entry, b: Entry) => a.bucket - b.bucket || a.id - b.id;
 
-/** What ascending lists have in common, as far as `work` goes. */
+/** Yields the intersection of ascending lists, within the limit of `work`. */
 function* common(lists: readonly Iterator<Entry>[], work: SearchWork): Generator<Entry> {
   const heads: Entry[] = [];
   const advance = (i: number): boolean => {

@@ -1,5 +1,5 @@
 /*
- * The order of the search index: rowid = bucket of the follower count · id of the user. `search.ts` says why.
+ * The order of the search index: rowid = bucket of the follower count · id of the user. `search.ts` explains why.
  */
 
 export const exactBuckets = 256;
@@ -7,7 +7,7 @@ const bucketsPerOctave = 16;
 export const lastBucket = 1023;
 export const idBits = 53;
 
-/** The place of a follower count in the order: 0 for the most followers. */
+/** Returns the bucket of a follower count: 0 for the most followers. */
 export function popularityBucket(followers: number): number {
   const rank =
     followers < exactBuckets

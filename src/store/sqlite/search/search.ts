@@ -8,82 +8,82 @@ import { idBits, popularityBucket } from "./popularity.ts";
 import { TrigramCounts, trigrams } from "./trigrams.ts";
 
 /*
- * How the index is laid out. FTS5 hands out matches by ascending rowid at no cost, while sorting the matches of a
- * common trigram would read every one of them. So the rowid is made to follow the order of the answer:
+ * Layout of the index. FTS5 returns matches by ascending rowid at no cost, while sorting the matches of a common trigram would
+ * read every one of them. So the rowid follows the order of the results:
  *
  *     rowid = bucket of the follower count (10 bits, more followers first) · id of the user (53 bits)
  *
- * Up to 256 followers a bucket is a single count, above that a sixteenth of an octave. A search reads matches in
- * rowid order until it has enough and the bucket ends, and sorts within the bucket by the exact count. A user moves
- * in the index only when the count leaves its bucket.
+ * Below 256 followers a bucket is a single count, above that a sixteenth of an octave. A search reads matches in rowid order
+ * until it has enough and the bucket ends, and sorts each bucket by the exact count. A user moves in the index only when the
+ * count leaves its bucket.
  *
- * What it holds are the trigrams of the folded names, without their positions (which is smaller than phrases, and faster to
- * write), and others of private use: one that stands for how the username begins, and some for
- * runs of the same character, of which `0000000` would else have no more than `000`. A search asks for the users who
- * have the rarest trigrams of its query and then looks at their names: the other trigrams would cost a look into each
- * segment of the index, and into lists of which nearly all is passed over.
+ * Content. The index contains the trigrams of the folded names, without positions, which is smaller than with phrases and
+ * faster to write. It also contains trigrams of private-use characters: one for the beginning of the username, and some for
+ * runs of the same character, because `0000000` has no other trigrams than `000`. A search reads the users with the rarest
+ * trigrams of its query and then compares their names. Further trigrams would cost a lookup in each segment of the index, in
+ * lists of which nearly all entries are skipped.
  *
- * How it is written. FTS5 gathers rows in memory only while their rowids ascend, and writes what it has as a segment
- * of its own at each step back: so the rows of a batch are put in ascending order (less time and fewer bytes).
- * Left to itself it then merges segments in long bursts. Here it leaves that alone, and each batch merges some pages. A
- * trigram costs a look into every segment, so segments are merged two by two, and all of them into one while nothing
- * changes.
+ * Writing. FTS5 collects rows in memory only while their rowids ascend, and else writes a segment. So the rows of a batch are
+ * inserted in ascending order, which takes less time and space. By default it merges segments in long bursts. This is turned
+ * off, and each batch merges some pages instead. A trigram costs a lookup in every segment, so segments are merged in pairs,
+ * and all of them into one while no users change.
  */
 
-/** What the index holds of a user. */
+/** The columns of a user that the index depends on. */
 export type Indexed = Pick<User, "id" | "username" | "display_name" | "followers_count">;
 
-/** A user who was `before` (null: new) and is now `after`. */
+/** A change of one user. */
 export interface IndexChange {
+  /** null for a new user. */
   readonly before: Indexed | null;
   readonly after: Indexed;
 }
 
 interface UserSearch {
-  /** Brings the index up to date with some users, each named once. */
+  /** Updates the index for some users, each of which occurs once. */
   update(changes: Iterable<IndexChange>): void;
-  /** Forgets a user as the index holds it. */
+  /** Removes a user, whose columns must be those that were indexed. */
   remove(user: Indexed): void;
   /**
-   * Merges a little of the index; false when there is nothing to merge, or users have changed since the last call: the
-   * whole index is only worth writing anew when it stays as it is for a while. To be called inside a transaction.
+   * Merges a part of the index, inside a transaction. Returns false when there is nothing to merge, or when users have changed
+   * since the last call, because merging the whole index pays only if it then stays unchanged for a while.
    */
   tidy(): boolean;
-  /** Users whose username or display name contains the query of three or more folded characters. */
+  /** Finds users whose username or display name contains the query, of three or more folded characters. */
   find(query: string, limit: number): SearchResult;
 }
 
-/** Pages to merge after a batch; what a batch of 200 rows writes is some 4, and passes through 10 levels at most. */
+/** Pages to merge after a batch. A batch of 200 rows writes about 4 pages, which pass through at most 10 levels. */
 const mergedPages = (rows: number) => 2 + Math.ceil(rows / 10);
 
-/** Pages that one step of tidying merges. */
+/** Pages merged by one call of `tidy`. */
 const tidiedPages = 8;
 
-/** So few are read all at once. */
+/** If at most this many users have a trigram, all of them are read and ranked at once. */
 const fewMatching = 32;
 
-/** What a whole username, or the beginning of one, can look like once it is folded. */
+/** Matches a folded text that can be a username or the beginning of one. */
 const usernameLike = /^[a-z0-9_-]{3,64}$/;
 
-/** A trigram of characters of private use, which stands for the first three of a username; "" for a shorter one. */
+/** Returns a trigram of private-use characters for the first three characters of a username; "" for a shorter one. */
 function startOf(foldedUsername: string): string {
   if (foldedUsername.length < 3) return "";
   const shifted = (i: number) => String.fromCharCode(0xe000 + foldedUsername.charCodeAt(i));
   return shifted(0) + shifted(1) + shifted(2);
 }
 
-/** The trigram that stands for a run, of a character that shares it with few others. */
+/** Returns the trigram of a run. Few characters share one. */
 function runTrigram({ character, length }: Run): string {
   const shifted = String.fromCodePoint(0xf0000 + ((character.codePointAt(0) ?? 0) & 0xffff));
   return `${shifted}\uf8ff${String.fromCharCode(0xe000 + length)}`;
 }
 
-/** What a name has to have, by the index, to contain a text. */
+/** Returns the trigrams that every name has which contains a text. */
 function trigramsOf(text: string): string[] {
   return [...new Set([...trigrams(text), ...[...runsOf(text)].map(runTrigram)])];
 }
 
-/** The columns of the index. */
+/** Returns the columns of the index. */
 function indexedTexts({ username, display_name }: Indexed): readonly [string, string, string] {
   const name = fold(username);
   const displayName = fold(display_name);
@@ -153,7 +153,7 @@ export function userSearch(db: Database): UserSearch {
     if (state === "changed") state = "quiet";
     else if (state !== "tidy") {
       const before = changesSoFar.get()?.changes ?? 0;
-      // A negative number has FTS5 merge all segments, whatever their size; further steps go on with that.
+      // A negative number starts a merge of all segments, whatever their size. Further calls continue it.
       merge.run(state === "quiet" ? -tidiedPages : tidiedPages);
       const changes = (changesSoFar.get()?.changes ?? 0) - before;
       state = changes < 2 ? "tidy" : "tidying";
@@ -161,7 +161,7 @@ export function userSearch(db: Database): UserSearch {
     return state === "tidying";
   };
 
-  /** All who contain the text, where they are few: then one look into the index is enough. Else null. */
+  /** Returns all users that contain the text if they are few, with one lookup in the index; else null. */
   const fewMatches = (text: string, having: readonly string[], work: SearchWork): FoundUser[] | null => {
     if (having.every((trigram) => counts.of(trigram) > fewMatching)) return null;
     const all = best(having, 2 * fewMatching, (row) => contains(row, text), work);
@@ -199,10 +199,10 @@ export function userSearch(db: Database): UserSearch {
   const find = (query: string, limit: number): SearchResult => {
     const text = fold(query);
     const having = trigramsOf(text);
-    // No name contains a zero, and FTS5 would take it for the end of the query.
+    // No name contains U+0000, and FTS5 would treat it as the end of the query.
     if (text.includes("\0") || having.length === 0) return { users: [], isComplete: true };
     const work = new SearchWork();
-    // One transaction, because SQLite would else take and give back its lock for each statement.
+    // One transaction, because SQLite would otherwise acquire and release its lock for each statement.
     begin.run();
     try {
       counts.refresh();

@@ -1,6 +1,6 @@
 import type { Database } from "bun:sqlite";
 
-/** Every three code points of a text that follow each other, each once. */
+/** Returns the distinct trigrams of a text: all sequences of three code points. */
 export function trigrams(text: string): string[] {
   const points = [...text];
   const found = new Set<string>();
@@ -10,7 +10,7 @@ export function trigrams(text: string): string[] {
 
 const slots = 2 ** 16;
 
-/** Trigrams that share a slot are counted together, which makes them look a little more common than they are. */
+/** Returns the slot in which a trigram is counted. Trigrams that share a slot seem a little more common than they are. */
 function slotOf(first: number, second: number, third: number): number {
   const mix = (hash: number, point: number) => Math.imul(hash ^ point, 0x01000193);
   const hash = mix(mix(mix(0x811c9dc5, first), second), third);
@@ -19,26 +19,25 @@ function slotOf(first: number, second: number, third: number): number {
 
 const pointOf = (character: string) => character.codePointAt(0) ?? 0;
 
-/** So many changed trigrams are written together at least; after that a twentieth of all of them. */
+/** Counts are written after this many changes, or after changes of a twentieth of the total if that is more. */
 const leastUnwritten = 2_000;
 
-/** How long it may take until a connection that reads uses what another one has written. */
+/** How often a connection that reads checks for counts written by another one. */
 const refreshMs = 1_000;
 
 /**
- * Roughly how many users have a trigram, in 256 KB of memory. Only the speed of a search depends on it: so it is
- * written to the database now and then, other connections read it from there, and what a crash takes of it is not
- * missed.
+ * Estimates how many users have a trigram, in 256 KB of memory. Only the speed of a search depends on it, so it is written to
+ * the database only occasionally, for other connections to read, and a crash may lose some changes.
  */
 export class TrigramCounts {
   readonly #write;
   readonly #revision;
   readonly #read;
   readonly #counts = new Uint32Array(slots);
-  /** null until something is added: only who writes needs it, and nothing of this before the first use. */
+  /** The sum of all counts; null until the first change, because only the connection that writes needs it. */
   #total: number | null = null;
   #unwritten = 0;
-  /** Of what is in the database; 0 for nothing yet. */
+  /** The revision in the database; 0 for none. */
   #knownRevision = 0;
   #lookedAt = Number.NEGATIVE_INFINITY;
 
@@ -54,7 +53,7 @@ export class TrigramCounts {
     );
   }
 
-  /** Reads what another connection has written since. */
+  /** Reads newer counts that another connection has written. */
   refresh(): void {
     const now = performance.now();
     if (now - this.#lookedAt < refreshMs) return;
@@ -77,7 +76,7 @@ export class TrigramCounts {
     return this.#counts[slotOf(pointOf(first), pointOf(second), pointOf(third))] ?? 0;
   }
 
-  /** Counts the trigrams of a text once more, or once less. */
+  /** Adds 1 or -1 to the counts of the trigrams of a text. */
   add(text: string, by: 1 | -1): void {
     this.#total ??= this.#sum();
     let [first, second] = [-1, -1];
@@ -94,7 +93,7 @@ export class TrigramCounts {
     }
   }
 
-  /** Writes them, if it is time; to be called inside a transaction. */
+  /** Writes the counts if enough have changed. Call it inside a transaction. */
   keep(): void {
     if (this.#unwritten < Math.max(leastUnwritten, (this.#total ?? 0) / 20)) return;
     this.#write.run(++this.#knownRevision, new Uint8Array(this.#counts.buffer));

@@ -159,10 +159,10 @@ export function createDeliveryIntake(context: DispatcherContext): DeliveryIntake
         queue.hasBacklog = false;
         queue.retryAt = null;
         const claimed = await store.deliveries.claim(applicationId, now(), claimSize);
-        if (!scheduler.isRunning) return await store.deliveries.release(claimed.due.map(({ seq }) => seq));
         if (claimed.hasBacklog) queue.addBacklog(Math.max(0, asNew - 1));
         if (claimed.retryAt !== null) queue.retryBy(claimed.retryAt);
-        due = claimed.due;
+        if (scheduler.isRunning) due = claimed.due;
+        else await store.deliveries.release(claimed.due.map(({ seq }) => seq));
       } catch (error) {
         log.error("claim_failed", { application_id: applicationId, ...errorFields(error) });
         queue.addBacklog(Math.max(0, asNew - 1));

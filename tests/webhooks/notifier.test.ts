@@ -126,6 +126,25 @@ describe("the notify URL", () => {
       attempts: 1,
     });
   });
+
+  test("gets a notice once that is stored while it is being sent from memory", async () => {
+    const { store } = emptyStore();
+    const storing = Promise.withResolvers<void>();
+    const put: Store["notices"]["put"] = async (notice) => {
+      await storing.promise;
+      await store.notices.put(notice);
+    };
+    const claim: Store["notices"]["claim"] = async (...given) => {
+      storing.resolve();
+      await announced;
+      return store.notices.claim(...given);
+    };
+    const { sent, run, notifier } = notifierOn({ ...store, notices: { ...store.notices, put, claim } });
+    const data = { summary: "The disk is full.", advice: null };
+    const announced = notifier.announce(noticesOf(true).ofServer("storage.failing", data, now()));
+    await run(async () => until(() => sent.length > 0));
+    expect(sent).toHaveLength(1);
+  });
 });
 
 describe("the storage", () => {

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { newId } from "../../src/domain/ids.ts";
 import { type Deliverer, type EndpointNews, soleOwnership } from "../../src/store/replicas/ownership.ts";
 import { dispatching, ok } from "../support/dispatching.ts";
-import { emptyStore, subscriber } from "../support/store.ts";
+import { emptyStore, newEvent, storedAt, subscriber } from "../support/store.ts";
 import { until } from "../support/until.ts";
 
 /** A dispatcher whose ownership the test settles. */
@@ -145,3 +145,36 @@ test.each([
     await stop();
   },
 );
+
+test("a claim that ends while the dispatcher stops does not delay the hand-over of its endpoint", async () => {
+  const { store } = emptyStore();
+  const application = await subscriber(store);
+  await store.events.publish(newEvent("a"), () => false);
+  const claims = { begun: 0, end: Promise.withResolvers<void>() };
+  const claim: typeof store.deliveries.claim = async (...given) => {
+    claims.begun++;
+    await claims.end.promise;
+    return store.deliveries.claim(...given);
+  };
+  const sole = soleOwnership(() => store.deliveries.releaseAll());
+  let deliverer: Deliverer | null = null;
+  const { stop } = dispatching(
+    { ...store, deliveries: { ...store.deliveries, claim } },
+    {
+      ownership: {
+        ...sole,
+        async join(joining) {
+          deliverer = joining;
+          await sole.join(joining);
+        },
+        async leave() {
+          claims.end.resolve();
+          await until(() => [...(deliverer?.busy() ?? [])].length === 0);
+        },
+      },
+    },
+  );
+  await until(() => claims.begun === 1);
+  await stop();
+  expect((await store.deliveries.claim(application, storedAt, 8)).due).toHaveLength(1);
+});

@@ -94,11 +94,11 @@ export function createNotifier(options: NotifierOptions): Notifier {
     await keep({ ...notice, sending });
   };
 
-  /** What is due in the store; nothing while that cannot be written. */
-  const claimed = async (): Promise<readonly NewNotice[]> => {
+  /** Claims the notices that are due in the store, except those that are sent from memory; none while the store fails. */
+  const claimed = async (inMemory: readonly NewNotice[]): Promise<readonly NewNotice[]> => {
     try {
       const found = await store.notices.claim(now(), now() + leaseMs, atOnce);
-      return found.filter(({ id }) => !unstored.has(id));
+      return found.filter(({ id }) => !unstored.has(id) && !inMemory.some((notice) => notice.id === id));
     } catch {
       return [];
     }
@@ -112,7 +112,7 @@ export function createNotifier(options: NotifierOptions): Notifier {
     for (const notice of unstored.values()) if (!inMemory.includes(notice)) await keep(notice);
     if (url === null || isHeld()) return;
     // One process sends what is stored, by its clock; what could not be stored, only this one has.
-    const stored = ownership.leads() ? await claimed() : [];
+    const stored = ownership.leads() ? await claimed(inMemory) : [];
     await Promise.all([...inMemory, ...stored].map((notice) => send(notice, url, signal)));
   };
 

@@ -16,10 +16,10 @@ export async function idleEngine(place: DataPlace): Promise<Engine> {
   const { store } = await openStorage(place);
   const dispatcher = {
     reserve: () => ({ takes: () => false, end() {} }),
-    unanswered() {},
+    outcomeUnknown() {},
     applicationChanged() {},
     subscriptionsRemoved() {},
-    hurry() {},
+    sendNow() {},
   };
   return {
     started: Promise.resolve(),

@@ -11,7 +11,7 @@ import type { Reports } from "./reports.ts";
  */
 export function watchedStore(
   store: Store,
-  dispatcher: Pick<Dispatcher, "applicationChanged" | "subscriptionsRemoved" | "hurry">,
+  dispatcher: Pick<Dispatcher, "applicationChanged" | "subscriptionsRemoved" | "sendNow">,
   note: Reports["note"] = () => {},
   replays: Pick<ReplayService, "wake"> = { wake() {} },
 ): Store {
@@ -67,7 +67,7 @@ export function watchedStore(
       ...store.deliveries,
       async retry(scope, id, now) {
         const retried = await store.deliveries.retry(scope, id, now);
-        dispatcher.hurry(retried.application_id);
+        dispatcher.sendNow(retried.application_id);
         return retried;
       },
     }),
@@ -76,7 +76,7 @@ export function watchedStore(
       async create(replay) {
         const created = await store.replays.create(replay);
         replays.wake();
-        if (!created.dry_run) dispatcher.hurry(created.application_id);
+        if (!created.dry_run) dispatcher.sendNow(created.application_id);
         return created;
       },
     }),

@@ -33,7 +33,7 @@ export class PastOrders {
     this.#kept.set(order.takenAt, { order, pastSince: now, usedAt });
     this.#bytes += sizeOf(order);
     for (const kept of this.#kept.values()) if (isOver(kept, now)) this.#drop(kept.order);
-    if (this.#bytes > this.maxBytes) this.#makeRoom(now);
+    if (this.#bytes > this.maxBytes) this.#evict(now);
   }
 
   /** The order of that moment, kept for another `keepMs`; null when it was dropped. */
@@ -48,7 +48,7 @@ export class PastOrders {
     return this.#bytes;
   }
 
-  #makeRoom(now: number): void {
+  #evict(now: number): void {
     const byUse = [...this.#kept.values()].sort((a, b) => a.usedAt - b.usedAt);
     const isLong = ({ pastSince }: Kept) => now - pastSince >= keepMs;
     for (const kept of [...byUse.filter(isLong), ...byUse.filter((kept) => !isLong(kept))]) {

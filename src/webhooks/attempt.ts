@@ -4,12 +4,15 @@ import type { DueDelivery, SentEvent } from "../domain/deliveries.ts";
 import type { SendRequest } from "./client/sender.ts";
 import { sign } from "./signature.ts";
 
-/** A delivery as far as it is signed; its body as bytes, or as text. */
+/** The part of a delivery that is signed or sent in headers. Its body is bytes or text. */
 type SignedDelivery<Body> = Pick<DueDelivery, "id" | "subscription_id" | "sequence" | "attempts"> & {
   readonly event: Omit<SentEvent, "body"> & { readonly body: Body };
 };
 
-/** The request of an attempt that begins at `now`, signed with the application's secrets and the platform's key, if given. */
+/**
+ * Returns the request of an attempt that begins at `now`, signed with the application's secrets and, if given, the
+ * platform's key.
+ */
 export function signedRequest(
   delivery: SignedDelivery<Uint8Array>,
   recipient: Recipient,
@@ -20,7 +23,7 @@ export function signedRequest(
   return { url: recipient.webhook_url ?? "", body: delivery.event.body, headers };
 }
 
-/** The headers of an attempt that begins at `now`, signed in the same way. */
+/** Returns the headers of that request. */
 export function signedHeaders(
   delivery: SignedDelivery<Uint8Array | string>,
   recipient: Recipient,
@@ -38,7 +41,7 @@ export function signedHeaders(
   };
 }
 
-/** What the headers of an attempt say about its delivery. */
+/** The part of a delivery that its headers contain. */
 interface DescribedDelivery {
   readonly id: string;
   readonly event: { readonly id: string; readonly name: string; readonly version: number };
@@ -48,7 +51,7 @@ interface DescribedDelivery {
   readonly attempt: number;
 }
 
-/** The headers of an attempt that began at `at`, without its signature. */
+/** Returns the headers of an attempt that began at `at`, without the signature. */
 export function unsignedHeaders(
   { id, event, subscription_id, sequence, attempt }: DescribedDelivery,
   at: number,

@@ -6,7 +6,7 @@ import { type EndpointNotice, endpointNotices } from "../domain/operations/notic
 import type { SendResult } from "./client/sender.ts";
 import { outcomeClasses } from "./retry.ts";
 
-/** What has happened since the start, for `/metrics`. */
+/** Counters since the start, for `/metrics`. */
 export interface Counts {
   /** Attempts by their class of outcome. */
   readonly attempts: Readonly<Record<string, number>>;
@@ -16,19 +16,19 @@ export interface Counts {
   readonly notices: Readonly<Record<string, number>>;
   /** Attempts that failed, by application. */
   readonly failures: Readonly<Record<string, number>>;
-  /** How long attempts took, in seconds. */
+  /** The duration of attempts, in seconds. */
   readonly attemptSeconds: Histogram;
-  /** From publishing to arrival, in seconds, by whether the first attempt or a later one arrived. */
+  /** The time from publishing to arrival, in seconds, by whether the first attempt or a later one arrived. */
   readonly arrivalSeconds: Readonly<Record<"first" | "later", Histogram>>;
 }
 
-/** What became of a delivery: of one that is to be tried again, of its attempt. */
+/** The outcome of an attempt, or of a delivery that ended without one. */
 export interface EndedDelivery {
   readonly delivery: DueDelivery;
   readonly result: AttemptResult;
-  /** null where it ended without an attempt. */
+  /** null if the delivery ended without an attempt. */
   readonly sent: SendResult | null;
-  /** null where the attempt is not traced. */
+  /** null if the attempt is not traced. */
   readonly traceId: string | null;
 }
 
@@ -38,6 +38,7 @@ const arrivalBounds = [...attemptBounds.slice(0, -1), 30, 60, 300, 3_600, 43_200
 const zeros = (names: readonly string[]): Record<string, number> =>
   Object.fromEntries(names.map((name) => [name, 0]));
 
+/** Counts attempts, finished deliveries and notices. */
 export class DeliveryCounter {
   readonly #attempts = zeros(outcomeClasses);
   readonly #finished = zeros(["delivered", "failed", "expired", "canceled"]);
@@ -46,6 +47,7 @@ export class DeliveryCounter {
   readonly #attemptSeconds = newHistogram(attemptBounds);
   readonly #arrivalSeconds = { first: newHistogram(arrivalBounds), later: newHistogram(arrivalBounds) };
 
+  /** Counts an attempt, or the end of a delivery. */
   ended({ delivery, result, sent, traceId }: EndedDelivery, now: number): void {
     const { status, attempts } = result;
     if (status !== "pending") add(this.#finished, status);
@@ -58,11 +60,12 @@ export class DeliveryCounter {
       this.#failures.count(delivery.application_id, now);
       return;
     }
-    // The id of a delivery is made when it is published.
+    // The id contains the time of publishing.
     const arrivalMs = Math.max(0, now - idTime(delivery.id));
     observe(this.#arrivalSeconds[attempts === 1 ? "first" : "later"], arrivalMs / 1000, exemplar);
   }
 
+  /** Counts a notice. */
   notice(notice: EndpointNotice): void {
     add(this.#notices, notice);
   }

@@ -22,25 +22,25 @@ interface DeliveryOptions {
   readonly signingKey: KeyObject;
   readonly intake: Pick<DeliveryIntake, "recall" | "unload">;
   readonly counter: DeliveryCounter;
-  /** null: nothing is traced. */
+  /** null while tracing is off. */
   readonly traces: AttemptTraces | null;
-  /** Called with what became of each delivery or attempt. */
+  /** Called with the outcome of each attempt, and of each delivery that ends without one. */
   readonly ended: (outcome: EndedDelivery) => void;
-  /** Called when what became of a delivery that was asked for is on disk. */
-  readonly sentAgain?: (applicationId: string) => void;
+  /** Called with the application when the result of a requested attempt (a retry or replay) is on disk. */
+  readonly requestRecorded?: (applicationId: string) => void;
   readonly notices: Notices;
   readonly random: () => number;
-  /** Corrects all queues when the clock was set. */
+  /** Corrects the times of all queues after the system clock was set. */
   readonly checkClock: () => void;
 }
 
-/** Makes attempts. */
+/** Makes the attempts of all endpoints. */
 interface DeliveryWorker {
-  /** Attempts under way. */
+  /** The number of attempts under way. */
   readonly inFlight: number;
-  /** Those of them that began with this priority or with a less urgent one. */
+  /** The number of attempts under way that began with this priority or a less urgent one. */
   inFlightFrom(priority: Priority): number;
-  /** Brings the next delivery of a queue to its record: take → sign → send → judge → record. Never rejects. */
+  /** Processes the next delivery of a queue: take → sign → send → judge → record. Never rejects. */
   deliver(queue: EndpointQueue, startedAt: number): Promise<void>;
   /** Resolves when no attempt is under way. */
   idle(): Promise<void>;
@@ -49,16 +49,16 @@ interface DeliveryWorker {
 interface StartedAttempt extends UnderWay {
   readonly queue: EndpointQueue;
   readonly recipient: Recipient;
-  /** Of the generation that it is sent to, which may be over when it ends. */
+  /** The pace of the endpoint generation at the start. The queue may have a newer one when the attempt ends. */
   readonly pace: Pace;
-  /** Of the queue when it began. */
+  /** The priority of the queue at the start. */
   readonly priority: Priority;
   readonly startedAt: number;
-  /** null where nothing is traced. */
+  /** null while tracing is off. */
   readonly span: ActiveSpan | null;
 }
 
-/** The stages that can fail on this side; the log names the one that did. Recording is tried again by the recorder. */
+/** Stages that can fail in this process; the log names the one that did. The recorder retries its own failures. */
 type FallibleStage = "sign" | "send";
 
 export function createDeliveryWorker(context: DispatcherContext, options: DeliveryOptions): DeliveryWorker {
@@ -68,7 +68,7 @@ export function createDeliveryWorker(context: DispatcherContext, options: Delive
   const inFlightOf: Record<Priority, number> = { new: 0, bulk: 0, backlog: 0 };
   let whenIdle: (() => void) | null = null;
 
-  /** Whether the endpoint of a queue is this process's own at this moment. */
+  /** Whether this process owns the endpoint of a queue at this moment. */
   const maySend = (queue: EndpointQueue): boolean =>
     !queue.isLost && ownership.hasLease() && ownership.holds(queue.applicationId);
 
@@ -85,38 +85,39 @@ export function createDeliveryWorker(context: DispatcherContext, options: Delive
       stage = "send";
       sent = await sender.send({ ...request, mayBeSent: () => !attempt.isOutdated && maySend(queue) });
     } catch (error) {
-      // The attempt counts, so that the schedule goes on and the delivery comes to an end.
+      // It counts as an attempt, so that the retry schedule advances and the delivery ends at some time.
       log.error("attempt_failed", { delivery_id: delivery.id, stage, ...errorFields(error) });
       sent = notSent;
     }
     end(attempt);
 
-    if (sent.class === "canceled") return notSentNow(queue, attempt.delivery);
+    if (sent.class === "canceled") return returnUnsent(queue, attempt.delivery);
 
     checkClock();
     const ended = endedAttempt(attempt);
     const result = judge(delivery, sent, ended);
     report(attempt, sent, result);
     queue.unrecorded++;
-    const isAsked = delivery.resume_at !== null;
-    const recorded = recorder.add(result, isAsked);
-    // An outcome counts for the URL that was called, and not against what a person has changed since.
+    const isRequested = delivery.resume_at !== null;
+    const recorded = recorder.add(result, isRequested);
+    // An outcome belongs to the URL that was called: it must not change the state of a newer endpoint generation.
     if (!ended.isFormer && !queue.isLost) learn(queue, sent, ended);
     if (queue.hasMore) scheduler.add(queue);
     else scheduler.resume();
 
     await recorded;
     queue.recorded(result, now());
-    if (isAsked) options.sentAgain?.(queue.applicationId);
+    if (isRequested) options.requestRecorded?.(queue.applicationId);
     scheduler.add(queue);
   };
 
   /**
-   * It was not sent: this process stops, then the next one sends it; or another process may be the owner of the endpoint
-   * by now; or while it was connected to, its application has changed, as by a rotated secret, or the subscription was
-   * removed. Then all of the queue goes back into the store, also what is being claimed, so that nothing overtakes it.
+   * Handles a canceled attempt, whose request was not written. Either this process is stopping; then the next one sends
+   * the delivery. Or, while connecting, the endpoint got another owner, its application changed (for example a rotated
+   * secret), or the subscription was removed. Then the whole queue is written back to the store, with the deliveries that
+   * are being claimed, so that none of them overtakes this one.
    */
-  const notSentNow = (queue: EndpointQueue, delivery: DueDelivery): void => {
+  const returnUnsent = (queue: EndpointQueue, delivery: DueDelivery): void => {
     if (scheduler.isRunning) {
       capacity.add([delivery], true);
       queue.deliveries.push(delivery);
@@ -125,7 +126,7 @@ export function createDeliveryWorker(context: DispatcherContext, options: Delive
     scheduler.add(queue);
   };
 
-  /** Takes the next delivery out of its queue. null: there is none, or it has ended without an attempt. */
+  /** Takes the next delivery and begins its attempt. Returns null if there is none, or if it ends without an attempt. */
   const take = (queue: EndpointQueue, startedAt: number): StartedAttempt | null => {
     const { priority } = queue;
     const delivery = queue.deliveries.shift();
@@ -169,7 +170,7 @@ export function createDeliveryWorker(context: DispatcherContext, options: Delive
     options.ended(outcome);
   };
 
-  /** One wide line in the log, the counts, and the span. */
+  /** Reports an attempt that has ended: to the log, in one line, to the counters, and to the tracer. */
   const report = (attempt: StartedAttempt, sent: SendResult, result: AttemptResult): void => {
     const { delivery, recipient, span } = attempt;
     const { class: outcome, status, error } = sent;
@@ -191,7 +192,7 @@ export function createDeliveryWorker(context: DispatcherContext, options: Delive
     noteEnd({ delivery, result, sent, traceId });
   };
 
-  /** Adjusts the pace, and the state of the endpoint; one that is held up now keeps no deliveries in memory. */
+  /** Updates the pace and the state of the endpoint. If that holds it up, its deliveries leave memory. */
   const learn = (
     queue: EndpointQueue,
     sent: SendResult,
@@ -228,14 +229,14 @@ export function createDeliveryWorker(context: DispatcherContext, options: Delive
   };
 }
 
-/** How a delivery ends without an attempt; null: it is to be sent. */
+/** Returns the final state of a delivery that must not be sent; null if it is to be sent. */
 function endingOf(
   { isWanted, expires_at, event }: DueDelivery,
   recipient: Recipient | null | undefined,
   at: number,
 ): Ending | null {
   if (!recipient || !isWanted) return "canceled";
-  // It can be read from the stream, which is all there is to deliver, also when it was asked for once more.
+  // The event stream has it, and there is no webhook: nothing else is left to deliver, also for a requested retry.
   if (usesOnlyStream(recipient)) return "delivered";
   if (expires_at !== null && expires_at <= at) return "expired";
   return event.body.length === 0 ? "failed" : null;

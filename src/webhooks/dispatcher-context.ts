@@ -7,7 +7,7 @@ import type { MemoryCapacity } from "./queues/memory-capacity.ts";
 import type { Scheduler } from "./queues/scheduler.ts";
 import type { Recorder } from "./recorder.ts";
 
-/** What the parts of the dispatcher share. */
+/** Dependencies and state that the parts of the dispatcher share. */
 export interface DispatcherContext {
   readonly store: Pick<Store, "applications" | "deliveries" | "endpoints">;
   readonly ownership: Ownership;

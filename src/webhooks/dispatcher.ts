@@ -19,79 +19,88 @@ import { createRecorder } from "./recorder.ts";
 
 interface DispatcherOptions {
   readonly store: Pick<Store, "applications" | "deliveries" | "endpoints">;
-  /** By default all endpoints are its own. */
+  /** Which endpoints this process delivers to; by default all. */
   readonly ownership?: Ownership;
   readonly sender: Pick<Sender, "send">;
   readonly signingKey: KeyObject;
   readonly log: Log;
   readonly now: () => number;
-  /** A clock that is never set, to notice when the other one is. */
+  /** A clock that is never set; it shows when the other one was. */
   readonly monotonic: () => number;
-  /** From 0 to 1, for the jitter of retries. */
+  /** Returns a number from 0 to 1, for the jitter of retries. */
   readonly random: () => number;
-  /** How many attempts may run at once for an endpoint, unless its application sets it. */
+  /** Concurrent attempts per endpoint, unless its application sets another number. */
   readonly concurrency?: number;
-  /** How many connections there may be for all of them. */
+  /** Connections for all endpoints together. */
   readonly connections?: number;
-  /** Whether nothing is sent for now; `resume` is called when that ends. By default it never is. */
+  /** Whether sending is suspended; the owner of the flag calls `resume` when that ends. By default it never is. */
   readonly isHeld?: () => boolean;
-  /** Makes the notices about endpoints; by default they are sent nowhere. */
+  /** Makes the notices about endpoints; by default they are only stored. */
   readonly notices?: Notices;
-  /** The spans of attempts; by default nothing is traced. */
+  /** Traces attempts; by default tracing is off. */
   readonly traces?: AttemptTraces | null;
-  /** Called when another process was asked for deliveries to an endpoint of this one. */
-  readonly asked?: () => void;
-  /** Called when what became of a delivery that was asked for is on disk. */
-  readonly sentAgain?: (applicationId: string) => void;
-  /** Called with what became of each delivery or attempt. */
+  /** Called when a user requested deliveries (a retry or replay) from another process for an endpoint of this one. */
+  readonly requested?: () => void;
+  /** Called with the application when the result of a requested attempt is on disk. */
+  readonly requestRecorded?: (applicationId: string) => void;
+  /** Called with the outcome of each attempt, and of each delivery that ends without one. */
   readonly ended?: (outcome: EndedDelivery) => void;
-  /** Called with the applications about whose endpoints there are new notices. */
+  /** Called with the applications whose endpoints have new notices. */
   readonly noticed?: (applicationIds: readonly string[]) => void;
-  /** How long results are gathered before they are recorded, instead of the recorder's own times. */
+  /** How long results are gathered before they are recorded; by default the recorder's own times. */
   readonly gatherMs?: number | undefined;
 }
 
 export interface Dispatcher extends EndpointRequests {
-  /** Sends what is pending in the store, and works until the signal; then no attempt is under way any more. */
+  /** Delivers until the signal is aborted. Resolves when no attempt is under way and results are recorded. */
   run(signal: AbortSignal): Promise<void>;
+  /** Reserves memory for deliveries that are about to be published. */
   reserve(): Reservation;
-  /** What was held may be sent now. */
+  /** Continues after `isHeld` has become false. */
   resume(): void;
-  /** Whether an application is sent nothing for now, because its endpoint fails or is disabled. */
+  /** Whether sending to an application is suspended: its endpoint is disabled, paused, or its circuit is open. */
   isHeldUp(applicationId: string): boolean;
   readonly stats: DispatcherStats;
 }
 
-/** The present load of the dispatcher, and what it has done since the start. */
+/** The current load of the dispatcher, and its counters since the start. */
 export interface DispatcherStats {
   readonly inFlight: number;
-  /** Deliveries in memory that have not started. */
+  /** Deliveries in memory whose attempt has not begun. */
   readonly queued: number;
+  /** Results that are not on disk yet. */
   readonly unrecorded: number;
-  /** Endpoints that are sent nothing for now, because they fail or asked for it. */
+  /** Endpoints that are disabled, paused, or have an open circuit. */
   readonly heldUp: number;
-  /** Endpoints that wait for their turn, or whose state or deliveries are being read from the store. */
+  /** Endpoint queues that are scheduled, or whose state or deliveries are being read from the store. */
   readonly waiting: number;
   readonly counts: Counts;
 }
 
-/** Backpressure: with so many results that are not on disk nothing new is started; the disk is full or slow. */
+/** Backpressure: no attempt begins while this many results are not on disk, because the disk is full or slow. */
 const maxUnrecorded = 4_096;
-/** The part of the connections that deliveries of a priority and of less urgent ones may have: the rest is for what is new. */
+/** The share of connections for deliveries of a priority and all less urgent ones. The rest is left to newer deliveries. */
 const connectionPart: Readonly<Record<Priority, number>> = { new: 1, bulk: 7 / 8, backlog: 1 / 2 };
 const lookUpAgainAfterMs = second;
-/** A smaller difference is a clock that is being adjusted, or a busy machine. */
+/** A smaller difference between the clocks is an adjustment (slew), or a busy machine. */
 const leastClockJumpMs = minute;
 
 /**
- * Sends what is due: what was just published comes from memory, everything else is claimed from the store. It holds no
- * state that matters: what it has not recorded when the process ends is still pending, and is sent again under the
- * same id. `deliver.ts` has the way of one delivery.
+ * Creates the dispatcher, which sends deliveries that are due. Deliveries that were just published come from memory
+ * (`intake.ts`); all others are claimed from the store. `deliver.ts` processes one delivery.
+ *
+ * The dispatcher has no state that must survive: a delivery without a recorded result is still pending in the store, and
+ * the next process sends it again under the same id.
  */
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { store, log, now, monotonic, concurrency = 128, connections = 1_024 } = options;
   const { ownership = soleOwnership(() => store.deliveries.releaseAll()) } = options;
-  const { notices = noticesOf(false), ended = () => {}, isHeld = () => false, asked = () => {} } = options;
+  const {
+    notices = noticesOf(false),
+    ended = () => {},
+    isHeld = () => false,
+    requested = () => {},
+  } = options;
   const counter = new DeliveryCounter();
   const queues = new EndpointQueues(concurrency);
   const scheduler = new Scheduler<EndpointQueue>((queue) => queue.priority);
@@ -100,9 +109,9 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const recorder = createRecorder({ store, log, progressed: () => scheduler.resume(), noticed, gatherMs });
   const context = { store, ownership, queues, capacity, scheduler, recorder, log, now };
   const intake = createDeliveryIntake(context);
-  const endpoints = createOwnEndpoints(context, intake, asked);
+  const endpoints = createOwnEndpoints(context, intake, requested);
   let clockOffset = now() - monotonic();
-  /** The state of endpoints is measured in elapsed time, which setting the clock must not change. */
+  /** Shifts the times of all endpoints when the system clock was set: they stand for elapsed time. */
   const checkClock = (): void => {
     const ms = now() - monotonic() - clockOffset;
     clockOffset += ms;
@@ -134,7 +143,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       const application = await store.applications.find(applicationId);
       const endpoint = await store.endpoints.find(applicationId);
       const recipient = application && receives(application) ? recipientOf(application) : null;
-      // After a change meanwhile, the next step looks it up once more.
+      // If the application has changed meanwhile, the result is outdated, and the next step looks it up again.
       if (queue.changes === changes) queue.lookedUp(recipient, endpoint, now());
       if (queue.pace.resumeAt > now()) intake.unload(queue);
       scheduler.add(queue);
@@ -146,14 +155,14 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     }
   };
 
-  /** Schedules a queue again for the time when something will be due. */
+  /** Sets the timer of a queue for the time at which it has something to do again. */
   const sleep = (queue: EndpointQueue, at: number): void => {
     const wakeAt = queue.wakeAt();
     if (wakeAt === null) queue.setTimer(null);
     else queue.setTimer(() => scheduler.add(queue), wakeAt - at);
   };
 
-  /** Starts one delivery of a queue; false when there is nothing more to start for now. */
+  /** Starts one delivery of a queue. Returns false when no more can start until the queue is scheduled again. */
   const step = (queue: EndpointQueue): boolean => {
     if (queue.isLost || !ownership.holds(queue.applicationId)) return false;
     checkClock();
@@ -164,9 +173,9 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     }
     if (queue.needsClaim(at)) void intake.claim(queue);
     if (queue.isClaiming && queue.deliveries.length === 0) return false;
-    // An endpoint may have half of the connections that are left, so that slow ones do not take all of them.
-    const isCrowded = queue.pace.inFlight > 0 && queue.inFlight * 2 >= connections - worker.inFlight;
-    if (isCrowded || !queue.mayStart(at)) {
+    // One endpoint gets at most half of the free connections, so that slow endpoints do not take all of them.
+    const isOverShare = queue.pace.inFlight > 0 && queue.inFlight * 2 >= connections - worker.inFlight;
+    if (isOverShare || !queue.mayStart(at)) {
       sleep(queue, at);
       return false;
     }
@@ -218,7 +227,6 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   };
 }
 
-/** Resolves when the signal is aborted. */
 async function aborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return;
   await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));

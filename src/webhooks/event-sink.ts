@@ -6,13 +6,13 @@ import type { Store } from "../store/store.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 
 /**
- * Keeps events in the store. Their deliveries go to the dispatcher straight from memory where it has the capacity.
+ * Publishes events: stores them, then passes their deliveries to the dispatcher in memory, as far as it has capacity.
  *
- * @param streamed called with the applications that have something new on their event stream
+ * @param streamed called with the applications whose event stream has new events
  */
 export function eventSink(
   store: Pick<Store, "events">,
-  dispatcher: Pick<Dispatcher, "reserve" | "unanswered">,
+  dispatcher: Pick<Dispatcher, "reserve" | "outcomeUnknown">,
   streamed: (applicationIds: readonly string[]) => void = () => {},
 ): EventSink {
   const keep = async <T extends Pick<StoredEvent, "taken" | "streamed">>(
@@ -26,7 +26,7 @@ export function eventSink(
       if (stored.streamed.length > 0) streamed(stored.streamed);
       return stored;
     } catch (error) {
-      if (!isRefusal(error)) dispatcher.unanswered();
+      if (!isRefusal(error)) dispatcher.outcomeUnknown();
       throw error;
     } finally {
       reservation.end(taken);
@@ -44,7 +44,7 @@ export function eventSink(
   };
 }
 
-/** Whether the storage has refused events: then nothing of them was kept. */
+/** Whether an error guarantees that nothing was stored. */
 function isRefusal(error: unknown): boolean {
   if (!(error instanceof DomainError)) return error instanceof BatchRefused;
   return error.code !== "unavailable" || error.details.isNothingKept === true;

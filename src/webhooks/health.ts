@@ -11,7 +11,7 @@ import { gone, type OutcomeClass } from "./retry.ts";
 /** `last_success_at` of an endpoint is written at most this often. */
 const successEveryMs = 5 * second;
 
-/** Failures on our side of the connection: an endpoint must not be disabled for the operator's proxy. */
+/** Failures on this side of the connection. They must not disable an endpoint. */
 const ours: ReadonlySet<OutcomeClass> = new Set(["proxy", "internal", "canceled"]);
 
 interface Reporting {
@@ -21,8 +21,8 @@ interface Reporting {
 }
 
 /**
- * Updates the state of a queue's endpoint after an attempt that ended at `at` and keeps it; keeps, logs and returns the
- * notice that it fails, is disabled, or has recovered.
+ * Updates and records the state of a queue's endpoint after an attempt that ended at `at`. If the endpoint begins to fail,
+ * is disabled or has recovered, records, logs and returns the notice of that; else returns null.
  */
 export function updateEndpoint(
   queue: EndpointQueue,
@@ -47,9 +47,9 @@ export function updateEndpoint(
   return notice;
 }
 
-/** Successes of an endpoint that does not fail are written only now and then. */
+/** Whether to write the new state. Successes of a healthy endpoint are written at intervals. */
 function isWorthKeeping(before: Endpoint, after: Endpoint): boolean {
   if (after.failing_since !== null || before.failing_since !== null) return true;
-  // Either way, because the clock may have been set back.
+  // Absolute, because the clock may have been set back.
   return Math.abs((after.last_success_at ?? 0) - (before.last_success_at ?? 0)) >= successEveryMs;
 }

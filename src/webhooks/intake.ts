@@ -8,36 +8,40 @@ import type { DispatcherContext } from "./dispatcher-context.ts";
 import { returned } from "./judge.ts";
 import { type EndpointQueue, isBulk } from "./queues/endpoint-queue.ts";
 
-/** Capacity for the deliveries of events that are being published. */
+/** Memory that is reserved for the deliveries of events while they are being published. */
 export interface Reservation {
-  /** Whether the dispatcher takes a delivery for this application at once; else it is left in the store. */
+  /** Reserves memory for one delivery of an application. Returns false when the delivery must stay in the store instead. */
   readonly takes: Takes;
-  /** Ends the reservation: these were taken and are on disk. To be called in any case. */
+  /**
+   * Ends the reservation. `taken` are the deliveries that are on disk and go into memory; none if publishing failed. Must
+   * be called in any case.
+   */
   end(taken: readonly DueDelivery[]): void;
 }
 
-/** Brings deliveries into memory: those that are being published, and those that are due in the store; and back. */
+/** Moves deliveries into memory, from publishing or by claims from the store, and back into the store. */
 export interface DeliveryIntake {
   reserve(): Reservation;
+  /** Claims deliveries that are due from the store. If memory is full, the queue is scheduled again when it has space. */
   claim(queue: EndpointQueue): Promise<void>;
-  /** Nothing more is sent for these subscriptions, and nothing less for others. */
+  /** Marks all deliveries of these subscriptions in memory as unwanted, also while they are committed, claimed or sent. */
   subscriptionsRemoved(removed: RemovedSubscriptions): void;
-  /** Writes the deliveries that a queue has in memory back into the store, which frees their capacity. */
+  /** Writes the queued deliveries of an endpoint back into the store, which frees their memory. */
   unload(queue: EndpointQueue): void;
-  /** The same, also of those that are on their way into memory: the store holds the state that they have now. */
+  /** Like `unload`, and includes deliveries that are still being committed or claimed, because their copy is outdated. */
   recall(queue: EndpointQueue): void;
 }
 
-/** Deliveries that are being committed or claimed. What changes meanwhile is applied when they are in memory. */
+/** Deliveries that are being committed or claimed. Changes in the meantime are noted here and applied on arrival. */
 interface IncomingBatch {
   readonly removedSubscriptions: Set<string>;
   readonly recalled: Set<EndpointQueue>;
 }
 
-/** The most deliveries of one endpoint in memory that have not started. */
+/** The maximum number of queued deliveries of one endpoint in memory. */
 const maxQueuedPerEndpoint = 256;
-/** With fewer it has little, and gets places in memory that others do not get. */
-const little = 8;
+/** An endpoint with fewer queued deliveries may also use the slots that are reserved for small queues. */
+const smallQueue = 8;
 const claimAgainAfterMs = second;
 
 export function createDeliveryIntake(context: DispatcherContext): DeliveryIntake {
@@ -54,7 +58,7 @@ export function createDeliveryIntake(context: DispatcherContext): DeliveryIntake
     const isFirst = delivery.attempts === 0;
     queue.unrecorded++;
     if (isFirst) queue.returning++;
-    // Recorded, because a delivery that came from publishing was never claimed and has no time in the store.
+    // Releasing a claim would not do: a delivery that came from publishing was never claimed, and has no due time.
     await recorder.add(returned(delivery, at, queue.generation ?? 0));
     queue.unrecorded--;
     if (isFirst) {
@@ -71,14 +75,13 @@ export function createDeliveryIntake(context: DispatcherContext): DeliveryIntake
     for (const delivery of deliveries) void writeBack(queue, delivery, at);
   };
 
-  /** Puts deliveries into their queues, as if they had been there since their batch began. */
+  /** Ends a batch: queues its deliveries, and applies the changes that were noted since the batch began. */
   const enqueue = (batch: IncomingBatch, deliveries: readonly DueDelivery[], isOfBulk: boolean): void => {
     incoming.delete(batch);
     const changed = new Set<EndpointQueue>();
     for (const delivery of deliveries) {
-      // It was handed over meanwhile.
       if (!ownership.holds(delivery.application_id)) {
-        giveUp(delivery);
+        leaveToOwner(delivery);
         continue;
       }
       const queue = queues.of(delivery.application_id);
@@ -87,7 +90,8 @@ export function createDeliveryIntake(context: DispatcherContext): DeliveryIntake
       changed.add(queue);
     }
     for (const queue of changed) {
-      // The store keeps none for one that gets none: another process has changed it, of which nothing was heard yet.
+      // The store makes no deliveries for an application without a webhook. So another process has changed it, and the
+      // notification has not arrived yet.
       const { recipient } = queue;
       if (recipient === null || (recipient && usesOnlyStream(recipient))) queue.invalidate();
       if (batch.recalled.has(queue) || queue.isHeldUp(now())) unload(queue);
@@ -95,8 +99,8 @@ export function createDeliveryIntake(context: DispatcherContext): DeliveryIntake
     }
   };
 
-  /** Leaves a delivery to the process that owns its endpoint now. */
-  const giveUp = (delivery: DueDelivery): void => {
+  /** Leaves a delivery to the process that has become the owner of its endpoint. */
+  const leaveToOwner = (delivery: DueDelivery): void => {
     capacity.free([delivery]);
     void store.deliveries.release([delivery.seq]);
     ownership.notify({ kind: "published", applications: [delivery.application_id] });
@@ -106,44 +110,46 @@ export function createDeliveryIntake(context: DispatcherContext): DeliveryIntake
     reserve() {
       const batch = beginBatch();
       const reserved: EndpointQueue[] = [];
-      const left = new Set<EndpointQueue>();
-      const elsewhere = new Set<string>();
-      let asked = 0;
+      /** Queues with deliveries that stay in the store. */
+      const leftInStore = new Set<EndpointQueue>();
+      const applicationsOfOthers = new Set<string>();
+      let published = 0;
       return {
         takes(applicationId, isBehind = false) {
           if (!ownership.holds(applicationId)) {
-            elsewhere.add(applicationId);
+            applicationsOfOthers.add(applicationId);
             return false;
           }
           const queue = queues.of(applicationId);
-          asked++;
-          const has = queue.deliveries.length + queue.reserved;
+          published++;
+          const queued = queue.deliveries.length + queue.reserved;
           const isTaken =
             scheduler.isRunning &&
             !isBehind &&
             queues.isComplete &&
             queue.canTake(now()) &&
-            has < maxQueuedPerEndpoint &&
-            capacity.reserve(has < little && !isBulk(asked));
+            queued < maxQueuedPerEndpoint &&
+            capacity.reserve(queued < smallQueue && !isBulk(published));
           if (isTaken) {
             queue.reserved++;
             reserved.push(queue);
           } else {
-            queue.leftInStore(asked);
-            left.add(queue);
+            queue.leftInStore(published);
+            leftInStore.add(queue);
           }
           return isTaken;
         },
         end(taken) {
           capacity.use(reserved.length, taken.length);
           for (const queue of reserved) queue.reserved--;
-          enqueue(batch, taken, isBulk(asked));
-          // A claim that was under way may have read the store before the commit.
-          for (const queue of left) {
-            queue.leftInStore(asked);
+          enqueue(batch, taken, isBulk(published));
+          // Noted again, because a claim under way has reset the note, and may have read the store before the commit.
+          for (const queue of leftInStore) {
+            queue.leftInStore(published);
             scheduler.add(queue);
           }
-          if (elsewhere.size > 0) ownership.notify({ kind: "published", applications: [...elsewhere] });
+          const applications = [...applicationsOfOthers];
+          if (applications.length > 0) ownership.notify({ kind: "published", applications });
         },
       };
     },
@@ -155,7 +161,7 @@ export function createDeliveryIntake(context: DispatcherContext): DeliveryIntake
       let due: readonly DueDelivery[] = [];
       queue.isClaiming = true;
       try {
-        // Before the claim: what is set while it is under way has to stay.
+        // Reset before the claim, so that notes made while it is under way are kept.
         queue.hasBacklog = false;
         queue.retryAt = null;
         const claimed = await store.deliveries.claim(applicationId, now(), claimSize);
@@ -171,7 +177,7 @@ export function createDeliveryIntake(context: DispatcherContext): DeliveryIntake
         incoming.delete(batch);
         capacity.add(due, asNew > 0);
       }
-      // What was claimed of a backlog is not new, nor is what follows it.
+      // Deliveries claimed from a backlog are not new: until they have started, the queue has the priority of a bulk.
       enqueue(batch, due, asNew === 0);
       queue.isClaiming = false;
       scheduler.add(queue);

@@ -3,7 +3,7 @@ import { maxAttempts } from "../domain/delivery-log.ts";
 import { type SendResult, unsent } from "./client/sender.ts";
 import { nextStep } from "./retry.ts";
 
-/** The outcome of an attempt that failed on this side, before or while it was sent; the schedule goes on. */
+/** The outcome of an attempt that failed in this process. The retry schedule continues. */
 export const notSent = unsent({ class: "internal", error: "The request could not be made." });
 
 /** The circumstances of an attempt that has ended. */
@@ -12,13 +12,13 @@ export interface EndedAttempt {
   readonly endedAt: number;
   /** The generation of the endpoint that it was sent to. */
   readonly generation: number;
-  /** Whether a newer one has begun since: the URL is a former one, or a person has enabled the endpoint. */
+  /** Whether a newer generation has begun since: the URL has changed, or the endpoint was enabled. */
   readonly isFormer: boolean;
   /** From 0 to 1, for the jitter. */
   readonly random: number;
 }
 
-/** Judges an attempt by its outcome: what is recorded of it. Pure. */
+/** Returns the result to record for an attempt that has ended. Pure. */
 export function judge(
   delivery: DueDelivery,
   sent: SendResult,
@@ -28,7 +28,7 @@ export function judge(
   const attempts = delivery.attempts + 1;
   const base = { seq, at, attempts, generation, attempt: attemptOf(sent, startedAt) };
   if (isFormer && sent.class !== "ok" && attempts < maxAttempts) {
-    // It says nothing about the endpoint as it is now, which gets the delivery as if this attempt were not made.
+    // The outcome says nothing about the current endpoint. The delivery is due for it, as if this attempt had not been made.
     const extra_attempts = delivery.extra_attempts + 1;
     return { ...base, extra_attempts, status: "pending", next_attempt_at: at, resume_at: resumeAt ?? at };
   }
@@ -42,13 +42,13 @@ export function judge(
   return { ...base, extra_attempts, ...then, resume_at: null };
 }
 
-/** How a delivery may end without a request. `failed`: the database has lost what was to be sent. */
+/** How a delivery may end without a request. `failed`: the database has lost the body. */
 export type Ending = "delivered" | "failed" | "expired" | "canceled";
 
 const lostBody =
   "The body of this event is damaged in the platform's database: it has to be published again.";
 
-/** What is recorded of a delivery that ends without a request. */
+/** Returns the result to record for a delivery that ends without a request. */
 export function endedWithoutAttempt(
   delivery: DueDelivery,
   status: Ending,
@@ -57,11 +57,11 @@ export function endedWithoutAttempt(
 ): AttemptResult {
   const ended = { ...unattempted(delivery, at, generation), status, next_attempt_at: null, resume_at: null };
   if (status !== "failed") return ended;
-  // As an attempt, so that its error is read where the others are.
+  // Recorded as an attempt, so that its error is shown like others.
   return { ...ended, attempts: ended.attempts + 1, attempt: attemptOf({ ...notSent, error: lostBody }, at) };
 }
 
-/** What is recorded of a delivery that goes back into the store without an attempt. */
+/** Returns the result to record for a delivery that goes back into the store without an attempt. */
 export function returned(delivery: DueDelivery, at: number, generation: number): AttemptResult {
   const { attempts, resume_at } = delivery;
   const next_attempt_at = attempts === 0 ? 0 : at;

@@ -8,49 +8,50 @@ import type { DeliveryIntake } from "./intake.ts";
 import type { EndpointQueue } from "./queues/endpoint-queue.ts";
 import { longestWaitMs } from "./retry.ts";
 
-/** The store is looked through so often after publishing without an answer: for longer than its statement may take. */
-const looksForUnanswered = 15;
-const lookEveryMs = second;
+/** Scans of the store after publishing with an unknown outcome. They last longer than its statement may take. */
+const scansAfterUnknownOutcome = 15;
+const scanEveryMs = second;
 
-/** What may be asked of the endpoints, whichever process delivers to them. */
+/** Requests about endpoints and reports of changes. They reach the owner of the endpoint, whichever process that is. */
 export interface EndpointRequests {
-  /** The storage has not answered to publishing: its events may have been kept, or may be kept yet. */
-  unanswered(): void;
+  /** The outcome of publishing is unknown: its events may have been stored, or may be stored yet. */
+  outcomeUnknown(): void;
   /** Deliveries of this application may be due now. */
   wake(applicationId: string): void;
-  /** Deliveries of this application were asked for now: an endpoint that is held up is probed. */
-  hurry(applicationId: string): void;
-  /** The application has changed, or is removed (null): what starts from now on follows its new state. */
+  /** A user requested deliveries of this application now. If sending is suspended, the next delivery is sent as a probe. */
+  sendNow(applicationId: string): void;
+  /** The application has changed, or is removed (null). Attempts that begin from now on use its new state. */
   applicationChanged(applicationId: string, application: Application | null): void;
-  /** Subscriptions of an application were removed: nothing more is sent for them. */
+  /** Subscriptions were removed. Nothing more is sent for them. */
   subscriptionsRemoved(removed: RemovedSubscriptions): void;
-  /** Sends to a disabled or failing endpoint again, slowly at first. */
+  /** Enables a disabled or failing endpoint. Sending begins with one attempt at a time. */
   enable(applicationId: string): Promise<void>;
 }
 
-/** The queues of the endpoints that this process delivers to, as ownership and news change them. */
+/** Applies changes of ownership, and changes that this or another process made, to the endpoint queues. */
 interface OwnEndpoints extends Deliverer {
   readonly requests: EndpointRequests;
-  /** Times that were given before may be far away. */
+  /** The clock was set back. Times that were stored before may be too far in the future. */
   clockSetBack(): void;
 }
 
 /**
- * What concerns the endpoint of another process is told to that one.
+ * Requests about endpoints of other processes are forwarded to their owners.
  *
- * @param asked called when another process was asked for deliveries to an endpoint of this one
+ * @param requested called when a user requested deliveries from another process for an endpoint of this one
  */
 export function createOwnEndpoints(
   context: DispatcherContext,
   intake: DeliveryIntake,
-  asked: () => void,
+  requested: () => void,
 ): OwnEndpoints {
   const { store, ownership, queues, capacity, scheduler, log, now } = context;
-  let looksLeft = 0;
+  let scansLeft = 0;
 
-  const look = async (isIts: (applicationId: string) => boolean): Promise<void> => {
+  /** Schedules the queues of applications that have pending deliveries in the store. */
+  const scan = async (isWanted: (applicationId: string) => boolean): Promise<void> => {
     for (const { application_id, due_at } of await store.deliveries.pending()) {
-      if (!isIts(application_id) || !ownership.holds(application_id)) continue;
+      if (!isWanted(application_id) || !ownership.holds(application_id)) continue;
       const queue = queues.of(application_id);
       if (due_at === 0 && !queue.hasBacklog) queue.addBacklog(0);
       queue.retryBy(due_at);
@@ -58,18 +59,19 @@ export function createOwnEndpoints(
     }
   };
 
-  const lookAtAll = () => look(() => true);
+  const scanAll = () => scan(() => true);
   const logFailure = (error: unknown) => log.error("look_up_failed", errorFields(error));
-  const lookAgain = () => lookAtAll().catch(logFailure);
+  const tryScanAll = () => scanAll().catch(logFailure);
 
-  const lookForUnanswered = async (): Promise<void> => {
-    for (; looksLeft > 0 && !scheduler.hasEnded; looksLeft--) {
-      await Bun.sleep(lookEveryMs);
-      if (!scheduler.hasEnded) await lookAgain();
+  const scanRepeatedly = async (): Promise<void> => {
+    for (; scansLeft > 0 && !scheduler.hasEnded; scansLeft--) {
+      await Bun.sleep(scanEveryMs);
+      if (!scheduler.hasEnded) await tryScanAll();
     }
-    looksLeft = 0;
+    scansLeft = 0;
   };
 
+  /** Makes retries due whose time is beyond the longest wait. A clock that was far ahead set it. */
   const bringBack = async (): Promise<void> => {
     const at = now();
     await store.deliveries.bringBack(at, at + longestWaitMs);
@@ -81,7 +83,7 @@ export function createOwnEndpoints(
     scheduler.add(queue);
   };
 
-  const hurry = (applicationId: string): void => {
+  const sendNow = (applicationId: string): void => {
     queues.of(applicationId).resume(now());
     wake(applicationId);
   };
@@ -93,12 +95,13 @@ export function createOwnEndpoints(
     if (application && queue.beginGeneration(application.endpoint_generation, now())) {
       log.info("endpoint.enabled", { application_id: applicationId });
     }
-    // What was pending has ended in the store, also where the next change follows at once.
+    // Its pending deliveries have ended in the store, so the copies in memory are outdated, even if the application is
+    // changed back at once.
     if (application && (!receives(application) || usesOnlyStream(application))) intake.recall(queue);
     scheduler.add(queue);
   };
 
-  /** Another process has changed it: its retries may be due. */
+  /** Another process has changed the application or enabled its endpoint, so its retries may be due. */
   const changedElsewhere = (applicationId: string): void => {
     const queue = queues.find(applicationId);
     if (queue) {
@@ -108,6 +111,7 @@ export function createOwnEndpoints(
     wake(applicationId);
   };
 
+  /** Removes the queue of an endpoint that another process owns now. */
   const forget = (queue: EndpointQueue): void => {
     queue.isLost = true;
     queue.setTimer(null);
@@ -117,7 +121,7 @@ export function createOwnEndpoints(
     queues.remove(queue);
   };
 
-  /** Does what concerns an endpoint of this process, or has its owner do it. */
+  /** Calls `work` if this process owns the endpoint; else notifies its owner. */
   const atOwner = (applicationId: string, work: () => void, news: EndpointNews): void => {
     if (ownership.holds(applicationId)) work();
     else ownership.notify(news);
@@ -127,20 +131,21 @@ export function createOwnEndpoints(
     const queue = queues.of(applicationId);
     queue.invalidate();
     queue.beginGeneration(generation, now());
-    // Needed for a queue without a generation before: its retries are due.
+    // `beginGeneration` does this only for a queue that already had a generation.
     queue.retryBy(now());
     log.info("endpoint.enabled", { application_id: applicationId });
     scheduler.add(queue);
   };
 
   const requests: EndpointRequests = {
-    unanswered() {
-      const isLooking = looksLeft > 0;
-      looksLeft = looksForUnanswered;
-      if (!isLooking) void queues.lookingUp(lookForUnanswered);
+    outcomeUnknown() {
+      const isScanning = scansLeft > 0;
+      scansLeft = scansAfterUnknownOutcome;
+      if (!isScanning) void queues.whileIncomplete(scanRepeatedly);
     },
     wake,
-    hurry: (application) => atOwner(application, () => hurry(application), { kind: "asked", application }),
+    sendNow: (application) =>
+      atOwner(application, () => sendNow(application), { kind: "asked", application }),
     applicationChanged(id, application) {
       atOwner(id, () => changed(id, application), { kind: "changed", application: id });
     },
@@ -160,15 +165,15 @@ export function createOwnEndpoints(
   return {
     requests,
     gained: (isGained) =>
-      queues.lookingUp(async () => {
+      queues.whileIncomplete(async () => {
         for (const endpoint of await store.endpoints.failing()) {
           if (!isGained(endpoint.application_id) || !ownership.holds(endpoint.application_id)) continue;
           const queue = queues.of(endpoint.application_id);
           queue.beginGeneration(endpoint.generation, now());
-          queue.takeUp(endpoint, now());
+          queue.restore(endpoint, now());
         }
         await bringBack();
-        await look(isGained);
+        await scan(isGained);
       }),
     lost(isLost) {
       for (const queue of queues.all()) if (isLost(queue.applicationId)) forget(queue);
@@ -190,8 +195,8 @@ export function createOwnEndpoints(
       const { application } = news;
       if (!ownership.holds(application)) return;
       if (news.kind === "asked") {
-        hurry(application);
-        asked();
+        sendNow(application);
+        requested();
       } else if (news.kind === "changed") changedElsewhere(application);
       else intake.subscriptionsRemoved({ application_id: application, ids: news.ids });
     },
@@ -202,9 +207,9 @@ export function createOwnEndpoints(
         scheduler.add(queue);
       }
     },
-    look: lookAtAll,
+    look: scanAll,
     clockSetBack() {
-      void bringBack().then(lookAgain, logFailure);
+      void bringBack().then(tryScanAll, logFailure);
     },
   };
 }

@@ -6,45 +6,46 @@ import { errorFields, type Log } from "../log/log.ts";
 import type { Store } from "../store/store.ts";
 
 /**
- * Results are gathered for this time: a sync for each would cost more than everything else together. Nothing waits for
- * what has arrived, unless a replay does; what has not is to be tried again, and its endpoint has a new state.
+ * How long results are gathered, because a sync for each would cost more than all other work. Nothing waits for the result
+ * of a delivery that arrived, unless a user requested it. The others are recorded sooner: they lead to retries and change
+ * the state of their endpoints.
  */
 const usualGatherMs = { arrived: 250, other: 20 };
 const maxBatch = 1_024;
 const retryAfterMs = second;
 
 export interface Recorder {
-  /** How many results are not on disk yet. */
+  /** The number of results that are not on disk yet. */
   readonly unrecorded: number;
   /**
-   * Keeps a result with the next batch, which is written sooner where the result is awaited. Resolves when it is on disk, or
-   * after `giveUp` could not be written; never rejects.
+   * Adds a result to the next batch, which is written sooner if the result is awaited. Resolves when it is on disk, or
+   * when writing it has failed after `giveUp`. Never rejects.
    */
   add(result: AttemptResult, isAwaited?: boolean): Promise<void>;
-  /** Keeps the state of an endpoint, and the notice about it, together with the next results. */
+  /** Adds the state of an endpoint, and a notice about it, to the next batch. */
   addEndpoint(endpoint: Endpoint, notice?: NewNotice | null): void;
-  /** Resolves when everything that was added is on disk, or has been tried once after `giveUp`. */
+  /** Resolves when everything that was added is on disk, or when writing it has failed after `giveUp`. */
   settled(): Promise<void>;
-  /** Ends the retries: what is not recorded by now is sent again after the next start. */
+  /** Ends the retries of failed writes. Deliveries whose results are not recorded are sent again after the next start. */
   giveUp(): void;
 }
 
 interface RecorderOptions {
   readonly store: Pick<Store, "deliveries">;
   readonly log: Log;
-  /** Called whenever fewer results are unrecorded. */
+  /** Called whenever `unrecorded` has decreased. */
   readonly progressed: () => void;
-  /** Called with the applications about which there are new notices. */
+  /** Called with the applications whose endpoints have new notices. */
   readonly noticed?: ((applicationIds: readonly string[]) => void) | undefined;
-  /** How long results are gathered, whatever they are: `usualGatherMs` unless given. */
+  /** How long all results are gathered; by default `usualGatherMs`. */
   readonly gatherMs?: number | undefined;
 }
 
-/** Records results in batches. When the storage refuses a batch, it is written again until it is kept. */
+/** Creates a recorder, which writes results in batches. A batch that the storage refuses is retried until it succeeds. */
 export function createRecorder(options: RecorderOptions): Recorder {
   const { store, log, progressed, noticed = () => {}, gatherMs } = options;
   let results: AttemptResult[] = [];
-  /** Of the batch that is being gathered: all of its results share one promise. */
+  /** The promise that all results of the batch share. */
   let recorded = Promise.withResolvers<void>();
   const endpoints = new Map<string, Endpoint>();
   let notices: NewNotice[] = [];

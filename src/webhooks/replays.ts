@@ -4,24 +4,24 @@ import type { Ownership } from "../store/replicas/ownership.ts";
 import type { Store } from "../store/store.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 
-/** The pause between two steps of all replays together, so that any number of them leaves time for new deliveries. */
+/** The pause after each step of any replay, so that any number of replays leaves time for new deliveries. */
 const stepMs = 25;
-/** A replay that cannot go on is asked again after this time, unless something of its application is sent before. */
+/** A replay that cannot advance is tried again after this time, or sooner when a result of its application is recorded. */
 const busyMs = 200;
-/** The pause when no replay can go on; another process may have asked for something. */
+/** The pause when no replay can advance. Then replays that another process created are looked for. */
 const idleMs = second;
 
-/** A service that waits for work, and can be told of some. */
+/** The service that advances replays. */
 export interface ReplayService extends Service {
-  /** A replay was asked for. */
+  /** Looks for a new replay now. */
   wake(): void;
-  /** What became of a delivery that was asked for is on disk: a replay of its application may go on. */
-  goOn(applicationId: string): void;
+  /** Tries the replays of an application again, because the result of a requested attempt is on disk. */
+  resume(applicationId: string): void;
 }
 
 /**
- * The service that advances replays, those of an earlier process too, in small steps: each makes some deliveries due,
- * which the dispatcher then sends like all others.
+ * Creates the service that advances replays in small steps, also those of an earlier process. Each step makes some
+ * deliveries due, which the dispatcher then sends like all others.
  */
 export function replaying(
   store: Pick<Store, "replays">,
@@ -31,22 +31,22 @@ export function replaying(
 ): ReplayService {
   let waiting = new AbortController();
   const wake = (): void => waiting.abort();
-  /** The applications whose replays cannot go on now, as where the endpoint has enough to do, and the ends of their pauses. */
+  /** The applications whose replays cannot advance now, with the timers of their next tries. */
   const busy = new Map<string, Timer>();
-  const goOn = (applicationId: string): void => {
+  const resume = (applicationId: string): void => {
     clearTimeout(busy.get(applicationId));
     if (busy.delete(applicationId)) wake();
   };
 
-  /** Advances each replay that can go on by one step; gives the pause until the next round. */
+  /** Advances each replay by one step, if it can. Returns the pause until the next round. */
   const round = async (signal: AbortSignal): Promise<number> => {
     let pauseMs = idleMs;
     for (const { id, application_id, dry_run } of await store.replays.running()) {
       if (signal.aborted) break;
-      // The endpoint's owner advances a replay. A dry run sends nothing: every replica may, so it begins at once.
+      // The endpoint's owner advances a replay. A dry run sends nothing, so any replica may advance it at once.
       if (!dry_run && (busy.has(application_id) || !ownership.holds(application_id))) continue;
       if (!(await store.replays.advance(id, now()))) {
-        if (!dry_run) busy.set(application_id, setTimeout(() => goOn(application_id), busyMs).unref());
+        if (!dry_run) busy.set(application_id, setTimeout(() => resume(application_id), busyMs).unref());
         continue;
       }
       if (!dry_run) dispatcher.wake(application_id);
@@ -66,6 +66,6 @@ export function replaying(
       }
     },
     wake,
-    goOn,
+    resume,
   };
 }

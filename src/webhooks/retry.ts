@@ -1,6 +1,5 @@
 /**
- * What follows an attempt to deliver: done, again later, or given up. Pure; times are
- * milliseconds since the epoch, waits are milliseconds.
+ * The retry rules: what follows an attempt. Pure. Times are milliseconds since the epoch, waits are milliseconds.
  */
 
 import { hour, minute, second } from "../domain/time.ts";
@@ -34,7 +33,7 @@ export const outcomeClasses = [
 ] as const;
 export type OutcomeClass = (typeof outcomeClasses)[number];
 
-/** What the rules below need to know of an attempt. */
+/** The properties of an attempt that the rules depend on. */
 export interface Outcome {
   readonly class: OutcomeClass;
   /** The HTTP status; null when none arrived. Set for the classes `ok` and `status` only. */
@@ -43,7 +42,7 @@ export interface Outcome {
   readonly retryAfterMs: number | null;
 }
 
-/** What to do with the delivery. */
+/** What follows an attempt. */
 export type Decision =
   | { readonly kind: "delivered" | "failed" | "expired" }
   | { readonly kind: "retry"; readonly at: number };
@@ -70,32 +69,32 @@ export const maxScheduledAttempts = retrySchedule.length + 1;
 /** The longest `Retry-After` that is honoured; a longer one counts as this. */
 export const maxRetryAfterMs = 24 * hour;
 
-/** Every wait is spread by this share, so that what failed together does not come back together. */
+/** Every wait is spread by this share, so that deliveries that failed together are not retried together. */
 const jitter = 0.2;
 
-/** Statuses of a receiver, or of the proxy before it, that has too much to do. */
+/** Statuses of a receiver that is overloaded, or of the proxy in front of it. */
 const overloaded: ReadonlySet<number | null> = new Set([429, 502, 503, 504]);
 
-/** Whether a status says that the receiver, or the proxy before it, has too much to do. */
+/** Whether a status means that the receiver, or the proxy in front of it, is overloaded. */
 export const isOverloaded = (status: number | null): boolean => overloaded.has(status);
 
 /** The status that asks for no further requests. */
 export const gone = 410;
 
 /**
- * Decides what follows attempt number `attempt` of the schedule (1 is the first) that ended as `outcome` at `now`.
+ * Decides what follows attempt number `attempt` of the schedule (1 is the first), which ended with `outcome` at `now`.
  *
- * The next attempt is due after the wait of the schedule, ±20 %, and never before the moment that
- * `Retry-After` names, on whichever failure it came. It may lengthen a wait but not shorten one: a
- * receiver that answers `Retry-After: 0` while it is down would use up all attempts in seconds.
+ * The next attempt is due after the wait of the schedule, ±20 %, but not before the time in `Retry-After`, whatever the
+ * failure. `Retry-After` may lengthen a wait but not shorten it: a receiver that answers `Retry-After: 0` while it is
+ * down would use up all attempts in seconds.
  *
- * An attempt that a person asked for is none of the schedule, which goes on behind it at `resumeAt`; `attempt` is then
- * the number of the one before. It has failed for good where the schedule is at its end. A `canceled` attempt is not to be
- * judged: it says nothing about the receiver.
+ * A requested attempt is not part of the schedule, which continues after it at `resumeAt`; `attempt` is then the number
+ * of the last scheduled one. If no attempt of the schedule is left, a requested attempt that fails ends the delivery.
+ * Must not be called for a `canceled` attempt.
  *
  * @param input.resumeAt null for an attempt of the schedule
- * @param input.expiresAt when the message loses its worth; null for never
- * @param input.random from 0 to 1, chosen by the caller
+ * @param input.expiresAt when the delivery expires; null for never
+ * @param input.random from 0 to 1, for the jitter
  */
 export function nextStep(input: {
   readonly attempt: number;
@@ -109,9 +108,9 @@ export function nextStep(input: {
   if (outcome.class === "ok") return { kind: "delivered" };
   if (outcome.status === gone || attempt >= maxScheduledAttempts) return { kind: "failed" };
 
-  // Behind an attempt that was asked for the schedule is not due before the shortest of its waits.
+  // After a requested attempt, the schedule continues no sooner than after its shortest wait.
   const wait = waitAfter(resumeAt === null ? attempt : 1, outcome.retryAfterMs, random);
-  // A clock that was far ahead may have given it its time.
+  // `resumeAt` is bounded, because a clock that was far ahead may have set it.
   const at = Math.max(now + wait, Math.min(resumeAt ?? 0, now + longestWaitMs));
   return expiresAt !== null && at > expiresAt ? { kind: "expired" } : { kind: "retry", at };
 }
@@ -119,7 +118,7 @@ export function nextStep(input: {
 function waitAfter(attempt: number, retryAfterMs: number | null, random: number): number {
   const scheduled = retrySchedule[attempt - 1] ?? 0;
   const spread = scheduled * (1 - jitter + 2 * jitter * random);
-  // Spread only to later, so that none comes earlier than asked, and not beyond the longest that is honoured.
+  // Spread only to later times, so that no attempt comes earlier than asked, and not beyond the longest wait.
   const asked = Math.min((retryAfterMs ?? 0) * (1 + jitter * random), maxRetryAfterMs);
   return Math.round(Math.max(spread, asked));
 }
@@ -142,7 +141,7 @@ const dated = `, [0-9]{2}[ -][A-Z][a-z]{2}[ -][0-9]{2,4} ${time} GMT`;
 const asctime = ` [A-Z][a-z]{2} [0-9 ][0-9] ${time} [0-9]{4}`;
 const httpDate = new RegExp(`^[A-Z][a-z]{2,8}(${dated}|${asctime})$`);
 
-/** The moment that an HTTP date names; NaN when it is none. */
+/** The time of an HTTP date; NaN if it is invalid. */
 function parseHttpDate(text: string): number {
   if (!httpDate.test(text)) return Number.NaN;
   return Date.parse(text.endsWith("GMT") ? text : `${text} GMT`);

@@ -11,7 +11,7 @@ test("of an application whose removal is interrupted, the dispatcher hears that 
   const dispatcher = {
     applicationChanged: (_: string, changed: Application | null) => void heard.push(changed),
     subscriptionsRemoved() {},
-    hurry() {},
+    sendNow() {},
   };
   const interrupted = {
     ...store.applications,

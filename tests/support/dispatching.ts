@@ -28,8 +28,8 @@ interface Dispatching {
   readonly connections?: number;
   /** By default all endpoints are this process's own. */
   readonly ownership?: Ownership;
-  readonly asked?: () => void;
-  readonly sentAgain?: (applicationId: string) => void;
+  readonly requested?: () => void;
+  readonly requestRecorded?: (applicationId: string) => void;
   /** Where its clock stands. */
   readonly at?: number;
 }
@@ -42,8 +42,8 @@ export function dispatching(
     send,
     connections,
     ownership,
-    asked,
-    sentAgain,
+    requested,
+    requestRecorded,
     at = storedAt,
   }: Dispatching = {},
 ) {
@@ -75,8 +75,8 @@ export function dispatching(
     gatherMs: 5,
     ...(connections !== undefined && { connections }),
     ...(ownership !== undefined && { ownership }),
-    ...(asked !== undefined && { asked }),
-    ...(sentAgain !== undefined && { sentAgain }),
+    ...(requested !== undefined && { requested }),
+    ...(requestRecorded !== undefined && { requestRecorded }),
   });
   const stopping = new AbortController();
   const running = dispatcher.run(stopping.signal);

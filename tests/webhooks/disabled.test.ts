@@ -83,7 +83,7 @@ test("an endpoint that asked to be left alone is sent what a person asks for, al
   await one.stop();
 
   const next = dispatching(store, { at: storedAt + 1 });
-  next.dispatcher.hurry(application);
+  next.dispatcher.sendNow(application);
   await until(() => next.sent.length === 1);
   next.sent[0]?.answer(gone);
   await next.stop();

@@ -85,10 +85,10 @@ describe("an endpoint queue", () => {
     };
     queue.beginGeneration(1, at);
     queue.resume(at);
-    queue.takeUp(pausedAt(1), at);
+    queue.restore(pausedAt(1), at);
     expect(queue.isHeldUp(at)).toBe(false);
     queue.beginGeneration(2, at);
-    queue.takeUp(pausedAt(2), at);
+    queue.restore(pausedAt(2), at);
     expect(queue.isHeldUp(at)).toBe(true);
   });
 });

@@ -14,8 +14,8 @@ describe("memory capacity", () => {
   const deliveries = (count: number) => Array.from({ length: count }, () => ({ seq: ++seq }));
 
   /** Has so many deliveries in memory, which were published to endpoints that have much or little. */
-  function publish(count: number, hasLittle: boolean) {
-    for (let i = 0; i < count; i++) expect(capacity.reserve(hasLittle)).toBe(true);
+  function publish(count: number, isSmall: boolean) {
+    for (let i = 0; i < count; i++) expect(capacity.reserve(isSmall)).toBe(true);
     capacity.use(count, count);
     return deliveries(count);
   }

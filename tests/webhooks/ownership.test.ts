@@ -24,7 +24,7 @@ async function owning() {
       hasLease: () => state.hasLease,
       notify: (news) => void told.push(news),
     },
-    asked: () => void state.asked++,
+    requested: () => void state.asked++,
   });
   await until(() => state.deliverer !== null);
   return { application, state, elsewhere: store, ...run };
@@ -57,7 +57,7 @@ test("while it may not send, what was asked for is shown to wait", async () => {
   sent[0]?.answer(ok);
   await settled();
   state.hasLease = false;
-  dispatcher.hurry(application);
+  dispatcher.sendNow(application);
   for (let turn = 0; turn < 3; turn++) await nextTurn();
   expect(dispatcher.stats).toMatchObject({ inFlight: 0, queued: 0, unrecorded: 0, waiting: 1 });
   state.hasLease = true;
@@ -80,7 +80,7 @@ test("what belongs to another one is not started, and what is published for it i
   expect(state.told).toEqual([]);
   sent[1]?.answer(ok);
   await publish("c");
-  dispatcher.hurry(application);
+  dispatcher.sendNow(application);
   dispatcher.applicationChanged(application, null);
   await Bun.sleep(50);
   expect(sent).toHaveLength(2);

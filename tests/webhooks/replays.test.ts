@@ -77,11 +77,11 @@ test("a replay takes step after step, and is tried again soon when its endpoint 
 });
 
 test("a replay goes on as soon as something of its application was sent, and others wait for theirs", async () => {
-  const { done, goOn, stop, running } = service(["a", "b"], [false, false, true, false]);
+  const { done, resume, stop, running } = service(["a", "b"], [false, false, true, false]);
   await afterMs(100);
   expect(done).toEqual(["look", "advance a", "advance b"]);
-  goOn("of another");
-  goOn("of a");
+  resume("of another");
+  resume("of a");
   await settle();
   expect(done.slice(3)).toEqual(["look", "advance a", "wake"]);
   await afterMs(25);

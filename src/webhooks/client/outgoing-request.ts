@@ -118,7 +118,7 @@ export class OutgoingRequest implements ConnectionOwner {
   }
 
   #connect(): void {
-    this.#context.pool.makeRoom();
+    this.#context.pool.evictIfFull();
     try {
       this.#connection = new Connection(this.#options.destination, this.#context.connect, this);
     } catch (error) {

@@ -43,7 +43,7 @@ export class Pool {
   }
 
   /** Closes an idle connection where a new one would exceed the capacity. */
-  makeRoom(): void {
+  evictIfFull(): void {
     if (this.#count === 0 || this.#count + this.#inUse() <= this.#capacity) return;
     for (const [origin, idle] of this.#idle) {
       const oldest = idle.shift();

@@ -1,17 +1,17 @@
-/** The memory of an attempt as a rule, at most: a connection with TLS, its buffers, the request, the answer. */
+/** The usual upper bound of memory per attempt: a connection with TLS, its buffers, the request and the response. */
 const bytesPerConnection = 64 * 1024;
-/** The part of the memory that deliveries may take. */
+/** The share of memory for connections of deliveries. */
 const memoryPart = 1 / 8;
-/** For the database, the log, and files that are opened for a moment. */
+/** Descriptors left to the database, the log, and files that are open for a short time. */
 const otherDescriptors = 64;
-/** Ports to one address are about twice as many, and closed connections keep theirs for a while. */
+/** About half of the local ports for one address, because a closed connection keeps its port for a while. */
 const maxConnections = 16_384;
 const minConnections = 16;
 
 /**
- * How many connections deliveries may have, kept ones included.
+ * Returns how many connections deliveries may have, idle ones included.
  *
- * @param limits.descriptors how many are left; null where the system does not tell
+ * @param limits.descriptors descriptors for webhooks; null if the system does not report them
  * @param limits.memory bytes that this process may use
  */
 export function connectionCapacity(limits: {

@@ -1,17 +1,17 @@
 import type { DueDelivery } from "../../domain/deliveries.ts";
 
-/** Where both wait, one retry starts after this many first attempts. */
+/** When both kinds wait, a retry starts after this many first attempts. */
 const firstsPerRetry = 3;
 
 /**
- * Deliveries to one endpoint that are in memory and have not started. First attempts keep their order and do not wait
- * for the retries that are due, of which there may be thousands after an outage; every fourth place is for a retry.
+ * The deliveries to one endpoint that wait in memory. First attempts keep their order. They do not wait for all retries
+ * that are due, which may be thousands after an outage: when both wait, every fourth delivery is a retry.
  */
 export class DeliveryQueue {
   #firsts: DueDelivery[] = [];
   #retries: DueDelivery[] = [];
   #firstsInARow = 0;
-  /** So many of the first attempts are up to the last one of a bulk. */
+  /** The number of first attempts up to the last one that belongs to a bulk, inclusive. */
   #upToBulk = 0;
 
   get length(): number {
@@ -26,7 +26,7 @@ export class DeliveryQueue {
     return this.#retries.length;
   }
 
-  /** Whether a first attempt waits that belongs to a bulk. */
+  /** Whether a first attempt that belongs to a bulk waits. */
   get hasBulk(): boolean {
     return this.#upToBulk > 0;
   }
@@ -37,6 +37,7 @@ export class DeliveryQueue {
     if (isFirst && isBulk) this.#upToBulk = this.#firsts.length;
   }
 
+  /** Removes and returns the next delivery. */
   shift(): DueDelivery | undefined {
     const isRetryDue = this.#firstsInARow >= firstsPerRetry && this.#retries.length > 0;
     if (this.#firsts.length === 0 || isRetryDue) {
@@ -48,12 +49,12 @@ export class DeliveryQueue {
     return this.#firsts.shift();
   }
 
-  /** All of them, first attempts first. */
+  /** All deliveries, first attempts first. */
   items(): DueDelivery[] {
     return [...this.#firsts, ...this.#retries];
   }
 
-  /** Takes all of them out. */
+  /** Removes and returns all deliveries. */
   clear(): DueDelivery[] {
     const all = this.items();
     this.#firsts = [];
@@ -62,7 +63,7 @@ export class DeliveryQueue {
     return all;
   }
 
-  /** Replaces each delivery in its place; the number of its attempts must stay. */
+  /** Replaces each delivery by the result of `change`, which must not change the number of attempts. */
   change(change: (delivery: DueDelivery) => DueDelivery): void {
     this.#firsts = this.#firsts.map(change);
     this.#retries = this.#retries.map(change);

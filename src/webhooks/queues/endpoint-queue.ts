@@ -7,66 +7,67 @@ import { DeliveryQueue } from "./delivery-queue.ts";
 import { Pace } from "./pace.ts";
 import type { Priority } from "./scheduler.ts";
 
-/** A queue claims twice as many deliveries as may be under way, within these bounds, */
+/** The bounds of a claim. Within them it takes twice as many deliveries as may be under way, */
 const [minClaim, maxClaim] = [8, 128];
-/** and no more than start in this time: deliveries to slow endpoints take memory capacity from others. */
+/** but no more than start within this time, because deliveries to slow endpoints take memory from others. */
 const claimedForSeconds = 0.25;
-/** Longer timers overflow; waking up early does no harm. */
+/** The longest timer: a longer one would overflow. Waking up early does no harm. */
 const maxTimerMs = hour;
 
-/** More deliveries than that, published together, are a bulk: those of an event for many, or of many events. */
+/** Published together, more deliveries than this are a bulk: of one event with many subscribers, or of many events. */
 const mostOutsideBulk = 64;
 /**
- * A backlog that begins outside of bulks is new for so many claims. They take more than what comes in the moments in which
- * nothing can be taken into memory; and an endpoint that falls behind takes no more than these before others.
+ * The number of claims for which a backlog counts as new, unless a bulk began it. They cover what is published while the
+ * queue cannot take deliveries into memory for a moment. An endpoint that falls behind gets no more than these before
+ * others.
  */
 const claimsOfNewBacklog = 8;
 
-/** Whether so many deliveries that were published together are a bulk, which gives way to what is for few. */
+/** Whether this many deliveries, published together, are a bulk, which has a lower priority. */
 export const isBulk = (together: number): boolean => together > mostOutsideBulk;
 
 /** An attempt under way. */
 export interface UnderWay {
   delivery: DueDelivery;
-  /** Something has changed since it was signed: if its request is not written yet, it is not sent. */
+  /** Whether application or subscription have changed since it was signed. Then its request must not be written any more. */
   isOutdated: boolean;
 }
 
-/** Everything that is sent to the endpoint of one application: its deliveries, in order, and when they may start. */
+/** The queue of one application's endpoint: its deliveries in memory, notes of those in the store, and its pace. */
 export class EndpointQueue {
   readonly deliveries = new DeliveryQueue();
   pace: Pace;
-  /** null: the application does not exist any more; undefined: it has to be looked up before anything starts. */
+  /** null: the application does not exist or receives nothing; undefined: it must be looked up before an attempt begins. */
   recipient: Recipient | null | undefined = undefined;
-  /** Counts the changes of the application, so that the result of an older look-up is discarded. */
+  /** Counts changes of the application, so that the result of an older look-up is discarded. */
   changes = 0;
-  /** null: it has to be looked up before anything starts. */
+  /** The state of the endpoint; null until it is looked up. */
   endpoint: Endpoint | null = null;
-  /** The generation of the endpoint that `pace` and `endpoint` belong to; null: not known yet. */
+  /** The generation of the endpoint that `pace` and `endpoint` belong to; null until it is known. */
   generation: number | null = null;
-  /** Attempts under way, those to earlier generations included. */
+  /** Attempts under way, to earlier generations as well. */
   readonly underWay = new Set<UnderWay>();
-  /** Deliveries that are being published and have a place reserved. */
+  /** Deliveries that are being published, with memory reserved. */
   reserved = 0;
-  /** Results that are not on disk yet; they may bring a retry. */
+  /** Results that are not on disk yet, which may lead to retries. */
   unrecorded = 0;
   isLookingUp = false;
   isClaiming = false;
-  /** First attempts that are being written back into the store; nothing newer may overtake them. */
+  /** First attempts that are being written back into the store. Newer deliveries must not overtake them. */
   returning = 0;
-  /** Whether first attempts wait in the store: what is published then goes behind them. */
+  /** Whether first attempts wait in the store. Then newer deliveries must wait there behind them. */
   hasBacklog = false;
-  /** For so many claims they count as new. */
+  /** The number of further claims for which the backlog counts as new. */
   claimsAsNew = 0;
-  /** When the next retry in the store is due. */
+  /** When the next retry in the store is due; null for none. */
   retryAt: number | null = null;
-  /** Whether another process delivers to the endpoint now: what is under way here ends, and counts for nothing. */
+  /** Whether another process owns the endpoint now. Outcomes of attempts that are still under way here are ignored. */
   isLost = false;
-  /** Whether a person has asked for something before the state of the endpoint was known. */
-  #isAsked = false;
+  /** Whether a user requested deliveries before the state of the endpoint was known. */
+  #isRequested = false;
   #timer: Timer | null = null;
 
-  /** @param concurrency how many attempts may run at once, unless the application sets it */
+  /** @param concurrency concurrent attempts, unless the application sets another number */
   constructor(
     readonly applicationId: string,
     readonly concurrency: number,
@@ -78,14 +79,14 @@ export class EndpointQueue {
     return this.underWay.size;
   }
 
-  /** Whose turn it is where many wait: an endpoint that nothing waited for does not wait for the backlog of others. */
+  /** The scheduling priority, so that an endpoint without a backlog does not wait for the backlogs of others. */
   get priority(): Priority {
     if (this.hasBacklog) return this.claimsAsNew > 0 ? "new" : "backlog";
     if (this.deliveries.firsts === 0) return "backlog";
     return this.deliveries.hasBulk ? "bulk" : "new";
   }
 
-  /** Whether anything waits, in memory or in the store. */
+  /** Whether deliveries wait in memory or in the store. */
   get hasMore(): boolean {
     return this.deliveries.length > 0 || this.hasBacklog || this.retryAt !== null;
   }
@@ -105,61 +106,62 @@ export class EndpointQueue {
     return this.inFlight + this.unrecorded + this.reserved + this.returning > 0 || this.isClaiming;
   }
 
-  /** Applies what was looked up; `recipient` is null when the application does not exist. */
+  /** Applies the result of a look-up; `recipient` is null if the application does not exist or receives nothing. */
   lookedUp(recipient: Recipient | null, endpoint: Endpoint | null, now: number): void {
     if (recipient) this.beginGeneration(recipient.endpoint_generation, now);
-    this.takeUp(endpoint ?? this.endpointState, now);
+    this.restore(endpoint ?? this.endpointState, now);
     this.recipient = recipient;
     this.pace.max = recipient?.webhook_concurrency ?? this.concurrency;
   }
 
   /**
-   * Takes up the state that the store has, where none is known yet. An endpoint that was failing, or had asked to be left
-   * alone, is sent one delivery to begin with, when that time is over.
+   * Takes the stored state of the endpoint, unless a state is known. An endpoint that was failing or paused begins with
+   * one attempt, after the end of its pause.
    */
-  takeUp(endpoint: Endpoint, now: number): void {
+  restore(endpoint: Endpoint, now: number): void {
     if (this.endpoint) return;
     this.endpoint = endpoint;
-    // A clock that was far ahead may have given it its time.
-    const pausedUntil = this.#isAsked ? 0 : Math.min(storedPause(endpoint), now + maxRetryAfterMs);
-    this.#isAsked = false;
+    // Bounded, because a clock that was far ahead may have set the time.
+    const pausedUntil = this.#isRequested ? 0 : Math.min(storedPause(endpoint), now + maxRetryAfterMs);
+    this.#isRequested = false;
     if (endpoint.failing_since === null && pausedUntil <= now) return;
     this.pace = new Pace({ max: this.pace.max, first: 1, pausedUntil });
   }
 
-  /** A person has asked for something: what holds the endpoint up is lifted, also what the store has of it. */
+  /** Lifts pause and open circuit, because a user requested deliveries; a stored pause, too, if it is not read yet. */
   resume(now: number): void {
-    if (!this.endpoint) this.#isAsked = true;
+    if (!this.endpoint) this.#isRequested = true;
     this.pace.resume(now);
   }
 
-  /** The state of the endpoint; the initial one where none is known. */
+  /** The state of the endpoint; the initial state if none is known. */
   get endpointState(): Endpoint {
     return this.endpoint ?? newEndpoint(this.applicationId, this.generation ?? 0);
   }
 
-  /** Whether a delivery that is published now may go into memory directly: nothing waits before it in the store. */
+  /** Whether a delivery that is published now may go directly into memory: no older one waits in the store. */
   canTake(now: number): boolean {
     if (this.isDisabled || this.hasBacklog || this.isClaiming || this.returning > 0) return false;
     return !this.pace.isOpen && this.pace.resumeAt <= now;
   }
 
-  /** First attempts were left in the store, together with so many in all. */
+  /** Notes that a first attempt stays in the store; `together` is the number of deliveries published with it. */
   leftInStore(together: number): void {
     this.addBacklog(isBulk(together) ? 0 : claimsOfNewBacklog);
   }
 
-  /** First attempts wait in the store, which are new for so many claims: no longer than what waits before them. */
+  /** Notes that first attempts wait in the store, as new for `asNew` claims, or fewer if an older backlog has fewer left. */
   addBacklog(asNew: number): void {
     this.claimsAsNew = this.hasBacklog ? Math.min(this.claimsAsNew, asNew) : asNew;
     this.hasBacklog = true;
   }
 
-  /** Whether nothing may be sent for now: then deliveries stay in the store. */
+  /** Whether sending is suspended: disabled, paused, or the circuit is open. Then deliveries stay in the store. */
   isHeldUp(now: number): boolean {
     return this.isDisabled || this.pace.resumeAt > now;
   }
 
+  /** Whether to claim deliveries from the store now. */
   needsClaim(now: number): boolean {
     if (this.isClaiming || this.returning > 0 || this.reserved > 0 || this.isHeldUp(now)) return false;
     const few = this.claimSize / 4;
@@ -167,57 +169,58 @@ export class EndpointQueue {
     return this.retryAt !== null && this.retryAt <= now && this.deliveries.retries < few;
   }
 
-  /** How many deliveries one claim takes from the store. */
+  /** The number of deliveries of one claim. */
   get claimSize(): number {
     const soon = Math.min(2 * this.pace.limit, Math.ceil(this.pace.perSecond * claimedForSeconds));
     return Math.min(maxClaim, Math.max(minClaim, soon));
   }
 
+  /** Whether an attempt may begin now. */
   mayStart(now: number): boolean {
     return this.recipient !== undefined && !this.isDisabled && this.pace.canStart(now);
   }
 
-  /** A retry in the store is due at this time. */
+  /** Notes that a retry in the store is due at this time. */
   retryBy(at: number): void {
     this.retryAt = Math.min(at, this.retryAt ?? at);
   }
 
-  /** The result of an attempt is on disk. */
+  /** Notes that the result of an attempt is on disk. */
   recorded({ generation, next_attempt_at }: AttemptResult, now: number): void {
     this.unrecorded--;
-    // Where a newer generation has begun meanwhile, the retry is due at once.
+    // The store makes the retry of an earlier generation due at once.
     if (generation !== this.generation) this.retryBy(now);
     else if (next_attempt_at !== null) this.retryBy(next_attempt_at);
   }
 
-  /** When there will be something to do, if nothing happens before; null: never. */
+  /** The time at which the queue has something to do, unless something happens earlier; null for never. */
   wakeAt(): number | null {
     if (this.isDisabled) return null;
     if (this.deliveries.length > 0 || this.hasBacklog) return this.pace.resumeAt;
     return this.retryAt === null ? null : Math.max(this.retryAt, this.pace.resumeAt);
   }
 
-  /** Calls `wake` in `inMs`, in place of an earlier timer; sets none for a time that has passed. */
+  /** Calls `wake` after `inMs`, in place of an earlier timer. Sets no timer for a time that has passed. */
   setTimer(wake: (() => void) | null, inMs = 0): void {
     if (this.#timer) clearTimeout(this.#timer);
     this.#timer = wake && inMs > 0 ? setTimeout(wake, Math.min(inMs, maxTimerMs)) : null;
   }
 
-  /** The application has changed: what was not written yet is signed anew, or not sent. */
+  /** Notes that the application has changed. Requests that are not written yet are signed again, or not sent. */
   edited(): void {
     for (const one of this.underWay) one.isOutdated = true;
     this.invalidate();
   }
 
-  /** The application may have changed and is looked up again before anything starts. */
+  /** Has the application looked up again before an attempt begins, because it may have changed. */
   invalidate(): void {
     this.changes++;
     this.recipient = undefined;
   }
 
   /**
-   * The endpoint has this generation. A newer one than before starts without the earlier state: it begins with one
-   * attempt at a time, and attempts under way to the former one do not count. Returns whether it is a newer one.
+   * Sets the generation of the endpoint. One that follows another begins without its state: with one attempt at a time,
+   * not counting attempts that are under way to the former one. Returns whether it follows another.
    */
   beginGeneration(generation: number, now: number): boolean {
     if (this.generation !== null && generation <= this.generation) return false;
@@ -230,7 +233,7 @@ export class EndpointQueue {
     return true;
   }
 
-  /** The clock was moved by `ms`. */
+  /** Shifts all times, because the clock was moved by `ms`. */
   shiftClock(ms: number): void {
     this.pace.shift(ms);
     const { endpoint } = this;

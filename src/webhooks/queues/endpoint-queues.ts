@@ -1,31 +1,31 @@
 import { EndpointQueue } from "./endpoint-queue.ts";
 
-/** Idle queues are kept up to this number in all. */
+/** Above this number of queues, idle ones are removed. */
 const maxQueues = 20_000;
 
 /** The queues of all endpoints, by application. */
 export class EndpointQueues {
   readonly #queues = new Map<string, EndpointQueue>();
-  #lookingUp = 0;
+  #scans = 0;
 
-  /** @param concurrency of an endpoint whose application sets none */
+  /** @param concurrency concurrent attempts per endpoint, unless its application sets another number */
   constructor(readonly concurrency: number) {}
 
   /**
-   * Whether it is known of which endpoints deliveries wait in the store. Until then all are claimed from there, so that
-   * nothing newer overtakes them.
+   * Whether the queues note all endpoints with pending deliveries in the store. Until then all deliveries are claimed
+   * from there, so that newer ones do not overtake them.
    */
   get isComplete(): boolean {
-    return this.#lookingUp === 0;
+    return this.#scans === 0;
   }
 
-  /** Is not complete before this has ended. */
-  async lookingUp(work: () => Promise<void>): Promise<void> {
-    this.#lookingUp++;
+  /** `isComplete` is false until `scan`, which reads the store, has ended. */
+  async whileIncomplete(scan: () => Promise<void>): Promise<void> {
+    this.#scans++;
     try {
-      await work();
+      await scan();
     } finally {
-      this.#lookingUp--;
+      this.#scans--;
     }
   }
 
@@ -33,7 +33,7 @@ export class EndpointQueues {
     return this.#queues.get(applicationId);
   }
 
-  /** The queue of an application; a new one where there is none. */
+  /** Returns the queue of an application, a new one if there is none. */
   of(applicationId: string): EndpointQueue {
     let queue = this.#queues.get(applicationId);
     if (!queue) {
@@ -47,7 +47,7 @@ export class EndpointQueues {
     return this.#queues.values();
   }
 
-  /** Forgets a queue that is idle, where there are too many. */
+  /** Removes a queue if it is idle and there are too many. */
   trim(queue: EndpointQueue): void {
     if (this.#queues.size <= maxQueues || !queue.isIdle) return;
     this.remove(queue);

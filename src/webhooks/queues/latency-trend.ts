@@ -1,34 +1,34 @@
-/** Between two runs, a difference within this factor counts as none: that much varies by itself. */
+/** A difference within this factor counts as none, because latency varies that much by itself. */
 const tolerance = Math.log(1.5);
-/** Nor does a difference within so many standard errors: that much is chance. */
+/** A difference within this many standard errors counts as none, because it may be chance. */
 const chance = 3;
-/** Added to every latency, so that a few milliseconds more or less mean nothing for a receiver close by. */
+/** Added to every latency, so that a few milliseconds make no difference for a near receiver. */
 const offsetMs = 10;
-/** The longer run is an average over about so many rounds, */
+/** The usual latency is an average over about this many rounds, */
 const longRounds = 16;
-/** and over so many where its past is soon to be forgotten. */
+/** or over this many when it is to adapt soon. */
 const shortRounds = 4;
 
 /**
- * What the latency of an endpoint does: a recent run of answers (a round) beside the longer run before it. Both are
- * averages of logarithms, which neither a heavy tail nor a second mode among the answers moves much, while a queue that
- * builds up at the receiver moves all of them.
+ * Compares the latency of an endpoint's recent responses (a round) with its usual latency, an average over the rounds
+ * before. Both are geometric means (averages of logarithms). A heavy tail or a second mode hardly changes these, while a
+ * queue that builds up at the receiver does.
  */
 export class LatencyTrend {
   #mean = 0;
-  /** Of single answers, within rounds. */
+  /** The usual variance of single responses within a round. */
   #variance = 0;
   #rounds = 0;
   #count = 0;
   #sum = 0;
   #squares = 0;
 
-  /** The geometric mean of the longer run; 0 where nothing is known. */
+  /** The usual latency; 0 before the first round has ended. */
   get usualMs(): number {
     return this.#rounds === 0 ? 0 : Math.max(0, Math.exp(this.#mean) - offsetMs);
   }
 
-  /** Adds an answer to the present round. */
+  /** Adds a response to the current round. */
   add(latencyMs: number): void {
     const value = Math.log(Math.max(0, latencyMs) + offsetMs);
     this.#count++;
@@ -37,11 +37,11 @@ export class LatencyTrend {
   }
 
   /**
-   * Ends the round and makes it part of the longer run: soon where it was faster, because a receiver that has recovered
-   * is not to be compared with its trouble.
+   * Ends the round and adds it to the usual latency. A faster round has more weight, because a receiver that has recovered
+   * must not be compared with its earlier trouble.
    *
-   * @param isAccepted whether slower answers, too, are soon to count as usual
-   * @returns how many times slower the round was than what the longer run, tolerance and chance explain; 1: not at all
+   * @param isAccepted whether a slower round, too, has more weight
+   * @returns the factor by which the round was slower than usual, beyond tolerance and chance; 1 for not slower
    */
   endRound(isAccepted: boolean): number {
     const count = this.#count;

@@ -1,66 +1,66 @@
 import type { DueDelivery } from "../../domain/deliveries.ts";
 
-type Place = Pick<DueDelivery, "seq">;
+type Slot = Pick<DueDelivery, "seq">;
 
-/** The most new deliveries in memory that have not started. */
+/** Slots for new deliveries. */
 const maxNew = 14_336;
-/** The last places are for endpoints that have little, however much is published to others. */
-const maxNewOfOthers = 12_288;
-/** The most that were claimed from backlogs, apart from new ones, so that neither keeps the other in the store. */
+/** The slots among them that large queues may use. The rest is reserved for small queues. */
+const maxNewOfLarge = 12_288;
+/** Slots for deliveries claimed from backlogs. They are separate, so that neither kind keeps the other in the store. */
 const maxClaimed = 2_048;
 
-/** The capacity in memory for deliveries that have not started, and the queues that wait for some of it to claim. */
+/** The memory for queued deliveries, counted in slots, and the queues that wait for free slots in order to claim. */
 export class MemoryCapacity<T> {
   #new = 0;
   #reserved = 0;
   /** By `seq`. */
   readonly #claimed = new Set<number>();
-  /** Those with backlogs, in the order in which they asked. */
+  /** Queues that wait to claim from their backlog, in the order of their requests. */
   readonly #waiting = new Set<T>();
-  /** Those with new deliveries, which wait only where memory is full. */
+  /** Queues that wait to claim new deliveries. */
   readonly #newWaiting = new Set<T>();
 
-  /** @param freed called with the queue that may ask again */
+  /** @param freed called with a queue that should try to claim again */
   constructor(readonly freed: (queue: T) => void) {}
 
   get queued(): number {
     return this.#new + this.#claimed.size;
   }
 
-  /** Reserves a place for a delivery that is being published; false when there is none. */
-  reserve(hasLittle: boolean): boolean {
-    if (this.#new + this.#reserved >= (hasLittle ? maxNew : maxNewOfOthers)) return false;
+  /** Reserves a slot for a delivery that is being published. Returns false if none is free. */
+  reserve(isSmall: boolean): boolean {
+    if (this.#new + this.#reserved >= (isSmall ? maxNew : maxNewOfLarge)) return false;
     this.#reserved++;
     return true;
   }
 
-  /** Whether deliveries may be claimed from the store; if not, `freed` is called with the queue when they may. */
+  /** Whether a queue may claim deliveries from the store. If not, `freed` is called with it when slots are free. */
   canClaim(queue: T, isNew: boolean): boolean {
     if (isNew ? this.#new < maxNew : this.#claimed.size < maxClaimed) return true;
     (isNew ? this.#newWaiting : this.#waiting).add(queue);
     return false;
   }
 
-  /** Ends reservations, of which `used` became deliveries in memory. */
+  /** Ends reservations. `used` of them became deliveries in memory. */
   use(reserved: number, used: number): void {
     this.#reserved -= reserved;
     this.#new += used;
   }
 
-  /** Deliveries that were claimed, or had started, are in memory. */
-  add(deliveries: readonly Place[], isNew: boolean): void {
+  /** Counts deliveries that were claimed, or that return unsent to their queue. */
+  add(deliveries: readonly Slot[], isNew: boolean): void {
     if (isNew) this.#new += deliveries.length;
     else for (const { seq } of deliveries) this.#claimed.add(seq);
   }
 
-  /** Frees the places of deliveries that have started or went back into the store. */
-  free(deliveries: readonly Place[]): void {
+  /** Frees the slots of deliveries that have started or return to the store. */
+  free(deliveries: readonly Slot[]): void {
     for (const { seq } of deliveries) if (!this.#claimed.delete(seq)) this.#new--;
     if (this.#new < maxNew) this.#wakeFirst(this.#newWaiting, deliveries.length);
     if (this.#claimed.size < maxClaimed) this.#wakeFirst(this.#waiting, deliveries.length);
   }
 
-  /** As many as places, because one that waited may have nothing to claim any more, and then frees none. */
+  /** Wakes one queue for each freed slot, because some may have nothing to claim any more. */
   #wakeFirst(waiting: Set<T>, count: number): void {
     if (waiting.size === 0) return;
     for (const queue of [...waiting.values().take(count)]) {

@@ -1,32 +1,32 @@
 import { minute, second } from "../../domain/time.ts";
 import { LatencyTrend } from "./latency-trend.ts";
 
-/** An endpoint that nothing is known of gets so many at once, and only refusals and an open circuit make it fewer. */
+/** The initial concurrency. Only throttling and an open circuit reduce it below that. */
 const firstConcurrency = 8;
-/** Answers of a round at least; with more at once, as many as those. */
+/** The smallest number of responses in a round. Otherwise it is the concurrency. */
 const leastInRound = 8;
 /** A round in which a larger share failed halves concurrency. */
 const toleratedFailures = 0.1;
-/** One round makes concurrency no less than this part, however much slower it was. */
+/** One slow round reduces concurrency to no less than this share. */
 const leastOfLatency = 0.5;
-/** After an endpoint refused, this part of what was under way is where growth ends, */
-const ceilingOfRefused = 0.9;
-/** and from there it rises: slowly at first, because the limit may be near, then fast, because it may be gone. */
+/** When an endpoint throttles, growth gets a ceiling: this share of the attempts that were under way. */
+const ceilingOfThrottled = 0.9;
+/** How much the ceiling rises: slowly at first, because the limit may be near, then fast, because it may be gone. */
 const ceilingRise = (ms: number): number => ms / (2 * second) + (ms / (8 * second)) ** 3;
-/** So many failures in a row open the circuit. */
+/** The number of consecutive failures that opens the circuit. */
 const openAfterFailures = 5;
-/** How long an open circuit waits before it probes: from the first time on twice as long each time. */
+/** How long an open circuit waits before a probe. The time doubles with each failed probe. */
 const shortestOpenMs = 5 * second;
 const longestOpenMs = 5 * minute;
-/** The least time that an endpoint is left alone after it answered that it has too much to do. */
+/** The shortest pause of an endpoint that throttles. */
 const shortestPauseMs = second;
 
-/** An attempt, as far as it says how much an endpoint can take. */
+/** The outcome of an attempt, as far as it shows how much load the endpoint can take. */
 export interface Feedback {
   readonly startedAt: number;
   readonly at: number;
   readonly isSuccess: boolean;
-  /** It has too much to do: 429, 502, 503, 504. */
+  /** The endpoint is overloaded: 429, 502, 503, 504. */
   readonly isThrottled: boolean;
   readonly retryAfterMs: number | null;
   /** From 0 to 1, for the jitter. */
@@ -34,32 +34,35 @@ export interface Feedback {
 }
 
 interface PaceOptions {
-  /** How many may run at once at most. */
+  /** The highest concurrency. */
   readonly max: number;
-  /** How many to begin with. */
+  /** The initial concurrency. */
   readonly first?: number;
-  /** Nothing is sent before that. */
+  /** The end of a pause. */
   readonly pausedUntil?: number;
 }
 
 /**
- * How many attempts may run at once for one endpoint. Answers are judged in rounds of as many as may run at once.
- * Concurrency grows only while it is used: it doubles with each round until the first trouble, then grows by its square
- * root a round. It shrinks when a round as a whole is slower than the longer run before it, and halves when a tenth of
- * a round fails or the endpoint refuses; after that it approaches the number that was refused only slowly.
+ * The concurrency of one endpoint, adapted to its responses, which are judged in rounds of as many as may run at once.
  *
- * After five failures in a row the circuit opens: nothing is sent for a while, then one delivery as a probe; a success
- * lets concurrency grow again from one. What waits for that uses up no attempts.
+ * - Growth: while it is used, concurrency doubles with each round (slow start) until the first sign of overload. Then it
+ *   grows by its square root per round.
+ * - Latency: it shrinks when a round is slower than usual.
+ * - Failures: it halves when more than a tenth of a round fails.
+ * - Throttling (429, 502, 503, 504): sending pauses and concurrency halves. Then it approaches the number of attempts at
+ *   which the endpoint throttled only slowly.
+ * - Circuit breaker: five consecutive failures open the circuit. Sending stops for a while, then one delivery is the
+ *   probe. A success closes the circuit, and concurrency grows again from one. Waiting uses up no attempts.
  */
 export class Pace {
   inFlight = 0;
-  /** How many may run at once at most, whatever is learned. */
+  /** The highest concurrency, whatever the responses. */
   max: number;
   #limit: number;
-  #isStarting = true;
+  #isSlowStart = true;
   readonly #latency = new LatencyTrend();
   #round = newRound(leastInRound);
-  /** What began before then has already counted as trouble. */
+  /** Attempts that began before this time belong to trouble that has already been counted. */
   #troubleAt = Number.NEGATIVE_INFINITY;
   #ceiling = Number.POSITIVE_INFINITY;
   #ceilingSince = 0;
@@ -74,22 +77,22 @@ export class Pace {
     this.#pausedUntil = pausedUntil;
   }
 
-  /** Until then the endpoint has asked to be sent nothing; in the past where it has not. */
+  /** The end of the pause after throttling; in the past if there is none. */
   get pausedUntil(): number {
     return this.#pausedUntil;
   }
 
-  /** How many may run at once now. */
+  /** The current concurrency. */
   get limit(): number {
     return Math.floor(Math.min(this.#limit, this.max));
   }
 
-  /** About how many end in a second when as many run as may; Infinity where nothing is known. */
+  /** The estimated number of attempts per second at this concurrency; Infinity if the latency is unknown. */
   get perSecond(): number {
     return (this.limit * second) / this.#latency.usualMs;
   }
 
-  /** Nothing is sent before that; in the past when nothing holds it up. */
+  /** The end of the pause or of the open circuit's wait; in the past if sending is not suspended. */
   get resumeAt(): number {
     return Math.max(this.#pausedUntil, this.#openUntil);
   }
@@ -99,13 +102,13 @@ export class Pace {
     return this.#openMs > 0;
   }
 
-  /** Lifts what holds it up: the next delivery is a probe, and what waits behind it does not follow all at once. */
+  /** Ends a suspension. The next delivery is a probe, and concurrency grows from one. */
   resume(now: number): void {
     if (this.resumeAt <= now) return;
     this.#pausedUntil = 0;
     this.#openUntil = 0;
     this.#limit = 1;
-    this.#isStarting = true;
+    this.#isSlowStart = true;
     this.#round = newRound(leastInRound);
   }
 
@@ -113,17 +116,17 @@ export class Pace {
     return this.inFlight < this.limit && now >= this.resumeAt;
   }
 
-  /** Takes in an attempt that has ended and is not `inFlight` any more. */
+  /** Adapts to an attempt that has ended. The caller has subtracted it from `inFlight`. */
   learn(feedback: Feedback): void {
     const round = this.#round;
     round.most = Math.max(round.most, this.inFlight + 1);
     if (feedback.isSuccess) this.#succeeded(feedback);
-    else if (feedback.isThrottled) this.#refused(feedback);
+    else if (feedback.isThrottled) this.#throttled(feedback);
     else this.#failed(feedback);
     if (round === this.#round && round.ended >= round.size) this.#endRound(feedback.at);
   }
 
-  /** The clock was moved by so much, which says nothing about the endpoint. */
+  /** Shifts all times, because the clock was moved by `ms`. */
   shift(ms: number): void {
     this.#pausedUntil += ms;
     this.#openUntil += ms;
@@ -138,16 +141,16 @@ export class Pace {
     if (startedAt < this.#troubleAt) return;
     this.#round.ended++;
     this.#latency.add(at - startedAt);
-    if (this.#isStarting) this.#grow(1, at);
+    if (this.#isSlowStart) this.#grow(1, at);
   }
 
-  #refused(feedback: Feedback): void {
+  #throttled(feedback: Feedback): void {
     const { startedAt, at, retryAfterMs } = feedback;
     this.#pausedUntil = Math.max(this.#pausedUntil, at + Math.max(retryAfterMs ?? 0, shortestPauseMs));
-    // All that ran at the same time tells of the same trouble.
+    // Simultaneous attempts report the same overload, which counts once.
     if (startedAt < this.#troubleAt) return;
     this.#failures++;
-    this.#ceiling = Math.max(1, ceilingOfRefused * (this.inFlight + 1));
+    this.#ceiling = Math.max(1, ceilingOfThrottled * (this.inFlight + 1));
     this.#ceilingSince = at;
     this.#shrink(0.5 ** this.#failures, at + 1);
     this.#openAfterFailures(feedback);
@@ -163,28 +166,28 @@ export class Pace {
   }
 
   #openAfterFailures({ startedAt, at, random }: Feedback): void {
-    // Attempts that began before the circuit opened say nothing new.
+    // Attempts that began before the end of the last wait are not probes.
     if (this.#failures < openAfterFailures || startedAt < this.#openUntil) return;
     this.#openMs = Math.min(longestOpenMs, this.#openMs === 0 ? shortestOpenMs : this.#openMs * 2);
     this.#openUntil = at + this.#openMs * (0.8 + 0.4 * random);
     this.#limit = 1;
-    this.#isStarting = true;
+    this.#isSlowStart = true;
     this.#ceiling = Number.POSITIVE_INFINITY;
     this.#round = newRound(leastInRound);
   }
 
   #endRound(at: number): void {
     const { ended, failed } = this.#round;
-    // Where fewer at once did not help, it is not their number that made it slow.
+    // Down at the initial concurrency, slower latency is accepted as usual: fewer attempts have not helped.
     const slower = this.#latency.endRound(this.#limit <= firstConcurrency);
     if (failed > toleratedFailures * ended) this.#slowDown(0.5, at);
     else if (slower > 1) this.#slowDown(Math.max(leastOfLatency, 1 / slower), at);
-    else if (!this.#isStarting) this.#grow(Math.sqrt(this.#limit), at);
+    else if (!this.#isSlowStart) this.#grow(Math.sqrt(this.#limit), at);
     this.#round = newRound(Math.max(leastInRound, this.limit));
   }
 
   #grow(by: number, at: number): void {
-    // What is not used says nothing about what the endpoint would do with more.
+    // While concurrency is not used, responses do not show whether the endpoint can take more.
     if (this.#round.most * 2 < this.#limit) return;
     const ceiling = this.#ceiling + ceilingRise(Math.max(0, at - this.#ceilingSince));
     this.#limit = Math.max(this.#limit, Math.min(this.max, ceiling, this.#limit + by));
@@ -196,19 +199,19 @@ export class Pace {
 
   #shrink(factor: number, at: number): void {
     this.#limit = Math.max(1, this.#limit * factor);
-    this.#isStarting = false;
+    this.#isSlowStart = false;
     this.#troubleAt = at;
     this.#round = newRound(Math.max(leastInRound, this.limit));
   }
 }
 
-/** Answers that are judged together. */
+/** Responses that are judged together. */
 interface Round {
-  /** So many are enough. */
+  /** The number of responses that ends it. */
   readonly size: number;
   ended: number;
   failed: number;
-  /** Attempts that ran at once at most. */
+  /** The largest number of attempts that ran at once. */
   most: number;
 }
 

@@ -1,42 +1,43 @@
-/** The longest time in a row that the event loop is held. */
+/** The longest time for which the event loop is blocked at once. */
 const sliceMs = 1;
 
-/** The kinds of work, the most urgent first. */
+/** The priorities, the most urgent first. */
 export const priorities = ["new", "bulk", "backlog"] as const;
 export type Priority = (typeof priorities)[number];
 
-/** What a scheduler runs. */
+/** The work that a scheduler runs. */
 interface ScheduledWork<T> {
-  /** Does one step for a queue; false: there is nothing more to do until the queue is added again. */
+  /** Does one step for a queue. Returns false if the queue has nothing to do until it is added again. */
   readonly step: (queue: T) => boolean;
-  /** Backpressure: while false, queues of this priority wait until `resume`. */
+  /** Backpressure: while this returns false, queues of the priority wait for `resume`. */
   readonly mayRun: (priority: Priority) => boolean;
   /** Ends the work. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Round-robin over queues, one step of each at a time, so that a long backlog of one delays no other; in time slices,
- * so that all of them do not delay the rest of the thread. The priorities take turns, so that a queue waits for no more
- * than two steps for each queue of its own priority, however many there are of the others.
+ * Runs queues round-robin, one step of each, so that a long queue does not delay others. It works in time slices, so that
+ * the rest of the thread is not delayed either. The priorities take turns: between two steps of one priority there is at
+ * most one step of each other, however many queues these have.
  */
 export class Scheduler<T> {
-  /** The queues that are pending, and the priority with which each one is. */
+  /** The pending queues, each with its priority. */
   readonly #pending = new Map<T, Priority>();
+  /** May also have entries of queues that became pending with a higher priority; these are skipped. */
   readonly #queues: Readonly<Record<Priority, T[]>> = { new: [], bulk: [], backlog: [] };
   #work: ScheduledWork<T> | null = null;
-  /** Of `priorities`, whose turn it is. */
+  /** The index of the priority whose turn it is. */
   #turn = 0;
   #isScheduled = false;
 
   constructor(readonly priorityOf: (queue: T) => Priority) {}
 
-  /** Whether a queue waits for its next step. */
+  /** Whether a queue is scheduled for a step. */
   isPending(queue: T): boolean {
     return this.#pending.has(queue);
   }
 
-  /** Begins to run what is pending. */
+  /** Begins to run the pending queues. */
   start(work: ScheduledWork<T>): void {
     this.#work = work;
     this.resume();
@@ -46,18 +47,18 @@ export class Scheduler<T> {
     return this.#work !== null && !this.#work.signal.aborted;
   }
 
-  /** Whether it has run, and does so no more. */
+  /** Whether it has been started and its work has ended. */
   get hasEnded(): boolean {
     return this.#work?.signal.aborted === true;
   }
 
-  /** Puts a queue behind those that are pending; a queue that is pending already keeps its place, or gets a better one. */
+  /** Schedules a queue behind the pending ones. If it is pending already, only a higher priority changes its position. */
   add(queue: T): void {
     this.#put(queue);
     this.resume();
   }
 
-  /** To be called when `mayRun` may have become true. */
+  /** Runs pending queues soon. To be called when `mayRun` may have become true. */
   resume(): void {
     if (this.#isScheduled || this.#pending.size === 0) return;
     this.#isScheduled = true;
@@ -68,7 +69,6 @@ export class Scheduler<T> {
     const priority = this.priorityOf(queue);
     const pending = this.#pending.get(queue);
     if (pending !== undefined && priorities.indexOf(pending) <= priorities.indexOf(priority)) return;
-    // A place of a lower priority is passed over.
     this.#pending.set(queue, priority);
     this.#queues[priority].push(queue);
   }
@@ -89,7 +89,7 @@ export class Scheduler<T> {
     }
   }
 
-  /** Takes out the next queue that may run. */
+  /** Removes and returns the next queue that may run. */
   #next(work: ScheduledWork<T>): T | undefined {
     if (work.signal.aborted) return undefined;
     for (const _ of priorities) {

@@ -77,7 +77,7 @@ test("one that waits is closed where another one has to be made and there would 
   for (const one of kept) pool.keep(one, unlimited, 1_000);
   for (const expected of [3, 2, 1, 0, 0]) {
     inUse++;
-    pool.makeRoom();
+    pool.evictIfFull();
     expect(kept.filter(({ isOpen }) => isOpen).length).toBe(expected);
   }
   pool.close();

@@ -60,9 +60,9 @@ describe("a line of the log, for people", () => {
         outcome: "timeout",
         status: null,
         duration_ms: 15_000,
-        error: "The time of 15 s was over.",
+        error: "The time limit of 15 s was reached.",
       },
-      `${at} info  delivery ---   15000 ms  channel.followed timeout error="The time of 15 s was over."\n`,
+      `${at} info  delivery ---   15000 ms  channel.followed timeout error="The time limit of 15 s was reached."\n`,
     ],
     [
       "of anything else",

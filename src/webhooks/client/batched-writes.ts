@@ -9,7 +9,7 @@ interface PendingWrite {
 let pending: PendingWrite[] = [];
 
 /**
- * Writes to a socket at the end of the present step of the event loop, together with all other writes of the step.
+ * Writes to a socket in a microtask, together with all other writes until then.
  * Signing and sending evict each other from the processor's caches, so batches take less processor time.
  */
 export function writeInBatch(socket: Socket, bytes: Buffer): void {

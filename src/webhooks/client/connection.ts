@@ -1,4 +1,4 @@
-/** One connection to a receiver: its address is checked when it is made, and it serves one request at a time. */
+/** One connection to a receiver. Its address is checked when it is made. It serves one request at a time. */
 
 import type { LookupFunction, Socket } from "node:net";
 import type { ConnectionOptions } from "node:tls";
@@ -9,36 +9,35 @@ import type { Destination } from "./request-head.ts";
 import type { Timings } from "./result.ts";
 import { openTunnel } from "./tunnel.ts";
 
-/** Loaded with the first connection, so that a start does not wait for it. */
+/** Loaded with the first connection, because loading delays the start. */
 const net = () => process.getBuiltinModule("node:net");
 const tls = () => process.getBuiltinModule("node:tls");
 
 /**
- * The time after which the next of several addresses of a host is tried. The default of `node:net` is too short for
- * distant receivers.
+ * The time after which the next address of a host is tried. The default of `node:net` is too short for distant receivers.
  */
 const connectAttemptMs = 1_000;
 
-/** A body of up to so many bytes is copied behind its head, so that both are one write and one packet. */
+/** The longest body that is copied behind the head, so that both are one write. */
 const maxCopiedBytes = 65_536;
 
 /** How connections are made. */
 export interface ConnectOptions {
-  /** Resolves names, and refuses addresses that may not be called. */
+  /** Resolves names and rejects addresses that may not be called. */
   readonly lookup: LookupFunction;
   /** Certificates (PEM) to trust instead of the well-known authorities. */
   readonly ca: string | undefined;
   readonly proxy: EgressProxy | null;
 }
 
-/** The request that a connection serves at the time. */
+/** The request that a connection currently serves. */
 export interface ConnectionOwner {
   /** The connection is open, and a request may be written. */
   ready(): void;
   received(bytes: Buffer): void;
-  /** A stage of connecting is completed. */
+  /** A stage of connecting has been completed. */
   passed(timing: keyof Timings): void;
-  /** The other side has closed, or the connection broke or was never made. */
+  /** The connection could not be made, broke, or was closed by the other side. */
   gone(failure: SendFailure): void;
 }
 
@@ -46,17 +45,17 @@ type Mutable<T> = { -readonly [key in keyof T]: T[key] };
 
 export class Connection {
   readonly destination: Destination;
-  /** How it was made; `firstByteMs` is null. */
+  /** The duration of each stage of connecting; `firstByteMs` is null. */
   readonly timings: Mutable<Timings> = { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null };
   /** The request that events go to; null while the connection is idle. */
   owner: ConnectionOwner | null;
-  /** While it is idle: on the clock of `performance.now`. */
+  /** While it is idle: the time until which it may be used again, on the clock of `performance.now`. */
   keptUntil = 0;
 
   readonly #options: ConnectOptions;
   #stage: SendStage;
   #stageSince = performance.now();
-  /** First the socket that requests are written to; behind it, with TLS in a tunnel, the one to the proxy. */
+  /** The socket that requests are written to; for TLS in a tunnel, followed by the socket to the proxy. */
   readonly #sockets: Socket[] = [];
   #isOpen = true;
 
@@ -78,12 +77,12 @@ export class Connection {
     return this.#stage;
   }
 
-  /** Whether all that was written has left. */
+  /** Whether all written bytes have been passed to the system. */
   get isDrained(): boolean {
     return this.#sockets[0]?.writableLength === 0;
   }
 
-  /** Sends a request. The bytes of the body must not change until it is answered. */
+  /** Writes a request. The body must not change until it is answered. */
   write(head: string, body: Uint8Array): void {
     const [socket] = this.#sockets;
     if (body.length > maxCopiedBytes) {
@@ -97,7 +96,7 @@ export class Connection {
     if (socket !== undefined) writeInBatch(socket, bytes);
   }
 
-  /** Closes it without an event. */
+  /** Closes the connection without an event. */
   destroy(): void {
     this.owner = null;
     this.#isOpen = false;
@@ -122,7 +121,7 @@ export class Connection {
     }
   }
 
-  /** The operator has chosen the proxy: its address is not checked, and the system resolves its name. */
+  /** Connects through the egress proxy. The operator sets its address, so it is not checked; the system resolves its name. */
   #connectBy(proxy: EgressProxy): void {
     const { destination } = this;
     const { ca } = this.#options;
@@ -147,7 +146,7 @@ export class Connection {
     const closed = (): void => {
       const end = () => this.#end(failureOf({ code: "ECONNRESET" }, this.#stage));
       if (socket === this.#sockets[0]) end();
-      // TLS in the tunnel may have closed it, and reports the reason next.
+      // If TLS in the tunnel has closed it, the TLS socket reports the reason next.
       else setImmediate(end);
     };
     socket.on("error", (error) => this.#end(failureOf(error, this.#stage)));
@@ -159,7 +158,7 @@ export class Connection {
     if (!this.#isOpen) return;
     this.#leaveFor("waiting for the answer", timing);
     this.#sockets[0]?.on("data", (bytes: Buffer) => {
-      // Bytes on an idle connection answer no request.
+      // Bytes on an idle connection belong to no request.
       if (this.owner === null) this.destroy();
       else this.owner.received(bytes);
     });
@@ -182,12 +181,11 @@ export class Connection {
   }
 }
 
-/** Where a socket goes. */
 interface DialOptions {
   readonly encrypted: boolean;
   readonly host: string;
   readonly port: number;
-  /** undefined: by the system. */
+  /** undefined: the system resolves the name. */
   readonly lookup: LookupFunction | undefined;
   readonly ca: string | undefined;
 }
@@ -208,7 +206,7 @@ function dial({ encrypted, host, port, lookup, ca }: DialOptions): Socket {
 function trust(host: string, ca: string | undefined): ConnectionOptions {
   return {
     host,
-    // RFC 6066, section 3: never an address.
+    // The server name is never an address (RFC 6066, section 3).
     ...(net().isIP(host) === 0 ? { servername: host } : {}),
     ...(ca === undefined ? {} : { ca }),
     ALPNProtocols: ["http/1.1"],

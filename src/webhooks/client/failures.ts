@@ -1,9 +1,9 @@
-/** Failures of an attempt: from an error of sockets, TLS or HTTP to a class and a sentence. */
+/** Failures of an attempt: maps errors of sockets, TLS and HTTP to a class and a sentence. */
 
 import { blockedAddressCode } from "../address.ts";
 import type { OutcomeClass } from "../retry.ts";
 
-/** The stage that an attempt is in, in words that complete "while …". */
+/** The current stage of an attempt, as the end of a sentence with "while". */
 export type SendStage =
   | "resolving the host name"
   | "connecting"
@@ -12,7 +12,7 @@ export type SendStage =
   | "agreeing on encryption"
   | "waiting for the answer";
 
-/** Why an attempt got no status. */
+/** The reason why an attempt got no status. */
 export interface SendFailure {
   readonly class: OutcomeClass;
   /**
@@ -20,7 +20,7 @@ export interface SendFailure {
    * network is confidential.
    */
   readonly error: string;
-  /** The scheme of the receiver, where that is beyond doubt and not the one of the URL. */
+  /** The scheme that the receiver expects, if it is certain and differs from the URL. */
   readonly speaks?: "http" | "https";
 }
 
@@ -49,18 +49,18 @@ const unreachableCodes = new Set([
 
 const resetCodes = new Set(["ECONNRESET", "ECONNABORTED", "EPIPE", "ERR_SOCKET_CLOSED"]);
 
-/** Of the TLS layer, and of the certificate check (X509_V_ERR_… without its prefix). */
+/** Error codes of the TLS layer, and of the certificate check (X509_V_ERR_… without its prefix). */
 const tlsCode =
   /^(ERR_TLS_|ERR_SSL_|CERT_|CRL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|ERROR_IN_|INVALID_|PATH_LENGTH_|HOSTNAME_|EPROTO)/;
 
-/** Of the TLS layer, where it was answered in something else: most likely an HTTP server's complaint. */
+/** Error codes of the TLS layer for a response that is not TLS, most likely an HTTP server's error. */
 const noTlsCodes = new Set([
   "ERR_SSL_WRONG_VERSION_NUMBER",
   "ERR_SSL_HTTP_REQUEST",
   "ERR_SSL_HTTPS_PROXY_REQUEST",
 ]);
 
-/** Classes the error of a request that had come to `stage` without any status. */
+/** Classifies the error of a request that failed in `stage`, before a status. */
 export function failureOf(error: unknown, stage: SendStage): SendFailure {
   const { code, syscall } = describe(error);
 
@@ -90,22 +90,22 @@ export function failureOf(error: unknown, stage: SendStage): SendFailure {
   return { class: "internal", error: `The request could not be made (${code}).` };
 }
 
-/** An attempt that had only come to `stage` when its time was up. */
+/** The failure of an attempt that reached its time limit in `stage`. */
 export function timedOut(timeoutMs: number, stage: SendStage): SendFailure {
   const kind = stage === "connecting to the egress proxy" ? "proxy" : "timeout";
-  return { class: kind, error: `The time of ${timeoutMs / 1_000} s was over while ${stage}.` };
+  return { class: kind, error: `The time limit of ${timeoutMs / 1_000} s was reached while ${stage}.` };
 }
 
-/** An attempt that this process cut short. */
-export const canceled: SendFailure = { class: "canceled", error: "The attempt was cut short by the sender." };
+/** An attempt that this process canceled. */
+export const canceled: SendFailure = { class: "canceled", error: "The attempt was canceled by the sender." };
 
-/** An answer whose headers, or what came before them, had no end. */
+/** An answer with too many bytes before the end of its headers. */
 export const tooLarge: SendFailure = { class: "too_large", error: "The headers of the answer are too long." };
 
-/** What came instead of an answer. */
+/** Bytes that are not an HTTP response. */
 export const invalidResponse: SendFailure = { class: "protocol", error: "The answer is not valid HTTP." };
 
-/** What came instead of an answer is TLS. */
+/** Bytes that are TLS instead of an HTTP response. */
 export const speaksTls: SendFailure = {
   class: "protocol",
   error: "The answer is TLS, not HTTP.",
@@ -118,16 +118,16 @@ export const switchedProtocols: SendFailure = {
   error: "The answer switches to another protocol.",
 };
 
-/** A request that was not made, because its headers cannot be sent as they are. */
+/** A request that was not made, because its headers are invalid. */
 export const invalidHeaders: SendFailure = {
   class: "internal",
   error: "The request could not be made (its headers are invalid).",
 };
 
-/** Statuses of a proxy that mean that the receiver failed, not the proxy (RFC 9110, section 15.6). */
+/** Statuses of a proxy whose cause is the receiver, not the proxy (RFC 9110, section 15.6). */
 const beyondProxy = new Set([502, 503, 504]);
 
-/** A proxy that answered with `status` (null: with something that is not HTTP) instead of connecting. */
+/** The failure of a proxy that did not connect but answered with `status`, or not with HTTP (null). */
 export function proxyFailure(status: number | null): SendFailure {
   if (status === null) return { class: "proxy", error: "The egress proxy did not answer with valid HTTP." };
   if (status === 407)
@@ -138,7 +138,7 @@ export function proxyFailure(status: number | null): SendFailure {
   return { class: "proxy", error: `The egress proxy refused the connection (${status}).` };
 }
 
-/** The sentence for a status; null for a 2xx. */
+/** The error sentence for a status; null for a 2xx. */
 export function statusError(status: number): string | null {
   if (status >= 200 && status < 300) return null;
   const redirect = status >= 300 && status < 400 ? " Redirects are not followed." : "";

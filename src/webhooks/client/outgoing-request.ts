@@ -1,4 +1,4 @@
-/** The request of an attempt: over a kept connection or a new one, and to its end in any case. */
+/** The request of one attempt: uses an idle connection or a new one, and always ends with a result. */
 
 import { parseRetryAfter } from "../retry.ts";
 import { Connection, type ConnectionOwner, type ConnectOptions } from "./connection.ts";
@@ -8,7 +8,7 @@ import type { Destination } from "./request-head.ts";
 import { type ResponseLimits, ResponseParser } from "./response-parser.ts";
 import { noTimings, type PassedStage, type SendOutcome, type SendResult, unanswered } from "./result.ts";
 
-/** What all requests of a sender share. */
+/** Dependencies and state that all requests of a sender share. */
 export interface SenderContext {
   readonly pool: Pool;
   readonly connect: ConnectOptions;
@@ -20,7 +20,6 @@ export interface SenderContext {
   readonly underWay: Set<OutgoingRequest>;
 }
 
-/** What is sent, and where the result goes. */
 interface OutgoingRequestOptions {
   readonly destination: Destination;
   readonly head: string;
@@ -35,7 +34,7 @@ const proxyAuthenticationRequired = 407;
 
 const tenths = (ms: number): number => Math.round(ms * 10) / 10;
 
-/** Calls `done` exactly once. */
+/** A request in progress. Calls `done` exactly once. */
 export class OutgoingRequest implements ConnectionOwner {
   readonly #startedAt = performance.now();
   readonly #timer: Timer;
@@ -54,7 +53,7 @@ export class OutgoingRequest implements ConnectionOwner {
     this.#options = options;
     this.#context = context;
     this.#response = new ResponseParser(context.limits);
-    // It does not keep the process alive; the socket does.
+    // The timer need not keep the process alive: the socket does.
     this.#timer = setTimeout(() => this.#timeOut(), context.timeoutMs).unref();
   }
 
@@ -127,7 +126,7 @@ export class OutgoingRequest implements ConnectionOwner {
     }
   }
 
-  /** Ends the request. If the status has arrived, it stands, and only the body is incomplete. */
+  /** Ends the request. A status that has arrived still counts; then only the body is incomplete. */
   #fail(failure: SendFailure): void {
     const isAnswered = this.#response.close();
     this.#settle(performance.now(), isAnswered ? null : failure);
@@ -153,8 +152,8 @@ export class OutgoingRequest implements ConnectionOwner {
   }
 
   /**
-   * Keeps the connection or closes it. It is closed where the receiver answered without reading all of the request,
-   * and after a repetition, because some receivers close without notice after every answer.
+   * Keeps the connection or closes it. It is closed if the receiver answered before it read all of the request, and after
+   * a repetition, because some receivers close without notice after every answer.
    */
   #release(now: number): void {
     const connection = this.#connection;

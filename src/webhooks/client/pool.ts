@@ -3,19 +3,19 @@
 import type { Connection } from "./connection.ts";
 
 /**
- * How long an idle connection is kept. Common servers keep theirs longer (Node.js: 5 s), so they seldom close one that
- * is just being used again.
+ * How long an idle connection is kept. Common servers keep theirs longer (Node.js: 5 s), so they seldom close one at the
+ * moment of its next use.
  */
 const idleMs = 4_000;
 
-/** The interval at which connections past their time are closed; they are not used in any case. */
+/** The interval at which expired connections are closed. They are not used in any case. */
 const sweepMs = 1_000;
 
 /**
- * Times are on the clock of `performance.now`.
+ * The idle connections of all origins. Times are on the clock of `performance.now`.
  *
- * The bound is on all origins together, connections in use included: thousands of endpoints may share one origin, and
- * as many connections as are used at once have to be kept, or each attempt makes a new one.
+ * The capacity bounds all origins together and includes connections in use. A bound per origin would not do: thousands of
+ * endpoints may share one origin, and need as many connections as they use at once.
  */
 export class Pool {
   readonly #idle = new Map<string, Connection[]>();
@@ -24,13 +24,13 @@ export class Pool {
   #count = 0;
   #sweeping: Timer | null = null;
 
-  /** @param options.capacity how many connections there may be in all, those in use included */
+  /** @param options.capacity the maximum number of connections, those in use included */
   constructor({ capacity, inUse }: { readonly capacity: number; readonly inUse: () => number }) {
     this.#capacity = capacity;
     this.#inUse = inUse;
   }
 
-  /** The usable connection to `origin` that was used last; null where there is none. */
+  /** Removes and returns the most recently used connection to `origin`; null if there is none that may be used. */
   take(origin: string, now: number): Connection | null {
     const idle = this.#idle.get(origin);
     if (idle === undefined) return null;
@@ -42,7 +42,7 @@ export class Pool {
     return null;
   }
 
-  /** Closes an idle connection where a new one would exceed the capacity. */
+  /** Closes an idle connection if a new one would exceed the capacity. */
   evictIfFull(): void {
     if (this.#count === 0 || this.#count + this.#inUse() <= this.#capacity) return;
     for (const [origin, idle] of this.#idle) {
@@ -55,7 +55,7 @@ export class Pool {
     }
   }
 
-  /** Keeps a connection that is no longer in use, at most for `keepMs`. */
+  /** Keeps a connection that is no longer in use, for at most `keepMs`; closes it if the capacity is used up. */
   keep(connection: Connection, keepMs: number, now: number): void {
     if (this.#count + this.#inUse() >= this.#capacity) {
       connection.destroy();
@@ -74,7 +74,7 @@ export class Pool {
     this.#sweeping ??= setInterval(() => this.#sweep(), sweepMs);
   }
 
-  /** Closes all. */
+  /** Closes all idle connections. */
   close(): void {
     for (const idle of this.#idle.values()) for (const connection of idle) connection.destroy();
     this.#idle.clear();

@@ -1,31 +1,33 @@
-/** The bytes of a webhook's request: HTTP/1.1 (RFC 9112), checked so that no value can end its line. */
+/** The head of a webhook's request in HTTP/1.1 (RFC 9112), checked so that no value can end its line. */
 
 import { bareHost, isIP } from "../address.ts";
 import type { EgressProxy } from "../egress-proxy.ts";
 
 type HeaderFields = Readonly<Record<string, string>>;
 
-/** Where a webhook URL leads. */
+/** The destination of a webhook URL. */
 export interface Destination {
   readonly encrypted: boolean;
-  /** In the form of sockets: an IPv6 address has no brackets. */
+  /** The host in the form that sockets take: an IPv6 address has no brackets. */
   readonly host: string;
   readonly port: number;
-  /** Whether the host is an address, so that nothing has to be resolved. */
+  /** Whether the host is an address and need not be resolved. */
   readonly resolved: boolean;
-  /** Host and port in the form of CONNECT. */
+  /** Host and port in the form that CONNECT takes. */
   readonly authority: string;
-  /** Protocol, host and port: the same for all destinations that can share connections. */
+  /** Protocol, host and port. Destinations with the same origin share connections. */
   readonly origin: string;
   /** The request's head up to the headers that differ from one request to the next. */
   readonly head: string;
 }
 
 /**
- * @param url one that `checkWebhookUrl` has accepted
+ * Returns the destination of a URL.
+ *
+ * @param url a URL that `checkWebhookUrl` has accepted
  * @param common the header lines of every request
- * @param proxy of an http request, which it reads: the request then has the whole URL (RFC 9112, section 3.2.2) and
- *   the proxy's credentials; an https request is not visible to it
+ * @param proxy the egress proxy. It reads http requests, which then have the whole URL (RFC 9112, section 3.2.2) and the
+ *   proxy's credentials. It does not see https requests.
  */
 export function destinationOf(url: URL, common: string, proxy: EgressProxy | null): Destination {
   const host = bareHost(url);
@@ -48,7 +50,7 @@ export function destinationOf(url: URL, common: string, proxy: EgressProxy | nul
 }
 
 /**
- * The header lines of every request.
+ * Returns the header lines of every request.
  *
  * @throws TypeError if the user agent cannot be sent
  */
@@ -67,7 +69,7 @@ const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** No CR, LF or NUL, nor any other control character but tab. */
 const fieldValue = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** Headers that the client sets itself, and those that change how the request is read. */
+/** Headers that this client sets itself, or that change how a request is read. */
 const reserved =
   /^(host|connection|content-length|content-type|user-agent|transfer-encoding|te|trailer|upgrade|expect|keep-alive|proxy-.*)$/i;
 
@@ -81,7 +83,7 @@ function headerLines(headers: HeaderFields): string | null {
   return lines;
 }
 
-/** The head of one request; null if a header cannot be sent or is reserved. */
+/** Returns the head of one request; null if a header is invalid or reserved. */
 export function requestHead(
   destination: Destination,
   headers: HeaderFields,

@@ -1,6 +1,6 @@
 /**
- * The grammar of a response's head and of its framing: HTTP/1.1 (RFC 9112), strictly. Pure. A line comes without its
- * CRLF.
+ * The grammar of a response's head and framing in HTTP/1.1 (RFC 9112), applied strictly. Pure. Lines are passed without
+ * their CRLF.
  */
 
 const anyText = "[\\t\\x20-\\x7e\\x80-\\xff]*";
@@ -11,10 +11,10 @@ const chunkSizeForm = new RegExp(`^([0-9A-Fa-f]{1,8})[ \\t]*(?:;${anyText})?$`);
 const lengthForm = /^[0-9]{1,15}$/;
 const protocolName = "HTTP/1.";
 
-/** The keep-alive time of a receiver that states none. */
+/** The keep-alive time if the receiver states none. */
 const noLimit = Number.POSITIVE_INFINITY;
 
-/** Subtracted from the keep-alive time that a receiver states, because its clock starts first. */
+/** Subtracted from the stated keep-alive time, because the receiver's timer starts first. */
 const keepMarginMs = 1_000;
 
 /** Whether a status line may begin with these characters. */
@@ -23,11 +23,12 @@ export function mayBeginStatusLine(start: string): boolean {
   return part === protocolName.slice(0, part.length);
 }
 
-/** Whether these characters begin an alert of TLS (RFC 8446, section 5.1): a TLS server was spoken to without TLS. */
+/** Whether a response begins as a TLS alert (RFC 8446, section 5.1), which a TLS server sends when it gets plain text. */
 export function isTlsAlert(start: string): boolean {
   return start.startsWith("\x15");
 }
 
+/** Whether a line is a valid header field. */
 export function isFieldLine(line: string): boolean {
   return fieldForm.test(line);
 }
@@ -38,7 +39,7 @@ export function chunkSizeOf(line: string): number | null {
   return size === undefined ? null : Number.parseInt(size, 16);
 }
 
-/** Where the body ends (RFC 9112, section 6.3); `unknown`: the length is malformed. */
+/** How the end of the body is found (RFC 9112, section 6.3); `unknown`: the length is malformed. */
 type BodyFraming =
   | { readonly kind: "none" | "chunked" | "until close" | "unknown" }
   | { readonly kind: "sized"; readonly bytes: number };
@@ -50,9 +51,9 @@ export class ResponseHead {
   retryAfter: string | null = null;
 
   readonly #isHttp11: boolean;
-  /** Whether the connection stays open unless the head states otherwise: since HTTP/1.1. */
+  /** Whether the connection stays open: by default in HTTP/1.1, else as the head states. */
   #isPersistent: boolean;
-  /** Whether the end of the response is beyond doubt, and the receiver does not close. */
+  /** Whether the end of the response is unambiguous, and the receiver does not announce closing. */
   #mayKeep = true;
   #statedMs = noLimit;
   #length: string | null = null;
@@ -64,20 +65,20 @@ export class ResponseHead {
     this.#isPersistent = isHttp11;
   }
 
-  /** Null if the status line is malformed. */
+  /** Returns null if the status line is malformed. */
   static begin(statusLine: string): ResponseHead | null {
     const match = statusForm.exec(statusLine);
     return match === null ? null : new ResponseHead(Number(match[2]), match[1] === "1");
   }
 
-  /** Takes a header line. Returns false if it is malformed. */
+  /** Adds a header line. Returns false if it is malformed. */
   add(line: string): boolean {
     if (!isFieldLine(line)) {
-      // A continuation of the last value (RFC 9112, section 5.2) is obsolete: a reader before us may see another head.
+      // Folded lines are obsolete (RFC 9112, section 5.2): an intermediary may have read the head differently.
       this.#mayKeep = false;
       return foldedForm.test(line);
     }
-    // Of all names of these lengths only the five below matter.
+    // Other lengths are skipped for speed: none of the five names below has them.
     const length = line.indexOf(":");
     if (length !== 10 && length !== 11 && length !== 14 && length !== 17) return true;
     const value = line.slice(length + 1).trim();
@@ -103,27 +104,27 @@ export class ResponseHead {
     return true;
   }
 
-  /** For how many milliseconds the connection may be used again once the response is complete; 0: not at all. */
+  /** How many milliseconds the connection may be reused after the response; 0 for not at all. */
   get keepMs(): number {
     return this.#mayKeep && this.#isPersistent ? this.#statedMs : 0;
   }
 
   /**
-   * To be called when the head is complete.
+   * Returns how the end of the body is found. To be called when the head is complete.
    *
-   * @param isTunnel whether CONNECT was asked, of which a 2xx has no body (RFC 9110, section 9.3.6)
+   * @param isTunnel whether this is the response to CONNECT: then a 2xx has no body (RFC 9110, section 9.3.6)
    */
   framing(isTunnel: boolean): BodyFraming {
     const { status } = this;
     const length = this.#length;
     const coding = this.#coding;
     if (status === 204 || status === 304 || (isTunnel && status < 300)) {
-      // A receiver that announces a body all the same may send it.
+      // A receiver that announces a body here may send it.
       if (coding !== null || (length !== null && length !== "0")) this.#mayKeep = false;
       return { kind: "none" };
     }
     if (coding !== null) {
-      // With both, or with chunks before 1.1, the receiver may mean another end.
+      // With both headers, or with chunks before HTTP/1.1, the end is ambiguous.
       if (length !== null || !this.#isHttp11) this.#mayKeep = false;
       return { kind: coding === "chunked" ? "chunked" : "until close" };
     }

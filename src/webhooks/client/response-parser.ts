@@ -1,9 +1,9 @@
 /**
- * Reads the response to one request as its bytes come, within bounds. Pure; the result depends on the bytes alone, not
- * on how they were split.
+ * An incremental, bounded parser for the response to one request. Pure: the result depends on the bytes alone, not on how
+ * they were split.
  *
- * What is not HTTP before the end of the head is a fault. From there on the status stands: whatever is wrong with the
- * body or its framing only ends the reading and the use of the connection.
+ * An invalid head is a fault. After the head, the status counts in any case: an error in the body or its framing only
+ * ends the reading, and the connection is not reused.
  */
 
 import { invalidResponse, type SendFailure, speaksTls, switchedProtocols, tooLarge } from "./failures.ts";
@@ -17,12 +17,12 @@ import {
 import type { ResponseHeaders } from "./result.ts";
 
 /**
- * Bytes of blank lines, interim responses and head together; beyond, the response is too large. As much again is read
- * of what frames chunks, trailers included.
+ * The most bytes of blank lines, interim responses and head together. The same bound applies to the lines of chunks and
+ * trailers together.
  */
 const maxHeadBytes = 16_384;
 
-/** Bounds of the headers that are kept. */
+/** Bounds for kept headers. */
 const maxHeaders = 40;
 const maxHeaderName = 100;
 
@@ -40,22 +40,22 @@ type Part =
   | "nothing";
 
 export interface ResponseLimits {
-  /** How much of the body is read at most. */
+  /** The most bytes of the body that are read. */
   readonly maxBodyBytes: number;
-  /** How much of that is kept at most. */
+  /** The most bytes of the body that are kept. */
   readonly keepBytes: number;
-  /** Whether the headers are kept; not unless given. */
+  /** Whether to keep the headers; by default they are not kept. */
   readonly keepHeaders?: boolean;
 }
 
 export class ResponseParser {
   /** The final status; null until its head is complete. */
   status: number | null = null;
-  /** Why this is no response; set only while there is no status. */
+  /** Why this is not a response; set only while there is no status. */
   fault: SendFailure | null = null;
-  /** Whether nothing more is read: the response is complete, or what follows cannot be or need not be read. */
+  /** Whether reading has ended: the response is complete, or the rest cannot or need not be read. */
   ended = false;
-  /** When ended: for how many milliseconds the receiver keeps the connection; 0 where it must not be used again. */
+  /** After the end: how many milliseconds the connection may be reused; 0 for not at all. */
   keepMs = 0;
 
   readonly #limits: ResponseLimits;
@@ -67,19 +67,18 @@ export class ResponseParser {
   #head: ResponseHead | null = null;
   #kept: Uint8Array[] | null = null;
   #bodyBytes = 0;
-  /** Of the sized body, or of the chunk. */
+  /** Bytes that are left of the sized body or the chunk. */
   #left = 0;
 
-  /** @param tunnel whether this is the response to CONNECT, of which a 2xx has no body */
+  /** @param tunnel whether this is the response to CONNECT: then a 2xx has no body */
   constructor(limits: ResponseLimits, { tunnel = false } = {}) {
     this.#limits = limits;
     this.#isTunnel = tunnel;
   }
 
   /**
-   * Takes the next bytes. Those beyond the end are not read, and the connection is not to be used again then.
-   *
-   * @returns how many were read
+   * Parses the next bytes and returns how many of them were read. Bytes after the end are not read, and the connection
+   * must then not be reused.
    */
   feed(bytes: Buffer): number {
     let at = 0;
@@ -92,7 +91,7 @@ export class ResponseParser {
     return at;
   }
 
-  /** The other side sends no more. @returns whether there was a response */
+  /** Ends parsing, because no more bytes will come. Returns whether there was a final status. */
   close(): boolean {
     if (this.status === null) return false;
     this.#stop();
@@ -104,12 +103,12 @@ export class ResponseParser {
     return this.#head?.retryAfter ?? null;
   }
 
-  /** The headers of the final response, where they are kept. */
+  /** The headers of the final response, if they are kept. */
   get headers(): ResponseHeaders {
     return this.#headers;
   }
 
-  /** The beginning of the body, read as UTF-8, NUL replaced. */
+  /** The beginning of the body, decoded as UTF-8, with NUL replaced. */
   text(): string {
     const first = this.#kept?.[0];
     if (first === undefined) return "";
@@ -141,7 +140,7 @@ export class ResponseParser {
   #beginLine(piece: string): void {
     this.#line += piece;
     if (this.#part !== "status line" || this.#line === "\r") return;
-    // Another protocol may never end its line, nor send more until it gets something.
+    // Checked before the end of the line, because another protocol may never end it.
     if (!mayBeginStatusLine(this.#line)) this.#refuse(noHttp(this.#line));
   }
 
@@ -244,13 +243,13 @@ export class ResponseParser {
     return end;
   }
 
-  /** The response has been read to its end, which is beyond doubt. */
+  /** Ends reading at the unambiguous end of the response. */
   #complete(): void {
     this.#stop();
     this.keepMs = this.#head?.keepMs ?? 0;
   }
 
-  /** The end of the response is unknown from here on. */
+  /** Ends reading; the connection is not reused. */
   #stop(): void {
     this.ended = true;
     this.#part = "nothing";

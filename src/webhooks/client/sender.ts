@@ -1,14 +1,14 @@
 /**
- * The HTTP client for webhooks, and the one module of this folder that others import. It makes one request per attempt:
+ * The HTTP client for webhooks, and the only module of this folder that others import. It makes one request per attempt:
  *
- * - The status decides. It must arrive within the time allowed, which runs from the call of `send` over resolving,
- *   connecting, TLS and context. A 2xx is a success. A redirect is not followed and is a failure like any other status.
- * - The body of an answer is read only to be shown. If it is endless, slow, broken off or malformed, the status stands:
- *   the receiver has answered, and another request would be a repetition. Reading stops at a size and at the end of the
- *   time allowed; then the connection is closed.
- * - A receiver may close a kept connection at the very moment that it is used again. If one breaks before any byte of an
- *   answer, the request is made once more, at once, on a new connection and within the same time. If the receiver has
- *   got both, it recognises the `webhook-id`.
+ * - The status decides. It must arrive within a time limit, which includes resolving, connecting, TLS and sending. A 2xx
+ *   is a success. A redirect is not followed and is a failure like any other status.
+ * - The body of an answer is read only to be shown. If it is endless, slow, cut off or malformed, the status still counts,
+ *   because another request would be a repetition. Reading stops at a size limit and at the time limit; then the
+ *   connection is closed.
+ * - A receiver may close an idle connection at the moment of its next use. If a reused connection breaks before the first
+ *   byte of an answer, the request is sent once more at once, on a new connection, within the same time limit. If the
+ *   receiver has got both requests, it recognises the `webhook-id`.
  */
 
 import { checkWebhookUrl, guardedLookup, type Resolve } from "../address.ts";
@@ -22,72 +22,71 @@ import { type PassedStage, type SendResult, unsent } from "./result.ts";
 export type { PassedStage, ResponseHeaders, SendResult } from "./result.ts";
 export { unsent } from "./result.ts";
 
-/** The time allowed for an attempt in total. */
+/** The time limit of an attempt. */
 export const attemptTimeoutMs = 15_000;
 
-/** What is read of an answer's body. */
+/** The most bytes of an answer's body that are read. */
 const maxReadBytes = 16_384;
 
-/** What is kept of it. */
+/** The most bytes of it that are kept. */
 export const keptBytes = 1_024;
 
-/** URLs that are remembered as checked. */
+/** The most URLs whose destination is cached. */
 const maxDestinations = 10_000;
 
 export interface SenderOptions {
-  /** Whether http URLs, and addresses that are not public, may be called. */
+  /** Whether http URLs and addresses that are not public may be called. */
   readonly allowPrivate: boolean;
   /** The value of `User-Agent`. */
   readonly userAgent: string;
-  /** The time allowed for an attempt in total: `attemptTimeoutMs` unless given. */
+  /** The time limit of an attempt; by default `attemptTimeoutMs`. */
   readonly timeoutMs?: number | undefined;
-  /** How much of an answer's body is handed back at most: 1 KiB unless given. */
+  /** The most bytes of an answer's body in the result; by default 1 KiB. */
   readonly keepBytes?: number;
-  /** Whether the headers of answers are handed back: not unless given. */
+  /** Whether the result has the headers of the answer; by default it has not. */
   readonly keepHeaders?: boolean;
-  /** Resolves names, instead of the system. */
+  /** Resolves names; by default the system does. */
   readonly resolve?: Resolve | undefined;
   /**
-   * The URL of a proxy, http or https, that every attempt goes through: by CONNECT to https receivers, whose
-   * certificates are checked as without it. Its own address is not checked. The proxy resolves names, so it has to
-   * refuse addresses that are not public. Hosts that are addresses, and names that are local by definition, are refused
-   * as without it.
+   * The URL (http or https) of a proxy for all attempts. https receivers are reached by CONNECT, and their certificates
+   * are checked as without a proxy. The proxy's own address is not checked. The proxy resolves names, so it must refuse
+   * addresses that are not public. Literal addresses, and names that are local by definition, are refused here in any case.
    */
   readonly proxy?: string | undefined;
   /** Certificates (PEM) to trust instead of the well-known authorities. */
   readonly ca?: string | undefined;
-  /** How many connections there may be, of which unused ones are kept for later: 1,024 unless given. */
+  /** The maximum number of connections, idle ones included; by default 1,024. */
   readonly connections?: number | undefined;
-  /** Milliseconds since the epoch, to read a date in `Retry-After`. */
+  /** Returns milliseconds since the epoch, to read a date in `Retry-After`. */
   readonly now?: () => number;
 }
 
 export interface SendRequest {
   readonly url: string;
   /**
-   * Sent beside `Host`, `Content-Length`, `User-Agent` and `Content-Type: application/json`, which may not be among
-   * them. A value must hold no control character, and none beyond Latin-1.
+   * Headers besides `Host`, `Content-Length`, `User-Agent` and `Content-Type: application/json`, which must not be among
+   * them. A value must have no control character, and only characters of Latin-1.
    */
   readonly headers: Readonly<Record<string, string>>;
   /** Must not change until the attempt has ended. */
   readonly body: Uint8Array;
-  /** Asked whenever the request is about to be written, which may be long after `send`: false ends it as `canceled`. */
+  /** Called just before the request is written, which may be long after `send`. If it returns false, the attempt ends as `canceled`. */
   readonly mayBeSent?: () => boolean;
-  /** Called with each stage that is completed, and the milliseconds since the attempt began. Must not throw. */
+  /** Called after each completed stage, with the milliseconds since the attempt began. Must not throw. */
   readonly watch?: ((stage: PassedStage, atMs: number) => void) | undefined;
 }
 
 export interface Sender {
   /** Makes one attempt. Never rejects; `signal` ends the attempt as `canceled`. */
   send(request: SendRequest, signal?: AbortSignal): Promise<SendResult>;
-  /** Ends what is under way as `canceled` and closes all connections. Later attempts end at once. */
+  /** Ends attempts under way as `canceled` and closes all connections. Later attempts are canceled at once. */
   close(): void;
 }
 
 /**
- * The caller bounds how many attempts run at a time.
+ * Creates a sender. The caller bounds the number of concurrent attempts.
  *
- * @throws TypeError if the proxy or the user agent cannot be used
+ * @throws TypeError if the proxy or the user agent is invalid
  */
 export function createSender(options: SenderOptions): Sender {
   const { allowPrivate, timeoutMs = attemptTimeoutMs, keepBytes = keptBytes, keepHeaders = false } = options;
@@ -104,10 +103,10 @@ export function createSender(options: SenderOptions): Sender {
   const common = commonLines(options.userAgent);
   let closed = false;
 
-  // Checking and parsing a URL is a part of what sending costs, and most URLs come again.
+  // Cached, because checking and parsing a URL is a considerable part of the cost of an attempt.
   const destinations = new Map<string, Destination>();
 
-  /** @returns the reason if the URL may not be called */
+  /** Returns the destination of a URL, or the reason why it may not be called. */
   function destinationFor(url: string): Destination | string {
     const known = destinations.get(url);
     if (known !== undefined) return known;

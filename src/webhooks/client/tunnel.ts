@@ -1,4 +1,4 @@
-/** The way through the egress proxy to an https receiver. */
+/** Tunnels through the egress proxy to https receivers. */
 
 import type { Socket } from "node:net";
 import type { EgressProxy } from "../egress-proxy.ts";
@@ -6,8 +6,8 @@ import { proxyFailure, type SendFailure } from "./failures.ts";
 import { ResponseParser } from "./response-parser.ts";
 
 /**
- * Asks the proxy at the other end of `socket` for a tunnel to `authority` (RFC 9110, section 9.3.6). `done` is
- * called at most once: with null when the tunnel is open. It does not listen for errors and closing.
+ * Requests a tunnel to `authority` from the proxy at the other end of `socket` (RFC 9110, section 9.3.6). `done` is called
+ * at most once, with null when the tunnel is open. The caller must handle errors and closing of the socket.
  */
 export function openTunnel(
   socket: Socket,
@@ -21,7 +21,7 @@ export function openTunnel(
     if (response.status === null && response.fault === null) return;
     socket.off("data", read);
     const isOpen = response.status !== null && response.status < 300;
-    // In TLS the receiver does not send first.
+    // Bytes after the head are an error, because in TLS the receiver does not send first.
     done(isOpen && !hasSurplus ? null : proxyFailure(isOpen ? null : response.status));
   };
   socket.on("data", read);

@@ -8,7 +8,7 @@ describe("the time allowed", () => {
     expect(result).toMatchObject({
       class: "timeout",
       status: null,
-      error: "The time of 0.3 s was over while waiting for the answer.",
+      error: "The time limit of 0.3 s was reached while waiting for the answer.",
     });
     expect(result.durationMs).toBeGreaterThanOrEqual(299);
     expect(target.requests).toHaveLength(1);

@@ -42,7 +42,7 @@ describe("no connection", () => {
       await sender({ resolve: () => {}, timeoutMs: 30 }).send(delivery("http://hook.test/")),
     ).toMatchObject({
       class: "timeout",
-      error: "The time of 0.03 s was over while resolving the host name.",
+      error: "The time limit of 0.03 s was reached while resolving the host name.",
     });
   });
 
@@ -128,7 +128,7 @@ describe("TLS", () => {
       await sender({ timeoutMs: 300 }).send(delivery(`https://hook.test:${target.port}/`)),
     ).toMatchObject({
       class: "timeout",
-      error: "The time of 0.3 s was over while agreeing on encryption.",
+      error: "The time limit of 0.3 s was reached while agreeing on encryption.",
     });
     await target.connections[0]?.closed;
   });

@@ -60,7 +60,7 @@ describe("failureOf", () => {
     expect(failureOf(failure("ECONNRESET"), "agreeing on encryption").error).toBe(
       "The connection was closed while agreeing on encryption.",
     );
-    expect(timedOut(15_000, "connecting").error).toBe("The time of 15 s was over while connecting.");
+    expect(timedOut(15_000, "connecting").error).toBe("The time limit of 15 s was reached while connecting.");
   });
 });
 

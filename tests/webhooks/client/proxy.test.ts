@@ -219,11 +219,11 @@ describe("an egress proxy that fails", () => {
     );
     expect(waiting).toMatchObject({
       class: "timeout",
-      error: "The time of 0.2 s was over while waiting for the egress proxy.",
+      error: "The time limit of 0.2 s was reached while waiting for the egress proxy.",
     });
     expect(connecting).toMatchObject({
       class: "proxy",
-      error: "The time of 0.2 s was over while connecting to the egress proxy.",
+      error: "The time limit of 0.2 s was reached while connecting to the egress proxy.",
     });
     await Promise.all(proxy.connections.map(({ closed }) => closed));
   });

@@ -50,7 +50,7 @@ export interface SenderOptions {
   /**
    * The URL (http or https) of a proxy for all attempts. https receivers are reached by CONNECT, and their certificates
    * are checked as without a proxy. The proxy's own address is not checked. The proxy resolves names, so it must refuse
-   * addresses that are not public. Literal addresses, and names that are local by definition, are refused here in any case.
+   * addresses that are not public. Literal addresses and names that are local by definition are refused here in any case.
    */
   readonly proxy?: string | undefined;
   /** Certificates (PEM) to trust instead of the well-known authorities. */
@@ -70,7 +70,7 @@ export interface SendRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** Must not change until the attempt has ended. */
   readonly body: Uint8Array;
-  /** Called just before the request is written, which may be long after `send`. If it returns false, the attempt ends as `canceled`. */
+  /** Called just before the request is written, perhaps long after `send`. If false, the attempt ends as `canceled`. */
   readonly mayBeSent?: () => boolean;
   /** Called after each completed stage, with the milliseconds since the attempt began. Must not throw. */
   readonly watch?: ((stage: PassedStage, atMs: number) => void) | undefined;

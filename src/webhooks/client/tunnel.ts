@@ -6,8 +6,8 @@ import { proxyFailure, type SendFailure } from "./failures.ts";
 import { ResponseParser } from "./response-parser.ts";
 
 /**
- * Requests a tunnel to `authority` from the proxy at the other end of `socket` (RFC 9110, section 9.3.6). `done` is called
- * at most once, with null when the tunnel is open. The caller must handle errors and closing of the socket.
+ * Requests a tunnel to `authority` from the proxy at the other end of `socket` (RFC 9110, section 9.3.6). `done` is
+ * called at most once, with null when the tunnel is open. The caller must handle errors and closing of the socket.
  */
 export function openTunnel(
   socket: Socket,

@@ -156,7 +156,7 @@ test("the dispatcher reports a manual retry once its result is on disk, and repo
   const reported: string[] = [];
   const one = dispatching(store, {
     send: async () => ok,
-    sentAgain: (applicationId) => reported.push(applicationId),
+    requestRecorded: (applicationId) => reported.push(applicationId),
   });
   await one.publish("e1");
   await one.settled();

@@ -49,7 +49,7 @@ export function EndpointNotice(props: EndpointNoticeProps) {
   if (status === "enabled") {
     const isWell = advice === null;
     return (
-      <Notice tone={isWell ? "ok" : ""} title={isWell ? "The endpoint takes what is sent to it." : said}>
+      <Notice tone={isWell ? "ok" : ""} title={isWell ? "The endpoint accepts deliveries." : said}>
         {children}
         {last_success_at && (
           <p class="muted">

@@ -1,28 +1,29 @@
 /**
- * What a webhook may be sent to: no address that is not public, in whatever notation and by
- * whatever name. A URL is judged when it is set and before every attempt; the addresses that its
- * name resolves to are judged when the connection is made, which then goes to those addresses.
+ * The destinations that webhooks may be sent to: only public addresses, in any notation and behind any name. A URL is
+ * checked when it is set and before every attempt. The addresses that its name resolves to are checked when the
+ * connection is made, and the connection goes to these addresses.
  */
 
 import type dns from "node:dns";
 import type { LookupFunction } from "node:net";
 
-/** As of node:net, which like node:dns is loaded at its first use, because a start makes no calls. */
+/** The function of node:net, which like node:dns is loaded on first use: a start needs neither. */
 export const isIP = (text: string) => process.getBuiltinModule("node:net").isIP(text);
 const resolveAll: Resolve = (...of) => process.getBuiltinModule("node:dns").lookup(...of);
 
-/** Whether addresses inside the operator's own network may be called: on in development only. */
+/** The policy for addresses. */
 interface AddressPolicy {
+  /** Whether addresses that are not public may be called; only in development. */
   readonly allowPrivate: boolean;
 }
 
 /** The longest webhook URL, in characters of its normalised form. */
 const maxWebhookUrlLength = 2048;
 
-/** The `code` of the error that {@link guardedLookup} fails with. */
+/** The `code` of {@link BlockedAddressError}. */
 export const blockedAddressCode = "ONAIR_BLOCKED_ADDRESS";
 
-/** A host name that leads to an address that may not be called. The message does not say which. */
+/** A host name resolves to an address that may not be called. The message does not contain the address. */
 export class BlockedAddressError extends Error {
   override readonly name = "BlockedAddressError";
   readonly code = blockedAddressCode;
@@ -54,10 +55,10 @@ const reserved4 = blocks([
   "240.0.0.0/4", // reserved, broadcast (RFC 1112, RFC 919)
 ]);
 
-/** All that IANA has given out for global unicast. What lies outside is not public, known or not. */
+/** The block that IANA has allocated for global unicast. All other addresses count as not public. */
 const global6 = blocks(["2000::/3"]);
 
-/** What is not public within {@link global6}. */
+/** Blocks within {@link global6} that are not public. */
 const reserved6 = blocks([
   "2001::/23", // protocol assignments (RFC 2928): Teredo, benchmarking, AMT, ORCHID, …
   "2001:db8::/32", // documentation (RFC 3849)
@@ -66,15 +67,15 @@ const reserved6 = blocks([
   "3fff::/20", // documentation (RFC 9637)
 ]);
 
-/** IPv6 forms of an IPv4 address in the last 32 bits that is the one to be judged. */
+/** IPv6 forms of an IPv4 address. The IPv4 address in the last 32 bits is checked. */
 const carriers4 = blocks([
   "::ffff:0:0/96", // IPv4-mapped (RFC 4291)
   "64:ff9b::/96", // NAT64 (RFC 6052): how a host without IPv4 sees every IPv4 address
 ]);
 
 /**
- * Whether an address is public: global unicast, and in no block of the IANA special-purpose registries. False for
- * anything that is not an IP address, or has a zone.
+ * Whether an address is public: global unicast, and in no block of the IANA special-purpose registries. False for a text
+ * that is not an IP address or has a zone.
  */
 export function isPublicAddress(ip: string): boolean {
   if (ip.includes("%")) return false;
@@ -92,14 +93,16 @@ function isPublic6(bits: bigint): boolean {
   return within(bits, global6) && !within(bits, reserved6);
 }
 
-/** The bits of a network that all its addresses share, and how many an address has besides. */
+/** A range of addresses. */
 interface Block {
+  /** The prefix that all its addresses share. */
   readonly network: bigint;
+  /** The number of bits behind the prefix. */
   readonly hostBits: bigint;
 }
 
-// node:net's BlockList is no help: it takes IPv4 rules for IPv6 and the reverse (::ffff:0:0/96 then
-// holds all of IPv4), and cannot judge an embedded address.
+// node:net's BlockList cannot be used: it applies IPv4 rules to IPv6 addresses and the reverse (::ffff:0:0/96 then
+// contains all of IPv4), and does not check embedded addresses.
 function block(cidr: string): Block {
   const slash = cidr.indexOf("/");
   const base = cidr.slice(0, slash);
@@ -137,30 +140,29 @@ function groups6(text: string): bigint[] {
   });
 }
 
-/** A URL that may be called, or one sentence that tells its owner why not. */
+/** A URL that may be called, or one sentence for its owner that says why it may not. */
 type UrlVerdict = { readonly ok: true; readonly url: URL } | { readonly ok: false; readonly reason: string };
 
 /** Names that are local by definition: RFC 6761, RFC 6762, RFC 8375, and `internal` by ICANN. */
 const localName = /(^|\.)(localhost|local|internal|home\.arpa)$/;
 
 /**
- * 1 to 253 characters of labels of 1 to 63 each (RFC 1035). Underscores occur in practice; a final dot
- * does not, and certificates and TLS server names cannot hold one.
+ * 1 to 253 characters in labels of 1 to 63 (RFC 1035). Underscores are allowed because they occur in practice. A final
+ * dot is not, because certificates and TLS server names cannot contain it.
  */
 const hostName = /^(?=.{1,253}$)[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*$/;
 
 /**
- * Judges a URL by its text alone: nothing is resolved, so a name that it accepts may still lead to
- * an address that {@link guardedLookup} refuses. Addresses are judged in every notation that URLs
- * know (decimal, octal, hexadecimal, shortened, full-width).
+ * Checks a URL by its text alone. Names are not resolved, so an accepted name may still lead to an address that
+ * {@link guardedLookup} rejects. Literal addresses are checked in every notation that URLs have (decimal, octal,
+ * hexadecimal, shortened, full-width).
  */
 export function checkWebhookUrl(raw: string, policy: AddressPolicy): UrlVerdict {
   const refuse = (reason: string): UrlVerdict => ({ ok: false, reason });
   const tooLong = `The URL is longer than ${maxWebhookUrlLength} characters.`;
   if (raw.length > maxWebhookUrlLength) return refuse(tooLong);
 
-  // The parser drops tabs and newlines, turns \ into / and supplies missing slashes: what one reads
-  // would not be what is called.
+  // The parser drops tabs and newlines, replaces \ by / and adds missing slashes: a reader would see another URL.
   const scheme = /^(https?):\/\/[^/]/i.exec(raw)?.[1]?.toLowerCase();
   if (scheme === undefined || /[\s\\]|\p{Cc}/u.test(raw) || !URL.canParse(raw)) {
     return refuse(`This is not a valid ${policy.allowPrivate ? "http or https" : "https"} URL.`);
@@ -183,7 +185,7 @@ export function checkWebhookUrl(raw: string, policy: AddressPolicy): UrlVerdict 
   return { ok: true, url };
 }
 
-/** The host of a URL as sockets want it: without the brackets of an IPv6 address. */
+/** Returns the host of a URL as sockets take it: without the brackets of an IPv6 address. */
 export function bareHost(url: URL): string {
   return url.hostname.startsWith("[") ? url.hostname.slice(1, -1) : url.hostname;
 }
@@ -196,11 +198,10 @@ export type Resolve = (
 ) => void;
 
 /**
- * A `lookup` option for sockets that resolves by `resolve` and fails with
- * {@link BlockedAddressError} if any address of the answer may not be called. The connection goes
- * to the addresses that were judged: nothing resolves the name a second time.
+ * Returns a `lookup` option for sockets that fails with {@link BlockedAddressError} if the name resolves to any address
+ * that may not be called. The connection goes to the checked addresses: the name is not resolved a second time.
  *
- * Sockets do not call it for a host that is an address: judge that by {@link checkWebhookUrl}.
+ * Sockets do not call it for a literal address, which {@link checkWebhookUrl} checks.
  */
 export function guardedLookup(policy: AddressPolicy, resolve: Resolve = resolveAll): LookupFunction {
   return (hostname, options, callback) => {

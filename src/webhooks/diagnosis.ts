@@ -3,7 +3,7 @@ import type { SendResult } from "./client/sender.ts";
 import type { OutcomeClass } from "./retry.ts";
 import { cut } from "./shown-answer.ts";
 
-/** A receiver that takes so long is close to being too slow. */
+/** A receiver that takes this long is at risk of the time limit. */
 const slowMs = 5 * second;
 
 const unreached: Readonly<Partial<Record<OutcomeClass, string>>> = {
@@ -13,13 +13,13 @@ const unreached: Readonly<Partial<Record<OutcomeClass, string>>> = {
   refused:
     "Nothing accepts connections there: is the program running, on that port, and let through by the firewall?",
   unreachable: "The host cannot be reached: check its address, its routes and its firewall.",
-  tls: "No trusted encryption could be agreed on: check that the certificate is valid, for this host name, and sent with its intermediates.",
+  tls: "No trusted TLS connection could be made: check that the certificate is valid, is for this host name, and is sent with its intermediates.",
   proxy: "The platform's own egress proxy failed, not your receiver: try again later.",
   reset:
     "The receiver closed the connection without an answer: look for a crash, or a limit on the size of requests.",
   timeout:
     "The receiver was too slow: it must answer within 15 seconds. Answer first, and do the work afterwards.",
-  protocol: "What the receiver sent is not an answer of HTTP/1.1: does something else listen on that port?",
+  protocol: "The receiver's answer is not valid HTTP/1.1: does another program listen on that port?",
   too_large: "The headers of the answer are too long.",
   internal: "The request could not be made on our side: try again later.",
   canceled: "The server is shutting down: try again later.",
@@ -29,23 +29,23 @@ const statuses: Readonly<Record<number, string>> = {
   401: "does something in front of the receiver ask for a login?",
   403: "does a firewall or a login in front of the receiver refuse the request?",
   404: "is the path of the webhook URL right?",
-  405: "the receiver must take POST at this path.",
-  410: "that says that nothing may ever be sent again, and disables the endpoint.",
-  413: "the receiver must take bodies of some kilobytes.",
-  415: "the receiver must take Content-Type: application/json.",
-  429: "the receiver has too much to do, and slows down what is sent to it.",
+  405: "the receiver must accept POST at this path.",
+  410: "this status asks for no further requests, and disables the endpoint.",
+  413: "the receiver must accept bodies of some kilobytes.",
+  415: "the receiver must accept Content-Type: application/json.",
+  429: "the receiver is overloaded, so fewer requests are sent to it.",
 };
 
-/** An attempt as far as it is judged here. */
+/** The part of an attempt that the diagnosis is made from. */
 export interface Diagnosed
   extends Pick<SendResult, "class" | "status" | "durationMs" | "responseBody" | "timings" | "speaks"> {
   /** The webhook URL. */
   readonly url: string;
-  /** The header of the answer; null where it had none. */
+  /** The `Location` header of the answer; null if it had none. */
   readonly location: string | null;
 }
 
-/** What the receiver did wrong, in a sentence or two for its developer; null when it did all right. */
+/** Returns what the receiver did wrong, in a sentence or two for its developer; null if nothing. */
 export function diagnose(attempt: Diagnosed): string | null {
   const { class: outcome, status, durationMs, responseBody } = attempt;
   if (status === null) return schemeAdvice(attempt) ?? unreached[outcome] ?? "No answer arrived.";
@@ -71,10 +71,10 @@ export function diagnose(attempt: Diagnosed): string | null {
 const beginsWithHttps = "it must begin with https:// where the receiver speaks TLS";
 const beginsWithHttp = "it must begin with http:// where the receiver speaks no TLS";
 
-/** What servers that expect TLS answer to a request without it. */
+/** Matches the answers of TLS servers to a request without TLS. */
 const saysHttps = /HTTPS (server|port)|SSL-enabled server|plain HTTP request/i;
 
-/** Where the scheme of the webhook URL is, or may be, the wrong one. */
+/** Returns advice if the scheme of the webhook URL is wrong or may be. */
 function schemeAdvice({
   class: outcome,
   status,
@@ -95,24 +95,24 @@ function schemeAdvice({
     return `The receiver closed the connection without an answer. http or https? Look at the webhook URL: ${beginsWithHttps}. If it is right, look for a crash, or a limit on the size of requests.`;
   const isUnencrypted = isHttps && timings.connectMs !== null && timings.tlsMs === null;
   if (isUnencrypted && (outcome === "reset" || outcome === "timeout"))
-    return `A connection was made, but no encryption agreed on. http or https? Look at the webhook URL: ${beginsWithHttp}.`;
+    return `A connection was made, but the TLS handshake failed. http or https? Look at the webhook URL: ${beginsWithHttp}.`;
   return null;
 }
 
 const longestLocation = 300;
 
-/** Where a redirect leads, and what to do about it. */
+/** Returns where a redirect leads, and what to do about it. */
 function redirectAdvice({ url, location }: Diagnosed): string {
-  if (location === null) return "a redirect, which is not followed: set the webhook URL to where it leads.";
+  if (location === null) return "a redirect, which is not followed: set the webhook URL to its target.";
   const to = URL.parse(location, url);
   const from = URL.parse(url);
   const shown = cut(to?.href ?? location, longestLocation);
   const isOtherScheme = to && from && to.protocol !== from.protocol && to.hostname === from.hostname;
   const question = isOtherScheme ? "http or https? " : "";
-  return `a redirect to ${shown}, which is not followed. ${question}Set the webhook URL to where the receiver itself is.`;
+  return `a redirect to ${shown}, which is not followed. ${question}Set the webhook URL to the receiver's own address.`;
 }
 
-/** Statuses with which receivers refuse what they could not verify. */
+/** Statuses with which receivers reject requests that they could not verify. */
 const refusals: ReadonlySet<number> = new Set([400, 401, 403, 422]);
 
 const verificationWords =
@@ -122,15 +122,15 @@ const timestampWords = /timestamp[^.]{0,40}(too (old|new)|tolerance|expired|past
 const wrongSecret =
   "probably the wrong secret: the receiver could not verify the signature. Give it the webhook secret in force (whsec_…), and have it verify the body as it arrived, before it is parsed.";
 
-/** Whether the receiver says that it could not verify the request, which has one usual cause. */
+/** Returns advice if the receiver could not verify the request. */
 function verificationAdvice(status: number, responseBody: string): string | null {
-  // What a library throws and a program does not catch comes as a failure of the program.
+  // An error that the library throws and the program does not catch becomes a 5xx.
   const isUncaught = status >= 500 && /WebhookVerificationError|no matching signature/i.test(responseBody);
   if (!refusals.has(status) && !isUncaught) return null;
   if (timestampWords.test(responseBody))
     return "the receiver does not accept the timestamp: probably its clock is wrong. It must be right to 5 minutes.";
   if (isUncaught || verificationWords.test(responseBody)) return wrongSecret;
-  // What the receivers in docs/verifying.md answer to what they could not verify.
+  // The receivers in docs/verifying.md answer this when verification fails.
   if (status === 401 && responseBody.trim() === "") return `${wrongSecret} If it is right, ${statuses[401]}`;
   return null;
 }

@@ -1,4 +1,4 @@
-/** The setting of the egress proxy: the way out of the operator's network where there is no direct one. */
+/** The egress proxy, which is needed if the operator's network allows no direct connections to the Internet. */
 
 import { bareHost } from "./address.ts";
 
@@ -6,14 +6,14 @@ export interface EgressProxy {
   readonly encrypted: boolean;
   readonly host: string;
   readonly port: number;
-  /** The value of `Proxy-Authorization`, which is secret; null where the URL has no credentials. */
+  /** The value of `Proxy-Authorization`, which is secret; null if the URL has no credentials. */
   readonly authorization: string | null;
 }
 
 /**
- * Takes apart `http://user:pass@host:port`, user and password percent-encoded where they have to be.
+ * Parses `http://user:pass@host:port`, with user and password percent-encoded if needed.
  *
- * @throws TypeError that states the form, and does not repeat the text, which may hold a password
+ * @throws TypeError that states the form. It does not repeat the text, which may contain a password.
  */
 export function proxyOf(text: string): EgressProxy {
   const url = URL.canParse(text) ? new URL(text) : null;
@@ -37,7 +37,7 @@ export function proxyOf(text: string): EgressProxy {
   };
 }
 
-/** `user:password` (RFC 7617); "" where there are none, undefined where they cannot be read. */
+/** Returns `user:password` (RFC 7617); "" if there are none, undefined if they are malformed. */
 function credentialsOf({ username, password }: URL): string | undefined {
   if (username === "" && password === "") return "";
   try {

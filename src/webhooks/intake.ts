@@ -10,7 +10,7 @@ import { type EndpointQueue, isBulk } from "./queues/endpoint-queue.ts";
 
 /** Memory that is reserved for the deliveries of events while they are being published. */
 export interface Reservation {
-  /** Reserves memory for one delivery of an application. Returns false when the delivery must stay in the store instead. */
+  /** Reserves memory for one delivery of an application. Returns false if the delivery must stay in the store. */
   readonly takes: Takes;
   /**
    * Ends the reservation. `taken` are the deliveries that are on disk and go into memory; none if publishing failed. Must
@@ -24,7 +24,7 @@ export interface DeliveryIntake {
   reserve(): Reservation;
   /** Claims deliveries that are due from the store. If memory is full, the queue is scheduled again when it has space. */
   claim(queue: EndpointQueue): Promise<void>;
-  /** Marks all deliveries of these subscriptions in memory as unwanted, also while they are committed, claimed or sent. */
+  /** Marks deliveries of these subscriptions as unwanted: those in memory, and those being committed, claimed or sent. */
   subscriptionsRemoved(removed: RemovedSubscriptions): void;
   /** Writes the queued deliveries of an endpoint back into the store, which frees their memory. */
   unload(queue: EndpointQueue): void;

@@ -18,7 +18,7 @@ export interface EndpointRequests {
   outcomeUnknown(): void;
   /** Deliveries of this application may be due now. */
   wake(applicationId: string): void;
-  /** A user requested deliveries of this application now. If sending is suspended, the next delivery is sent as a probe. */
+  /** A user requested deliveries of this application. If sending is suspended, the next delivery is sent as a probe. */
   sendNow(applicationId: string): void;
   /** The application has changed, or is removed (null). Attempts that begin from now on use its new state. */
   applicationChanged(applicationId: string, application: Application | null): void;

@@ -6,7 +6,7 @@ import type { Dispatcher } from "./dispatcher.ts";
 
 /** The pause after each step of any replay, so that any number of replays leaves time for new deliveries. */
 const stepMs = 25;
-/** A replay that cannot advance is tried again after this time, or sooner when a result of its application is recorded. */
+/** A replay that cannot advance is tried again after this time, or when a result of its application is recorded. */
 const busyMs = 200;
 /** The pause when no replay can advance. Then replays that another process created are looked for. */
 const idleMs = second;

@@ -6,26 +6,26 @@ import { signedRequest } from "./attempt.ts";
 import { keptBytes, type PassedStage, type Sender, type SendResult } from "./client/sender.ts";
 import { shownHeaders, withoutSignature } from "./shown-answer.ts";
 
-/** What a sample is made of: an event type and a payload of it. */
+/** A sample event: an event type and a payload for it. */
 export interface Sample {
   readonly name: string;
   readonly version: number;
   readonly data: unknown;
   /**
-   * Whether the application has chosen the payload. Then the platform's key does not sign it: the request could be passed
-   * on to another application, which verifies with that key alone and would take it for an event of the platform.
+   * Whether the application supplied the payload. Then the platform's key does not sign it: the request could be forwarded
+   * to another application that verifies with this key alone, and would take it for an event of the platform.
    */
   readonly isOwn: boolean;
 }
 
-/** A request as it goes over the wire, without its signature. */
+/** A request as it is sent, without its signature. */
 export interface UnsignedRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
-/** How far a sample has come: what is sent, then each stage that is completed, by the milliseconds since the begin. */
+/** The progress of a sample: the request, then each completed stage with the milliseconds since the start. */
 export type SampleStep =
   | { readonly request: UnsignedRequest }
   | { readonly stage: PassedStage; readonly atMs: number };
@@ -35,7 +35,7 @@ export type WatchSample = (step: SampleStep) => void;
 /** A sample that was sent. */
 export interface SampleExchange extends UnsignedRequest {
   readonly result: SendResult;
-  /** What came back, for the receiver's developer; its status is null where no answer arrived. */
+  /** The answer, to be shown to the receiver's developer; its status is null if none arrived. */
   readonly answer: SampleAnswer;
 }
 
@@ -45,32 +45,32 @@ interface SampleAnswer {
   readonly body: string;
 }
 
-/** Room for the end of a signature that the answer repeats, so that it is recognised as one. */
+/** Bytes read beyond those shown, so that a signature that crosses the limit is recognised and replaced. */
 const signatureBytes = 1_024;
 
-/** What the sender of a sample hands back of an answer. */
+/** The options with which a sender of samples must be made. */
 export const sampleLimits = { keepBytes: keptBytes + signatureBytes, keepHeaders: true } as const;
 
-/** What a sample is sent by. */
+/** Dependencies of sending a sample. */
 interface SampleSender {
   /** Made with `sampleLimits`. */
   readonly sender: Pick<Sender, "send">;
   readonly signingKey: KeyObject;
   readonly now: number;
-  /** Whether it sends through an egress proxy. */
+  /** Whether the sender uses an egress proxy. */
   readonly isProxied: boolean;
   readonly watch?: WatchSample | undefined;
 }
 
-/** The beginning of a text, without a character that is cut in two. */
+/** Returns at most `most` bytes of a text, without cutting a character. */
 function firstBytes(text: string, most: number): string {
   const bytes = Buffer.from(text);
   return bytes.length <= most ? text : new TextDecoder().decode(bytes.subarray(0, most), { stream: true });
 }
 
 /**
- * Sends a sample event to an application's webhook, made and signed like a delivery, but of no subscription and kept
- * nowhere; `Onair-Test` marks it.
+ * Sends a sample event to an application's webhook. It is made and signed like a delivery and has the header
+ * `Onair-Test`, but belongs to no subscription and is not stored.
  */
 export async function sendSample(
   { sender, signingKey, now, isProxied, watch }: SampleSender,

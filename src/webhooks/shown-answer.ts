@@ -1,4 +1,4 @@
-/** What is shown of an answer to the receiver's developer: bounded, and without what is confidential. */
+/** The part of an answer that is shown to the receiver's developer: bounded, and without confidential values. */
 
 import type { ResponseHeaders } from "./client/sender.ts";
 
@@ -7,11 +7,11 @@ const longestValue = 500;
 /** Cookies are secrets of the receiver and its clients. */
 const neverShown = new Set(["set-cookie", "set-cookie2"]);
 
-/** An egress proxy adds headers of its own to an answer that it can read: then only these are shown. */
+/** The only headers shown if an egress proxy could read the answer, because it may have added headers of its own. */
 const shownBehindProxy = new Set(["allow", "content-type", "location", "retry-after", "www-authenticate"]);
 
 /**
- * The headers to show. Values of one name are joined by commas.
+ * Returns the headers to show. Values of the same name are joined by commas.
  *
  * @param signature the value of `webhook-signature` in the request, which a receiver may repeat
  * @param isProxied whether an egress proxy could read the answer
@@ -32,7 +32,7 @@ export function shownHeaders(
   );
 }
 
-/** A text of the receiver without the signatures that it may repeat. */
+/** Replaces the signatures that a text of the receiver may repeat. */
 export function withoutSignature(text: string, signature: string): string {
   let rest = text;
   for (const one of signature.split(" ")) {
@@ -42,7 +42,7 @@ export function withoutSignature(text: string, signature: string): string {
   return rest;
 }
 
-/** A text of at most `most` characters. */
+/** Returns the first `most` characters of a text, with "…" if it is longer. */
 export function cut(text: string, most: number): string {
   return text.length <= most ? text : `${text.slice(0, most)}…`;
 }

@@ -7,7 +7,7 @@
 
 import type { KeyObject } from "node:crypto";
 
-/** Loaded on first use, to keep it out of the start. */
+/** Loaded on first use, because loading delays the start. */
 const node = () => process.getBuiltinModule("node:crypto");
 
 const secretPrefix = "whsec_";
@@ -18,26 +18,26 @@ const secretForm = /^whsec_[A-Za-z0-9+/]+={0,2}$/;
 const minSecretBytes = 24;
 const maxSecretBytes = 64;
 
-/** A delivery that carries more signatures than this is not looked at any further. */
+/** The most signatures of a delivery that are checked. */
 const maxSignatures = 32;
 
-/** What `webhook-id`, `webhook-timestamp` and the body of one attempt are. */
+/** The content that is signed. */
 interface SignedContent {
+  /** The `webhook-id`. */
   readonly id: string;
   /** Unix seconds of the attempt. */
   readonly timestampSeconds: number;
-  /** Exactly the bytes that are sent. */
+  /** The exact bytes that are sent. */
   readonly body: Uint8Array | string;
 }
 
 /**
- * The value of `webhook-signature`: one `v1,…` per secret in the order given, then `v1a,…` if
- * `ed25519` is given, separated by spaces.
+ * Returns the value of `webhook-signature`: one `v1,…` per secret in the given order, then `v1a,…` if `ed25519` is given,
+ * separated by spaces.
  *
- * @param input.secrets as {@link newWebhookSecret} makes them: more than one while a rotation overlaps
+ * @param input.secrets as {@link newWebhookSecret} makes them; more than one while a rotation overlaps
  * @param input.ed25519 from {@link readSigningKey}
- * @throws TypeError if the id contains a dot, which would make the signed content ambiguous, or a
- *   secret has not the form of one
+ * @throws TypeError if the id contains a dot, which would make the signed content ambiguous, or a secret is malformed
  */
 export function sign(
   input: SignedContent & { readonly secrets: readonly string[]; readonly ed25519?: KeyObject | undefined },
@@ -55,7 +55,7 @@ export function sign(
   return value;
 }
 
-/** Why a delivery was not accepted, in the order in which they are found; or `ok`. */
+/** The result of verification: `ok`, or the first problem, in the order in which they are checked. */
 export type SignatureVerdict =
   | "ok"
   | "missing_header"
@@ -64,20 +64,19 @@ export type SignatureVerdict =
   | "timestamp_too_new"
   | "no_matching_signature";
 
-/** How far the timestamp may be from now, either way. */
+/** The largest difference between the timestamp and the current time. */
 const toleranceSeconds = 300;
 
 /**
- * The check of a receiver: whether a delivery is genuine and fresh. One matching signature of
- * the list is enough; those of unknown versions are skipped. Secrets and signatures are compared in
- * constant time.
+ * Verifies a received delivery: whether it is genuine and recent. One matching signature is enough; signatures of unknown
+ * versions are skipped. Signatures are compared in constant time.
  *
  * @param input.id the header `webhook-id`; likewise `timestamp` and `signature`
- * @param input.body the bytes as received, before any parsing
+ * @param input.body the bytes as received, before parsing
  * @param input.secret a `whsec_…`, to accept `v1`
  * @param input.publicKey from {@link readPublicKey}, to accept `v1a`
  * @param input.now milliseconds since the epoch
- * @throws TypeError if `secret` has not the form of one
+ * @throws TypeError if `secret` is malformed
  */
 export function verify(input: {
   readonly id: string | null | undefined;
@@ -110,23 +109,23 @@ export function verify(input: {
   return "no_matching_signature";
 }
 
-/** A new shared secret: `whsec_` and the base64 of 32 random bytes. */
+/** Returns a new shared secret: `whsec_` and the base64 of 32 random bytes. */
 export function newWebhookSecret(): string {
   return secretPrefix + Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64");
 }
 
-/** Whether a secret that was not made here has the form of one: `whsec_` and the base64 of 24 to 64 bytes. */
+/** Whether a text has the form of a secret: `whsec_` and the base64 of 24 to 64 bytes. */
 export function isWebhookSecret(value: string): boolean {
   return decodeSecret(value) !== null;
 }
 
-/** A new platform key: an Ed25519 private key as PKCS #8 PEM (RFC 8410). To be kept secret. */
+/** Returns a new platform key: an Ed25519 private key as PKCS #8 PEM (RFC 8410), which is secret. */
 export function newSigningKey(): string {
   return node().generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString();
 }
 
 /**
- * Reads what {@link newSigningKey} made. Read it once: reading takes as long as signing.
+ * Reads a key made by {@link newSigningKey}. The result should be kept, because reading takes as long as signing.
  *
  * @throws TypeError if it is not an Ed25519 private key in PEM
  */
@@ -134,15 +133,19 @@ export function readSigningKey(privatePem: string): KeyObject {
   return ed25519Key(() => node().createPrivateKey(privatePem), "not an Ed25519 private key in PEM");
 }
 
-/** The platform's public key in the two forms that receivers' libraries read. */
+/** The platform's public key in both forms that receivers' libraries read. */
 export interface PublicKeyForms {
   /** SubjectPublicKeyInfo PEM (RFC 8410). */
   readonly pem: string;
-  /** `whpk_` and the base64 of the 32 bytes of the key, as Standard Webhooks writes it. */
+  /** `whpk_` and the base64 of the 32 bytes of the key, the form of Standard Webhooks. */
   readonly standardWebhooks: string;
 }
 
-/** @throws TypeError if it is not an Ed25519 private key in PEM */
+/**
+ * Returns the public key of the platform's private key.
+ *
+ * @throws TypeError if the text is not an Ed25519 private key in PEM
+ */
 export function publicKeyForms(privatePem: string): PublicKeyForms {
   const key = node().createPublicKey(readSigningKey(privatePem));
   const raw = Buffer.from(key.export({ format: "jwk" }).x ?? "", "base64url");
@@ -153,9 +156,9 @@ export function publicKeyForms(privatePem: string): PublicKeyForms {
 }
 
 /**
- * Reads either of {@link PublicKeyForms}.
+ * Reads a public key in either of {@link PublicKeyForms}.
  *
- * @throws TypeError if it is neither
+ * @throws TypeError if it has neither form
  */
 export function readPublicKey(text: string): KeyObject {
   return ed25519Key(() => {
@@ -176,12 +179,12 @@ function ed25519Key(read: () => KeyObject, complaint: string): KeyObject {
   return key;
 }
 
-/** In one piece, as Ed25519 needs it. */
+/** Joins the signed content into one buffer, which Ed25519 needs. */
 function joined(head: string, body: Uint8Array | string): Uint8Array {
   return Buffer.concat([Buffer.from(head), typeof body === "string" ? Buffer.from(body) : body]);
 }
 
-// Bun's own hasher, which is faster than `createHmac` of node:crypto. The secret is decoded each time: a cache of secrets
+// Bun's own hasher is faster than `createHmac` of node:crypto. The secret is decoded for each signature: a cache of secrets
 // would cost more than it saves.
 function hmac(secret: string, content: Uint8Array): Bun.CryptoHasher {
   const key = decodeSecret(secret);

@@ -78,7 +78,7 @@ describe.skipIf(chromium === null).each([
     await tab.fill("Webhook URL", healthy.url);
     await tab.click("Save");
     await healthy.arrived(1);
-    await tab.see("The endpoint takes what is sent to it.");
+    await tab.see("The endpoint accepts deliveries.");
     await tab.click("Its deliveries", "link");
     await tab.click("Replay a range");
     await tab.click("Count them");

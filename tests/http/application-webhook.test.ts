@@ -102,18 +102,15 @@ describe("Enable Endpoint", () => {
     expect(endpoint).toMatchObject({
       disabled_reason: "gone",
       since: new Date(clock.now()).toISOString(),
-      summary: `Disabled since ${new Date(clock.now()).toISOString()}: it answered 410, which says that nothing may ever be sent again.`,
-      advice:
-        "Have the receiver answer 2xx, then enable the endpoint. What is published meanwhile is kept for 3 days.",
+      summary: `Disabled since ${new Date(clock.now()).toISOString()}: it answered 410, which asks for no further requests.`,
+      advice: "Have the receiver answer 2xx, then enable the endpoint. Events for it are kept for 3 days.",
     });
     expect((await publish(server, event("channel.followed"))).status).toBe(202);
     const answer = await enable(app);
     expect(answer.status).toBe(200);
     expect((await json<{ data: Shown }>(answer)).data.endpoint.status).toBe("enabled");
     await target.arrived(2);
-    await until(async () =>
-      (await own(app)).endpoint.summary.startsWith("The endpoint takes what is sent to it"),
-    );
+    await until(async () => (await own(app)).endpoint.summary.startsWith("The endpoint accepts deliveries"));
   });
 
   test("a failing one says what the last failure means", async () => {
@@ -126,7 +123,7 @@ describe("Enable Endpoint", () => {
       failures: 1,
       summary: `Failing since ${new Date(clock.now()).toISOString()}, 1 attempt. The answer was 404.`,
       advice:
-        "It answered 404: is the path of the webhook URL right? Send a test; retries go on by themselves.",
+        "It answered 404: is the path of the webhook URL right? Send a test; retries continue automatically.",
     });
   });
 
@@ -137,7 +134,7 @@ describe("Enable Endpoint", () => {
     expect((await own(app)).endpoint).toMatchObject({
       status: "disabled",
       disabled_reason: "no_webhook_url",
-      advice: "Set the webhook URL; a replay then sends what was canceled.",
+      advice: "Set the webhook URL; a replay then sends the canceled deliveries.",
     });
   });
 });

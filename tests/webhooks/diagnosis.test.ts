@@ -35,7 +35,7 @@ test.each<[number, string]>([
   [404, "path"],
   [405, "POST"],
   [410, "disables the endpoint"],
-  [429, "too much to do"],
+  [429, "overloaded"],
   [500, "log"],
   [503, "log"],
 ])("%i is explained", (status, word) => {

@@ -15,7 +15,7 @@ test.each<[string, Partial<Endpoint>, string, string | null]>([
   [
     "that answered",
     { last_failure_at: earlier, last_success_at: later },
-    "The endpoint takes what is sent to it, the last time at 2026-01-14T17:08:06.000Z.",
+    "The endpoint accepts deliveries, the last one at 2026-01-14T17:08:06.000Z.",
     null,
   ],
   [
@@ -33,7 +33,7 @@ test.each<[string, Partial<Endpoint>, string, string | null]>([
 
 test("one without a URL says that nothing waits for it", () => {
   expect(endpointSummary({ ...application, webhook_url: null }, newEndpoint("a"))).toEqual({
-    summary: "There is no webhook URL, so nothing is sent: what is published is canceled.",
-    advice: "Set the webhook URL; a replay then sends what was canceled.",
+    summary: "There is no webhook URL, so nothing is sent and new deliveries are canceled.",
+    advice: "Set the webhook URL; a replay then sends the canceled deliveries.",
   });
 });

@@ -83,7 +83,7 @@ const notified = {
 /** When a notice is made. */
 const notices: Readonly<Record<NoticeType, string>> = {
   "endpoint.failing": "Everything failed for half an hour.",
-  "endpoint.disabled": "The endpoint answered 410, or everything failed for 24 hours.",
+  "endpoint.disabled": "The endpoint answered 410, or every attempt failed for 24 hours.",
   "endpoint.recovered": "The first success after the endpoint was failing or disabled.",
   "storage.failing": "The disk is full or fails, the database is damaged or was replaced.",
   "storage.recovered": "The storage can be written again.",

@@ -82,7 +82,7 @@ const TestSchema = named("TestExchange", "A sample, and what became of it.", {
 const example: Static<typeof TestSchema> = {
   delivered: false,
   problem:
-    "It answered 302, a redirect to https://bot.example/login, which is not followed. Set the webhook URL to where the receiver itself is.",
+    "It answered 302, a redirect to https://bot.example/login, which is not followed. Set the webhook URL to the receiver's own address.",
   request: {
     method: "POST",
     url: "https://bot.example/webhook",

@@ -121,7 +121,7 @@ export class Connection {
     }
   }
 
-  /** Connects to the egress proxy. Its address comes from the operator and is not checked; the system resolves its name. */
+  /** Connects to the egress proxy. The operator sets its address, so it is not checked; the system resolves it. */
   #connectBy(proxy: EgressProxy): void {
     const { destination } = this;
     const { ca } = this.#options;

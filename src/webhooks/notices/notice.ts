@@ -19,7 +19,7 @@ export interface Notices {
   ofServer(type: ServerNotice, data: ServerNoticeData, at: number): NewNotice;
 }
 
-/** @param isSent whether notices are sent to a notify URL */
+/** Returns a maker of notices. @param isSent whether notices are sent to a notify URL */
 export function noticesOf(isSent: boolean): Notices {
   const made = (type: NoticeType, application_id: string | null, data: object, at: number): NewNotice => ({
     id: newId(),
@@ -53,7 +53,7 @@ export function noticesOf(isSent: boolean): Notices {
   };
 }
 
-/** The headers of a notice that is sent at `now`, signed like a webhook with these secrets and the platform's key. */
+/** Returns the headers of a notice sent at `now`, signed like a webhook with these secrets and the platform's key. */
 export function signedNoticeHeaders(
   { id, type, body: text }: NewNotice,
   secrets: readonly string[],

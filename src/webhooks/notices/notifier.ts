@@ -9,44 +9,44 @@ import type { Sender, SendResult } from "../client/sender.ts";
 import { nextStep } from "../retry.ts";
 import { signedNoticeHeaders } from "./notice.ts";
 
-/** How often it looks for what is due. */
+/** The interval at which notices that are due are looked for. */
 const lookEveryMs = second;
-/** After that another process sends what this one has begun to send. */
+/** The lease of a claimed notice. Afterwards another process may send it. */
 const leaseMs = minute;
-/** Attempts that are under way at once. */
+/** The maximum number of concurrent attempts from memory, and of those from the store. */
 const atOnce = 4;
-/** Notices in memory that the storage refuses, the newest. */
+/** The maximum number of notices in memory that the storage refuses. The oldest are dropped. */
 const maxUnstored = 100;
 
 interface NotifierOptions {
   readonly store: Pick<Store, "notices">;
   readonly ownership: Pick<Ownership, "leads">;
-  /** Apart from the one of deliveries: a notify URL that hangs takes nothing from them. */
+  /** Must not be the sender of deliveries: a notify URL that hangs must not use their connections. */
   readonly sender: Pick<Sender, "send">;
-  /** null: nothing is sent. */
+  /** The notify URL; null if notices are only stored. */
   readonly url: string | null;
-  /** The operator's `whsec_…`; null: only the platform's key signs. */
+  /** The operator's `whsec_…`; null if only the platform's key signs. */
   readonly secret: string | null;
   readonly signingKey: KeyObject;
   readonly log: Log;
   readonly now: () => number;
-  /** From 0 to 1, for the jitter of retries. */
+  /** Returns a number from 0 to 1, for the jitter of retries. */
   readonly random: () => number;
-  /** Whether nothing is sent for now; by default it is. */
+  /** Whether sending is suspended; by default it never is. */
   readonly isHeld?: () => boolean;
 }
 
 interface Notifier extends Service {
   /**
-   * Stores a notice and has it sent. What the storage refuses, as on a full disk, is sent from memory, and stored as
-   * soon as that is possible. Never rejects.
+   * Stores a notice, which is then sent. A notice that the storage refuses, for example on a full disk, is sent from
+   * memory, and stored as soon as possible. Never rejects.
    */
   announce(notice: NewNotice): Promise<void>;
 }
 
 /**
- * Sends notices to the operator's URL, signed like webhooks and repeated by the schedule of deliveries, each under one
- * id. A notice is sent again after a crash whose outcome was not stored yet.
+ * Creates the service that sends notices to the operator's URL, signed like webhooks and retried by the schedule of
+ * deliveries, always under the same id. After a crash, a notice whose outcome was not stored is sent again.
  */
 export function createNotifier(options: NotifierOptions): Notifier {
   const {
@@ -111,7 +111,7 @@ export function createNotifier(options: NotifierOptions): Notifier {
     const inMemory = url === null || isHeld() ? [] : [...unstored.values()].filter(isDue).slice(0, atOnce);
     for (const notice of unstored.values()) if (!inMemory.includes(notice)) await keep(notice);
     if (url === null || isHeld()) return;
-    // One process sends what is stored, by its clock; what could not be stored, only this one has.
+    // Only the leader sends stored notices, so that one clock decides when they are due.
     const stored = ownership.leads() ? await claimed(inMemory) : [];
     await Promise.all([...inMemory, ...stored].map((notice) => send(notice, url, signal)));
   };
@@ -128,7 +128,7 @@ export function createNotifier(options: NotifierOptions): Notifier {
   };
 }
 
-/** What becomes of a notice after an attempt: it follows the rules of deliveries. */
+/** Returns the state of a notice after an attempt, by the rules of deliveries. */
 function stateAfter(
   { sending, created_at }: NewNotice,
   sent: SendResult,
@@ -136,7 +136,7 @@ function stateAfter(
 ): NoticeSending {
   const attempts = sending.attempts + 1;
   const expiresAt = created_at + noticeLimits.keepMs;
-  // A URL that answers 410 may be mended: for the operator it is a failure like others.
+  // Without the status: a 410 is a failure like others here, because the operator may correct the URL.
   const outcome = { class: sent.class, status: null, retryAfterMs: sent.retryAfterMs };
   const decision = nextStep({ attempt: attempts, resumeAt: null, outcome, now, expiresAt, random });
   if (decision.kind === "delivered") {

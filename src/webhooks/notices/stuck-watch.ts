@@ -13,19 +13,19 @@ interface StuckWatchOptions {
   readonly dispatcher: Pick<Dispatcher, "stats" | "isHeldUp">;
   readonly ownership: Pick<Ownership, "holds">;
   readonly now: () => number;
-  /** Whether nothing is to be sent for now. */
+  /** Whether sending is suspended; by default it never is. */
   readonly isHeld?: () => boolean;
   readonly announce: (type: "deliveries.stuck" | "deliveries.resumed", data: ServerNoticeData) => void;
 }
 
-/** Notices that nothing is delivered any more although something is due, and that it is delivered again. */
+/** Detects that no delivery is attempted although some are due, and announces that, and later that it has ended. */
 export function stuckWatch(options: StuckWatchOptions) {
   const { store, dispatcher, ownership, now, announce, isHeld = () => false } = options;
   let attempts = -1;
   let since = now();
   let isStuck = false;
 
-  /** How many applications have deliveries that are due and could be sent. */
+  /** Returns the number of applications with deliveries that are due and could be sent. */
   const waiting = async (): Promise<number> => {
     const pending = await store.deliveries.pending();
     return pending.filter(
@@ -56,15 +56,15 @@ export function stuckWatch(options: StuckWatchOptions) {
     isStuck = true;
     const minutes = Math.floor((at - since) / minute);
     announce("deliveries.stuck", {
-      summary: `Nothing was attempted for ${minutes} minutes, although deliveries of ${applications} applications are due.`,
-      advice: "Look at /readyz, the log and onair doctor; if the storage is well, start the server again.",
+      summary: `No delivery was attempted for ${minutes} minutes, although deliveries of ${applications} applications are due.`,
+      advice: "Look at /readyz, the log and onair doctor; if the storage works, restart the server.",
       applications,
     });
   };
   return { look };
 }
 
-/** The service that looks every minute. */
+/** Returns the service that checks this every minute. */
 export function watchingForStuck(options: StuckWatchOptions): Service {
   const { look } = stuckWatch(options);
   return repeating("stuck deliveries", minute, look);

@@ -29,7 +29,7 @@ export const isBulk = (together: number): boolean => together > mostOutsideBulk;
 /** An attempt under way. */
 export interface UnderWay {
   delivery: DueDelivery;
-  /** Whether application or subscription have changed since it was signed. Then its request must not be written any more. */
+  /** Whether application or subscription have changed since it was signed. Then the request must not be written. */
   isOutdated: boolean;
 }
 
@@ -37,7 +37,7 @@ export interface UnderWay {
 export class EndpointQueue {
   readonly deliveries = new DeliveryQueue();
   pace: Pace;
-  /** null: the application does not exist or receives nothing; undefined: it must be looked up before an attempt begins. */
+  /** null: the application does not exist or receives nothing; undefined: it must be looked up before an attempt. */
   recipient: Recipient | null | undefined = undefined;
   /** Counts changes of the application, so that the result of an older look-up is discarded. */
   changes = 0;

@@ -43,9 +43,9 @@ const exampleEndpoint: Static<typeof EndpointSchema> = {
   failures: 214,
   last_success_at: "2026-01-14T16:01:12.000Z",
   last_failure: { at: "2026-01-15T16:08:06.123Z", status: 404, error: "The answer was 404." },
-  summary: "Disabled since 2026-01-15T16:08:06.123Z: everything failed for 24 hours. The answer was 404.",
+  summary: "Disabled since 2026-01-15T16:08:06.123Z: every attempt failed for 24 hours. The answer was 404.",
   advice:
-    "It answered 404: is the path of the webhook URL right? Mend that, then enable the endpoint. What is published meanwhile is kept for 3 days.",
+    "It answered 404: is the path of the webhook URL right? Fix that, then enable the endpoint. Events for it are kept for 3 days.",
 };
 
 const Endpoints = pageOf(EndpointSchema, {
@@ -65,7 +65,7 @@ const EnabledEndpoint = answerOf(EndpointSchema, {
     disabled_at: null,
     failing_since: null,
     failures: 0,
-    summary: "The endpoint takes what is sent to it, the last time at 2026-01-14T16:01:12.000Z.",
+    summary: "The endpoint accepts deliveries, the last one at 2026-01-14T16:01:12.000Z.",
     advice: null,
   },
 });

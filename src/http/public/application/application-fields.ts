@@ -110,7 +110,7 @@ export const exampleOwnApplication: Static<typeof OwnApplicationSchema> = {
     last_failure: { at: "2026-01-14T16:13:12.117Z", status: 404, error: "The answer was 404." },
     summary: "Failing since 2026-01-14T16:08:11.402Z, 3 attempts. The answer was 404.",
     advice:
-      "It answered 404: is the path of the webhook URL right? Send a test; retries go on by themselves.",
+      "It answered 404: is the path of the webhook URL right? Send a test; retries continue automatically.",
   },
   notices: [],
   secrets: [

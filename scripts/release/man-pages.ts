@@ -21,7 +21,7 @@ export async function manPages(version: string, time: number): Promise<Readonly<
   const overview = `Usage: onair <command> [options]
 
 ${list}
-  help  explain a command, as its --help does
+  help  show the help of a command, like its --help
 `;
   const pages: Page[] = [
     { name: "onair", summary: "the public API of a live-streaming platform", help: overview },

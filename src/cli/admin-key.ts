@@ -12,35 +12,35 @@ import { recordLines } from "./output/print.ts";
 
 const help = `Usage: onair admin-key <action> [options]
 
-The keys of the admin API, at a running server or in a data directory that no server uses. Only
-their hashes are kept.
+Manages the keys of the admin API, at a running server or in a data directory that no server uses.
+Only hashes of the keys are stored.
 
-  list               all of them; the key of ONAIR_ADMIN_KEY is shown by the server that has it
-  create             makes one; it is shown only now
-  revoke ID          ends one at once; the last operator key that works stays
-  reset              for a lost key, not with --url: makes an operator key in place of every
-                     operator key there; keys with other roles stay, and so does that of a server's
-                     ONAIR_ADMIN_KEY
+  list               lists all keys; the key in ONAIR_ADMIN_KEY is listed only by its own server
+  create             makes a key; it is shown only once
+  revoke ID          revokes a key at once; the last valid operator key cannot be revoked
+  reset              if the operator key is lost: makes an operator key that replaces all others in
+                     the data directory; not with --url. Keys with other roles stay valid, and so
+                     does the key in a server's ONAIR_ADMIN_KEY
 
-  --name NAME        for create
+  --name NAME        for create: a name to recognize the key by
   --role ROLE        for create: operator (everything), publisher (the platform's data and events,
-                     nothing else), or reader (reads, but downloads no backup)
+                     nothing else), or reader (reads everything, but downloads no backup)
   --expires-in DURATION
-                     for create, like 1h or 90d (default: it is good until it is revoked)
+                     for create, like 1h or 90d (default: the key does not expire)
 ${targetHelp}
   --json             print the answer as JSON
 
-The first start of "onair serve" makes an operator key, unless ONAIR_ADMIN_KEY is set. It is shown
-on the terminal; where there is none, it is in the file onair.admin-key of the data directory. A
-key in ONAIR_ADMIN_KEY ends that one for good.
+The first start of "onair serve" makes an operator key, unless ONAIR_ADMIN_KEY is set, and shows it
+on the terminal. Without a terminal, the key is in the file onair.admin-key of the data directory.
+Once a server starts with ONAIR_ADMIN_KEY, the key of the first start is invalid for good.
 
-Exit code: 0 when it is done, 1 when it failed, 2 for wrong usage.
+Exit code: 0 on success, 1 on failure, 2 for wrong usage.
 `;
 
 const path = "/admin/v1/keys";
 
 export const adminKey = command({
-  summary: "list, make and revoke keys of the admin API",
+  summary: "list, create and revoke keys of the admin API",
   help,
   options: { ...targetOptions, ...switches("json"), ...valued("name", "role", "expires-in") },
   choices: { role: roles },
@@ -92,7 +92,7 @@ async function perform(api: AdminApi, { action, id, body, out }: Asked): Promise
   return out.table(keys, {
     columns,
     rows,
-    empty: "There is no key. A server has one as soon as it was started.",
+    empty: 'There are no keys. The first start of "onair serve" makes one.',
   });
 }
 
@@ -106,7 +106,7 @@ async function reset({ place }: Target, out: Output): Promise<void> {
     const ended = await store.operatorKeys.reset(key);
     const { id, role } = key;
     const made = { id, name, role, key: secret };
-    await out.answer({ ...made, ended }, `${recordLines(made)}\n\nOperator keys that ended: ${ended}`);
+    await out.answer({ ...made, ended }, `${recordLines(made)}\n\nOperator keys revoked: ${ended}`);
   } finally {
     await store.close();
   }

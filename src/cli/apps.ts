@@ -15,38 +15,45 @@ import { note } from "./output/print.ts";
 
 const help = `Usage: onair apps <action> [options]
 
-The applications of third parties, at a running server or in a data directory that no server uses.
+Manages the applications of third parties, at a running server or in a data directory that no server
+uses.
 
-  list                          all of them, with the state of their endpoints
-  show ID                       one of them, with the state of its endpoint
-  create --name NAME            makes one; its secrets are shown only now
+  list                          lists all applications, with the state of their endpoints
+  show ID                       shows an application, with the state of its endpoint
+  create --name NAME            creates an application; its secrets are shown only once
   change ID                     changes what the options name
-  delete ID                     with its tokens and subscriptions; what is pending is canceled
+  delete ID                     deletes an application with its tokens and subscriptions; pending
+                                deliveries are canceled
   enable-endpoint ID            sends to its webhook URL again after a 410 or a day of failures
-  rotate-client-secret ID       makes a new one; the old one stays good for the overlap
-  rotate-webhook-secret ID      likewise; both sign meanwhile
+  rotate-client-secret ID       makes a new client secret; the old one stays valid for the overlap
+  rotate-webhook-secret ID      makes a new webhook secret; both sign during the overlap
 
-  --name NAME                   for create and change, as are the next ones
+Options of create and change:
+
+  --name NAME                   its name
   --delivery MODE               how it gets its events: webhook (the default), stream, or both
-  --webhook-url URL             where its events are sent; "" for nowhere
-  --scope SCOPE                 what its tokens may be for; may be repeated (default: everything)
-  --redirect-uri URI            where its users may be sent back to; may be repeated
-  --public                      for create: it runs on its users' devices, has no client secret
-  --rate-limit N                requests a minute, 0 for no limit; "default" for the server's
-  --subscription-limit N        subscriptions that it may have; "default" for the server's
-  --webhook-concurrency N       deliveries to it at once, at most; "default" for the server's
-  --lock FIELD                  what its developer may not change: webhook_url, delivery,
-                                redirect_uris; may be repeated; "" for nothing
-  --owner USER                  the id of the user to whom it belongs; "" for none
-  --disable, --enable           for change: refuse its tokens and send it nothing, or no more so;
-                                its endpoint is enabled by enable-endpoint
-  --overlap DURATION            for rotations, like 90s, 30m, 1h or 2d (default: 1d)
+  --webhook-url URL             the URL that its events are sent to; "" for none
+  --scope SCOPE                 a scope that its tokens may have; may be repeated (default: all)
+  --redirect-uri URI            where its users may be redirected after sign-in; may be repeated
+  --public                      for create: it runs on users' devices and has no client secret
+  --rate-limit N                requests per minute; 0 for no limit, "default" for the server's
+  --subscription-limit N        maximum number of subscriptions; "default" for the server's
+  --webhook-concurrency N       maximum number of concurrent deliveries; "default" for the
+                                server's
+  --lock FIELD                  a field that its developer may not change: webhook_url, delivery,
+                                redirect_uris; may be repeated; "" for none
+  --owner USER                  the id of the user who owns it; "" for none
+  --disable, --enable           for change: refuse its tokens and send it nothing, or undo this;
+                                a disabled endpoint stays so until enable-endpoint
 
+Other options:
+
+  --overlap DURATION            for rotations, like 90s, 30m, 1h or 2d (default: 1d)
 ${pagingHelp}
 ${targetHelp}
   --json         print the answer as JSON
 
-Exit code: 0 when it is done, 1 when it failed, 2 for wrong usage.
+Exit code: 0 on success, 1 on failure, 2 for wrong usage.
 `;
 
 const fields = {
@@ -85,12 +92,12 @@ const actions = {
 type Action = keyof typeof actions;
 
 export const apps = command({
-  summary: "list, make, change and delete applications, rotate their secrets",
+  summary: "list, create, change and delete applications, rotate their secrets",
   help,
   options,
   choices: { delivery: deliveryModes, lock: lockableFields },
   actions,
-  // A former name.
+  // The former name of the action.
   synonyms: { get: "show" },
   values: { scope: scopes },
   async run({ action, words: [id = ""], values, env, out, mistakes, check }) {
@@ -98,9 +105,9 @@ export const apps = command({
     const paging = readPaging(values, mistakes);
     const body = action.startsWith("rotate") ? rotationOf(values, mistakes) : fieldsOf(values, mistakes);
     if (action === "create" && values.name === undefined) mistakes.push("--name is missing");
-    // Not beside a mistake: what cannot be read is not in the body.
+    // Not after another mistake, because an invalid option is missing from the body as well.
     if (action === "change" && Object.keys(body).length === 0 && mistakes.length === 0)
-      mistakes.push("there is nothing to change");
+      mistakes.push("nothing to change: give at least one option, such as --name");
     check();
     await withAdminApi(target, async (api) => {
       if (action === "list") return listApplications(api, paging, out);
@@ -109,7 +116,7 @@ export const apps = command({
       else await out.record(answer, forPeople(answer));
       if (action === "change" && values.enable) await noteEndpointState(api, id, target);
       const hasSecret = "client_secret" in answer || "webhook_secret" in answer;
-      if (hasSecret && !out.json) note("Secrets are shown only now.");
+      if (hasSecret && !out.json) note("Secrets are shown only once: store them now.");
     });
   },
 });
@@ -144,7 +151,7 @@ function rotationOf({ overlap }: Values, mistakes: string[]): Record<string, unk
   return seconds === undefined ? {} : { overlap_seconds: seconds };
 }
 
-/** The limit of an option; null for the server's default. */
+/** Reads the limit of an option; null for the server's default. */
 function limitOf(name: string, text: string | undefined, mistakes: string[]): number | null | undefined {
   if (text === undefined) return undefined;
   if (text === "default") return null;
@@ -185,13 +192,13 @@ async function perform(
   }
 }
 
-/** Notes the state of the endpoint, which enabling an application does not change. */
+/** Prints a note if the endpoint is still disabled, because enabling the application does not enable it. */
 async function noteEndpointState(api: AdminApi, id: string, { option }: Target): Promise<void> {
   const path = `${collection}/${encodeURIComponent(id)}/endpoint`;
   const endpoint = await api.get<EndpointAnswer>(path);
   if (endpoint.status !== "disabled") return;
   note(
-    `The application is enabled; its endpoint stays disabled, because ${reasons[endpoint.disabled_reason ?? "failing"]}.\n` +
-      `onair apps enable-endpoint ${id}${option} sends to it again.`,
+    `The application is enabled, but its endpoint is still disabled, because ${reasons[endpoint.disabled_reason ?? "failing"]}.\n` +
+      `To send to it again: onair apps enable-endpoint ${id}${option}`,
   );
 }

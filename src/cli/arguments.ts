@@ -15,7 +15,7 @@ export function repeatable<const Name extends string>(...names: readonly Name[])
   return ofType(names, { type: "string", multiple: true });
 }
 
-/** Options of these names that take none. */
+/** Options of these names that take no value. */
 export function switches<const Name extends string>(...names: readonly Name[]) {
   return ofType(names, { type: "boolean" });
 }
@@ -24,12 +24,12 @@ function ofType<Name extends string, const Option>(names: readonly Name[], optio
   return Object.fromEntries(names.map((name) => [name, option])) as Readonly<Record<Name, Option>>;
 }
 
-/** The values of options that are given. */
+/** The values of the given options. */
 export type Given<Options extends ParseArgsOptionsConfig> = ReturnType<
   typeof parseArgs<{ args: string[]; allowPositionals: true; options: Options }>
 >["values"];
 
-/** A command by its words and options. */
+/** The definition of a command. */
 interface Definition<Options extends ParseArgsOptionsConfig, Action extends string>
   extends Omit<Words, "options">,
     Pick<Command, "values"> {
@@ -38,13 +38,13 @@ interface Definition<Options extends ParseArgsOptionsConfig, Action extends stri
   readonly options: Options;
   /** Options with a fixed list of values. */
   readonly choices?: Partial<Record<keyof Options & string, readonly string[]>>;
-  /** What the first word is; an option that one of them names is for those alone that name it. */
+  /** The possible first words. An option listed by an action is refused with actions that do not list it. */
   readonly actions?: Readonly<Record<Action, Words<keyof Options & string>>>;
   /** Former names of actions. */
   readonly synonyms?: Readonly<Record<string, NoInfer<Action>>>;
-  /** What an action is called in a sentence, when it is not "action". */
+  /** The noun for an action in error messages, if not "action". */
   readonly called?: string;
-  /** Returns the exit code, or nothing for 0; throws as `run` of a `Command`. */
+  /** Returns the exit code, or nothing for 0. Throws like `run` of a `Command`. */
   run(asked: Asked<Options, Action>): Promise<number | undefined> | Promise<void>;
 }
 
@@ -55,18 +55,18 @@ interface Asked<Options extends ParseArgsOptionsConfig, Action extends string> {
   readonly words: readonly string[];
   readonly values: Given<Options>;
   readonly env: Environment;
-  /** JSON where the command has the option `--json`, and it is given. */
+  /** Prints JSON if `--json` is given. */
   readonly out: Output;
-  /** Sentences; `run` adds those about what it reads itself. */
+  /** Mistakes in the command line, as sentences. `run` adds its own. */
   readonly mistakes: string[];
-  /** Throws a `UsageError` with all mistakes where there are some. */
+  /** Throws a `UsageError` with all mistakes, if there are any. */
   check(): void;
 }
 
-/** With what a part of a command reads more of its line. */
+/** What a function needs to read further options. */
 export type Reading = Pick<Asked<never, never>, "env" | "out" | "mistakes">;
 
-/** Makes a command, which checks its words and options by their definition before it runs. */
+/** Makes a command that checks its words and options before it runs. */
 export function command<const Options extends ParseArgsOptionsConfig, const Action extends string = never>(
   definition: Definition<Options, Action>,
 ): Command {
@@ -90,7 +90,7 @@ export function command<const Options extends ParseArgsOptionsConfig, const Acti
       const words = actions ? others : positionals;
       checkWords((action && actions?.[action]) ?? rest, words, mistakes);
       if (action && actions) refuseMisplaced(action, values, actions, mistakes);
-      // Without actions there is none that `run` could look at.
+      // A command without actions does not use `action`.
       const out = new Output("json" in values && values.json === true, env);
       const asked = { action: action as Action, words, values, env, out, mistakes, check };
       return (await run(asked)) ?? 0;
@@ -132,7 +132,7 @@ function readArguments<const Options extends ParseArgsOptionsConfig>(
     [values[name] ?? []]
       .flat()
       .map(String)
-      // Empty stands for none, where an option may be repeated.
+      // "" empties the list of an option that may be repeated.
       .filter((value) => value !== "" && !known.includes(value))
       .map((value) => `--${name} ${notOneOf(known, value)}`),
   );
@@ -161,7 +161,7 @@ export function readWord<Word extends string>(
   return undefined;
 }
 
-/** The number of an option; undefined when it is absent or, with a mistake added, invalid. */
+/** Reads the number of an option; undefined when it is absent, or invalid, which adds a mistake. */
 export function readNumber(
   option: string,
   text: string | undefined,
@@ -170,18 +170,18 @@ export function readNumber(
 ): number | undefined {
   if (text === undefined) return undefined;
   if (/^[0-9]{1,15}$/.test(text) && Number(text) >= minimum) return Number(text);
-  mistakes.push(`--${option} must be a number${minimum > 0 ? ` from ${minimum} on` : ""}, not "${text}"`);
+  mistakes.push(`--${option} must be a number${minimum > 0 ? `, at least ${minimum}` : ""}, not "${text}"`);
   return undefined;
 }
 
-/** The http or https URL of an option or variable; "", with a mistake added, when it is none. */
+/** Reads the http or https URL of an option or variable; "" when it is invalid, which adds a mistake. */
 export function readHttpUrl(text: string, source: string, mistakes: string[]): string {
   if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text;
-  mistakes.push(`${source} must be an http URL, not "${text}"`);
+  mistakes.push(`${source} must be an http or https URL, not "${text}"`);
   return "";
 }
 
-/** Milliseconds of a duration like `90s`, `30m`, `1h` or `2d`; undefined, with a mistake added, when it is none. */
+/** Reads a duration like `90s`, `30m`, `1h` or `2d`, in milliseconds; undefined when it is invalid, which adds a mistake. */
 function readDuration(option: string, text: string | undefined, mistakes: string[]): number | undefined {
   if (text === undefined) return undefined;
   const ms = durationMs(text);
@@ -190,13 +190,13 @@ function readDuration(option: string, text: string | undefined, mistakes: string
   return undefined;
 }
 
-/** The time, in ISO 8601, from which on `--since` asks; undefined, with a mistake added where it is wrong. */
+/** Reads `--since` as a time in ISO 8601; undefined when it is absent, or invalid, which adds a mistake. */
 export function readSince(text: string | undefined, mistakes: string[]): string | undefined {
   const ms = readDuration("since", text, mistakes);
   return ms === undefined ? undefined : isoTime(Date.now() - ms);
 }
 
-/** Seconds of a duration, or of a number of seconds; undefined, with a mistake added, when it is neither. */
+/** Reads a duration or a number of seconds, in seconds; undefined when it is absent, or invalid, which adds a mistake. */
 export function readSeconds(
   option: string,
   text: string | undefined,

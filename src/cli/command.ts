@@ -6,21 +6,21 @@ import { StoreError } from "../store/faults.ts";
 export const ok = 0;
 export const failed = 1;
 export const wrongUsage = 2;
-/** A shell's exit code for a program that wrote to a closed pipe, such as that to `head`. */
+/** The exit code that shells give for a write to a closed pipe, as with `| head`. */
 const outputClosed = 141;
 
-/** Words that the shell can complete; a function reads them from this machine. */
+/** Words for shell completion; a function reads them from this machine. */
 export type Candidates = readonly string[] | ((env: Environment) => readonly string[]);
 
-/** What may follow a command, or one of its actions. */
+/** The words and options that may follow a command or an action. */
 export interface Words<Option extends string = string> {
-  /** The options that are for this action, and not for those that do not name them. */
+  /** Options of this action; actions that do not list them refuse them. */
   readonly options?: readonly Option[];
-  /** A word that must follow, as a sentence names it, such as "the id of the key". */
+  /** The name of the required word in error messages, such as "the id of the key". */
   readonly needs?: string;
-  /** How many words may follow, when it is neither none nor the one that is needed. */
+  /** The maximum number of words; by default 1 if `needs` is set, else 0. */
   readonly most?: number;
-  /** What such a word can be. */
+  /** Completions of these words. */
   readonly candidates?: Candidates;
 }
 
@@ -31,11 +31,11 @@ export interface Command {
   /** The output of `--help`. */
   readonly help: string;
   readonly options: ParseArgsOptionsConfig;
-  /** What the first word can be. */
+  /** The possible first words. */
   readonly actions?: Readonly<Record<string, Words>>;
-  /** What the first word can be of a command without actions. */
+  /** Completions of the first word of a command without actions. */
   readonly candidates?: Candidates;
-  /** What the values of options can be. */
+  /** Completions of option values, by option. */
   readonly values?: Readonly<Record<string, Candidates>>;
   /** Returns the exit code; throws `UsageError` or `ConfigError` for wrong usage, anything else for a failure. */
   run(args: readonly string[], env: Environment): Promise<number>;

@@ -1,6 +1,6 @@
 import type { Command } from "./command.ts";
 
-/** Each command is loaded on demand, to keep the others out of the server's start. */
+/** Loads each command on demand, so that the server does not load the others at its start. */
 export const commands: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import("./serve.ts")).serve,
   dev: async () => (await import("./dev.ts")).dev,

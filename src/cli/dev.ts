@@ -30,20 +30,20 @@ export const dev: Command = {
   get help() {
     return `Usage: onair dev [options]
 
-Runs a whole platform to develop against: made-up users, categories and livestreams that change,
-an application with a token, events now and then, and a receiver that verifies each webhook and
-prints it. All of it is kept in the data directory; delete that to begin anew. Not for production:
-that is "onair serve".
+Runs a complete platform to develop against: invented users, categories and livestreams that change,
+an application with a token, events from time to time, and a receiver that verifies and prints each
+webhook. All data is kept in the data directory; delete the directory to start over. Not for
+production: use "onair serve".
 
-  --json                     one line of JSON with addresses and credentials, not the welcome
-  --no-events                make up no events; viewer counts still move
-  --faults                   the platform on a bad day, so that a bot can be made ready for one: 429
-                             and 503, slow answers, revoked tokens, streams that are cut off, and
-                             webhooks that come late, twice or out of order. Each is printed
-  --seed N                   for --faults: the faults of that number again (default: a new one)
+  --json                     print addresses and credentials as one line of JSON, not the welcome
+  --no-events                publish no invented events; viewer counts still change
+  --faults                   simulate a bad day, to test how a bot handles it: 429 and 503, slow
+                             answers, revoked tokens, interrupted streams, and webhooks that arrive
+                             late, twice or out of order. Each fault is printed
+  --seed N                   for --faults: repeats the faults of this number (default: a new number)
 
-Options win over environment variables, and those over the file .env in the working directory. Of
-an option that is given twice the last one counts.
+Options override environment variables, which override the file .env in the working directory. If
+an option is given twice, the last one counts.
 
 ${settingsHelp({ ...defaults })}
 `;
@@ -62,21 +62,21 @@ ${settingsHelp({ ...defaults })}
       abandonedByNpm(processEnv),
     ]);
     onSignals(["SIGUSR1", "SIGUSR2"], () => {});
-    // The platform keeps running when the reader of standard output has closed it.
+    // The platform keeps running when standard output is closed by its reader.
     process.stdout.on("error", () => {});
     const output = heldBack(process.stdout);
     const terminal = terminalOn(output, env);
     const now = Date.now;
     const credentials = openCredentials(config.data);
     let platform: DevPlatform | null = null;
-    // What was pending is sent while the platform starts, when its receiver cannot be asked yet: it is not printed twice.
+    // Deliveries from the last run are sent during the start, before the platform can report which ones were printed.
     const isPrinted = (deliveryId: string) => platform?.hasArrived(deliveryId) ?? true;
     const log = devLog({ terminal, level: config.logLevel, now, isPrinted });
     for (const unknown of unknownVariables(env)) log.warn("unknown_setting", unknown);
     const events = !flags["no-events"];
     const faults = seed === null ? null : faultPlan(seed);
     if (seed !== null)
-      notes.push(`A bad day, by the seed ${seed}: --faults --seed ${seed} is the same again.`);
+      notes.push(`Faults are simulated with the seed ${seed}: --faults --seed ${seed} repeats them.`);
     const options = { config, credentials, events, terminal, log, now, random: Math.random, faults };
     platform = await startDevPlatform(options).catch((error) => {
       output.release();
@@ -91,24 +91,24 @@ ${settingsHelp({ ...defaults })}
     output.release();
     await terminated;
     await platform.stop();
-    if (process.stdout.isTTY) terminal.print(`\nStopped. The next start goes on with ${config.data}.\n`);
+    if (process.stdout.isTTY) terminal.print(`\nStopped. The next start continues with ${config.data}.\n`);
     return 0;
   },
 };
 
 const seeds = 1_000_000;
 
-/** The seed of the faults; null where none are asked for. */
+/** Returns the seed of the faults; null without `--faults`. */
 function readSeed({ faults, seed }: CheckedConfig["flags"], { webhookProxy }: Config): number | null {
   const mistakes: string[] = [];
   const number = readNumber("seed", typeof seed === "string" ? seed : undefined, mistakes);
-  if (!faults && seed !== undefined) mistakes.push("--seed is for --faults");
+  if (!faults && seed !== undefined) mistakes.push("--seed needs --faults");
   if (faults && webhookProxy !== null) mistakes.push("--faults and --webhook-proxy exclude each other");
   if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
   return faults ? (number ?? Math.floor(Math.random() * seeds)) : null;
 }
 
-/** The variables of the file `.env` in a directory; none where there is no such file. */
+/** Reads the variables of the file `.env` in a directory; none when there is no such file. */
 function dotEnv(directory: string): Environment {
   try {
     return parseEnv(readFileSync(join(directory, ".env"), "utf8"));
@@ -118,7 +118,7 @@ function dotEnv(directory: string): Environment {
   }
 }
 
-/** The settings. A default port that is taken is replaced by a free one, with a note; a requested port is not. */
+/** Reads the settings. Replaces a default port that is in use by a free one, with a note. */
 function freePorts(args: readonly string[], env: Environment) {
   const { config: asked, flags } = sound(checkConfig(args, env, defaults, ownOptions));
   const chosen = (host: string, port: number, usual: number, other: number) =>
@@ -136,7 +136,7 @@ function freePorts(args: readonly string[], env: Environment) {
     .filter((name) => config[name] !== asked[name])
     .map((name) => {
       const what = name === "port" ? "API" : "admin API";
-      return `Port ${asked[name]} is taken; the ${what} has ${config[name] === 0 ? "a free one" : config[name]}.`;
+      return `Port ${asked[name]} is in use; the ${what} uses ${config[name] === 0 ? "a free port" : config[name]}.`;
     });
   return { config, flags, notes };
 }

@@ -28,31 +28,31 @@ export const doctor: Command = {
   get help() {
     return `Usage: onair doctor [options]
 
-Checks the settings, the data directory and the server on it, and says what is fine, what is wrong
-and how to mend it. Give it the options and variables of "onair serve". It changes nothing, prints
-no secret, and goes beside a running server. It asks no address but loopback, unless you say so:
+Checks the settings, the data directory and its server, and says what is fine, what is wrong and how
+to correct it. Give it the options and variables of "onair serve". It changes nothing, prints no
+secret, and can run beside a server. It sends requests only to loopback, unless you ask for more:
 
-  --url URL                  the admin listener of a server anywhere; with ONAIR_ADMIN_KEY also its
-                             endpoints. Without --data or ONAIR_DATA nothing but settings and that
-                             server is looked at
+  --url URL                  the admin listener of any server; with ONAIR_ADMIN_KEY, the server's
+                             own findings are shown as well. Without --data or ONAIR_DATA, only the
+                             settings and that server are checked
   --client-cert FILE, --client-key FILE
-                             for an admin listener with --admin-tls-client-ca: a certificate of
-                             that authority and its key, both PEM [ONAIR_CLIENT_CERT,
+                             for an admin listener with --admin-tls-client-ca: a certificate signed
+                             by that authority and its key, both PEM [ONAIR_CLIENT_CERT,
                              ONAIR_CLIENT_KEY]
-  --reach                    whether a server answers at the public URL, too
-  --full                     compare every index with its table, however long that takes; without it
-                             the look at the database ends after ${integrityTimeoutMs / 1000} s
+  --reach                    also check that the server answers at the public URL
+  --full                     compare every index with its table, without time limit; otherwise the
+                             check of the database ends after ${integrityTimeoutMs / 1000} s
   --json                     print the findings as JSON
 
 ${settingsHelp()}
 
-Exit code: 0 when nothing is wrong, 1 when something is, 2 for wrong usage. Warnings do not count.
+Exit code: 0 if nothing is wrong (warnings do not count), 1 if something is, 2 for wrong usage.
 `;
   },
   async run(args: readonly string[], env: Environment) {
     const usage = checkConfig(args, {}, {}, ownOptions);
     const misused = [...usage.mistakes];
-    // What takes a value has one, or is a mistake.
+    // Every option that takes a value has one here, because a missing value is a mistake.
     const { url: address, data: named, database, ...flags } = usage.flags as Readonly<Record<string, string>>;
     const certificate = certificateOf(flags, env, misused);
     if (misused.length > 0) throw new UsageError(misused.join("\n"));
@@ -93,7 +93,7 @@ function adminUrl(text: string): string {
   const url = URL.parse(text);
   if (url && /^https?:$/.test(url.protocol) && !url.username && !url.search && !url.hash)
     return url.href.replace(/\/+$/, "");
-  throw new UsageError(`--url must be an http URL, not "${text}"`);
+  throw new UsageError(`--url must be an http or https URL, not "${text}"`);
 }
 
 const words = { ok: "ok", warning: "warning", wrong: "WRONG", skipped: "skipped" } as const;

@@ -20,25 +20,26 @@ const help = `Usage: onair events publish <file> [options]
        onair events types [name] [--json]
        onair events trigger <type> [options]
 
-publish takes events from a file of NDJSON, one on each line, like {"name": "channel.followed",
-"version": 1, "broadcaster_user_id": 1001, "data": {…}}, to a running server or into a data
-directory that no server uses, whose server sends them when it starts. "-" reads standard input.
-types lists what can be published, with --url or --data also what the platform registered; with a
-name it shows an example. trigger makes an event of one: "onair trigger --help" has its options.
+publish reads events from an NDJSON file, one per line, like {"name": "channel.followed",
+"version": 1, "broadcaster_user_id": 1001, "data": {…}}. It publishes them at a running server, or
+in a data directory that no server uses; they are then sent when a server starts on it. "-" reads
+standard input. types lists the event types; with --url or --data also those that the platform
+registered, and with a name an example. trigger makes one event from the example of its type:
+"onair trigger --help" lists its options.
 
   --idempotency-key KEY
-                 publish the file only once: the same again under this key sends nothing
+                 publish the file only once: a repetition with the same key sends nothing
 ${targetHelp}
-  --json         print the report, or {data: […]} of the types with their schemas, as JSON
+  --json         print the report, or the types with their schemas ({data: […]}), as JSON
 
-Refused lines are told with number and reason, and the rest is published. Exit code: 0 when every
-line was taken, 1 when some were refused or it failed, 2 for wrong usage.
+Rejected lines are reported with number and reason; all others are published. Exit code: 0 if every
+line was accepted, 1 if some were rejected or the command failed, 2 for wrong usage.
 `;
 
 const options = { ...targetOptions, ...switches("json"), ...valued("idempotency-key") };
 
 const publishing = command({
-  summary: "publish events, list their types",
+  summary: "publish events, list event types",
   help,
   options,
   actions: {
@@ -47,7 +48,7 @@ const publishing = command({
     trigger: { candidates: eventNames },
   },
   async run({ action, words: [word = ""], values, env, out, mistakes, check }) {
-    // The built-in types need no server: the one of the environment is used only when a key is set, too.
+    // Built-in types need no server. The server named by the environment is used only if a key is set as well.
     const { ONAIR_URL, ONAIR_ADMIN_KEY, ONAIR_ADMIN_KEY_FILE } = env;
     const isNamed = values.url !== undefined || namesData(values);
     const isAsked = isNamed || Boolean(ONAIR_URL && (ONAIR_ADMIN_KEY ?? ONAIR_ADMIN_KEY_FILE));
@@ -76,7 +77,7 @@ const publishing = command({
 export const events: Command = {
   ...publishing,
   async run(args: readonly string[], env: Environment) {
-    // The same as "onair trigger".
+    // An alias of "onair trigger".
     const [first] = checkArguments(args, { ...trigger.options, ...options }).positionals;
     if (first === "trigger") return trigger.run(args.toSpliced(args.indexOf("trigger"), 1), env);
     return publishing.run(args, env);
@@ -97,7 +98,7 @@ async function types(all: readonly ShownType[], name: string, out: Output): Prom
   if (name !== "" && found.length === 0) {
     const names = all.map((type) => type.name);
     const meant = didYouMean(name, names);
-    throw new UsageError(`There is no event ${name}.${meant} "onair events types" lists all.`);
+    throw new UsageError(`There is no event type ${name}.${meant} "onair events types" lists all.`);
   }
   if (out.json) {
     const shown = found.map(({ name, version, description, schema, example }) => {

@@ -8,17 +8,17 @@ import { write } from "./output/print.ts";
 
 const help = `Usage: onair export <kind> [file] [options]
 
-Writes all rows of a kind as NDJSON, in the form that "onair import" takes: imported into an empty
-directory in the order users, categories, channels, livestreams, they give the same answers.
-<kind> is one of these four. Without a file, or with "-", it goes to standard output.
+Writes all rows of a kind as NDJSON, in the form that "onair import" reads. Import the kinds in the
+order users, categories, channels, livestreams to get the same data in an empty directory. <kind> is
+one of these four. Without a file, or with "-", the rows go to standard output.
 
 ${targetHelp}
-  --force        replace a file that exists
-  --json         with a file: print how many rows there are as JSON
+  --force        replace an existing file
+  --json         with a file: print the number of rows as JSON
 
-A server goes on answering and changing meanwhile, so let its data rest for an export that fits
-together. A file is there as a whole or not at all. Exit code: 0 when all is written, 1 when it
-failed, 2 for wrong usage.
+A running server continues to change its data: for a consistent export of several kinds, pause the
+changes. The file appears only when it is complete. Exit code: 0 on success, 1 on failure, 2 for
+wrong usage.
 `;
 
 const most = 1;
@@ -43,7 +43,7 @@ export const exportCommand = command({
   },
 });
 
-/** Copies a stream at the pace of its reader; returns the number of lines. */
+/** Passes each chunk to `put` and waits for it. Returns the number of lines. */
 async function copy(
   stream: ReadableStream<Uint8Array> | null,
   put: (chunk: Uint8Array) => Promise<unknown>,

@@ -14,33 +14,33 @@ import { type Progress, showProgress } from "./output/progress.ts";
 import { printReport } from "./output/report.ts";
 import { onTermination } from "./signals.ts";
 
-/** Rows of one transaction when no server runs meanwhile. */
+/** Rows per transaction when no server uses the data. */
 const groupSize = 5_000;
-/** A shell's exit code for a program that Ctrl-C stopped. */
+/** The exit code that shells give for a program stopped by Ctrl-C. */
 const stoppedExitCode = 130;
 
 const help = `Usage: onair import <kind> <file> [options]
 
-Takes a file of NDJSON, one row on each line, into a running server or into a data directory that
-no server uses, which is made where it is missing. <kind> is ${dataKinds.slice(0, -1).join(", ")} or
-${dataKinds.at(-1)}; import them in this order. A row whose id is known changes it, so the same
-file can be imported again. "-" reads standard input.
+Imports an NDJSON file, one row per line, into a running server or into a data directory that no
+server uses; a missing directory is created. <kind> is ${dataKinds.slice(0, -1).join(", ")} or
+${dataKinds.at(-1)}; import them in this order. A row with a known id updates it, so a file can be
+imported again. "-" reads standard input.
 
 ${targetHelp}
   --snapshot     livestreams only: end every livestream that the file does not name
   --json         print the report as one line of JSON: accepted, rejected, ignored_fields,
                  errors (the first ${maxErrors}), interrupted
 
-The least that a line of each kind has; the docs of the admin API have all fields:
+The required fields of each kind; the documentation of the admin API lists all fields:
   users        {"id": 1, "username": "maya"}
   categories   {"id": 1, "slug": "chess", "name": "Chess"}
   channels     {"id": 1, "user_id": 1, "slug": "maya"}
   livestreams  {"channel_id": 1, "category_id": 1, "viewers": 12}
 
-Refused lines are told with number and reason, and the rest is kept. Fields that are not known are
-ignored and counted. Ctrl-C stops after the lines that are under way and tells what was taken.
-Exit code: 0 when every line was taken, 1 when some were refused or the import failed, 2 for wrong
-usage, ${stoppedExitCode} when it was stopped.
+Rejected lines are reported with number and reason; all others are imported. Unknown fields are
+ignored and counted. Ctrl-C stops after the lines in progress and reports what was imported.
+Exit code: 0 if every line was accepted, 1 if some were rejected or the import failed, 2 for wrong
+usage, ${stoppedExitCode} if it was stopped.
 `;
 
 interface Import {
@@ -52,7 +52,7 @@ interface Import {
 const needs = "the file";
 
 export const importCommand = command({
-  summary: "take the platform's data from a file",
+  summary: "import the platform's data from a file",
   help,
   options: { ...targetOptions, ...switches("snapshot", "json") },
   called: "kind",
@@ -70,7 +70,7 @@ export const importCommand = command({
     const stopped = new AbortController();
     onTermination().then(() => {
       const newLine = process.stderr.isTTY ? "\n" : "";
-      note(`${newLine}Stopping after the lines that are under way; once more stops at once.`);
+      note(`${newLine}Stopping after the lines in progress. Press Ctrl-C again to stop at once.`);
       stopped.abort();
     });
     const lines = counted(untilSignal(streamOf(file), stopped.signal, maxLineBytes), progress);
@@ -107,17 +107,17 @@ async function* counted(
 /** A snapshot was interrupted. */
 class SnapshotStopped extends Error {
   constructor() {
-    super("Stopped. What the file had named so far is taken, and no livestream was ended.");
+    super("Stopped. The lines read so far are imported, and no livestream was ended.");
   }
 }
 
-/** Throws at the signal: half a snapshot must not look complete. */
+/** Throws `SnapshotStopped` at the signal, so that a part of a snapshot is not taken for a complete one. */
 async function* whole(input: AsyncIterable<Uint8Array>, stopped: AbortSignal): AsyncGenerator<Uint8Array> {
   yield* input;
   if (stopped.aborted) throw new SnapshotStopped();
 }
 
-/** Imports into data that no server answers from. */
+/** Imports into data that no server uses. */
 async function importInto(
   { kind, target, snapshot }: Import,
   input: AsyncIterable<Uint8Array>,
@@ -150,7 +150,7 @@ async function importThrough(
     if (!(error instanceof Unreachable && error.isBrokenOff)) throw error;
     const sent = `The connection to ${error.origin} broke off after ${megabytes(progress.bytes)} MB.`;
     throw new Error(
-      `${sent} The server keeps what it had taken by then; importing the whole file again does no harm.`,
+      `${sent} The server keeps the lines that it received; import the whole file again, which is safe.`,
     );
   }
 }

@@ -4,8 +4,8 @@ import { UsageError } from "./command.ts";
 import { note } from "./output/print.ts";
 
 /**
- * The size of a file in bytes; null for a pipe and for "-", standard input. Throws when the file cannot be read, so
- * that this is known before any work.
+ * Returns the size of a file in bytes; null for a pipe and for "-", standard input. Throws when the file cannot be read,
+ * so that a command fails before any work.
  */
 export function sizeOf(file: string): number | null {
   if (file === "-") return null;
@@ -18,19 +18,19 @@ export function sizeOf(file: string): number | null {
 
 const newline = 0x0a;
 
-/** How many lines end in a part of a stream. */
+/** Returns the number of line ends in a chunk. */
 export function lineEnds(chunk: Uint8Array): number {
   let ends = 0;
   for (let at = chunk.indexOf(newline); at !== -1; at = chunk.indexOf(newline, at + 1)) ends++;
   return ends;
 }
 
-/** Whether the input is typed on the terminal, on which no progress may be drawn then. */
+/** Whether the input is typed on the terminal; no progress is drawn there then. */
 export function isTyped(file: string): boolean {
   return file === "-" && process.stdin.isTTY === true;
 }
 
-/** A stream of a file, or of standard input for "-". */
+/** Opens a stream of a file, or of standard input for "-". */
 export function streamOf(file: string): ReadableStream<Uint8Array> {
   if (file === "-") {
     if (isTyped(file)) note("Reading from the terminal; Ctrl-D ends the input.");

@@ -20,30 +20,27 @@ import { type Progress, showProgress } from "./output/progress.ts";
 
 const help = `Usage: onair migrate [options]
 
-Brings a database to the form of this version, without serving it. "onair serve" does the same at
-its start; this shows beforehand what it will do, and while it does it.
-Nothing leads back to an older version but a backup, so make one first: --backup does.
+Upgrades a database to the schema of this version without serving it. "onair serve" does the same at
+its start; this command shows what will change, and its progress.
+The only way back to an older version is a backup, so make one first: --backup does.
 
   --data DIR         the data directory (ONAIR_DATA, default: onair-data); refused while a server
                      uses it
-  --database URL     instead: the PostgreSQL database (ONAIR_DATABASE, ONAIR_DATABASE_FILE); goes
-                     beside running servers
-  --config FILE      instead: the file of settings of "onair serve" (ONAIR_CONFIG) says which
-  --dry-run          only tell what is applied and what is pending; goes beside a running server,
-                     too
-  --backup FILE      first copy the database into a file that does not exist yet, for "onair
-                     restore"
-  --rebuild-search   also make the index of the user search anew, which takes 10 seconds for a
-                     million users
+  --database URL     instead: the PostgreSQL database (ONAIR_DATABASE, ONAIR_DATABASE_FILE); can run
+                     beside servers
+  --config FILE      instead: the data named by this settings file of "onair serve" (ONAIR_CONFIG)
+  --dry-run          only list the applied and pending migrations; can run beside a server
+  --backup FILE      first copy the database into a new file, for "onair restore"
+  --rebuild-search   also rebuild the index of the user search, which takes 10 seconds for a million
+                     users
   --json             print the migrations as JSON
 
-All migrations are applied or none, and what was applied is not applied again. Exit code: 0 when
-the database has the form of this version (with --dry-run: when it can be told), 1 when it failed,
-2 for wrong usage.
+Either all pending migrations are applied or none. Exit code: 0 if the database has the schema of
+this version (with --dry-run: if it could be read), 1 on failure, 2 for wrong usage.
 `;
 
 export const migrate = command({
-  summary: "bring the database to the form of this version",
+  summary: "upgrade the database to the schema of this version",
   help,
   options: {
     ...valued("data", "database", "config", "backup"),
@@ -60,8 +57,8 @@ export const migrate = command({
     }
     const { directory: data } = place;
     if (dryRun && (backup !== null || rebuildSearch))
-      mistakes.push("--dry-run changes nothing: it goes with neither --backup nor --rebuild-search");
-    if (backup !== null && existsSync(backup)) mistakes.push(`${backup} exists; name another file`);
+      mistakes.push("--dry-run changes nothing, so it excludes --backup and --rebuild-search");
+    if (backup !== null && existsSync(backup)) mistakes.push(`${backup} exists already; name another file`);
     else if (backup !== null) checkOutputFile(backup, { force: false }, mistakes);
     requireDatabase(data, "--data", mistakes);
     check();
@@ -79,7 +76,7 @@ interface Planned {
   readonly rebuildSearch: boolean;
 }
 
-/** @returns the schema state before the upgrade */
+/** Upgrades the database. Returns the schema state before. */
 async function upgrade({ data, backup, rebuildSearch }: Planned): Promise<SchemaState> {
   const lock = lockDirectory(data);
   let before: SchemaState;
@@ -87,7 +84,7 @@ async function upgrade({ data, backup, rebuildSearch }: Planned): Promise<Schema
     before = look(data, schemaState);
     if (backup !== null) await makeBackup(data, backup);
     else if (before.pending.length > 0)
-      note("There is no way back to the older version but a backup; --backup makes one first.");
+      note("The only way back to the older version is a backup; --backup makes one first.");
   } catch (error) {
     lock.close();
     throw error;
@@ -121,7 +118,7 @@ async function withProgress(
   }).finally(() => display.end());
 }
 
-/** Brings a database of PostgreSQL to the form of this version, or tells what that would do. Throws a `StoreError`. */
+/** Upgrades a PostgreSQL database, or with `dryRun` reports what that would do. Throws a `StoreError`. */
 async function migratePostgres(database: DatabaseSettings, dryRun: boolean, out: Output): Promise<void> {
   const settings = readDatabaseUrl(database.direct ?? database.url);
   const took = stopwatch();
@@ -135,7 +132,7 @@ async function migratePostgres(database: DatabaseSettings, dryRun: boolean, out:
 
 const noteMigration = (name: string) => note(`Applying ${name} …`);
 
-/** `migrated` are the migrations applied by this run. */
+/** Makes the report. Migrations applied by this run are `migrated`. */
 function reportOf({ applied, pending }: Pick<SchemaState, "applied" | "pending">, dryRun: boolean) {
   return {
     version,
@@ -149,7 +146,7 @@ function reportOf({ applied, pending }: Pick<SchemaState, "applied" | "pending">
   };
 }
 
-/** The same with what belongs to a directory. */
+/** Adds the facts of a data directory to the report. */
 function directoryReport(state: SchemaState, { data, backup, rebuildSearch }: Planned, dryRun: boolean) {
   const isIndexed = state.isSearchReady && !rebuildSearch;
   const search_index = isIndexed ? "ready" : dryRun ? "pending" : "migrated";
@@ -158,12 +155,12 @@ function directoryReport(state: SchemaState, { data, backup, rebuildSearch }: Pl
 
 function toldOfDirectory(report: ReturnType<typeof directoryReport>, took: string): string {
   const { data, dry_run, migrations, search_index, users, backup } = report;
-  const index = { state: search_index, name: `the index of the search, of ${counted(users)} users` };
+  const index = { state: search_index, name: `search index of ${counted(users)} users` };
   const all = search_index === "ready" ? migrations : [...migrations, index];
   const text = told(data, { ...report, migrations: all }, took);
-  if (backup !== null) return `${text}\n\nThe database as it was is in ${backup}.`;
+  if (backup !== null) return `${text}\n\nThe backup from before is in ${backup}.`;
   if (!dry_run || all.every(({ state }) => state === "applied")) return text;
-  return `${text}\n\nMake a backup first: onair migrate --data ${data} --backup FILE makes one and then migrates.`;
+  return `${text}\n\nTo make a backup and then migrate: onair migrate --data ${data} --backup FILE`;
 }
 
 function told(
@@ -174,9 +171,9 @@ function told(
   const rows = migrations.map(({ state, name }) => [state, name]);
   const range = from === to ? `${to}` : `${from ?? "nothing"} to ${to}`;
   const head = migrations.every(({ state }) => state === "applied")
-    ? `${place} has the form of onair ${version} (${to}).`
+    ? `${place} has the schema of onair ${version} (${to}).`
     : dry_run
-      ? `${place} is to be brought from ${range} for onair ${version}. Nothing was changed.`
-      : `${place} has the form of onair ${version} now (${range}), ${took}.`;
+      ? `${place} needs an upgrade from ${range} for onair ${version}. Nothing was changed.`
+      : `${place} was upgraded to the schema of onair ${version} (${range}) ${took}.`;
   return `${head}\n\n${table(["STATE", "MIGRATION"], rows)}`;
 }

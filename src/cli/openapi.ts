@@ -16,17 +16,17 @@ const help = `Usage: onair openapi [options]
 Prints the OpenAPI 3.1 document of the public API, byte for byte as a server with the same address
 serves it at /openapi.json. It needs neither a server nor a data directory.
 
-  --admin              the document of the admin API instead
-  --out FILE           write it to a file, which is replaced; "-" is standard output
-  --public-url URL     where the public API is reached from outside (ONAIR_PUBLIC_URL); without it
-                       the address of the public listener
+  --admin              print the document of the admin API instead
+  --out FILE           write to a file, replacing it; "-" is standard output
+  --public-url URL     the URL at which clients reach the public API (ONAIR_PUBLIC_URL; default: the
+                       address of the public listener)
 
-The address stands in "servers", in the token URLs and in examples; nothing else depends on
-settings. Listeners are at --host and --port (ONAIR_HOST, ONAIR_PORT), --admin-host and
---admin-port (ONAIR_ADMIN_HOST, ONAIR_ADMIN_PORT), with the defaults of "onair serve". The admin
-document always has the address of the admin listener.
+The address is in "servers", in the token URLs and in examples; no other setting has an effect.
+Listeners are at --host and --port (ONAIR_HOST, ONAIR_PORT), --admin-host and --admin-port
+(ONAIR_ADMIN_HOST, ONAIR_ADMIN_PORT), with the defaults of "onair serve". The admin document always
+has the address of the admin listener.
 
-Exit code: 0 when it is written, 1 when it failed, 2 for wrong usage.
+Exit code: 0 on success, 1 on failure, 2 for wrong usage.
 `;
 
 const addressOptions = valued("host", "port", "admin-host", "admin-port", "public-url");
@@ -39,7 +39,7 @@ export const openapi = command({
     const { admin = false, out = "-" } = values;
     if (admin && values["public-url"] !== undefined)
       mistakes.push(
-        "--public-url is for the public document; the admin one has the admin listener's address",
+        "--public-url is for the public document; the admin document has the address of the admin listener",
       );
     if (out !== "-") checkOutputFile(out, { force: true }, mistakes);
     const address = addressOf(admin, readAddresses(values, env), mistakes);
@@ -53,7 +53,7 @@ export const openapi = command({
   },
 });
 
-/** Reads the addresses in the way of "onair serve" and ignores other settings. */
+/** Reads the addresses like "onair serve", and ignores all other settings. */
 function readAddresses(values: Readonly<Record<string, string | boolean | undefined>>, env: Environment) {
   const given = Object.keys(addressOptions).filter((name) => values[name] !== undefined);
   return readConfig(
@@ -67,20 +67,20 @@ function addressOf(admin: boolean, config: Config, mistakes: string[]): string {
   if (!admin && publicUrl !== null) return publicUrl;
   if ((admin ? adminPort : port) === 0)
     mistakes.push(
-      `${admin ? "--admin-port" : "--port"} 0 is a port that only a running server knows: name another one`,
+      `${admin ? "--admin-port" : "--port"} 0 picks a port when a server starts: name the port of the server`,
     );
   return admin ? urlOf(adminHost, adminPort, adminTlsCert !== null) : urlOf(host, port, tlsCert !== null);
 }
 
-/** A placeholder for dependencies that only requests use; any access throws. */
+/** A placeholder for dependencies that are used only by requests. Any access throws. */
 const absent: never = new Proxy(
   () => {
-    throw new Error("This app only knows what its routes say of themselves");
+    throw new Error("This app only describes its routes");
   },
   { get: () => absent },
 ) as never;
 
-/** Dependencies of these names, all of them absent. */
+/** Returns placeholders for these dependencies. */
 function without<Name extends string>(...names: readonly Name[]) {
   return Object.fromEntries(names.map((name) => [name, absent])) as Record<Name, never>;
 }
@@ -98,7 +98,7 @@ function publicRoutes(url: string) {
       "publicKey",
       "now",
     ),
-    // No limit: on the server the document is limited by address.
+    // No rate limit: the document is requested once.
     access: { authenticator: absent, limiter: rateLimiter(Date.now), defaultRateLimit: 0 },
     log: createLog("off"),
     defaultSubscriptionLimit: () => 0,
@@ -119,7 +119,7 @@ function adminRoutes(url: string) {
   });
 }
 
-/** Requests the document like a client, so that it is byte-identical to the server's. */
+/** Requests the document like a client, so that it has the same bytes as on a server. */
 async function documentOf(app: ReturnType<typeof publicRoutes> | ReturnType<typeof adminRoutes>) {
   const { fetch } = app.compile();
   const answer = await fetch(new Request(`http://onair.invalid${openApiPath}`));

@@ -13,15 +13,15 @@ async function overview(): Promise<string> {
 Usage: onair <command> [options]
 
 ${(await Promise.all(lines)).join("\n")}
-  help          explain a command, as its --help does
+  help          show the help of a command, like its --help
 
-onair <command> --help explains a command.
+onair <command> --help shows all options of a command.
 `;
 }
 
 const isHelp = (word: string) => ["--help", "-h", "help"].includes(word);
 
-/** Runs the program with these words, and returns the exit code. */
+/** Runs the program with these arguments, and returns the exit code. */
 export async function runProgram([name, ...args]: readonly string[], env: Environment): Promise<number> {
   if (name === undefined) {
     process.stderr.write(await overview());

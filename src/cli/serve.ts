@@ -17,33 +17,32 @@ import { onSignals, onTermination } from "./signals.ts";
 export const serve: Command = {
   summary: "run the server",
   values: { "log-level": logLevels, "log-format": logFormats },
-  // Built on demand to keep them out of the start.
+  // Built on demand, so that a start does not build them.
   get options() {
     return settingOptions();
   },
   get help() {
     return `Usage: onair serve [options]
 
-Runs the server on the data of the data directory. Options win over environment variables, and
-those over the file of settings. What is switched on there, an option takes back: --portal=false.
-Of an option that is given twice the last one counts.
+Runs the server on a data directory or a PostgreSQL database. Options override environment
+variables, which override the settings file; --portal=false turns off a switch that is set there. If
+an option is given twice, the last one counts.
 
 ${settingsHelp()}
 
-The first start makes an operator key, unless ONAIR_ADMIN_KEY is set. It is shown on the terminal;
-where standard output is none, it is in the file onair.admin-key of the data directory. "onair
-admin-key" makes more, and one in place of a lost.
+The first start makes an operator key, unless ONAIR_ADMIN_KEY is set, and shows it on the terminal.
+If standard output is not a terminal, the key is in the file onair.admin-key of the data directory.
+"onair admin-key" makes further keys, and replaces a lost one.
 
-SIGTERM and SIGINT stop it, a second one at once. SIGHUP opens the log file again,
-reads certificates again, and takes rate-limit, subscription-limit and stream-limit of a
-changed file of settings; the log names others that changed, which count from the next start.
-SIGUSR1 and SIGUSR2 are ignored.
+SIGTERM and SIGINT stop the server gracefully; a second signal ends it at once. SIGHUP reopens the
+log file, reads the certificates again, and applies rate-limit, subscription-limit and stream-limit
+from the settings file; the log names other changed settings, which need a restart. SIGUSR1 and
+SIGUSR2 are ignored.
 `;
   },
   async run(args: readonly string[], env: Environment) {
     const { config, secretFiles } = sound(checkConfig(args, env));
-    // First, because Bun needs a moment to install the handlers, and callers may send a signal once the ready line
-    // appears.
+    // Installed first, because Bun needs a moment for it, and a signal may be sent as soon as the ready line appears.
     const terminated = onTermination();
     const log = await logOf(config, env);
     for (const unknown of unknownVariables(env)) log.warn("unknown_setting", unknown);
@@ -58,7 +57,7 @@ SIGUSR1 and SIGUSR2 are ignored.
     const showAdminKey = process.stdout.isTTY ? printKey : undefined;
     const app = await startApp({ config, log, env, secretFiles, showAdminKey, aws: awsVariables(env) }).catch(
       async (error) => {
-        // Standard error has it in any case.
+        // The caller prints the error on standard error.
         if (config.logFile !== null) log.error("start_failed", errorFields(error));
         await log.flush();
         throw error;
@@ -84,7 +83,7 @@ SIGUSR1 and SIGUSR2 are ignored.
   },
 };
 
-/** Printed on standard output: standard error carries the log. */
+/** Prints the operator key on standard output, because standard error has the log. */
 function printKey(secret: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const line = `Operator key, shown only this once: ${secret}\n`;
@@ -93,8 +92,8 @@ function printKey(secret: string): Promise<void> {
 }
 
 /**
- * The log that the settings name; SIGHUP reopens its file. Also ignores signals without a meaning here, which would end
- * the process.
+ * Opens the log named by the settings; SIGHUP reopens its file. Also handles SIGUSR1 and SIGUSR2, which would otherwise
+ * end the process.
  */
 async function logOf({ logLevel, logFile, logFormat }: Config, env: Environment): Promise<Log> {
   const isTerminal = logFile === null && process.stderr.isTTY === true;
@@ -113,18 +112,18 @@ async function logOf({ logLevel, logFile, logFormat }: Config, env: Environment)
   return log;
 }
 
-/** Renders lines for people; in colour on a terminal. */
+/** Loads the rendering of log lines as text; in colour on a terminal. */
 async function textRendering(isTerminal: boolean, env: Environment) {
   const { textLines } = await import("./output/log-lines.ts");
   const { terminalOn } = await import("../dev/terminal.ts");
   return textLines(terminalOn({ isTTY: isTerminal, write() {} }, env).style);
 }
 
-/** Takes what may change while the server runs; mistakes change nothing. */
+/** Applies the settings that can change while the server runs. With mistakes, nothing changes. */
 function readAgain(app: App, { config, mistakes }: ReturnType<typeof checkConfig>, log: Log): void {
   app.certificates.look();
   if (mistakes.length > 0) {
-    const effect = "the former ones stay in force";
+    const effect = "the previous settings stay in effect";
     log.error("settings_not_taken", { signal: "SIGHUP", mistakes, effect });
     return;
   }
@@ -134,12 +133,12 @@ function readAgain(app: App, { config, mistakes }: ReturnType<typeof checkConfig
 }
 
 /**
- * Warns when the admin listener is reachable from other machines: it gives full control to every caller with the key,
- * and health and metrics without one.
+ * Warns when other machines can reach the admin listener without TLS: it gives full control to every caller with a key,
+ * and shows health and metrics without one.
  */
 function warnOfExposure({ adminHost, adminTlsCert }: Config, log: Log): void {
   if (isThisMachineAlone(adminHost) || adminTlsCert !== null) return;
   const message =
-    "The admin listener can be reached from other machines, without encryption: let only the platform's own machines through to it";
+    "Other machines can reach the admin listener without encryption: restrict access to the platform's own machines, or set --admin-tls-cert";
   log.warn("admin_listener_exposed", { host: adminHost, message });
 }

@@ -1,10 +1,10 @@
-/** The signal that ended the process. */
+/** A signal that ends the process. */
 type Termination = "SIGTERM" | "SIGINT" | "SIGHUP";
 
-/** `bun run` and npx pass on the SIGINT that a terminal sends to this process, too: so soon it is the same Ctrl-C. */
+/** `bun run` and npx forward the SIGINT that the terminal also sends to this process. Within this time it is the same Ctrl-C. */
 const sameCtrlCMs = 500;
 
-/** Resolves at the first SIGTERM or SIGINT, or another of `signals`; a second one ends the process at once. */
+/** Resolves at the first of `signals`; a second one ends the process at once. */
 export function onTermination(
   signals: readonly Termination[] = ["SIGTERM", "SIGINT"],
   now: () => number = performance.now.bind(performance),
@@ -22,7 +22,7 @@ export function onTermination(
   });
 }
 
-/** Aborted at SIGTERM, at SIGINT, and when standard output is closed, as after `head`: then a command ends that goes on. */
+/** Returns a signal for commands that run until stopped: aborted at SIGTERM and SIGINT, and when standard output is closed. */
 export function untilEnded(): AbortSignal {
   const stop = new AbortController();
   void onTermination().then(() => stop.abort());
@@ -30,7 +30,7 @@ export function untilEnded(): AbortSignal {
   return stop.signal;
 }
 
-/** Calls `then` for each of these signals, which otherwise end the process. */
+/** Calls `then` at each of these signals, which would otherwise end the process. */
 export function onSignals(
   signals: readonly ("SIGHUP" | "SIGUSR1" | "SIGUSR2")[],
   then: (signal: string) => void,

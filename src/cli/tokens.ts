@@ -10,26 +10,27 @@ import { note } from "./output/print.ts";
 
 const help = `Usage: onair tokens <action> <application> [options]
 
-Access tokens of an application, at a running server or in a data directory that no server uses.
+Manages the access tokens of an application, at a running server or in a data directory that no
+server uses. Only hashes of the tokens are stored.
 
-  create         makes one; it is shown only now
-  list           what they are for and when they expire; only their hashes are kept
-  revoke         ends all of them at once
+  create         makes a token; it is shown only once
+  list           lists the tokens with their scopes and expiry
+  revoke         revokes all tokens at once
 
-  --scope SCOPE  for create: may be repeated (default: all that the application may have)
+  --scope SCOPE  for create: a scope of the token; may be repeated (default: all of the application)
   --expires-in DURATION
                  for create, like 30m, 1h or 2d (default: 60d)
 ${targetHelp}
   --json         print the answer as JSON
 
-Exit code: 0 when it is done, 1 when it failed, 2 for wrong usage.
+Exit code: 0 on success, 1 on failure, 2 for wrong usage.
 `;
 
 const methods = { create: "POST", list: "GET", revoke: "DELETE" } as const;
 const needs = "the id of the application";
 
 export const tokens = command({
-  summary: "make, list and revoke access tokens of an application",
+  summary: "create, list and revoke access tokens of an application",
   help,
   options: { ...targetOptions, ...switches("json"), ...repeatable("scope"), ...valued("expires-in") },
   actions: { create: { needs, options: ["scope", "expires-in"] }, list: { needs }, revoke: { needs } },
@@ -57,7 +58,7 @@ async function tell(
     return out.answer(answer, `${countOf(Number(answer["revoked"]), "token")} revoked`);
   if (action === "create") {
     await out.record(answer);
-    if (!out.json) note("The token is shown only now.");
+    if (!out.json) note("The token is shown only once: store it now.");
     return;
   }
   const { data } = answer as Static<typeof Tokens>;

@@ -4,12 +4,12 @@ import { command, switches } from "./arguments.ts";
 
 const help = `Usage: onair version [--json]
 
-Prints the version, and the commit that it was built from, with "-changed" behind it where the
-checkout had changes. What was built from an archive of the sources has none.
+Prints the version and the commit that it was built from. "-changed" after the commit means that the
+checkout had uncommitted changes. A build from a source archive has no commit.
 
-  --json         print both with the runtime and the platform as JSON
+  --json         print both, with the runtime and the platform, as JSON
 
-Exit code: 0, or 2 for wrong usage.
+Exit code: 0 on success, 2 for wrong usage.
 `;
 
 export const versionCommand = command({

@@ -75,7 +75,7 @@ describe("encrypted for a public key", () => {
       "it is encrypted for another key than that of --identity",
     ],
     ["with a file that is none", ["--identity", "mine"], 2, "There is no file mine"],
-    ["with a file that holds none", ["--identity", "none.key"], 2, "and there is none in it"],
+    ["with a file that holds none", ["--identity", "none.key"], 2, "and it has none"],
     ["with a key that is mistyped", ["--identity", "typo.key"], 2, "and a character of it is wrong"],
   ])("is not restored %s", async (_, words, code, message) => {
     writeFileSync(path("none.key"), "# nothing\n");
@@ -207,7 +207,7 @@ describe("from a directory", () => {
       2,
       "--from must be a directory, or like s3://bucket/prefix",
     ],
-    ["no place", ["restore", "--backup-region", "x", "a"], 2, "go with --from"],
+    ["no place", ["restore", "--backup-region", "x", "a"], 2, "need --from"],
     ["a place for a new backup", ["backup", "--from", "kept"], 2, "--from is for list"],
     ["a place and a server", ["backup", "list", "--from", "kept", "--data", "x"], 2, "exclude each other"],
     ["an option for keys", ["backup", "key", "--json"], 2, "--json is not for key"],

@@ -129,7 +129,7 @@ test("a restored copy that is held deletes none of the first server's backups, a
   const data = join(ownDirectory(), "restored");
   const restored = await run(["restore", "--from", directory, "--data", data]);
   expect([restored.code, restored.stderr]).toEqual([0, ""]);
-  expect(restored.stdout).toContain("It deletes no older backups before that");
+  expect(restored.stdout).toContain("Until then it also deletes no old backups");
 
   await madeBackup(first);
   const half = join(directory, `${newId()}.partial`);

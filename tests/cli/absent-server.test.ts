@@ -81,7 +81,7 @@ test("replay --wait names the replay, and goes on when the server is back", asyn
     {},
   );
   expect([code, stdout]).toEqual([0, expect.stringContaining("completed")]);
-  expect(stderr).toContain(`The replay ${id} is running; Ctrl-C leaves it so.`);
+  expect(stderr).toContain(`The replay ${id} is running, and continues after Ctrl-C.`);
   expect(states).toEqual([]);
 });
 

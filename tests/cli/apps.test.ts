@@ -170,7 +170,7 @@ describe("wrong usage", () => {
     [["apps", "constructor"], "the action must be one of"],
     [["apps", "get"], "the id of the application is missing"],
     [["apps", "create"], "--name is missing"],
-    [["apps", "change", "x"], "there is nothing to change"],
+    [["apps", "change", "x"], "nothing to change: give at least one option"],
     [["apps", "change", "x", "--enable", "--disable"], "exclude each other"],
     [["apps", "change", "x", "--rate-limit", "many"], "--rate-limit must be a number"],
     [["apps", "list", "x"], '"x" is not expected here'],
@@ -183,7 +183,7 @@ describe("wrong usage", () => {
     [["events"], "the action must be one of publish, types"],
     [["events", "publish"], "the file is missing"],
     [["events", "publish", "/nowhere.ndjson"], "There is no file /nowhere.ndjson"],
-    [["events", "types", "no.such"], "There is no event no.such"],
+    [["events", "types", "no.such"], "There is no event type no.such"],
   ])("%j", async (args, message) => {
     expectFailure(await run(args, { cwd: directory }), 2, message);
   });

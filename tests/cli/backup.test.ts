@@ -119,7 +119,7 @@ describe("a failure is reported, and leaves no file", () => {
     [
       "other bytes arrive",
       { ...made, "GET b": () => Response.json(done), "GET content": () => new Response("evil") },
-      "is not what was made",
+      "The download is damaged",
     ],
     [
       "the connection breaks off",
@@ -146,7 +146,7 @@ describe("wrong usage", () => {
     [["--fast"], "--fast"],
     [["--url", "http://x", "--data", "y"], "exclude each other"],
     [["--force"], "--force is for a file"],
-    [["-", "--json"], "--json does not go with standard output"],
+    [["-", "--json"], "--json excludes the backup on standard output"],
     [["--data", "nowhere-at-all"], "There is no data in nowhere-at-all"],
     [["no/such/directory/file.db"], "There is no directory no/such/directory"],
   ])("%j", async (args, message) => {

@@ -108,7 +108,7 @@ describe("what is offered", () => {
   test("commands, actions and options have the meaning that the help gives them", async () => {
     const meaning = async (...typed: string[]) => (await candidatesFor(typed, env))[0]?.meaning;
     expect(await meaning("backu")).toStartWith("make a backup of the whole database");
-    expect(await meaning("deliveries", "sho")).toStartWith("one delivery: its attempts");
+    expect(await meaning("deliveries", "sho")).toStartWith("shows a delivery: its attempts");
     expect(await meaning("trigger", "--onc")).toStartWith("with --forward: sends the event");
   });
 });

@@ -17,7 +17,7 @@ await (await startServer({ data, isOnSqlite: true })).stop();
 
 test.each([
   ["apps list", "There are no applications."],
-  ["migrate --dry-run", `${data} has the form of`],
+  ["migrate --dry-run", `${data} has the schema of`],
   ["backup", "done"],
   ["compact", `The database of ${data} has`],
   ["deliveries list", "There are no deliveries"],

@@ -68,7 +68,7 @@ test("list --event shows what became of one event", async () => {
   expect((await answered<{ data: Delivery[] }>("list", "--event", event_id)).data).toEqual([await first()]);
   expect((await onair("list", "--event", "lost")).stderr).toBe("There are no such deliveries.\n");
   expect((await onair("list", "--event", "channel.followed")).stderr).toContain(
-    "--type channel.followed lists those of a type",
+    "for an event type, use --type channel.followed",
   );
 });
 
@@ -101,9 +101,9 @@ describe("wrong usage is reported and changes nothing", () => {
     [["list", "--from", "x"], "--from is not for list"],
     [["list", "--status", "faild"], 'canceled, not "faild". Did you mean failed?'],
     [["retry", "x", "--dry-run"], "--dry-run is not for retry"],
-    [["replay"], "--application, --from and --to are needed"],
+    [["replay"], "--application is needed, and --from and --to, or --since"],
     [["replay", "--cancel"], "--cancel needs the id of a replay"],
-    [["replay", "x", ...range], "exclude each other"],
+    [["replay", "x", ...range], "the id of a replay excludes"],
   ])("%j", async (args, message) => {
     expectFailure(await onair(...args), 2, message);
   });

@@ -57,7 +57,7 @@ test("the client of this package gets through it", async () => {
 });
 
 test.each([
-  [["--seed", "1"], "--seed is for --faults"],
+  [["--seed", "1"], "--seed needs --faults"],
   [["--faults", "--seed", "x"], '--seed must be a number, not "x"'],
   [["--faults", "--webhook-proxy", "http://127.0.0.1:1"], "--faults and --webhook-proxy exclude each other"],
   [["--fautls"], "Did you mean --faults?"],

@@ -174,8 +174,10 @@ describe("settings of onair dev", () => {
     const cwd = inDirectory("ports");
     const dev = new DevProcess(["--no-events"], cwd);
     await dev.line((line) => line.startsWith("Ctrl-C stops it"));
-    expect(dev.lines.join("\n")).toMatch(/Port 8080 is taken; the API has (80[1-9]0|81[0-9]0|a free one)\./);
-    expect(dev.lines.join("\n")).toMatch(/Port 8081 is taken; the admin API has /);
+    expect(dev.lines.join("\n")).toMatch(
+      /Port 8080 is in use; the API uses (80[1-9]0|81[0-9]0|a free port)\./,
+    );
+    expect(dev.lines.join("\n")).toMatch(/Port 8081 is in use; the admin API uses /);
     expect(await dev.end()).toBe(0);
     const { code, stderr } = await run(["dev", "--port", "8080", "--data", join(cwd, "other")], { cwd });
     expect(code).toBe(1);

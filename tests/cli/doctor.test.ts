@@ -188,7 +188,7 @@ test.each<[string[], string]>([
   [["now"], '"now" is not expected here'],
   [["--port", "x"], "--port must be an integer"],
   [["--url"], "--url needs a value"],
-  [["--url", "x"], "--url must be an http URL"],
+  [["--url", "x"], "--url must be an http or https URL"],
   [["--json=1"], "--json takes no value"],
 ])("wrong usage: %j", async (args, message) => {
   expectFailure(await run(["doctor", ...args]), 2, message);

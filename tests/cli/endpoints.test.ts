@@ -39,8 +39,10 @@ test("change --enable says that the endpoint stays disabled, and what enables it
   expect((await apps("change", app.id, "--disable")).stderr).toBe("");
   const { code, stdout, stderr } = await apps("change", app.id, "--enable");
   expect([code, stdout]).toEqual([0, expect.stringMatching(/^disabled +false$/m)]);
-  expect(stderr).toContain("its endpoint stays disabled, because it answered 410");
-  expect(stderr).toContain(`onair apps enable-endpoint ${app.id} --url ${server.adminUrl} sends to it again`);
+  expect(stderr).toContain("its endpoint is still disabled, because it answered 410");
+  expect(stderr).toContain(
+    `To send to it again: onair apps enable-endpoint ${app.id} --url ${server.adminUrl}`,
+  );
   expect(await shown()).toMatchObject({ status: "disabled" });
 });
 

@@ -147,8 +147,8 @@ test("a refusal ends it with what the server says", async () => {
 
 test.each([
   [[], "nothing says who you are"],
-  [["--token", "x", "--url", "ftp://a"], "--url must be an http URL"],
-  [["--token", "x", "--forward", "localhost:3000"], "--forward must be an http URL"],
+  [["--token", "x", "--url", "ftp://a"], "--url must be an http or https URL"],
+  [["--token", "x", "--forward", "localhost:3000"], "--forward must be an http or https URL"],
   [["--token", "x", "--secret", "whsec_short"], "--secret must be whsec_"],
   [["--token", "x", "--from", "a b"], "--from must be an id"],
   [["--token", "x", "word"], '"word" is not expected here'],

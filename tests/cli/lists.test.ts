@@ -119,7 +119,7 @@ describe("what is sent again", () => {
     const plain = await onair("deliveries", "retry", id);
     expect([plain.code, plain.stderr]).toEqual([
       0,
-      expect.stringContaining(`onair deliveries show ${id} tells`),
+      expect.stringContaining(`To see the result: onair deliveries show ${id}`),
     ]);
     await settled(server);
     const good = await onair("deliveries", "retry", id, "--wait");

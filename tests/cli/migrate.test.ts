@@ -83,7 +83,7 @@ test("migrates as a server would at its start, says what it applies, and a secon
   expect(first.stdout).not.toContain("pending");
   const again = await onair("--data", data);
   expect([again.code, again.stderr]).toEqual([0, ""]);
-  expect(again.stdout).toContain(`${data} has the form of onair`);
+  expect(again.stdout).toContain(`${data} has the schema of onair`);
   expect(again.stdout).not.toMatch(/migrated|pending/);
   const store = openStore(data);
   expect((await store.users.search("riot", 5)).users.length).toBeGreaterThan(1);
@@ -95,8 +95,8 @@ test("--backup keeps the database as it was, for its owner alone", async () => {
   oldData();
   const file = path("before.db");
   const { code, stdout, stderr } = await onair("--data", data, "--backup", file);
-  expect([code, stdout]).toEqual([0, expect.stringContaining(`The database as it was is in ${file}`)]);
-  expect(stderr).not.toContain("no way back");
+  expect([code, stdout]).toEqual([0, expect.stringContaining(`The backup from before is in ${file}`)]);
+  expect(stderr).not.toContain("only way back");
   expect(statSync(file).mode & 0o777).toBe(0o600);
   expect(readdirSync(directory).filter((name) => name.startsWith("before"))).toEqual(["before.db"]);
   const kept = inDatabase(file, schemaState);
@@ -191,7 +191,7 @@ describe("changes nothing", () => {
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr).toContain(`in use by process ${process.pid}`);
     const beside = await onair("--data", data, "--dry-run");
-    expect([beside.code, beside.stdout]).toEqual([0, expect.stringContaining("has the form of onair")]);
+    expect([beside.code, beside.stdout]).toEqual([0, expect.stringContaining("has the schema of onair")]);
   });
 });
 

@@ -76,7 +76,7 @@ test.each<[string[], string]>([
   [["all"], '"all" is not expected here'],
   [["--admin", "--public-url", "https://x.example"], "--public-url is for the public document"],
   [["--public-url", "x"], "--public-url must be an http or https URL"],
-  [["--port", "0"], "--port 0 is a port that only a running server knows"],
+  [["--port", "0"], "--port 0 picks a port when a server starts"],
   [["--admin", "--admin-port", "0"], "--admin-port 0"],
   [["--out", "no/such/directory/x.json"], "There is no directory no/such/directory"],
 ])("wrong usage: %j", async (args, message) => {

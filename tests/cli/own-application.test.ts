@@ -251,7 +251,7 @@ describe("which API deliveries uses", () => {
       env: { ...env, ONAIR_ADMIN_KEY: "test-operator-key" },
       cwd: directory,
     });
-    expect(withKey.stderr).toContain("own application need no operator key: --profile default");
+    expect(withKey.stderr).toContain("own application, no operator key is needed: --profile default");
   });
 });
 
@@ -259,7 +259,7 @@ describe("wrong usage is reported and changes nothing", () => {
   test.each<[string, string]>([
     ["deliveries list --application x", "--application is for operators"],
     ["deliveries list --since soon", "--since must be a duration like 90s, 30m, 1h or 2d"],
-    ["deliveries list --since 1h --after x", "exclude each other"],
+    ["deliveries list --since 1h --after x", "--since excludes"],
     ["deliveries list --follow --all", "--follow excludes"],
     ["deliveries replay", "--from and --to, or --since, are needed"],
     ["deliveries show x --follow", "--follow is not for show"],

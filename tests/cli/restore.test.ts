@@ -135,9 +135,9 @@ test("takes directory and place of the file of settings, which it names again", 
 });
 
 test.each([
-  ["names no place", "", 2, "the file is missing, or --from"],
+  ["names no place", "", 2, "name the file of a backup, or the location of backups with --from"],
   ["has a mistake", 'dta = "x"\n', 2, "dta is not a setting. Did you mean data?"],
-  ["has the data in PostgreSQL", 'database = "postgres://x@127.0.0.1:1/x"\n', 2, "makes a data directory"],
+  ["has the data in PostgreSQL", 'database = "postgres://x@127.0.0.1:1/x"\n', 2, "needs a data directory"],
 ])("a file of settings that %s", async (name, content, code, message) => {
   const file = written(`${name.replaceAll(" ", "-")}.toml`, content);
   const refused = await onair("--config", file);
@@ -234,7 +234,7 @@ test("never into one that is served", async () => {
 });
 
 test.each<[string[], string]>([
-  [[], "the file is missing"],
+  [[], "name the file of a backup"],
   [["--from", "backup.db"], "backup.db is a file: leave out --from"],
   [["a", "b"], '"b" is not expected here'],
   [["backup.db", "--url", "http://x"], "--url"],

@@ -47,7 +47,7 @@ describe("files and options", () => {
     [
       ["events", "types", "channel.folowed"],
       2,
-      "There is no event channel.folowed. Did you mean channel.followed?",
+      "There is no event type channel.folowed. Did you mean channel.followed?",
     ],
     [["trigger", "channel.folowed"], 2, "Did you mean channel.followed?"],
     [["apps", "create", "--name", "--public"], 2, "--name needs a value, and --public looks like an option"],
@@ -57,7 +57,7 @@ describe("files and options", () => {
       2,
       '--rate-limit must be a number, not "many"',
     ],
-    [["deliveries", "list", "--limit", "0"], 2, '--limit must be a number from 1 on, not "0"'],
+    [["deliveries", "list", "--limit", "0"], 2, '--limit must be a number, at least 1, not "0"'],
     [["deliveries", "list", "--limit", "5", "--all"], 2, "--limit and --all exclude each other"],
     [["deliveries", "list", "--status", "lost"], 2, "--status must be one of"],
     [["deliveries", "list", "--after", "noon"], 1, "--after must be"],

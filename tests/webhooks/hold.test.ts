@@ -109,7 +109,7 @@ describe.skipIf(isOnPostgres)("a restored backup", () => {
     const file = join(data, "first", "backups", backupFiles(join(data, "first"))[0] ?? "");
     const { code, stdout, stderr } = await run(["restore", file, "--data", restored()]);
     expect([code, stderr]).toEqual([0, ""]);
-    expect(stdout).toContain("It sends nothing until no other server of this data runs and you say so");
+    expect(stdout).toContain("Once no other server of this data runs, let it send: onair deliveries release");
   });
 
   test("sends nothing until a running server is told to", async () => {
@@ -119,10 +119,10 @@ describe.skipIf(isOnPostgres)("a restored backup", () => {
     const release = ["deliveries", "release", "--url", server.adminUrl];
     const told = await run(release, { env });
     expect([told.code, told.stderr]).toEqual([0, ""]);
-    expect(told.stdout).toMatch(/^What was held since 20\S+Z is sent now\.\n$/);
+    expect(told.stdout).toMatch(/^The deliveries held since 20\S+Z are now sent\.\n$/);
     await receiver.arrived(2);
     await until(async () => !(await isHeld(server)));
-    expect((await run(release, { env })).stdout).toBe("Nothing was held.\n");
+    expect((await run(release, { env })).stdout).toBe("No deliveries were held.\n");
   });
 
   test("is released before its start, too; doctor tells that it is held", async () => {

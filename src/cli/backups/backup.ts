@@ -19,24 +19,24 @@ const help = `Usage: onair backup [file] [options]
        onair backup list [--from PLACE]
        onair backup key
 
-Makes a backup of the whole database and waits until it is done; a running server goes on
-meanwhile. It goes to where --backup-to of "onair serve" says (ONAIR_BACKUP_TO; without it
-backups/ of the data directory), where the newest are kept (--keep-backups, ONAIR_KEEP_BACKUPS).
-With a file it is brought there too, and its SHA-256 is compared; "-" is standard output.
+Makes a backup of the whole database and waits until it is complete; a running server continues to
+work. The backup goes to the destination set by --backup-to of "onair serve" (ONAIR_BACKUP_TO;
+default: backups/ in the data directory), where the newest are kept (--keep-backups,
+ONAIR_KEEP_BACKUPS). With a file, it is also copied there, and its SHA-256 is checked; "-" is
+standard output.
 
-  list           the backups that are kept, the newest first
-  key            makes a pair of keys: a public one for --backup-recipients, and a secret one for
+  list           lists the backups that are kept, newest first
+  key            makes a key pair: a public key for --backup-recipients, and a secret key for
                  "onair restore --identity"
 
-A backup holds everything, signing secrets included. "onair restore" makes a data directory of it.
+A backup holds all data, including signing secrets. "onair restore" makes a data directory from it.
 
 ${targetHelp}
 ${placeHelp("list")}
-  --force        replace a file that exists
+  --force        replace an existing file
   --json         print the backup as JSON
 
-A file is there as a whole or not at all. Exit code: 0 when it is done, 1 when it failed, 2 for
-wrong usage.
+The file appears only when it is complete. Exit code: 0 on success, 1 on failure, 2 for wrong usage.
 `;
 
 const options = { ...targetOptions, ...placeOptions, ...switches("force", "json") };
@@ -74,12 +74,12 @@ export const backup = command({
       if (file === "-") return;
       const told = { ...made, ...(file !== null && { file }) };
       await out.record(told, { ...told, size_bytes: counted(made.size_bytes) });
-      if (!out.json) await print(`It is done ${took()}.`);
+      if (!out.json) await print(`Completed ${took()}.`);
     });
   },
 });
 
-/** Prints the backups of a place, or those that a server or its data directory has. */
+/** Prints the backups at `place`, or those of a server or data directory when it is null. */
 async function list(
   values: Values,
   place: PlaceSettings | null,
@@ -105,12 +105,12 @@ function misuse(file: string | null, force: boolean, json: boolean): string[] {
   const isFile = file !== null && file !== "-";
   const mistakes: string[] = [];
   if (force && !isFile) mistakes.push("--force is for a file");
-  if (json && file === "-") mistakes.push("--json does not go with standard output");
+  if (json && file === "-") mistakes.push("--json excludes the backup on standard output");
   if (isFile) checkOutputFile(file, { force }, mistakes);
   return mistakes;
 }
 
-/** Makes a backup and waits for its end. Throws when it fails. */
+/** Makes a backup and waits until it is complete. Throws when it fails. */
 async function makeBackup(api: AdminApi): Promise<Backup> {
   let current = await api.json<Backup>({ method: "POST", path });
   const progress = { bytes: 0, totalBytes: null as number | null, rows: null };
@@ -134,7 +134,7 @@ async function download(api: AdminApi, { id, sha256, size_bytes }: Backup, file:
   const display = showProgress(progress);
   const check = (content: Pick<Content, "sha256">) => {
     if (content.sha256 !== sha256)
-      throw new Error(`What arrived is not what was made: it has another SHA-256 than ${sha256}`);
+      throw new Error(`The download is damaged: its SHA-256 is not ${sha256}. Try again`);
   };
   try {
     const chunks = arriving(body, progress);

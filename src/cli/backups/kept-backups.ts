@@ -20,15 +20,15 @@ import type { ListPage, Output } from "../output/output.ts";
 
 export const placeOptions = valued("from", "backup-endpoint", "backup-region");
 
-/** @param of the action for which they are; "" for all */
+/** @param of the action that takes these options; "" for all */
 export const placeHelp = (
   of: string,
-) => `  --from PLACE   ${of === "" ? "" : `for ${of}: `}backups in a directory, or in s3://bucket/prefix with the credentials
-                 in the variables of AWS, as "onair serve --backup-to" has them
+) => `  --from PLACE   ${of === "" ? "" : `for ${of}: `}a directory with backups, or s3://bucket/prefix with credentials
+                 in the variables of AWS, as for "onair serve --backup-to"
   --backup-endpoint URL, --backup-region NAME
                  for S3-compatible storage (ONAIR_BACKUP_ENDPOINT, ONAIR_BACKUP_REGION)`;
 
-/** Reads where backups are; null where that is not named. Adds problems to `mistakes`. */
+/** Reads the location of backups; null when it is not given. Adds problems to `mistakes`. */
 export function readNamedPlace(
   values: Given<typeof placeOptions>,
   env: Environment,
@@ -39,7 +39,7 @@ export function readNamedPlace(
   const region = values["backup-region"] ?? env["ONAIR_BACKUP_REGION"] ?? null;
   if (from === undefined) {
     if (values["backup-endpoint"] ?? values["backup-region"])
-      mistakes.push("--backup-endpoint and --backup-region go with --from");
+      mistakes.push("--backup-endpoint and --backup-region need --from");
     return null;
   }
   try {
@@ -53,16 +53,16 @@ export function readNamedPlace(
   }
 }
 
-/** Opens a place, and lists its backups, the newest first. Throws where there is no such directory. */
+/** Opens a location and lists its backups, newest first. Throws when there is no such directory. */
 async function openKept(settings: PlaceSettings): Promise<{ place: BackupPlace; all: KeptBackup[] }> {
-  // To a server a missing directory is one that it will make. Here it is mistyped, or not mounted.
+  // A server creates a missing directory. Here, the path is mistyped or not mounted.
   if (settings.kind === "directory" && !existsSync(settings.directory))
     throw new Error(`There is no directory ${settings.directory}`);
   const place = await openPlace(settings);
   return { place, all: (await place.list()).sort((a, b) => (a.id < b.id ? 1 : -1)) };
 }
 
-/** A backup at a place, by its id, or the newest. Throws where there is none. */
+/** Finds a backup by its id, or the newest. Throws when there is none. */
 export async function keptSource(
   settings: PlaceSettings,
   id: string | undefined,
@@ -72,7 +72,7 @@ export async function keptSource(
   const shown = shownBackupPlace(settings);
   if (!found && all.length === 0) throw new Error(`There is no backup in ${shown}`);
   if (!found)
-    throw new UsageError(`There is no backup ${id} in ${shown}; onair backup list --from ${shown} shows all`);
+    throw new UsageError(`There is no backup ${id} in ${shown}; onair backup list --from ${shown} lists all`);
   const { name, size } = found;
   const open = () => place.read(name, { start: 0, end: size });
   return { source: { shown: `${shown.replace(/\/$/, "")}/${name}`, name, open }, size };
@@ -88,7 +88,7 @@ interface ListedBackup {
   readonly error: string | null;
 }
 
-/** The backups at a place, as the admin API lists them. */
+/** Lists the backups at a location in the form of the admin API. */
 export async function* keptPage(settings: PlaceSettings): AsyncGenerator<ListPage<ListedBackup>> {
   const { all } = await openKept(settings);
   const data = all.map(({ id, size, sha256, isEncrypted }) => ({
@@ -115,6 +115,6 @@ export async function printBackups(pages: AsyncIterable<ListPage<ListedBackup>>,
       is_encrypted ? "yes" : "no",
       error ?? "",
     ],
-    empty: "There is no backup.",
+    empty: "There are no backups.",
   });
 }

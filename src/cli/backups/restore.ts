@@ -17,28 +17,28 @@ const help = `Usage: onair restore <file> [options]
        onair restore [<id>] --from PLACE [options]
        onair restore --config FILE [options]
 
-Makes a backup the database of a data directory that has none, and that no server uses. With
---from it is the newest of a place, or the one with the id. It is copied and checked: its hash,
-every page and index, whether it is of onair, and whether this version knows its form. Then a
-server can be started there, by the user who restored it. It sends nothing before "onair
-deliveries release", because the server of which it is a copy may be sending the same.
+Restores a backup into a data directory that has no database yet and that no server uses. With
+--from, it is the newest backup there, or the one with the id. The backup is copied and checked: its
+hash, every page and index, and whether this version of onair can use it. Then start a server on the
+directory, as the user who restored it. That server sends nothing before "onair deliveries release",
+because the original server may still be sending the same deliveries.
 
-  --data DIR     the data directory, made where missing (ONAIR_DATA, default: onair-data)
-  --config FILE  the file of settings of "onair serve" (ONAIR_CONFIG), for its data directory; it
-                 also names the place, where there is neither a file nor --from
+  --data DIR     the data directory, created if missing (ONAIR_DATA, default: onair-data)
+  --config FILE  the settings file of "onair serve" (ONAIR_CONFIG), for its data directory; without
+                 file and --from, it also names the location of the backups
 ${placeHelp("")}
   --identity FILE
-                 the secret key of age (AGE-SECRET-KEY-1…) for a backup that is encrypted
+                 the secret key of age (AGE-SECRET-KEY-1…), for an encrypted backup
   --json         print what was restored as JSON
 
-It is restored as a whole or not at all. Exit code: 0 when it is done, 1 when it failed, 2 for
-wrong usage.
+The data directory gets its database only when everything is copied and checked. Exit code: 0 on
+success, 1 on failure, 2 for wrong usage.
 `;
 
 const options = { ...placeOptions, ...valued("data", "config", "identity"), ...switches("json") };
 
 export const restore = command({
-  summary: "make a backup the database of a data directory",
+  summary: "restore a backup into a data directory",
   help,
   options,
   most: 1,
@@ -54,13 +54,13 @@ export const restore = command({
         : null;
     const place = readNamedPlace(values, env, mistakes) ?? configured;
     if (named === undefined && values.from === undefined && configured === null)
-      mistakes.push("the file is missing, or --from");
+      mistakes.push("name the file of a backup, or the location of backups with --from");
     if (values.from !== undefined && statSync(values.from, { throwIfNoEntry: false })?.isFile())
-      mistakes.push(`--from names a place with backups, and ${values.from} is a file: leave out --from`);
+      mistakes.push(`--from is for a location of backups, and ${values.from} is a file: leave out --from`);
     const isInPostgres =
       settings.database !== null || (env["ONAIR_DATABASE"] ?? env["ONAIR_DATABASE_FILE"]) !== undefined;
     if (values.data === undefined && isInPostgres)
-      mistakes.push(`onair restore makes a data directory: name it with --data. ${backupsOfPostgres}`);
+      mistakes.push(`onair restore needs a data directory: name it with --data. ${backupsOfPostgres}`);
     const identities = values.identity === undefined ? [] : await readIdentities(values.identity, mistakes);
     check();
     const took = stopwatch();
@@ -92,18 +92,18 @@ function sourceOf(file: string): { source: BackupSource; size: number | null } {
   return { source: fileSource(file), size };
 }
 
-/** The secret keys in a file of age. */
+/** Reads the secret keys in an age identity file. */
 async function readIdentities(file: string, mistakes: string[]): Promise<string[]> {
   const size = sizeOf(file);
   if (size === null || size > longestKeyFile) {
-    mistakes.push(`--identity must name a file with a secret key of age, and ${file} is none`);
+    mistakes.push(`--identity must name a file with a secret key of age; ${file} is not such a file`);
     return [];
   }
   const lines = (await Bun.file(file).text()).split("\n").map((line) => line.trim());
   const found = lines.filter((line) => line !== "" && !line.startsWith("#"));
   const { requireIdentity } = await import("../../backups/encryption.ts");
   try {
-    if (found.length === 0) throw new TypeError("there is none in it");
+    if (found.length === 0) throw new TypeError("it has none");
     for (const line of found) requireIdentity(line);
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
@@ -117,7 +117,7 @@ const longestKeyFile = 100_000;
 function next(place: string, { config, data }: Given<typeof options>) {
   const settings = config === undefined ? "" : ` --config ${config}`;
   const directory = config === undefined || data !== undefined ? ` --data ${place}` : "";
-  return `Start it with: onair serve${settings}${directory}\nIt sends nothing until no other server of this data runs and you say so: onair deliveries release\nIt deletes no older backups before that, because that server may have its own at the same place.`;
+  return `Start it with: onair serve${settings}${directory}\nIt sends nothing yet. Once no other server of this data runs, let it send: onair deliveries release\nUntil then it also deletes no old backups, because they may belong to that other server.`;
 }
 
 const shownCounts = ({ users, applications, subscriptions, events }: DatabaseCounts) =>

@@ -22,50 +22,53 @@ const help = `Usage: onair deliveries list [filters] [--follow] [options]
        onair deliveries replay <replay id> [--wait | --cancel]
        onair deliveries release
 
-Was it sent? What became of events.
+Shows the deliveries of events, and sends them again.
 
-  list           deliveries, newest first, with their last attempt
-  show           one delivery: its attempts, and the request as it was sent last
-  retry          sends one again now, with the same id
-  release        for operators: lets a server send that holds everything back: one on a restored
-                 backup, or with --hold-deliveries. No other server of the same data may run
-  replay         sends a range again; with the id of a replay, shows how far it is, or ends it
+  list           lists deliveries, newest first, with their last attempt
+  show           shows a delivery: its attempts, and the last request
+  retry          sends a delivery again now, with the same id
+  replay         sends a range of deliveries again; with the id of a replay: shows its progress, or
+                 cancels it
+  release        for operators: lets a server send that holds all deliveries, because its data was
+                 restored from a backup or it has --hold-deliveries. First make sure that no other
+                 server of the same data runs
 
-  --follow           for list: the oldest first, then what is new or changes, until Ctrl-C; with
-                     --json a line for each
+  --follow           for list: oldest first, then each new or changed delivery, until Ctrl-C; with
+                     --json one line for each
   --subscription ID  of this subscription
-  --event ID         for list: of the event with this id, to all who subscribe to it
+  --event ID         for list: of the event with this id, for all its subscriptions
   --status STATUS    pending, delivered, failed, expired or canceled
   --type TYPE        of this event type, like channel.followed
   --after TIME, --before TIME
-                     for list: of events published in between, like 2026-01-14T16:00:00Z
+                     for list: of events published in this range, like 2026-01-14T16:00:00Z
   --from TIME, --to TIME
-                     the same for replay
+                     for replay: likewise
   --since DURATION   instead: of events published since then, like 90s, 30m, 1h or 2d ago
-  --dry-run          for replay: only counts
-  --wait             for retry: until it was attempted; for replay: until all of it is queued
-  --cancel           for replay: ends it
+  --dry-run          for replay: only count the deliveries
+  --wait             for retry: wait for the attempt; for replay: wait until all are queued
+  --cancel           for replay: cancel it
 ${pagingHelp}
   --json             print the answer as JSON
 
-Whose deliveries: with an operator key (ONAIR_ADMIN_KEY), a data directory (--data, ONAIR_DATA) or a
-database (--database, ONAIR_DATABASE), those of all applications, by the admin API. Otherwise, with
-ONAIR_TOKEN or a profile of "onair login", those of that application, by the public API. --profile
-and --token choose the latter in any case. With none of these it is the data directory onair-data.
+With an operator key (ONAIR_ADMIN_KEY), a data directory (--data, ONAIR_DATA) or a database
+(--database, ONAIR_DATABASE), the command uses the admin API: the deliveries of all applications.
+Otherwise, with ONAIR_TOKEN or a profile of "onair login", it uses the public API: the deliveries of
+that application; --profile and --token always choose this. With none of these, it uses the data
+directory onair-data.
 
-  --application ID   for operators: of this application; needed for replay
-  --url URL          the admin listener, or with a token the public one (ONAIR_URL)
+  --application ID   for operators: of this application; required for replay
+  --url URL          the admin listener, or with a token the public listener (ONAIR_URL)
   --data DIR         for operators: a data directory that no server uses. Nothing is sent before
                      its server starts
-  --database URL     the same for data in PostgreSQL (ONAIR_DATABASE)
-  --config FILE      the same for the data that this file of settings names (ONAIR_CONFIG)
+  --database URL     for operators: the same for data in PostgreSQL (ONAIR_DATABASE)
+  --config FILE      for operators: the data named by this settings file (ONAIR_CONFIG)
   --client-cert FILE, --client-key FILE
                      for operators: as for "onair apps"
   --profile NAME, --token TOKEN
                      as for "onair listen"
 
-Exit code: 0 when it is done, 1 when it failed (with --wait: when the retry is not delivered, or
-the replay was canceled), 2 for wrong usage.
+Exit code: 0 on success, 1 on failure (with --wait: if the retry was not delivered, or the replay
+was canceled), 2 for wrong usage.
 `;
 
 const filters = valued("application", "subscription", "status", "type", "since");
@@ -91,7 +94,7 @@ const actions = {
 type Action = keyof typeof actions;
 
 export const deliveries = command({
-  summary: "show what was sent, and send it again",
+  summary: "show deliveries, and send them again",
   help,
   options,
   choices: { status: deliveryStatuses },
@@ -110,7 +113,7 @@ export const deliveries = command({
       else return (await replay(await asked(api, id, values, after), again)) ? failed : ok;
       return ok;
     };
-    if (isOwn && action === "release") mistakes.push("release is for operators: it needs ONAIR_ADMIN_KEY");
+    if (isOwn && action === "release") mistakes.push("release is for operators: set ONAIR_ADMIN_KEY");
     if (isOwn) {
       const target = readPublicTarget(values, env, mistakes);
       check();
@@ -119,9 +122,7 @@ export const deliveries = command({
     const target = readTarget(values, env, mistakes);
     if (mistakes.some((one) => one.includes("ONAIR_ADMIN_KEY"))) mistakes.push(withoutKey(env));
     if ((values.wait || values.follow) && !target.server)
-      mistakes.push(
-        `--${values.wait ? "wait" : "follow"} needs a running server, which sends: name it with --url`,
-      );
+      mistakes.push(`--${values.wait ? "wait" : "follow"} needs a running server: name it with --url`);
     check();
     if (action === "release") return release(target, out);
     return withAdminApi(target, (api) => perform(allDeliveries(api), target.option)).catch((error) => {
@@ -133,36 +134,39 @@ export const deliveries = command({
   },
 });
 
-/** How one comes to the deliveries of one's own application. */
+/** Says how to see the deliveries of the caller's own application. */
 function withoutKey(env: Environment): string {
   const [name] = new Profiles(env).names();
   if (name === undefined)
-    return 'Those of your own application need no operator key: begin with "onair login --url URL"';
-  return `Those of your own application need no operator key: --profile ${name}`;
+    return 'To see only those of your own application, no operator key is needed: sign in with "onair login --url URL"';
+  return `To see only those of your own application, no operator key is needed: --profile ${name}`;
 }
 
 function misuse(action: Action, id: string | undefined, values: Values, isOwn: boolean): string[] {
   const mistakes: string[] = [];
   const { application, after, before, from, to, since, cancel, wait, follow, cursor, all } = values;
-  if (isOwn && application) mistakes.push("--application is for operators: this is the application itself");
+  if (isOwn && application)
+    mistakes.push(
+      "--application is for operators: with a profile or token, all deliveries are of that application",
+    );
   if (since && (after || before || from || to))
-    mistakes.push("--since and the times of a range exclude each other");
+    mistakes.push("--since excludes --after, --before, --from and --to");
   if (follow && (before || cursor || all))
-    mistakes.push("--follow excludes --before, --cursor and --all: it goes on with what happens");
+    mistakes.push("--follow excludes --before, --cursor and --all, because it shows new deliveries");
   if (action === "replay" && id === undefined) {
     if (cancel) mistakes.push("--cancel needs the id of a replay");
     const hasRange = since || (from && to);
     if (isOwn && !hasRange) mistakes.push("--from and --to, or --since, are needed");
     if (!isOwn && !(application && hasRange))
-      mistakes.push("--application, --from and --to are needed, or --since for the last two");
+      mistakes.push("--application is needed, and --from and --to, or --since");
   }
   if (action === "replay" && id !== undefined && (application || from || to || since))
-    mistakes.push("the id of a replay and a range exclude each other");
+    mistakes.push("the id of a replay excludes --application, --from, --to and --since");
   if (cancel && wait) mistakes.push("--cancel and --wait exclude each other");
   return mistakes;
 }
 
-/** Lets a server send that holds everything back. */
+/** Releases held deliveries. */
 async function release(target: Target, out: Output): Promise<number> {
   const path = "/admin/v1/deliveries/hold";
   await withAdminApi(target, async (api) => {
@@ -170,7 +174,9 @@ async function release(target: Target, out: Output): Promise<number> {
     if (held_since !== null) await api.send({ method: "DELETE", path });
     await out.answer(
       { held_since },
-      held_since === null ? "Nothing was held." : `What was held since ${held_since} is sent now.`,
+      held_since === null
+        ? "No deliveries were held."
+        : `The deliveries held since ${held_since} are now sent.`,
     );
   });
   return ok;
@@ -201,14 +207,14 @@ async function list(
   );
 }
 
-/** An id may look like an event type, too. */
+/** Returns a hint when `--event` looks like an event type; "" otherwise. */
 function hintAt({ event = "" }: Values): string {
   return /^[a-z0-9_]+(\.[a-z0-9_]+)+$/.test(event)
-    ? ` --event is the id of an event; --type ${event} lists those of a type.`
+    ? ` --event expects the id of an event; for an event type, use --type ${event}.`
     : "";
 }
 
-/** The replay to start or to show; cancels it when requested. */
+/** Returns the replay to start or to show. Cancels it when requested. */
 async function asked(api: DeliveriesApi, id: string | undefined, values: Values, since: string | undefined) {
   const { from = since, "dry-run": dry_run = false, cancel } = values;
   const to = values.to ?? (since && isoTime(Date.now()));

@@ -9,20 +9,20 @@ import { untilEnded } from "../signals.ts";
 
 const everyMs = 1_000;
 const pageSize = 100;
-/** Pages looked at for what is new; more in a second are caught up with at the next look. */
+/** Pages read in search of changes; the next poll catches up with more. */
 const mostPages = 10;
 
 interface FollowedList {
   readonly query: Fields;
-  /** How many of those that are there already are shown first. */
+  /** The number of existing deliveries to show first. */
   readonly first: number;
   readonly forOperator: boolean;
   readonly out: Output;
 }
 
 /**
- * Prints deliveries, the oldest first, and then each one that is new or changed, until Ctrl-C. Changes are seen as long
- * as a delivery is among the newest hundred. A server that is away for a while is waited for.
+ * Prints deliveries, oldest first, then each new or changed one until Ctrl-C. Changes are seen only while a delivery is
+ * among the newest hundred. Waits while the server cannot be reached.
  */
 export async function followDeliveries(api: DeliveriesApi, list: FollowedList): Promise<void> {
   const { query, first, forOperator, out } = list;
@@ -30,27 +30,27 @@ export async function followDeliveries(api: DeliveriesApi, list: FollowedList): 
   const tabulated = tableWriter(deliveryColumns({ forOperator }), out.screen);
   const shown = new Shown();
   const start = await api.page({ ...query, limit: Math.min(first, pageSize) });
-  let rows = shown.news(start.data).news;
-  // What was there before and is not shown counts as known.
-  shown.news((await api.page({ ...query, limit: pageSize })).data);
+  let rows = shown.changes(start.data).changed;
+  // Deliveries that existed before and are not shown count as seen.
+  shown.changes((await api.page({ ...query, limit: pageSize })).data);
   const unlessAway = askingAgain();
   for (;;) {
     for (const one of out.json ? rows : []) await print(JSON.stringify(one));
     if (!out.json && rows.length > 0) await print(tabulated(rows.map(deliveryCells)));
     await sleep(everyMs, stop);
     if (stop.aborted) return;
-    rows = (await unlessAway(() => newsOf(api, query, shown))) ?? [];
+    rows = (await unlessAway(() => changesSince(api, query, shown))) ?? [];
   }
 }
 
-/** What is new or changed, the oldest first. */
-async function newsOf(api: DeliveriesApi, query: Fields, shown: Shown): Promise<Delivery[]> {
+/** Returns new and changed deliveries, oldest first. */
+async function changesSince(api: DeliveriesApi, query: Fields, shown: Shown): Promise<Delivery[]> {
   const found: Delivery[] = [];
   let cursor = "";
   for (let pages = 0; pages < mostPages; pages++) {
     const page = await api.page({ ...query, limit: pageSize, ...(cursor && { cursor }) });
-    const { news, isAllNew } = shown.news(page.data);
-    found.unshift(...news);
+    const { changed, isAllNew } = shown.changes(page.data);
+    found.unshift(...changed);
     ({ cursor } = page.pagination);
     if (!isAllNew || !page.pagination.has_more) break;
   }
@@ -59,13 +59,13 @@ async function newsOf(api: DeliveriesApi, query: Fields, shown: Shown): Promise<
 
 const mostRemembered = 5_000;
 
-/** The state in which each delivery was seen last. */
+/** The last seen state of each delivery. */
 class Shown {
   readonly #states = new Map<string, string>();
 
-  /** The new and changed ones of a page, the oldest first. */
-  news(newestFirst: readonly Delivery[]): { readonly news: Delivery[]; readonly isAllNew: boolean } {
-    const news: Delivery[] = [];
+  /** Returns the new and changed deliveries of a page, oldest first, and remembers them. */
+  changes(newestFirst: readonly Delivery[]): { readonly changed: Delivery[]; readonly isAllNew: boolean } {
+    const changed: Delivery[] = [];
     let isAllNew = true;
     for (const delivery of newestFirst) {
       const { id, status, attempts } = delivery;
@@ -75,12 +75,12 @@ class Shown {
       if (known === state) continue;
       this.#states.delete(id);
       this.#states.set(id, state);
-      news.unshift(delivery);
+      changed.unshift(delivery);
     }
     for (const oldest of this.#states.keys()) {
       if (this.#states.size <= mostRemembered) break;
       this.#states.delete(oldest);
     }
-    return { news, isAllNew };
+    return { changed, isAllNew };
   }
 }

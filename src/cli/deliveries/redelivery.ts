@@ -13,11 +13,11 @@ interface RedeliveryOptions {
   readonly out: Output;
   /** Whether to wait for the result. */
   readonly wait: boolean;
-  /** Options that name the same server or directory, to suggest another command. */
+  /** The options that name the same server or directory, for suggested commands. */
   readonly option: string;
 }
 
-/** Sends a delivery again. Returns whether it failed, as far as known. */
+/** Sends a delivery again. Returns whether it failed; false without `wait`. */
 export async function retry(id: string, { api, out, wait, option }: RedeliveryOptions): Promise<boolean> {
   let delivery = await api.retry(id);
   const before = delivery.attempts.length;
@@ -30,7 +30,7 @@ export async function retry(id: string, { api, out, wait, option }: RedeliveryOp
   }
   await printDelivery(delivery, out);
   if (wait) noteOutcome(delivery);
-  else if (!out.json) note(`It is sent again. onair deliveries show ${id}${option} tells what became of it.`);
+  else if (!out.json) note(`It is being sent again. To see the result: onair deliveries show ${id}${option}`);
   return wait && delivery.status !== "delivered";
 }
 
@@ -42,7 +42,7 @@ export async function replay(
   let current = "id" in asked ? await api.showReplay(asked.id) : await api.startReplay(asked.range);
   if (wait && current.state === "running") {
     note(
-      `The replay ${current.id} is running; Ctrl-C leaves it so. It waits while a failing endpoint has much to do.`,
+      `The replay ${current.id} is running, and continues after Ctrl-C. It pauses while a failing endpoint has many pending deliveries.`,
     );
     const unlessAway = askingAgain();
     const share = { nouns: "deliveries", share: 0 };
@@ -68,7 +68,11 @@ export async function replay(
 function noteReplay({ id, app_id, state, queued }: ReplayAnswer, option: string): void {
   const whose = app_id === undefined ? "" : ` --application ${app_id}`;
   if (state === "running")
-    note(`It goes on. onair deliveries replay ${id}${option} shows how far it is; --wait waits for its end.`);
+    note(
+      `It is running. To see its progress: onair deliveries replay ${id}${option}; with --wait, to wait for its end.`,
+    );
   else if (queued > 0)
-    note(`What is queued is sent in turn: onair deliveries list${whose} --status pending${option}`);
+    note(
+      `The queued deliveries are sent one after another. To see them: onair deliveries list${whose} --status pending${option}`,
+    );
 }

@@ -31,7 +31,7 @@ describe.skipIf(!hasPostgres)("commands on PostgreSQL", () => {
     const done = await run(["migrate", "--json"], { env });
     expect(JSON.parse(done.stdout)).toMatchObject({ dry_run: false, from: null });
     const again = await run(["migrate"], { env });
-    expect(again.stdout).toContain("has the form of onair");
+    expect(again.stdout).toContain("has the schema of onair");
     const backup = await run(["migrate", "--backup", "x"], { env });
     expect([backup.code, backup.stderr]).toEqual([
       2,

@@ -200,7 +200,7 @@ describe.skipIf(!hasPostgres)("a newer version", () => {
     expect((await publish(server, event("channel.followed"))).status).toBe(202);
     await server.stop();
     const { code, stdout } = await run(["migrate"], { env });
-    expect([code, stdout]).toEqual([0, expect.stringContaining("has the form of onair")]);
+    expect([code, stdout]).toEqual([0, expect.stringContaining("has the schema of onair")]);
 
     await migrateDatabase(newer, [...schemaSteps, columns, { ...incompatible, name: "9002_renamed" }]);
     const refused = await run(["serve", "--port", "0", "--admin-port", "0"], { env });

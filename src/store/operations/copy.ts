@@ -96,12 +96,12 @@ export class AlreadyCopied extends Error {
  * @param named the source as an argument of `onair copy`
  */
 export function movedMessage(place: string, named: string, to: string): string {
-  return `The data of ${place} was moved to ${to}, or that was cut off: serve ${to}, or copy again. Only where ${to} is not used, undo it: onair copy --reopen --from ${named}`;
+  return `The data of ${place} was moved to ${to}, or a copy to it was interrupted: serve ${to}, or copy again. If ${to} is not used, undo this: onair copy --reopen --from ${named}`;
 }
 
 /** The error for a database with a part of an interrupted copy. */
 export function incompleteMessage(place: string): string {
-  return `${place} has a part of a copy that was cut off: go on with the same onair copy, or make the database anew.`;
+  return `${place} has a part of an interrupted copy: continue it with the same onair copy, or create the database again.`;
 }
 
 /**

@@ -3,7 +3,7 @@ import type { Endpoint } from "../../domain/endpoints.ts";
 import type { Queries } from "./database/pool.ts";
 import { endpoints } from "./schema/deliveries.ts";
 
-/** Whether this is the stored state of an endpoint: that of an earlier generation is not stored. */
+/** Whether this state of an endpoint is the stored one. State of an earlier generation was not stored. */
 export async function isKeptState({ orm }: Queries, endpoint: Endpoint | undefined): Promise<boolean> {
   if (!endpoint) return false;
   const isIt = eq(endpoints.application_id, endpoint.application_id);

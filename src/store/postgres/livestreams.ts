@@ -5,7 +5,7 @@ import { execute, type Orm, type Work } from "../drizzle/dialect.ts";
 import { given } from "./schema/columns.ts";
 import { livestreams } from "./schema/platform.ts";
 
-/** Puts livestreams by one statement. Nearly all are where they were: those are not written. */
+/** Stores livestreams with one statement. Unchanged ones are not written. */
 export function* putLivestreams(orm: Orm, batch: readonly NewLivestream[], now: string): Work<void> {
   yield* execute(
     orm

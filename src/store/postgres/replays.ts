@@ -18,7 +18,7 @@ export const postgresReplays = (shared: Dialect): ReplayStore =>
     },
     *ahead(orm, replay) {
       const wanted = replay.status;
-      // The words themselves, because a parameter would not match the partial index.
+      // Literals, because a parameter would not match the partial index.
       const wentWrong = sql`${status} IN ('failed', 'expired')`;
       const isNext = and(
         eq(application_id, replay.application_id),

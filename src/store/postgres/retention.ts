@@ -5,9 +5,9 @@ import type { RetentionStore } from "../retention.ts";
 import type { Postgres, Queries } from "./database/pool.ts";
 import { currentPart, firstOfPart, hasPart, keepOfPart, makePart } from "./deliveries/parts.ts";
 
-/** Rows of one statement. */
+/** The most rows that one statement changes. */
 const stepRows = 5_000;
-/** Of several processes one at a time keeps the parts. */
+/** The advisory lock with which one process at a time maintains the parts. */
 const turnLock = 0x6f6e_6170_74;
 
 interface LogPart {
@@ -22,8 +22,8 @@ const isNotDelivered = "r.status IN ('pending', 'failed', 'expired', 'canceled')
 const isOfPending = "r.seq IN (SELECT event_seq FROM deliveries WHERE status = 'pending')";
 
 /**
- * Removes what is no longer kept. The log is divided into parts, which are dropped as a whole as soon as everything in them
- * is old: so each delivery stays longer than is said, for as long as a part lasts.
+ * Retention on PostgreSQL. The log is divided into parts, which are dropped as a whole when all of their data is old. So a
+ * delivery stays longer than its retention, by up to the time that a part covers.
  */
 export function retentionStore(pool: Postgres): RetentionStore {
   const cleaned = async (
@@ -41,7 +41,7 @@ export function retentionStore(pool: Postgres): RetentionStore {
     }
   };
 
-  /** Cleans one part of a table. What has to wait is tried again with the next pass. */
+  /** Removes old data from parts. A part that cannot be cleaned now is tried again in the next pass. */
   const clean = async (parts: readonly LogPart[], retention: Retention, now: number): Promise<void> => {
     const { deliveredMs, failedMs, bodiesMs } = retention;
     const [first, all] = [deliveredMs, Math.max(deliveredMs, failedMs)];
@@ -90,21 +90,21 @@ export function retentionStore(pool: Postgres): RetentionStore {
       await forgetParts(pool, old);
       return true;
     },
-    // The database's own business: parts are dropped as a whole, and its disk is not the one of this process.
+    // Not needed: parts are dropped as a whole, and the disk belongs to the database server.
     trim: async () => true,
     shrink: async () => true,
   };
 }
 
-/** Whether a part has to be cleaned: it was not since a time, or a day ago there was something left to keep. */
+/** Whether a part has to be cleaned: it was not cleaned since a time, or some of its rows were kept more than a day ago. */
 function isDue(cleanedAt: number | null, since: number, now: number): boolean {
   return cleanedAt === null || cleanedAt < since || cleanedAt < now - day;
 }
 
-/** How many parts there are, more or less: each statement on the log looks into all of them. */
+/** The approximate number of parts. It is small, because each statement on the log reads all of them. */
 const mostParts = 10;
 
-/** Notes the time, begins a new part where it is time, and has one ready behind the one that is written to. */
+/** Records the current time and number, begins a new part if it is time, and creates the part after the current one. */
 async function keepParts(
   transaction: Queries,
   { deliveredMs, failedMs }: Retention,
@@ -139,7 +139,7 @@ async function keepParts(
   await transaction.run("INSERT INTO delivery_parts (part, begun_at) VALUES ($1, $2)", [current + 1, now]);
 }
 
-/** Notes up to which number each application had deliveries in a part. One step of the index for each application. */
+/** Stores the highest number of each application's deliveries in a part. Reads one index entry per application. */
 async function noteRemoved(pool: Postgres, part: number): Promise<void> {
   const last = (where: string) =>
     `SELECT application_id, seq FROM deliveries_${part} ${where} ORDER BY application_id DESC, seq DESC LIMIT 1`;
@@ -154,7 +154,7 @@ async function noteRemoved(pool: Postgres, part: number): Promise<void> {
   );
 }
 
-/** Ends some pending deliveries of endpoints that have been disabled for too long; gives how many. */
+/** Expires some pending deliveries of endpoints that have been disabled for too long. Returns their number. */
 async function expireDisabled(pool: Postgres, now: number): Promise<number> {
   const ended = await pool.run(
     `UPDATE deliveries SET status = 'expired', next_attempt_at = NULL, resume_at = NULL, finished_at = $1
@@ -167,7 +167,7 @@ async function expireDisabled(pool: Postgres, now: number): Promise<number> {
   return ended.length;
 }
 
-/** Forgets some ids of events up to the end of a part; gives how many. */
+/** Removes some ids of events up to the end of a part. Returns their number. */
 async function forgetIds(pool: Postgres, part: number): Promise<number> {
   const forgotten = await pool.run(
     `DELETE FROM event_ids WHERE id IN (SELECT id FROM event_ids WHERE seq < $1 ORDER BY seq LIMIT ${stepRows})
@@ -177,7 +177,7 @@ async function forgetIds(pool: Postgres, part: number): Promise<number> {
   return forgotten.length;
 }
 
-/** Forgets the parts of which nothing is left, and the times before the first that is. */
+/** Removes the records of parts that no longer exist, and the times before the first part that does. */
 async function forgetParts(pool: Postgres, parts: readonly LogPart[]): Promise<void> {
   for (const { part } of parts) {
     const isLeft = (await hasPart(pool, "deliveries", part)) || (await hasPart(pool, "events", part));

@@ -30,7 +30,7 @@ import { livestreams } from "./schema/platform.ts";
 import { subscriptionStatements } from "./subscriptions.ts";
 import { userStore } from "./users.ts";
 
-/** Opens the store of a database, in its newest form. Throws `StoreError` when it cannot be used. */
+/** Opens the store of a database, and migrates it to the current schema. Throws a `StoreError` when it cannot be used. */
 export async function openPostgresStore(
   settings: ConnectionSettings,
   options: PoolOptions,
@@ -40,8 +40,10 @@ export async function openPostgresStore(
 }
 
 /**
- * The same as one of the replicas that serve the database; `direct` leads there without a pooler. `mayServe` rejects
- * where it must not join the others; it is asked when they can see it.
+ * Opens the store as one of the replicas that serve the database.
+ *
+ * @param direct a connection without a pooler
+ * @param mayServe called after the first heartbeat; rejects when this process must not join the others
  */
 export async function openPostgresReplica(
   settings: ConnectionSettings,
@@ -69,7 +71,7 @@ export async function openPostgresReplica(
   return { store: replacing(store, { close: () => close }), ownership, replicas };
 }
 
-/** The same a second time, to read from in another thread; it refuses writes. For a database in its newest form. */
+/** Opens a read-only view of the store for another thread. The database must have the current schema. */
 export function openPostgresReader(
   settings: ConnectionSettings,
   options: PoolOptions,

@@ -5,7 +5,7 @@ import type { Queries } from "./database/pool.ts";
 import { isOneOf } from "./schema/columns.ts";
 import { subscriptions } from "./schema/subscriptions.ts";
 
-/** Makes the statements of subscriptions that are PostgreSQL's own. */
+/** Makes the statements for subscriptions that are specific to PostgreSQL. */
 export const subscriptionStatements = (queries: Queries): OwnStatements => ({
   list: (application, broadcaster) => readSubscriptionList(queries, application, broadcaster),
   counted: (orm, id) => orm.select({ n: count() }).from(subscriptions).where(eq(subscriptions.app_id, id)),
@@ -13,12 +13,10 @@ export const subscriptionStatements = (queries: Queries): OwnStatements => ({
     and(eq(subscriptions.app_id, applicationId), isOneOf(subscriptions.broadcaster_user_id, broadcasters)),
 });
 
-/** So many records of a list are one slice. */
+/** The records of one slice. */
 const sliceSize = 1_000;
 
-/**
- * PostgreSQL makes the JSON, because making objects of so many records takes longer. One statement sees one moment.
- */
+/** PostgreSQL builds the JSON, which is faster than building objects. One statement reads one snapshot. */
 const statement = `
 WITH record AS (
   SELECT (row_number() OVER (ORDER BY id) - 1) / ${sliceSize} AS slice, id,
@@ -31,7 +29,7 @@ SELECT count(*)::float8 AS used, NULL AS json FROM subscriptions WHERE app_id = 
 UNION ALL
 (SELECT 0, string_agg(json, ',' ORDER BY id) FROM record GROUP BY slice ORDER BY slice)`;
 
-/** The subscriptions of an application, or of these the ones with this broadcaster. */
+/** Reads the subscriptions of an application, or those with one broadcaster. */
 async function readSubscriptionList(
   { run }: Queries,
   applicationId: string,

@@ -30,9 +30,9 @@ export function userStore(db: Postgres, shared: Dialect): UserStore {
   return {
     ...userRecords(shared, {
       putting: (now) => ({ put: (orm, batch) => put(orm, batch, now) }),
-      // As the index `users_username` says it.
+      // The expression of the index `users_username`.
       isNamed: (username) => sql`lower(${users.username} COLLATE "C") = lower(${username} COLLATE "C")`,
-      // What the search knows of a user goes with its row.
+      // The row in `user_search` is removed by cascade.
       *unindex() {},
     }),
     find: (username) => byName(lower(username)),
@@ -41,9 +41,8 @@ export function userStore(db: Postgres, shared: Dialect): UserStore {
 }
 
 /**
- * Puts users with the terms by which the search finds them: a statement of PostgreSQL itself, because drizzle has none that
- * writes to two tables. Platforms report all users again every night, and nearly all are as they were: those are not
- * written.
+ * Stores users with their search terms. Raw SQL, because drizzle has no statement that writes to two tables. Platforms report
+ * all users again every night, most of them unchanged; unchanged rows are not written.
  */
 function* put(orm: Orm, batch: readonly NewUser[], now: string): Work<void> {
   const rows = batch.map((user) => ({ ...user, folded: foldedNames(user) }));

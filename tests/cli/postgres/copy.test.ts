@@ -154,7 +154,7 @@ describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
       kills++;
       // Neither side is served meanwhile.
       if (kills !== 2) continue;
-      await isRefused(env, "has a part of a copy that was cut off");
+      await isRefused(env, "has a part of an interrupted copy");
       await isRefused({ ONAIR_DATA: directory }, `onair copy --reopen --from ${directory}`);
     }
     expect(kills).toBeGreaterThan(2);

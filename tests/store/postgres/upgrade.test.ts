@@ -185,7 +185,7 @@ describe.skipIf(!hasPostgres)("a newer version", () => {
     const server = await older();
     const migrated = migrateDatabase(newer, [...schemaSteps, incompatible]);
     await expect(migrated).rejects.toThrow(
-      "Replicas of an earlier version run on the database, and cannot go on behind the migration 9000_renamed. Stop them",
+      "Replicas of an earlier version use the database, and cannot continue after the migration 9000_renamed. Stop them",
     );
     expect(await appliedSteps(other)).toBe(schemaSteps.length);
     await server.stop();

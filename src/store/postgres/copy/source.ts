@@ -20,8 +20,8 @@ import { postgresTables } from "./tables.ts";
 const batchRows = 500;
 
 /**
- * Of each event what is left of it: its deliveries, or its id alone. SQLite counts its events in the order in which their
- * deliveries end, and takes the next number from the newest one.
+ * The remains of each event: its deliveries, or only its id. Events get new numbers in the order of their last deliveries,
+ * because SQLite derives the next number of a delivery from the newest event.
  */
 const numbered = `
 WITH sent AS (
@@ -37,7 +37,7 @@ numbered AS (
   FROM sent s FULL JOIN event_ids i ON i.seq = s.event_seq
 )`;
 
-/** What is shown of an event is with its deliveries: of one that had none, its id and fingerprint are all that is known. */
+/** Events with the columns of SQLite. For an event without deliveries, only the id and fingerprint are known. */
 const events = `${numbered}
 SELECT n.seq, n.id, coalesce(n.name, '') AS name, coalesce(n.version, 1) AS version,
   coalesce(n.broadcaster_user_id, 0) AS broadcaster_user_id, e.body, coalesce(n.fingerprint, '') AS fingerprint,
@@ -50,8 +50,8 @@ const deliveries = `${numbered}
 SELECT d.*, n.seq AS numbered FROM deliveries d JOIN numbered n ON n.event_seq = d.event_seq ORDER BY d.seq`;
 
 /**
- * Copies from a database, of which no process serves, and which is marked as moved from the beginning; where `work`
- * fails before the target can be complete, the mark is removed. Throws `StoreError`.
+ * Copies from a database, which no server may use and which is marked as moved for the whole copy. The mark is removed when
+ * `work` fails before `keepMark` was called. Throws `StoreError`.
  */
 export async function copyingFromDatabase<T>(
   settings: ConnectionSettings,
@@ -61,7 +61,7 @@ export async function copyingFromDatabase<T>(
   const place = shownPlace(settings);
   const pool = await openNewest(settings);
   try {
-    // First the mark, then a look at who serves: a server does these in the other order.
+    // Marks first and then checks for servers. A server does this in the opposite order, so one of them notices the other.
     const { marked, copyId, isNew } = await mark(pool, to);
     if (marked !== to) throw new StoreError(movedMessage(place, namedPlace(settings), marked), true);
     let isKept = !isNew;
@@ -70,8 +70,8 @@ export async function copyingFromDatabase<T>(
       return await pool.transact(async (moment) => {
         await moment.run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY");
         await requireOnlyCopy(moment, place);
-        // A plan for all rows: by default PostgreSQL makes one for the first rows of a cursor, such as a nested loop, which is
-        // far slower to the end.
+        // Plans for all rows. By default PostgreSQL plans for the first rows of a cursor, for example with a nested loop, which
+        // takes far longer for all of them.
         await moment.run("SET LOCAL cursor_tuple_fraction = 1");
         const keepMark = () => {
           isKept = true;
@@ -85,7 +85,7 @@ export async function copyingFromDatabase<T>(
         });
       });
     } catch (error) {
-      if (!isKept) await removeMark(pool).catch(() => {}); // what went wrong before says more
+      if (!isKept) await removeMark(pool).catch(() => {}); // the first error is the one to report
       throw error;
     }
   } finally {
@@ -93,7 +93,7 @@ export async function copyingFromDatabase<T>(
   }
 }
 
-/** Undoes the mark of a database; false where there is none. Throws `StoreError`. */
+/** Removes the mark of a database. Returns false when there is none. Throws `StoreError`. */
 export async function reopenDatabase(settings: ConnectionSettings): Promise<boolean> {
   const pool = await openNewest(settings);
   try {
@@ -108,32 +108,35 @@ export async function reopenDatabase(settings: ConnectionSettings): Promise<bool
   }
 }
 
-/** Of the advisory locks, the one that a copy holds on its source. */
+/** The advisory lock that a copy holds on its source. */
 const copyLock = 0x6f6e_6163_70;
 
-/** Throws a `StoreError` where a copy of the database is running; from here on no other one begins, until the transaction ends. */
+/** Prevents other copies of the database until the transaction ends. Throws a `StoreError` when one is running. */
 async function requireOnlyCopy(transaction: Queries, place: string): Promise<void> {
   const [lock] = await transaction.run<{ is_mine: boolean }>(
     "SELECT pg_try_advisory_xact_lock($1) AS is_mine",
     [copyLock],
   );
   if (!lock?.is_mine)
-    throw new StoreError(`A copy of the database ${place} is running. Let it end, or stop it.`);
+    throw new StoreError(`A copy of the database ${place} is running. Wait until it ends, or stop it.`);
 }
 
-/** Without deadlines: one statement may look through everything. */
+/** Opens a database with the current schema, without statement timeouts, because a statement may read all data. */
 async function openNewest(settings: ConnectionSettings): Promise<Postgres> {
   const { applied, pending, isNewer } = await schemaOf(settings);
   const place = shownPlace(settings);
   if (applied.length === 0) throw new StoreError(`There is no data in the database ${place}.`, true);
   if (pending.length > 0) {
     throw new StoreError(
-      `The data of ${place} is of an older version. Bring it to the form of this one first, with onair migrate.`,
+      `The data of ${place} is of an older version. Migrate it first, with onair migrate.`,
       true,
     );
   }
   if (isNewer) {
-    throw new StoreError(`The data of ${place} is of a newer version of onair. Copy it with that one.`, true);
+    throw new StoreError(
+      `The data of ${place} is of a newer version of onair. Copy it with that version.`,
+      true,
+    );
   }
   return openPool(settings, { connections: 2, statementTimeoutMs: 0 });
 }
@@ -145,13 +148,13 @@ async function markOf(queries: Queries): Promise<string | null> {
   return row?.value ?? null;
 }
 
-/** Marks the source where no copy has. Gives the mark and the id of the copy, which of several at once is that of the first. */
+/** Marks the source if it is not marked yet. Returns the mark and the id of the copy, which are those of the first copy. */
 function mark(pool: Postgres, to: string) {
   return pool.transact(async ({ run }) => {
     const put = "INSERT INTO settings (key, value) VALUES ($1, $2) ON CONFLICT";
     const made = await run(`${put} DO NOTHING RETURNING key`, [movedSetting, to]);
     const isNew = made.length > 0;
-    // Without the mark an id is of an earlier copy; with the mark of an earlier version there is none.
+    // An id without a mark is of an earlier copy, and is replaced. A mark of an older version has no id yet.
     const ofCopy = isNew ? "(key) DO UPDATE SET value = excluded.value" : "DO NOTHING";
     await run(`${put} ${ofCopy}`, [copyIdSetting, newId()]);
     const settings = await run<{ key: string; value: string }>(
@@ -167,7 +170,7 @@ async function removeMark(queries: Queries): Promise<void> {
   await queries.run("DELETE FROM settings WHERE key IN ($1, $2)", [movedSetting, copyIdSetting]);
 }
 
-/** Throws a `StoreError` where a server lives on the database. */
+/** Throws a `StoreError` when a server uses the database. */
 export async function requireUnserved(queries: Queries, place: string): Promise<void> {
   const [alive] = await queries.run<{ n: number }>(
     "SELECT count(*)::float8 AS n FROM replicas WHERE alive_until > extract(epoch FROM clock_timestamp()) * 1000",
@@ -178,7 +181,7 @@ export async function requireUnserved(queries: Queries, place: string): Promise<
   );
 }
 
-/** What there is of each noun. */
+/** Returns the number of rows of each noun. */
 export async function countsOf(queries: Queries): Promise<CopyCounts> {
   const froms: Partial<Record<CopiedNoun, string>> = {
     settings: `settings WHERE ${copiedSettings}`,
@@ -190,7 +193,7 @@ export async function countsOf(queries: Queries): Promise<CopyCounts> {
   const [counts] = await queries.run<CopyCounts>(
     `SELECT ${counted.join()}, (SELECT coalesce(sum(cardinality(attempt_log)), 0) FROM deliveries)::float8 AS attempts`,
   );
-  if (!counts) throw new Error("The database counts nothing");
+  if (!counts) throw new Error("The database returned no counts");
   return counts;
 }
 
@@ -224,7 +227,7 @@ function statementOf(noun: CopiedNoun): string {
   return `SELECT * FROM ${noun} ORDER BY ${keyOf(noun).join()}`;
 }
 
-/** The columns of the primary key, by which the order of the rows is always the same. */
+/** Returns the columns of the primary key, which give the rows a fixed order. */
 function keyOf(noun: CopiedNoun): readonly string[] {
   const { columns, primaryKeys } = getTableConfig(postgresTables[noun]);
   const key = primaryKeys[0]?.columns ?? columns.filter(({ primary }) => primary);

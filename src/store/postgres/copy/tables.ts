@@ -4,7 +4,7 @@ import { columnsOf } from "../../drizzle/columns/of-table.ts";
 import type { CopiedNoun } from "../../operations/copy.ts";
 import { tables } from "../schema/tables.ts";
 
-/** Tables that are not copied, and why. */
+/** Tables that are not copied, with the reason. */
 export const postgresNotCopied: Readonly<Record<string, string>> = {
   user_search: "is made of the users",
   delivery_parts: "is made for the numbers of what is copied",
@@ -14,7 +14,7 @@ export const postgresNotCopied: Readonly<Record<string, string>> = {
   operator_sessions: "begin anew by signing in",
 };
 
-/** The tables of this side that are copied; what is known of an event is in several. */
+/** The tables of PostgreSQL that are copied. Events are in several of them. */
 export const postgresTables = Object.fromEntries(
   Object.values<PgTable>(tables)
     .map((table) => [getTableName(table), table] as const)
@@ -23,7 +23,7 @@ export const postgresTables = Object.fromEntries(
 
 export type PostgresTable = CopiedNoun | "event_ids" | "delivery_times";
 
-/** Columns that this side alone has, and where they come from. */
+/** Columns that only PostgreSQL has, with their origin. */
 export const ownColumns: Readonly<Record<string, string>> = {
   "users.folded": "is made of the names",
   "tokens.made": "counts the rows, which are copied in their order",
@@ -31,7 +31,7 @@ export const ownColumns: Readonly<Record<string, string>> = {
   "subscriptions.published_by": "says which process has published last",
 };
 
-/** The columns of a table that are copied, and their types. */
+/** Returns the names and types of the copied columns of a table. */
 export function copiedColumns(table: PostgresTable): readonly { name: string; type: string }[] {
   return columnsOf(postgresTables[table])
     .map(([name, column]) => ({ name, type: column.getSQLType() }))

@@ -17,8 +17,8 @@ import { countsOf, requireUnserved } from "./source.ts";
 import { copiedColumns, type PostgresTable } from "./tables.ts";
 
 /**
- * Copies into an empty database, or goes on with what was cut off there. A server that starts on it meanwhile is refused,
- * because the database says that it is incomplete. Throws `StoreError`.
+ * Copies into an empty database, or continues an interrupted copy. The database is marked as incomplete, so a server that
+ * starts meanwhile refuses it. Throws `StoreError`.
  */
 export async function copyingToDatabase<T>(
   settings: ConnectionSettings,
@@ -55,7 +55,7 @@ async function claim(pool: Postgres, place: string, copyId: string): Promise<voi
     };
     const marked = await setting(copyingSetting);
     if (marked === copyId) return false;
-    if (marked) throw new StoreError(`${place} has a part of another copy: make the database anew.`, true);
+    if (marked) throw new StoreError(`${place} has a part of another copy: create the database again.`, true);
     const there = await countsOf(transaction);
     if (Object.values(there).some((count) => count > 0))
       refuseFull(place, copyId, await setting(copiedSetting));
@@ -63,7 +63,7 @@ async function claim(pool: Postgres, place: string, copyId: string): Promise<voi
     return true;
   });
   try {
-    // A server looks for the mark after it has said that it lives.
+    // A server checks for the mark after its first heartbeat, so one of them notices the other.
     await requireUnserved(pool, place);
   } catch (error) {
     if (isNew) await pool.run("DELETE FROM settings WHERE key = $1", [copyingSetting]);
@@ -73,7 +73,7 @@ async function claim(pool: Postgres, place: string, copyId: string): Promise<voi
 
 const numberOf = (row: CopiedRow, name: string): number => Number(row[name] ?? 0);
 
-/** What is counted on from what was copied, and the statistics of the tables. */
+/** Sets sequences and the parts of the log to continue after the copied rows, and collects the planner's statistics. */
 async function deriveAll(pool: Postgres, now: number): Promise<void> {
   for (const table of ["notices", "audit"]) {
     await pool.run(
@@ -82,7 +82,7 @@ async function deriveAll(pool: Postgres, now: number): Promise<void> {
   }
   const current = await currentPart(pool);
   await pool.transact((transaction) => makePart(transaction, current + 1));
-  // What is old is removed by the time of the copy: it is not known when these numbers were given.
+  // Retention counts from the time of the copy, because the original times of the parts are not known.
   for (let part = 0; part <= current; part++) {
     if (!(await hasPart(pool, "deliveries", part))) continue;
     await pool.run(
@@ -94,15 +94,15 @@ async function deriveAll(pool: Postgres, now: number): Promise<void> {
 }
 
 class Filling {
-  /** Parts of the log that are known to be there. */
+  /** Parts of the log that are known to exist. */
   readonly #parts = new Set([0]);
 
   constructor(readonly pool: Postgres) {}
 
-  /** Adds rows in one transaction, which does not wait for the disk: the last one of the copy does so for all. */
+  /** Adds rows in one transaction, which is not synced to disk. The last commit of the copy syncs all of them. */
   async add(noun: CopiedNoun, rows: readonly CopiedRow[]): Promise<void> {
     const isLogged = noun === "events" || noun === "deliveries";
-    if (isLogged) await this.#givenNumbers(rows.flatMap(numbersOf));
+    if (isLogged) await this.#reserveNumbers(rows.flatMap(numbersOf));
     await this.pool.transact(async (transaction) => {
       await transaction.run("SET LOCAL synchronous_commit = off");
       if (noun === "users") await addUsers(transaction, rows);
@@ -111,8 +111,8 @@ class Filling {
     });
   }
 
-  /** Makes the parts of the log for numbers, and has further numbers be given behind them. */
-  async #givenNumbers(numbers: readonly number[]): Promise<void> {
+  /** Makes the parts of the log for these numbers, and sets the sequence after them. */
+  async #reserveNumbers(numbers: readonly number[]): Promise<void> {
     for (const part of new Set(numbers.map(partOf))) {
       if (this.#parts.has(part)) continue;
       await this.pool.transact((transaction) => makePart(transaction, part));
@@ -125,7 +125,7 @@ class Filling {
   }
 }
 
-/** The numbers that a row of the log has taken. */
+/** Returns the first and last number that a row of the log uses. */
 function numbersOf(row: CopiedRow): number[] {
   const seq = numberOf(row, "seq");
   if (!("first_delivery" in row)) return [seq];
@@ -170,7 +170,7 @@ async function addEvents(queries: Queries, rows: readonly CopiedRow[]): Promise<
   await insert(queries, "delivery_times", times);
 }
 
-/** Rows are one parameter. What is JSON is text in it, because an escaped NUL cannot be read out of JSON but as JSON. */
+/** Inserts rows, passed as one JSON parameter. JSON columns are strings in it, because JSON text may contain an escaped NUL. */
 async function insert(
   queries: Queries,
   table: PostgresTable,

@@ -3,24 +3,24 @@ import { codeOf } from "./faults.ts";
 import type { Postgres, Queries } from "./pool.ts";
 
 interface Batch<Item> {
-  /** Why an item is not kept, which is known before; null: it is to be kept. */
+  /** Why an item is refused before it is tried; null when it is to be stored. */
   refused?(item: Item): string | null;
-  /** Keeps items in their order by one statement. It may fail for any of them. */
+  /** Stores items in their order, with one statement. Any of them may make it fail. */
   put(queries: Queries, items: readonly Item[]): Promise<unknown>;
-  /** Why an item cannot be kept, of which `put` alone has failed with this error; null: for no reason of its own. */
+  /** Why an item is refused for which `put` has failed with this error; null when the item is not the reason. */
   refusal(queries: Queries, item: Item, error: unknown): Promise<string | null>;
-  /** What comes before an atomic batch, in the same transaction. */
+  /** Called before an atomic batch, in the same transaction. */
   begin?(queries: Queries, items: readonly Item[]): Promise<unknown>;
-  /** What follows in the same transaction, with the items that were kept. */
+  /** Called at the end of the transaction, with the items that were stored. */
   finish?(queries: Queries, kept: readonly Item[]): Promise<unknown>;
 }
 
-/** Where a statement fails by one of its rows: a key that is taken or missing, or the same row twice. */
+/** Codes of errors caused by a single row: a key that is taken or missing, or the same row twice. */
 const ofARow = /^(23505|23503|21000)$/;
 
 /**
- * Keeps a batch as if its items were kept one after the other, in one transaction: those that cannot be kept are refused
- * alone. Where all can be, which is the rule, it is one statement; else each half is tried for itself.
+ * Stores a batch in one transaction, with the same results as item by item: an invalid item is refused alone. The usual
+ * batch, in which all items are valid, takes one statement. If that fails, each half is tried separately.
  */
 export async function keepBatch<Item>(
   db: Postgres,
@@ -87,7 +87,7 @@ async function keepParts<Item>(
   return [...first, ...(await keepParts(transaction, items.slice(half), batch))];
 }
 
-/** The results of those that were tried, between those that were refused before. */
+/** Merges the results of the items that were tried with those of the items that were refused before. */
 function inPlace(known: BatchResult, results: BatchResult): BatchResult {
   let next = 0;
   return known.map((refused) => refused ?? results[next++] ?? null);

@@ -1,8 +1,8 @@
-/** How far the connection to the server is encrypted, in the words of `psql`. */
+/** Modes of encrypting and verifying the connection, with the names of libpq. */
 const sslModes = ["disable", "prefer", "require", "verify-ca", "verify-full"] as const;
 type SslMode = (typeof sslModes)[number];
 
-/** Where a server is. */
+/** The address of a server. */
 export interface Host {
   readonly host: string;
   readonly port: number;
@@ -10,15 +10,15 @@ export interface Host {
   readonly socket: string | null;
 }
 
-/** Where a database is, and the role that connects. */
+/** The address of a database, and how to connect to it. */
 export interface ConnectionSettings extends Host {
-  /** Further hosts, of which one may be the primary. */
+  /** Further hosts. Any of the hosts may be the primary. */
   readonly others: readonly Host[];
   readonly database: string;
   readonly user: string;
   readonly password: string;
   readonly sslMode: SslMode;
-  /** Files in PEM: what the server's certificate is checked by, and the certificate and key of this client. */
+  /** PEM files: the root certificate for the server's certificate, and the certificate and key of this client. */
   readonly sslRootCert: string | null;
   readonly sslCert: string | null;
   readonly sslKey: string | null;
@@ -27,12 +27,12 @@ export interface ConnectionSettings extends Host {
 const example = "postgres://onair@db.example.com/onair?sslmode=verify-full";
 const parameters = ["host", "target_session_attrs", "sslmode", "sslrootcert", "sslcert", "sslkey"];
 
-/** Writes are always wanted; these are the words for it that `psql` has. */
+/** The accepted values of `target_session_attrs`. The server must always accept writes. */
 const sessionAttrs = ["read-write", "primary"];
 
 /**
- * Reads a `postgres://` URL, with one host or, as `psql` has it, several with commas between. Throws a `TypeError` that states
- * what it must be, without the password.
+ * Parses a `postgres://` URL with one host or, as in libpq, several separated by commas. Throws a `TypeError` that states what
+ * the URL must be, without its password.
  */
 export function readDatabaseUrl(text: string): ConnectionSettings {
   const [, before = "", list = "", rest = ""] = /^([^/]*\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/s.exec(text) ?? [];
@@ -81,17 +81,17 @@ function readUrl(text: string): ConnectionSettings {
   };
 }
 
-/** The place of a database as it can be shown: without user and password. */
+/** Returns the hosts and name of a database, without user and password. */
 export function shownPlace(settings: ConnectionSettings): string {
   return `${hostsOf(settings).map(shownHost).join(",")}/${settings.database}`;
 }
 
-/** All hosts of a database, in their order. */
+/** Returns all hosts of a database, in their order. */
 export const hostsOf = ({ others, ...first }: ConnectionSettings): readonly Host[] => [first, ...others];
 
 export const shownHost = ({ host, port, socket }: Host): string => socket ?? `${host}:${port}`;
 
-/** The URL of a database without its password. */
+/** Returns the URL of a database without its password. */
 export function namedPlace(settings: ConnectionSettings): string {
   const [as, name] = [encodeURIComponent(settings.user), encodeURIComponent(settings.database)];
   const hosts = hostsOf(settings).map(({ host, port, socket }) => {

@@ -11,7 +11,7 @@ import type { Postgres, Queries } from "./pool.ts";
 
 const { applications, deliveries, users } = tables;
 
-/** PostgreSQL for the nouns that `store/drizzle` implements. */
+/** PostgreSQL for the nouns in `store/drizzle`. */
 export function postgresDialect(db: Postgres): Dialect {
   const { orm } = db;
   return {
@@ -47,7 +47,7 @@ export function postgresDialect(db: Postgres): Dialect {
       );
       return [sql`(SELECT seq FROM ${deliveries} WHERE ${isTheirs} AND status = 'pending' LIMIT ${most})`];
     },
-    // A boundary: every query of drizzle has it, with a type of its own.
+    // A boundary: every select query of drizzle has `for`, each with its own type.
     lock: <Query>(query: Query, ...how: [string, object?]) =>
       (query as { for(...how: [string, object?]): Query }).for(...how),
     *lockTable(orm, table) {
@@ -60,7 +60,7 @@ export function postgresDialect(db: Postgres): Dialect {
   };
 }
 
-/** By one statement. What is as it was is not written, but for JSON, which PostgreSQL does not compare. */
+/** Inserts rows with one statement. Unchanged rows are not written, except in tables with `json`, which cannot be compared. */
 function* put<Table extends PgTable>(
   orm: Queries["orm"],
   table: Table,

@@ -3,23 +3,23 @@ import { SQL } from "bun";
 import { StoreError } from "../../faults.ts";
 import type { ConnectionSettings } from "./connection-url.ts";
 
-/** How connections to a database are made. */
+/** Options of the connections to a database. */
 export interface PoolOptions {
-  /** Most connections that are open at once. */
+  /** The most connections that are open at once. */
   readonly connections: number;
-  /** The time in which a statement ends; 0: it has all the time it needs. */
+  /** The timeout of a statement; 0 for none. */
   readonly statementTimeoutMs?: number;
-  /** Whether a pooler stands between, which gives each transaction another connection and takes no settings. */
+  /** Whether the connections go through a pooler in transaction mode, which accepts no settings. */
   readonly isPooled?: boolean;
-  /** Whether it only reads: the server refuses writes then. */
+  /** Whether the connections are read-only, so that the server refuses writes. */
   readonly isReader?: boolean;
-  /** Called when a connection has ended that was open. */
+  /** Called when an open connection has ended. */
   readonly ended?: () => void;
 }
 
 const connectTimeoutSeconds = 5;
 
-/** Bun's pool of connections, and its settings. Throws `StoreError` for a certificate that cannot be read. */
+/** Opens Bun's connection pool with our settings. Throws a `StoreError` for a certificate that cannot be read. */
 export function driver(
   settings: ConnectionSettings,
   { connections, isPooled, isReader, ended }: PoolOptions,
@@ -29,7 +29,7 @@ export function driver(
   const shownHost = host.includes(":") ? `[${host}]` : host;
   return new SQL({
     adapter: "postgres",
-    // `sslmode` can be given in a URL alone.
+    // `sslmode` is accepted only in a URL.
     url: `postgres://${socket === null ? shownHost : "localhost"}:${port}/?sslmode=${sslMode}`,
     username: user,
     password,
@@ -39,16 +39,16 @@ export function driver(
     max: connections,
     ...(ended && { onclose: ended }),
     connectionTimeout: connectTimeoutSeconds,
-    // After that a pool has only as many connections as it uses. Work that has all the time it needs keeps its own.
+    // Closes unused connections. A pool without a statement timeout keeps its connections.
     idleTimeout: timeoutMs === 0 ? 0 : 60,
-    // So that connections spread anew over what stands behind an address.
+    // Reconnects regularly, so that connections spread over all servers behind an address.
     maxLifetime: timeoutMs === 0 ? 0 : 1800,
     prepare: isPooled !== true,
     ...(isPooled !== true && {
       connection: {
         application_name: "onair",
         statement_timeout: timeoutMs,
-        // A transaction that its process has forgotten must not hold its locks.
+        // An abandoned transaction must not hold its locks.
         idle_in_transaction_session_timeout: timeoutMs,
         ...(isReader && { default_transaction_read_only: true }),
       },
@@ -69,7 +69,7 @@ function tlsOf({ sslMode, sslRootCert, sslCert, sslKey }: ConnectionSettings) {
   };
 }
 
-/** What was read last: connections are made anew while a file is replaced, too. */
+/** The last content of each file, used when a file cannot be read because it is being replaced. */
 const readPems = new Map<string, string>();
 
 function pemOf(file: string): string {

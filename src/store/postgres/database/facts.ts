@@ -23,9 +23,9 @@ interface PostgresFacts extends DatabaseFacts {
   readonly version: string;
 }
 
-/** Reads them. For a database in the form of this version. */
+/** Reads the facts of a database with the current schema. */
 export async function postgresFacts(queries: Queries): Promise<PostgresFacts> {
   const [facts] = await queries.run<PostgresFacts>(statement);
-  if (!facts) throw new Error("The database tells nothing");
+  if (!facts) throw new Error("The database returned no facts");
   return facts;
 }

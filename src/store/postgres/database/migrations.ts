@@ -25,13 +25,13 @@ import { isConcurrent, runConcurrently, withLockTimeout } from "./online.ts";
 import type { Postgres, Queries } from "./pool.ts";
 
 /**
- * A migration. Where it says `CONCURRENTLY`, its statements run one by one outside of a transaction, and again where they
- * were cut off; else all of them are one transaction, which ends where it waits for a lock, and is tried again.
+ * A migration. If its SQL contains `CONCURRENTLY`, its statements run one by one outside of a transaction, and run again after
+ * an interruption. Otherwise they run in one transaction, which is rolled back and retried when it has to wait for a lock.
  */
 export interface SchemaStep extends Migration {
   /**
-   * Whether the versions before it run on beside it: it only adds what they need not know. Else it waits until no replica
-   * lives, and they refuse the database.
+   * Whether earlier versions can still use the database, because the migration only adds data that they need not know. If not,
+   * the migration requires that no replica runs, and earlier versions refuse the database afterwards.
    */
   readonly isCompatible?: boolean;
 }
@@ -54,22 +54,22 @@ export const schemaSteps: readonly SchemaStep[] = [
   { name: "0013_refresh_rate", sql: refreshRate, isCompatible: true },
 ];
 
-/** Held while migrations are applied, so that of several processes which start at once only one applies them. */
+/** The advisory lock held while migrations are applied, so that only one of several starting processes applies them. */
 const migrationLock = 0x6f6e_6169_72;
-/** Who waits for it must not hold a snapshot meanwhile, for which the making of an index would wait. */
+/** The lock is polled: waiting in a statement would hold a snapshot, which blocks CREATE INDEX CONCURRENTLY. */
 const lockAgainMs = 50;
-/** Longer than a replica is taken for alive after it was killed. */
+/** Longer than the lease of a replica that was killed. */
 const longestLeaseMs = 4 * second;
 
-/** The table that tells what was applied: a name that other programs do not use. */
+/** The table of applied migrations. No other program uses this name. */
 const table = "onair_migrations";
 
 /**
- * Brings a database to the newest form, step by step, while others are served; `applying` is called with the name of each
- * before it begins. Several processes may do so at once, and wait for each other. Throws a `StoreError` as `appliedSteps`
- * does, and where a step has to wait for too long.
+ * Migrates a database to the current schema, step by step, while other connections use it. `applying` is called with the name
+ * of each step before it begins. Several processes may call this at once; one waits for the other. Throws a `StoreError` as
+ * `appliedSteps` does, and when a step has to wait too long.
  *
- * @param connection a pool of one connection without a deadline, to the server itself
+ * @param connection a pool of one connection without statement timeout, directly to the server
  */
 export async function migrateDatabase(
   connection: Postgres,
@@ -92,7 +92,7 @@ export async function migrateDatabase(
       await apply(connection, number, step);
     }
   } finally {
-    // With the connection it would end, too.
+    // If this fails, closing the connection releases the lock.
     await connection.run("SELECT pg_advisory_unlock($1)", [migrationLock]).catch(() => {});
   }
 }
@@ -106,7 +106,7 @@ async function isLocked(connection: Queries): Promise<boolean> {
 
 async function apply(connection: Postgres, number: number, step: SchemaStep): Promise<void> {
   const { name, sql, isCompatible = false } = step;
-  // drizzle-kit names the schema, which may be another one here.
+  // drizzle-kit writes the schema "public", but this database may use another one.
   const statements = statementsOf({ name, sql: sql.replaceAll('"public".', "") });
   const note = ({ run }: Queries) =>
     run(`INSERT INTO ${table} VALUES ($1, $2, $3, $4)`, [number, name, hashOf(step), isCompatible]);
@@ -126,7 +126,7 @@ async function apply(connection: Postgres, number: number, step: SchemaStep): Pr
 const areAlive =
   "SELECT FROM replicas WHERE alive_until > extract(epoch FROM clock_timestamp()) * 1000 LIMIT 1";
 
-/** Waits for the lease of one that was killed. */
+/** Waits until no replica is alive, for as long as the lease of a killed one lasts. */
 async function untilAlone({ run }: Queries): Promise<void> {
   const until = performance.now() + longestLeaseMs;
   while (performance.now() < until && (await hasReplicas(run)) && (await run(areAlive)).length > 0) {
@@ -134,13 +134,13 @@ async function untilAlone({ run }: Queries): Promise<void> {
   }
 }
 
-/** Where others run that do not know a step which they would have to. They can join only behind this transaction. */
+/** Throws a `StoreError` when replicas run, because they do not know the step. None can join until this transaction ends. */
 async function requireAlone({ run }: Queries, name: string): Promise<void> {
   if (!(await hasReplicas(run))) return;
   await run("LOCK TABLE replicas IN SHARE MODE");
   if ((await run(areAlive)).length === 0) return;
   throw new StoreError(
-    `Replicas of an earlier version run on the database, and cannot go on behind the migration ${name}. Stop them, and start this one again.`,
+    `Replicas of an earlier version use the database, and cannot continue after the migration ${name}. Stop them, and start this one again.`,
   );
 }
 
@@ -150,8 +150,8 @@ async function hasReplicas(run: Queries["run"]): Promise<boolean> {
 }
 
 /**
- * How many migrations were applied to a database, as `checkedCount` says. Throws a `StoreError` also where the database is
- * another program's. Only reads.
+ * Returns the number of applied migrations, as `checkedCount` does. Throws a `StoreError` for a database of another program
+ * too. Only reads.
  */
 export async function appliedSteps(
   connection: Queries,
@@ -172,14 +172,14 @@ export async function appliedSteps(
   return checkedCount(list, applied, { what: "The database", wayBack: "", isMisuse: true });
 }
 
-/** Throws a `StoreError` where there are tables, other than those of extensions. */
+/** Throws a `StoreError` when there are tables, other than those of extensions. */
 async function requireEmpty(connection: Queries): Promise<void> {
   const [foreign] = await connection.run<{ name: string; database: string }>(
     `SELECT c.relname AS name, current_database() AS database FROM pg_class c
      WHERE to_regclass($1) IS NULL AND c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
        AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')
      ORDER BY c.relname LIMIT 1`,
-    // Which another process may have made since.
+    // The table may have been created since by another process.
     [table],
   );
   if (!foreign) return;

@@ -5,23 +5,23 @@ import { driver } from "./driver.ts";
 import type { Queries } from "./pool.ts";
 import { primaryOf } from "./primary.ts";
 
-/** What replicas tell each other over the database, by name; `Message` is anything that JSON can say, in 7,000 bytes. */
+/** A channel of notifications between replicas. A `Message` is any JSON value of at most 7,000 bytes. */
 interface Topic<Message> {
   readonly name: string;
-  /** Only for the compiler. */
+  /** Never set: it only ties the type of the messages to the topic. */
   readonly message?: Message;
 }
 
 /**
- * So often it sends itself a notification, and after so long without hearing one it counts as away. What is in memory is
- * read again then, as often: together with the reading that is within a second.
+ * A process sends itself a notification every `pulseMs`. Without receiving one for `awayAfterMs` it counts as away, and reads
+ * cached data again at that interval. With the time for reading, data in memory is at most about a second old.
  */
 const pulseMs = second / 5;
 const awayAfterMs = (3 * second) / 5;
 const connectTimeoutMs = second;
-/** After that the connection is made anew: its other end may be gone without a word. */
+/** After this time without a pulse the connection is replaced: its other end may be gone without closing it. */
 const renewAfterMs = 4 * second;
-/** The wait before a lost connection is made again, with jitter, so that not all replicas connect at once. */
+/** The longest random wait before a lost connection is replaced, so that not all replicas connect at once. */
 const connectAgainMs = second / 2;
 
 export function topic<Message>(name: string): Topic<Message> {
@@ -29,8 +29,8 @@ export function topic<Message>(name: string): Topic<Message> {
 }
 
 /**
- * Tells the replicas that listen, this one included. Inside a transaction it is told with the commit; but such commits
- * wait for each other, so that what comes often is told behind the commit.
+ * Notifies all listening replicas, including this one. Inside a transaction, the notification is sent with the commit. Such
+ * commits wait for each other, so frequent notifications are sent after the commit.
  */
 export async function notify<Message>(
   queries: Queries,
@@ -41,13 +41,13 @@ export async function notify<Message>(
 }
 
 /**
- * Hears what replicas tell each other, on one connection that is kept for it. PostgreSQL loses nothing while that lives;
- * `missed` tells when something may have been lost: when it is there again, and again and again while it is away.
+ * Receives the notifications of replicas, on a connection of its own. PostgreSQL loses none while the connection lives.
+ * `missed` listeners are called when some may have been lost: repeatedly while the connection is away, and when it is back.
  */
 export class Notifications {
-  /** null: none is open or being opened. */
+  /** The connection; null when none is open or being opened. */
   #sql: SQL | null = null;
-  /** Where it led last. */
+  /** The host of the last connection. */
   #host: Host | null = null;
   #heardAt = performance.now();
   #connectAt = Number.POSITIVE_INFINITY;
@@ -62,15 +62,15 @@ export class Notifications {
   readonly #away = new Set<() => void>();
 
   /**
-   * @param settings lead to the server itself: a pooler in transaction mode cannot listen
-   * @param queries to send with, which may go through a pooler
+   * @param settings a direct connection to the server, because LISTEN does not work through a pooler in transaction mode
+   * @param queries a connection for sending, which may go through a pooler
    */
   constructor(
     readonly settings: ConnectionSettings,
     readonly queries: Queries,
   ) {}
 
-  /** Calls `heard` with each message of a topic. One listener for each; to be called before `start`. */
+  /** Calls `heard` with each message of a topic. A topic has one listener. Call it before `start`. */
   on<Message>({ name }: Topic<Message>, heard: (message: Message) => void): void {
     // A boundary: only replicas send, and each topic has one type.
     this.#listeners.set(name, (message) => heard(message as Message));
@@ -81,23 +81,23 @@ export class Notifications {
     this.#missed.add(missed);
   }
 
-  /** Calls `current` when everything was heard that was sent before `at`, in milliseconds since the epoch. */
+  /** Calls `current` when all messages sent before `at`, in milliseconds since the epoch, were received. */
   onCurrent(current: (at: number) => void): void {
     this.#current.add(current);
   }
 
-  /** Calls `away` when the connection goes away, or falls silent. */
+  /** Calls `away` when the connection is lost, or receives no pulse. */
   onAway(away: () => void): void {
     this.#away.add(away);
   }
 
-  /** Something may have been lost, as of a replica that has ended without a word. */
-  tellMissed(): void {
+  /** Reports that messages may have been lost, for example those of a replica that was killed before it sent them. */
+  reportMissed(): void {
     this.#missedAt = performance.now();
     for (const missed of this.#missed) missed();
   }
 
-  /** Begins to listen. Resolves when it does. */
+  /** Begins to listen. Resolves when messages are received. */
   async start(): Promise<void> {
     this.on(this.#pulse, (sentAt) => this.#alive(sentAt));
     await this.#listen();
@@ -135,9 +135,9 @@ export class Notifications {
     }
   }
 
-  /** Ends a connection, before the driver makes it anew in its own way, and makes another one soon. */
+  /** Closes a connection, so that the driver does not reconnect by itself, and schedules a new one. */
   #drop(sql: SQL): void {
-    sql.close({ timeout: 0 }).catch(() => {}); // it is of no use any more
+    sql.close({ timeout: 0 }).catch(() => {}); // it is no longer used
     if (sql !== this.#sql) return;
     this.#sql = null;
     this.#connectAt = performance.now() + connectAgainMs * Math.random();
@@ -151,22 +151,22 @@ export class Notifications {
 
   #alive(sentAt: number): void {
     this.#heardAt = performance.now();
-    if (this.#isAway) this.tellMissed();
+    if (this.#isAway) this.reportMissed();
     this.#isAway = false;
     for (const current of this.#current) current(sentAt);
   }
 
   #check(): void {
-    notify(this.queries, this.#pulse, Date.now()).catch(() => {}); // the pulse that is missing tells it
+    notify(this.queries, this.#pulse, Date.now()).catch(() => {}); // the missing pulse shows the failure
     const now = performance.now();
     const silentMs = now - this.#heardAt;
     if (silentMs >= awayAfterMs) this.#goAway();
     if (!this.#isAway) return;
-    if (now - this.#missedAt >= awayAfterMs) this.tellMissed();
+    if (now - this.#missedAt >= awayAfterMs) this.reportMissed();
     if (now < this.#connectAt || (this.#sql !== null && silentMs < renewAfterMs)) return;
     if (this.#sql !== null) this.#drop(this.#sql);
     this.#listen().catch(() => {
-      // Tried again, where no primary was found, too.
+      // Tries again, also when no primary was found.
       if (this.#sql === null) this.#connectAt = performance.now() + connectAgainMs * Math.random();
     });
   }

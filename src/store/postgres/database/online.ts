@@ -4,16 +4,16 @@ import { codeOf } from "./faults.ts";
 import type { Postgres, Queries } from "./pool.ts";
 
 /*
- * Changes of tables while other connections read and write them.
+ * Schema changes while other connections read and write the tables.
  */
 
-/** All later statements queue behind one that waits for the lock of a whole table, so it gives up early and tries again. */
+/** All other statements queue behind one that waits for a table lock. So it gives up early and tries again. */
 const lockTimeoutMs = second / 2;
 const triedForMs = 5 * minute;
 
 /**
- * Runs a transaction that changes tables. It ends when it waits for a lock for half a second, and is tried again for five
- * minutes. Throws a `StoreError` after that: another transaction holds the table.
+ * Runs a transaction that changes tables. It is rolled back when it waits half a second for a lock, and retried for five
+ * minutes. Throws a `StoreError` after that, because another transaction holds the table.
  */
 export async function withLockTimeout(
   connection: Postgres,
@@ -48,8 +48,8 @@ export function isConcurrent(sql: string): boolean {
 const making = /^CREATE (UNIQUE )?INDEX CONCURRENTLY (?:IF NOT EXISTS )?"(\w+)" ON "(\w+)" (.+)$/s;
 
 /**
- * Runs a statement of such a migration; what an earlier run left unfinished is begun anew. PostgreSQL makes no index on a
- * partitioned table concurrently, so it is made on each partition and attached.
+ * Runs a statement of such a migration, and begins again what an earlier run left unfinished. PostgreSQL cannot create an index
+ * on a partitioned table concurrently, so it is created on each partition and attached.
  */
 export async function runConcurrently(connection: Postgres, statement: string): Promise<void> {
   const [, unique = "", name = "", table = "", columns = ""] = making.exec(statement) ?? [];
@@ -63,7 +63,7 @@ export async function runConcurrently(connection: Postgres, statement: string): 
     run(`CREATE ${unique}INDEX IF NOT EXISTS "${name}" ON ONLY "${table}" ${columns}`),
   );
   for (;;) {
-    // One by one: an earlier version may drop or replace a part meanwhile.
+    // Read one by one, because an earlier version may drop or replace a part meanwhile.
     const [part] = await connection.run<{ name: string }>(
       `SELECT c.relname AS name FROM pg_inherits p JOIN pg_class c ON c.oid = p.inhrelid
        WHERE p.inhparent = to_regclass($1) AND NOT EXISTS (

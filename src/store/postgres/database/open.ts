@@ -8,8 +8,8 @@ import { openPool, type Postgres } from "./pool.ts";
 const oldestVersion = 15;
 
 /**
- * Connects to a database and brings it to the newest form. Throws a `StoreError` that says what to do where that cannot
- * be done; then nothing has changed. `applying` is called with the name of each migration before it begins.
+ * Connects to a database and migrates it to the current schema. `applying` is called with the name of each migration before it
+ * begins. Throws a `StoreError` that says what to do when the database cannot be used.
  */
 export async function openPostgres(
   settings: ConnectionSettings,
@@ -32,7 +32,7 @@ export async function openPostgres(
 }
 
 /**
- * In which form a database is; names of migrations. `isNewer`: a newer version has added some beside which this one runs.
+ * Returns the names of applied and pending migrations. `isNewer`: a newer version has applied further, compatible ones.
  * Changes nothing. Throws a `StoreError`.
  */
 export async function schemaOf(settings: ConnectionSettings): Promise<{
@@ -64,28 +64,28 @@ async function requireUsable(pool: Postgres): Promise<void> {
     `SELECT current_setting('server_version') AS version, current_setting('server_version_num')::int AS number,
        current_setting('server_encoding') AS encoding, current_schema() AS schema`,
   );
-  if (!facts) throw new StoreError("The database does not tell its version.", true);
+  if (!facts) throw new StoreError("The database does not report its version.", true);
   if (facts.number < oldestVersion * 10_000) {
     throw new StoreError(
-      `The server is PostgreSQL ${facts.version}; onair needs ${oldestVersion} or newer. Upgrade it, or name another one.`,
+      `The server is PostgreSQL ${facts.version}; onair needs ${oldestVersion} or newer. Upgrade it, or use another one.`,
       true,
     );
   }
   if (facts.encoding !== "UTF8") {
     throw new StoreError(
-      `The database has the encoding ${facts.encoding}; onair needs UTF8. Make one: createdb --encoding UTF8 --template template0 onair`,
+      `The database has the encoding ${facts.encoding}; onair needs UTF8. Create one: createdb --encoding UTF8 --template template0 onair`,
       true,
     );
   }
   if (facts.schema === null) {
     throw new StoreError(
-      "No schema of the search_path exists. Make one, for example: CREATE SCHEMA public",
+      "No schema of the search_path exists. Create one, for example: CREATE SCHEMA public",
       true,
     );
   }
 }
 
-/** What making tables needs, asked before anything is changed. */
+/** Checks the right to create tables, before anything is changed. */
 async function requireRights(pool: Postgres): Promise<void> {
   const [facts] = await pool.run<{ role: string; schema: string; may_create: boolean }>(
     `SELECT quote_ident(current_user) AS role, quote_ident(current_schema()) AS schema,
@@ -99,7 +99,7 @@ function missing(grant: string): StoreError {
   return new StoreError(`The role of onair lacks a right. As the owner of the database: ${grant}`, true);
 }
 
-/** What went wrong while connecting, for operators: a `StoreError` without the password, or else the error itself. */
+/** Converts an error of connecting to a `StoreError` without the password. Returns any other error unchanged. */
 function explained(error: unknown, settings: ConnectionSettings): unknown {
   if (error instanceof StoreError) return error;
   const place = shownPlace(settings);
@@ -114,7 +114,7 @@ function explained(error: unknown, settings: ConnectionSettings): unknown {
   if (code === "3D000") {
     const { database, user } = settings;
     return because(
-      `There is no database ${database} on that server. Make it: createdb --encoding UTF8 --template template0 --owner ${user} ${database}`,
+      `There is no database ${database} on that server. Create it: createdb --encoding UTF8 --template template0 --owner ${user} ${database}`,
     );
   }
   if (code === "42501") return because(`The role ${settings.user} lacks a right in ${place}: ${says}.`);

@@ -6,40 +6,40 @@ import { driver, type PoolOptions } from "./driver.ts";
 import { DeadlineError, isConflictOfWork, isReadOnly, isUnreachable } from "./faults.ts";
 import { primaryOf } from "./primary.ts";
 
-/** drizzle on a pool, or on the connection of a transaction. */
+/** drizzle on a pool or on the connection of a transaction. */
 type Orm = BunSQLDatabase;
 
-/** What statements run on: a pool of connections, or the connection of a transaction. */
+/** Runs statements, on a pool of connections or on the connection of a transaction. */
 export interface Queries {
   readonly orm: Orm;
   /** Runs a statement with parameters `$1`, `$2`, …; prepared once on each connection. */
   run<Row>(text: string, values?: readonly unknown[]): Promise<Row[]>;
 }
 
-/** Connections to a database, each of which takes several statements at once. */
+/** A pool of connections to a database. Statements are pipelined. */
 export interface Postgres extends Queries {
   /**
-   * Runs work in a transaction; undoes it where it rejects. Where other work was in the way (a deadlock, a serialisation
-   * failure) the transaction is undone and `work` is called again, some times at most.
+   * Runs work in a transaction, which is rolled back if it rejects. After a deadlock or a serialization failure, `work` is
+   * called again in a new transaction, a few times at most.
    */
   transact<T>(work: (transaction: Queries) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
 const defaultTimeoutMs = 10 * second;
-/** The server answers within the timeout, unless it is out of reach. */
+/** The server itself ends statements at the timeout. If it has not responded this long after it, it is unreachable. */
 const graceMs = 2 * second;
-/** Beyond that, statements are refused at once. */
+/** The most statements under way. Further ones are refused at once. */
 const mostWaiting = 10_000;
-/** Work that was undone by other work is tried so often, with longer and longer pauses. */
+/** How often work is tried that conflicts with other transactions. The pauses become longer. */
 const attempts = 8;
-/** After a failed connection attempt, statements fail at once for so long. */
+/** After a failed connection attempt, statements fail at once for this time. */
 const downMs = 250;
 
-/** A connection as the driver has it: the pool, or the one that a transaction has for itself. */
+/** The driver's pool, or its connection for a transaction. */
 type Driver = Pick<SQL, "unsafe">;
 
-/** Opens connections as they are needed: a database that cannot be reached is noticed with the first statement. */
+/** Makes a pool. It connects on demand, so an unreachable database is only noticed with the first statement. */
 export function openPool(settings: ConnectionSettings, options: PoolOptions): Postgres {
   return new DriverPool(settings, options);
 }
@@ -53,9 +53,9 @@ interface Sent {
 class DriverPool implements Postgres {
   readonly orm: Orm;
   #sql: SQL;
-  /** Where `#sql` leads. */
+  /** The host of `#sql`. */
   #host: Host;
-  /** Whether `#sql` leads to the primary, as far as is known; a single host is taken for it. */
+  /** Whether `#host` is the primary, as far as is known. Always true for a single host. */
   #isAtPrimary: boolean;
   #seeking: Promise<SQL> | null = null;
   #answeredAt = performance.now();
@@ -77,7 +77,7 @@ class DriverPool implements Postgres {
   }
 
   readonly run = <Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> =>
-    // A boundary: the caller knows what the statement gives.
+    // A boundary: the caller knows the rows of the statement.
     again(() => this.#send(this.#connections(), text, values, false)) as Promise<Row[]>;
 
   transact<T>(work: (transaction: Queries) => Promise<T>): Promise<T> {
@@ -99,7 +99,7 @@ class DriverPool implements Postgres {
     };
     this.#watch(sent);
     const done = pool.begin(async (sql) => {
-      // It may have waited for a connection for so long that its caller has given up.
+      // It may have waited so long for a connection that its caller has given up.
       if (isGivenUp) throw new DeadlineError("The database did not answer in time");
       this.#sent.delete(sent);
       const result = await work(this.#queriesOn(sql));
@@ -109,7 +109,7 @@ class DriverPool implements Postgres {
     try {
       return await Promise.race([done, late.promise]);
     } catch (error) {
-      done.catch(() => {}); // its caller has the error of the deadline by then
+      done.catch(() => {}); // after a deadline, the caller already has that error
       this.#noteIfDown(error);
       throw error;
     } finally {
@@ -126,20 +126,20 @@ class DriverPool implements Postgres {
   #queriesOn(sql: Driver): Queries {
     return {
       orm: this.#ormOn(() => sql, false),
-      // A boundary: the caller knows what the statement gives.
+      // A boundary: the caller knows the rows of the statement.
       run: <Row>(text: string, values: readonly unknown[] = []) =>
         this.#send(sql, text, values, false) as Promise<Row[]>,
     };
   }
 
-  /** drizzle, whose statements are sent as all others are. */
+  /** Makes drizzle send its statements as all others are sent. */
   #ormOn(sql: () => Driver | Promise<Driver>, isRepeatable: boolean): Orm {
     const unsafe = (text: string, values: readonly unknown[]) =>
       new Statement((asArrays) => {
         const send = () => this.#send(sql(), text, values, asArrays);
         return isRepeatable ? again(send) : send();
       });
-    // A boundary: of the driver, drizzle uses `unsafe` alone.
+    // A boundary: drizzle uses only `unsafe` of the driver.
     return drizzle({ client: { unsafe } as unknown as SQL });
   }
 
@@ -155,8 +155,8 @@ class DriverPool implements Postgres {
       if (this.#sent.size >= mostWaiting)
         throw new DeadlineError("Too many statements wait for the database");
       const query = sql.unsafe(text, values as unknown[]);
-      // Not canceled: the server does so with a statement; a commit that waits for a standby would end, and be seen by
-      // others, without being there.
+      // Not canceled here, because the server cancels late statements. Canceling a commit that waits for a standby would make
+      // it visible without the standby.
       const sent: Sent = { sentAt: 0, giveUp: reject };
       this.#watch(sent);
       (asArrays ? query.values() : query).then(
@@ -180,7 +180,7 @@ class DriverPool implements Postgres {
     this.#timer ??= setInterval(() => this.#endLate(), second / 2).unref();
   }
 
-  /** Ends what had no answer in time; where nothing else had one either, all connections are made anew. */
+  /** Rejects statements without a response in time. If no statement got a response, it replaces all connections. */
   #endLate(): void {
     const sentBefore = performance.now() - (this.#timeoutMs || Number.POSITIVE_INFINITY) - graceMs;
     const late = [...this.#sent].filter(({ sentAt }) => sentAt < sentBefore);
@@ -198,7 +198,7 @@ class DriverPool implements Postgres {
   }
 
   #opened(): SQL {
-    // The server behind an address may be another one, or have another part, when it has ended connections.
+    // When connections end, the address may lead to another server, or the server may have become a standby.
     const ended = () => sql === this.#sql && this.#doubtHost();
     const options = this.settings.others.length > 0 ? { ...this.options, ended } : this.options;
     const sql = driver({ ...this.settings, ...this.#host }, options, this.#timeoutMs);
@@ -209,7 +209,7 @@ class DriverPool implements Postgres {
     this.#isAtPrimary = this.settings.others.length === 0;
   }
 
-  /** Those to the primary: of several hosts it is sought before the first statement, and when connections have ended. */
+  /** Returns connections to the primary. With several hosts, searches for it before the first statement and when in doubt. */
   #connections(): SQL | Promise<SQL> {
     if (this.#isAtPrimary && !this.#seeking) return this.#sql;
     this.#refuseIfDown();
@@ -218,7 +218,7 @@ class DriverPool implements Postgres {
   }
 
   async #seek(): Promise<SQL> {
-    // Before it is asked: where connections end meanwhile, it is sought again.
+    // Set before the search, so that connections that end meanwhile cause another one.
     this.#isAtPrimary = true;
     try {
       const host = await primaryOf(this.settings, { known: this.#host, isPooled: this.options.isPooled });
@@ -236,15 +236,15 @@ class DriverPool implements Postgres {
     }
   }
 
-  /** What is still under way on the former connections ends with them. */
+  /** Replaces all connections. Statements under way on the former ones fail. */
   #connectAnew(): void {
     const former = this.#sql;
     this.#sql = this.#opened();
-    former.close({ timeout: 1 }).catch(() => {}); // it is of no use any more
+    former.close({ timeout: 1 }).catch(() => {}); // it is no longer used
   }
 
   #noteIfDown(error: unknown): void {
-    // A server that refuses writes may be a former primary, whose address leads to another server by now.
+    // A server that refuses writes may be a former primary, and the address may lead to another server by now.
     if (isReadOnly(error) && !this.options.isReader && performance.now() > this.#downUntil) {
       this.#downBy = error;
       this.#downUntil = performance.now() + downMs;
@@ -261,13 +261,13 @@ class DriverPool implements Postgres {
     this.#downUntil = performance.now() + downMs * (0.5 + Math.random());
   }
 
-  /** So that requests which cannot be answered do not all try to connect. */
+  /** Fails at once after a failed connection, so that not every request tries to connect. */
   #refuseIfDown(): void {
     if (performance.now() < this.#downUntil) throw this.#downBy;
   }
 }
 
-/** What drizzle awaits: runs with the first `then`, which comes after `values` has said how rows are wanted. */
+/** A statement as drizzle awaits it. It runs at the first `then`; before that, `values` may request rows as arrays. */
 class Statement implements PromiseLike<unknown> {
   #asArrays = false;
   constructor(readonly send: (asArrays: boolean) => Promise<unknown>) {}

@@ -3,13 +3,13 @@ import { type ConnectionSettings, type Host, hostsOf, shownHost } from "./connec
 import { driver } from "./driver.ts";
 import { isUnreachable, NoPrimaryError } from "./faults.ts";
 
-/** All hosts are asked at once, so that it takes no longer where the first ones are gone without a word. */
+/** The time for a response. All hosts are queried at once, so that unresponsive ones add no further time. */
 const answerMs = 2 * second;
 
 /**
- * The first of the hosts, in their order, whose server is a primary; before all others the one that was it last (`known`), so
- * that a former primary that comes back beside it is not taken, and none that is gone is waited for. Throws what one of them
- * says that another time will not mend, as of a wrong password, and else a `NoPrimaryError`.
+ * Returns the first host, in their order, whose server is a primary. The last primary (`known`) comes first, so that it is
+ * preferred to a former primary that came back, and is found without waiting for unresponsive hosts. Throws a lasting error
+ * of one of them, such as a wrong password, else a `NoPrimaryError`.
  */
 export async function primaryOf(
   settings: ConnectionSettings,
@@ -36,7 +36,7 @@ async function whyNoPrimary(
 ): Promise<Error | null> {
   const sql = driver({ ...settings, ...host }, { connections: 1, isPooled }, answerMs);
   const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(new NoPrimaryError("it does not answer")), answerMs);
+  const timer = setTimeout(() => late.reject(new NoPrimaryError("it does not respond")), answerMs);
   try {
     const [facts] = await Promise.race([
       sql.unsafe("SELECT pg_is_in_recovery() AS is_standby"),
@@ -47,6 +47,6 @@ async function whyNoPrimary(
     return error instanceof Error ? error : new Error(String(error));
   } finally {
     clearTimeout(timer);
-    sql.close({ timeout: 0 }).catch(() => {}); // it is of no use any more
+    sql.close({ timeout: 0 }).catch(() => {}); // it is no longer used
   }
 }

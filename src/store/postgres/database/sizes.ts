@@ -1,7 +1,7 @@
 import { type KindSizes, kindSizes } from "../../../domain/operations/kind-sizes.ts";
 import type { Queries } from "./pool.ts";
 
-/** What the kinds of data take; a part of a table counts with it. */
+/** Returns the bytes used by each kind of data. Partitions count as their table. */
 export async function sizesByKind(queries: Queries): Promise<KindSizes> {
   const tables = await queries.run<{ name: string; bytes: number }>(
     `SELECT coalesce(whole.relname, part.relname) AS name,
@@ -14,7 +14,7 @@ export async function sizesByKind(queries: Queries): Promise<KindSizes> {
   return kindSizes(tables, 0);
 }
 
-/** The size of the database in bytes. */
+/** Returns the size of the database in bytes. */
 export async function databaseBytes(queries: Queries): Promise<number> {
   const statement = "SELECT pg_database_size(current_database())::float8 AS bytes";
   const [row] = await queries.run<{ bytes: number }>(statement);

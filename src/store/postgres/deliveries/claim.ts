@@ -6,7 +6,7 @@ import type { HandedOut, Look } from "./handed-out.ts";
 import type { Fence, OwnedShards } from "./owned-shards.ts";
 
 interface Due {
-  /** Of which claim, from 0 on. */
+  /** Index of the claim, from 0. */
   readonly claim: number;
   readonly seq: number;
   readonly next_attempt_at: number;
@@ -20,7 +20,7 @@ interface DueRow extends Omit<DueDelivery, "event"> {
   readonly body: string | null;
 }
 
-/** What is claimed for an application. */
+/** A call of `claim`. */
 interface Claim {
   readonly applicationId: string;
   readonly now: number;
@@ -29,15 +29,15 @@ interface Claim {
   reject(error: unknown): void;
 }
 
-/** Claims of one statement at most. */
+/** The most claims of one statement. */
 const mostClaims = 64;
 
-/** A part of each claim is for retries, so that neither a backlog nor a flood of new events starves them. */
+/** The part of each claim that is for retries, so that neither a backlog nor a burst of new events starves them. */
 const partForRetries = 1 / 4;
 
 /**
- * Of applications ($1), what is pending and not in memory ($2): so many ($3) first attempts in the order of publishing,
- * and as many retries in the order of their times. Nothing where the shard ($4) is not owned in this epoch ($5).
+ * The pending deliveries of applications ($1) that are not in memory ($2): up to $3 first attempts in the order of publishing,
+ * and up to $3 retries in the order of their times. None if the shard ($4) is not owned in the epoch ($5).
  */
 const pendingOfApplications = `
 SELECT asked.n::float8 - 1 AS claim, pending.seq::float8, pending.next_attempt_at::float8
@@ -63,7 +63,7 @@ FROM deliveries d LEFT JOIN events e ON e.seq = d.event_seq
 WHERE d.seq = ANY($1::bigint[]) AND d.status = 'pending'
 ORDER BY d.attempts > 0, d.seq`;
 
-/** The earliest or the latest of each application. A loose index scan: one step for each, however many are pending. */
+/** The earliest or latest pending delivery of each application. A loose index scan: one step per application. */
 const ofApplications = (order: "ASC" | "DESC") => `
 WITH RECURSIVE apps AS (
   (SELECT application_id, next_attempt_at FROM deliveries WHERE status = 'pending'
@@ -83,8 +83,8 @@ const dueBehind = `${ofApplications("DESC")}
 SELECT application_id FROM apps WHERE next_attempt_at > $1`;
 
 /**
- * Retries of some applications ($3) that are due behind a time ($2) are due now ($1). A replica whose own clock is behind
- * hurries nothing: that of the database counts, too.
+ * Makes retries of some applications ($3) that are due after a time ($2) due now ($1). The database's clock is applied as well,
+ * so that a replica whose own clock is slow changes nothing.
  */
 const bringBack = `
 UPDATE deliveries SET next_attempt_at = $1, resume_at = CASE WHEN resume_at > $1 THEN $1 ELSE resume_at END
@@ -92,9 +92,9 @@ WHERE application_id = ANY($3::text[]) AND status = 'pending'
   AND next_attempt_at > greatest($2::bigint, (extract(epoch FROM clock_timestamp()) * 1000)::bigint + $2::bigint - $1::bigint)`;
 
 /**
- * Claims what is due. A claim is held in memory alone, and good as long as this process owns the endpoint. Claims of one
- * turn of the event loop are one statement: what a replica publishes for others concerns many of their endpoints. When it
- * fails, each claim is made alone, so that an application whose deliveries cannot be read fails by itself.
+ * Claims due deliveries. A claim is held only in memory, and is valid while this process owns the endpoint. Claims of one turn
+ * of the event loop share a statement, because events that one replica publishes concern many endpoints of another. If it
+ * fails, each claim is made alone, so that an application with unreadable deliveries does not affect the others.
  */
 export function deliveryClaims(
   pool: Postgres,
@@ -124,7 +124,7 @@ export function deliveryClaims(
     });
   };
 
-  /** What was canceled meanwhile is left out. */
+  /** Reads the details of deliveries, without those that were canceled meanwhile. */
   const detailsOf = async (seqs: readonly number[]): Promise<DueDelivery[]> => {
     if (seqs.length === 0) return [];
     try {
@@ -171,7 +171,7 @@ export function deliveryClaims(
   };
 }
 
-/** Of what is pending, what a claim takes. */
+/** Chooses the deliveries of a claim among the pending ones. */
 function choose(pending: readonly Due[], { now, limit }: Claim) {
   const firsts = pending.filter(({ next_attempt_at }) => next_attempt_at === 0);
   const retries = pending.filter(({ next_attempt_at }) => next_attempt_at > 0);

@@ -4,13 +4,13 @@ import { newId } from "../../../domain/ids.ts";
 import type { Queries } from "../database/pool.ts";
 import { publishingLock } from "./positions.ts";
 
-/** One row for each delivery of an event, or a single one without a delivery. */
+/** One row for each delivery of an event, or a single row for an event without deliveries. */
 export interface FannedOut {
-  /** The place of the event among those given, from 1 on. */
+  /** Position of the event in the batch, from 1. */
   readonly n: number;
-  /** Whether its broadcaster is known. */
+  /** Whether its broadcaster exists. */
   readonly is_known: boolean;
-  /** Whether it was kept now; else its id is that of an earlier one. */
+  /** Whether the event was stored now. False for an unknown broadcaster or the id of an earlier event. */
   readonly is_new: boolean;
   readonly seq: number | null;
   readonly id: string;
@@ -18,17 +18,17 @@ export interface FannedOut {
   readonly subscription_id: string;
   readonly sequence: number;
   readonly mode: DeliveryMode;
-  /** Whether this process has published what went to the subscription before it, too. */
+  /** Whether this process has also published the subscription's previous delivery, or there is none. */
   readonly follows: boolean;
 }
 
-/** The id of a delivery `d` is a ULID: the time and the random digits come from here, the last eight from its number. */
+/** The id of a delivery `d`, a ULID. Time and random digits are a parameter; the last eight digits are from its number. */
 const deliveryId = "d.prefix || lpad((d.seq % 100000000)::text, 8, '0')";
 
 /**
- * Keeps events with their deliveries. All of a batch are one statement, and so one round trip and one sync. Subscriptions
- * are locked in the order of their ids, and numbers are taken behind that: so two processes that publish at the same time
- * neither wait for each other in a circle, nor does a subscription's number run against its sequence.
+ * Stores a batch of events with their deliveries in one statement: one round trip and one sync. Subscriptions are locked in the
+ * order of their ids, so two publishing processes cannot deadlock. Numbers are taken after these locks, so the numbers of a
+ * subscription's deliveries ascend with its sequence.
  */
 const statement = `
 WITH started AS MATERIALIZED (SELECT ${publishingLock}),
@@ -98,7 +98,11 @@ SELECT g.n::float8, g.is_known, k.n IS NOT NULL AS is_new, d.seq::float8, ${deli
 FROM given g LEFT JOIN kept k ON k.n = g.n LEFT JOIN numbered d ON d.n = k.n
 ORDER BY d.seq NULLS LAST, g.n`;
 
-/** @param publisher the id of this process */
+/**
+ * Stores events with their deliveries.
+ *
+ * @param publisher the id of this process
+ */
 export function fanOut(
   connection: Queries,
   events: readonly NewEvent[],
@@ -124,7 +128,7 @@ interface EarlierEvent {
   readonly deliveries: number;
 }
 
-/** What was kept of events with these ids. */
+/** Reads the stored events with these ids. */
 export function earlierEvents(connection: Queries, ids: readonly string[]): Promise<EarlierEvent[]> {
   return connection.run<EarlierEvent>(
     "SELECT id, fingerprint, deliveries::float8 FROM event_ids WHERE id = ANY($1::text[])",

@@ -1,18 +1,18 @@
 import type { Fence } from "./owned-shards.ts";
 
 /**
- * Which deliveries are in this process's memory. The store does not know: its rows say only that they are pending, and
- * when the process is gone, exactly what was not recorded is sent again by the next owner of the endpoint.
+ * The deliveries in this process's memory. The database has them only as pending. When the process dies, the next owner of the
+ * endpoint sends all of them again whose results were not recorded.
  */
 export class HandedOut {
   readonly #byApplication = new Map<string, Set<number>>();
   readonly #fenceOf = new Map<number, Fence>();
-  /** What was recorded or given back while a look at the store was under way, which may show it as it was before. */
+  /** When deliveries were recorded or released during a read of the store, which may still show them as pending. */
   readonly #ended = new Map<number, number>();
   readonly #looks = new Set<Look>();
   #time = 0;
 
-  /** To be called before the store is looked at; `end` it in any case. */
+  /** Call this before reading deliveries to take, and `end` the result in any case. */
   look(): Look {
     const look: Look = {
       startedAt: this.#time,
@@ -26,8 +26,8 @@ export class HandedOut {
   }
 
   /**
-   * Takes a delivery that a look has found; false: it is here already, or was here since the look began. What comes of it
-   * is recorded as long as the fence stands in which it was taken.
+   * Takes a delivery that was read. Returns false when it is in memory already, or was recorded or released since the read
+   * began. Its result can be recorded only while the epoch of its fence lasts.
    */
   take(look: Look, fence: Fence, seq: number): boolean {
     if (this.#fenceOf.has(seq) || (this.#ended.get(seq) ?? -1) > look.startedAt) return false;
@@ -62,7 +62,7 @@ export class HandedOut {
     this.end([...this.#fenceOf.keys()]);
   }
 
-  /** Some look is always under way in a busy process: what is older than all of them is of no use. */
+  /** Removes entries older than all reads. In a busy process some read is always under way. */
   #forget(): void {
     if (this.#ended.size < 10_000) return;
     const oldest = Math.min(...[...this.#looks].map(({ startedAt }) => startedAt));
@@ -70,7 +70,7 @@ export class HandedOut {
   }
 }
 
-/** A look at the store for deliveries to take. */
+/** A read of the store for deliveries to take. */
 export interface Look {
   readonly startedAt: number;
   end(): void;

@@ -10,12 +10,12 @@ import type { DeliveryStore } from "../../deliveries.ts";
 import type { Queries } from "../database/pool.ts";
 import { deliveryPositions } from "./positions.ts";
 
-/** Rows of the log that one page looks at, at most. */
+/** The most rows of the log that one page reads. */
 const maxRows = 2_000;
-/** So many pending deliveries of a subscription are counted. */
+/** The most pending deliveries of a subscription that are counted. */
 const maxCounted = 5_000;
 
-/** A column: the status of a delivery `d`. A pending delivery of a deleted subscription is shown as canceled. */
+/** Column: the status of a delivery `d`. A pending delivery of a deleted subscription is shown as canceled. */
 const shownStatus = `CASE WHEN d.status = 'pending'
     AND (SELECT count(*) = 0 FROM subscriptions s WHERE s.id = d.subscription_id)
   THEN 'canceled' ELSE d.status END`;
@@ -31,7 +31,7 @@ interface Looked {
 
 type LoggedRow = DeliveryRecord & Looked;
 
-/** The log of deliveries as it is read. */
+/** Reads of the log of deliveries. */
 export function deliveryLog(queries: Queries): Pick<
   DeliveryStore,
   "page" | "find" | "backlog" | "backlogOfAll"
@@ -46,7 +46,7 @@ export function deliveryLog(queries: Queries): Pick<
     const { from, to } = await positions.between(after, before);
     const top = to === null ? below : Math.min(to, below ?? to);
     const wentWrong = status === "failed" || status === "expired";
-    // `looked` has the conditions that an index serves, and a limit; the other conditions choose from its rows.
+    // `looked` has the conditions that use an index, and a limit. `found` applies the other conditions to its rows.
     const rows = await queries.run<LoggedRow>(
       `WITH looked AS MATERIALIZED (
          SELECT * FROM deliveries d
@@ -116,7 +116,7 @@ export function deliveryLog(queries: Queries): Pick<
       return counted ?? { pending: 0, oldest_pending_at: null };
     },
     async backlogOfAll() {
-      // The numbers are in an index of what is pending; numbers ascend with the time of publishing.
+      // Partial indexes have the numbers of pending deliveries. Numbers ascend with the time of publishing.
       const [counted] = await queries.run<Backlog>(
         `WITH pending AS MATERIALIZED (SELECT seq FROM deliveries WHERE status = 'pending' LIMIT ${mostPendingCounted})
          SELECT (SELECT count(*) FROM pending)::float8 AS pending,

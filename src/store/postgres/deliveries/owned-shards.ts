@@ -2,11 +2,11 @@ import { randomInt } from "node:crypto";
 import type { Queries } from "../database/pool.ts";
 import { shardOf } from "../replicas/shards.ts";
 
-/** What says that a process may claim and record for an application. */
+/** The right of a process to claim and record deliveries of an application. */
 export interface Fence {
   readonly application: string;
   readonly shard: number;
-  /** -1: it does not own the shard. */
+  /** -1 when the process does not own the shard. */
   readonly epoch: number;
 }
 
@@ -17,8 +17,8 @@ export interface OwnedShard {
 }
 
 /**
- * The shards that this process owns, each in an epoch. A change of the owner begins a new one, and what is claimed or
- * recorded in an earlier one is refused.
+ * The shards that this process owns, each with its epoch. A change of the owner begins a new epoch, and claims and records of
+ * an earlier one are refused.
  */
 export class OwnedShards {
   readonly #epochs = new Map<number, number>();
@@ -26,7 +26,7 @@ export class OwnedShards {
   /** @param replica the id of this process */
   constructor(readonly replica = randomInt(1, 2 ** 48 - 1)) {}
 
-  /** Takes all shards from their owners: for a process that is alone. */
+  /** Takes all shards from their owners. For a process that is alone. */
   async takeAll(connection: Queries): Promise<void> {
     this.has(
       await connection.run<OwnedShard>(
@@ -36,12 +36,12 @@ export class OwnedShards {
     );
   }
 
-  /** It owns these since now. */
+  /** This process now owns these shards. */
   has(taken: readonly OwnedShard[]): void {
     for (const { shard, epoch } of taken) this.#epochs.set(shard, epoch);
   }
 
-  /** It owns this one no more. */
+  /** This process no longer owns the shard. */
   loses(shard: number): void {
     this.#epochs.delete(shard);
   }

@@ -1,19 +1,19 @@
 import { codeOf } from "../database/faults.ts";
 import type { Postgres, Queries } from "../database/pool.ts";
 
-/** Numbers of one part: enough for a busy day, and few enough for millions of parts. */
+/** The numbers of one part: enough for a busy day, and few enough for millions of parts. */
 const partSize = 2 ** 28;
-/** A part in which more is to be kept waits until that is less: it is copied while writers wait. */
+/** The most rows copied when a part is replaced, because writers wait meanwhile. With more rows, it is replaced later. */
 const mostKept = 50_000;
 
 type Parted = "deliveries" | "events";
 
 export const firstOfPart = (part: number) => part * partSize;
 
-/** The part of a number. */
+/** Returns the part of a number. */
 export const partOf = (seq: number) => Math.floor(seq / partSize);
 
-/** The part that numbers are given from now. */
+/** Returns the part of the numbers that are given now. */
 export async function currentPart(queries: Queries): Promise<number> {
   const [row] = await queries.run<{ last: number }>(
     "SELECT last_value::float8 AS last FROM delivery_numbers",
@@ -21,7 +21,7 @@ export async function currentPart(queries: Queries): Promise<number> {
   return partOf(row?.last ?? 0);
 }
 
-/** Makes a part of both tables, where there is none. Writers do not wait for it. */
+/** Creates a part of both tables, if it does not exist. Writers do not wait for this. */
 export async function makePart(transaction: Queries, part: number): Promise<void> {
   const bounds = `FOR VALUES FROM (${firstOfPart(part)}) TO (${firstOfPart(part + 1)})`;
   for (const table of ["deliveries", "events"] as const) {
@@ -39,10 +39,10 @@ export async function hasPart(queries: Queries, table: Parted, part: number): Pr
 }
 
 /**
- * Replaces a part of a table by a copy of what is to be kept of it, or by nothing. False where that has to wait: too much
- * is to be kept, or the table was in use for too long.
+ * Replaces a part of a table by a copy with only some of its rows, or drops it if there are none. Returns false when too many
+ * rows are to be kept, or the lock of the table was not free in time.
  *
- * @param kept the condition on a row `r`, which an index finds
+ * @param kept the condition on a row `r` that is kept; it must be indexed
  */
 export async function keepOfPart(
   pool: Postgres,
@@ -60,7 +60,7 @@ export async function keepOfPart(
     return await pool.transact(async (transaction) => {
       await transaction.run("SET LOCAL lock_timeout = '200ms'");
       await transaction.run(`CREATE TABLE ${copy} (LIKE ${table} INCLUDING ALL)`);
-      // All writes go through the whole table, so none reaches the part from here on; it is replaced soon.
+      // All writes go through the partitioned table, so this lock keeps them from the part.
       await transaction.run(`LOCK TABLE ONLY ${table} IN ACCESS EXCLUSIVE MODE`);
       await transaction.run(`INSERT INTO ${copy} SELECT * FROM ${name} r WHERE ${kept}`);
       const [any] = await transaction.run(`SELECT FROM ${copy} LIMIT 1`);

@@ -2,18 +2,18 @@ import { sql } from "drizzle-orm";
 import { minute } from "../../../domain/time.ts";
 import type { Queries } from "../database/pool.ts";
 
-/** Apart from all other advisory locks: numbers are below this. */
+/** Added to numbers to separate their advisory locks from all others. Numbers are lower. */
 const lockBase = "(1::bigint << 62)";
 
 /**
- * A column that locks the last number which is given, for readers to see that a transaction is about to take numbers
- * behind it. Shared, so that writers do not wait.
+ * Column that takes a lock on the last number given. It shows readers that a transaction is about to take higher numbers. The
+ * lock is shared, so that writers do not wait for each other.
  */
 export const publishingLock = `pg_advisory_xact_lock_shared(${lockBase} | last_value) FROM delivery_numbers`;
 
 /**
- * The number up to which everything is committed or will never be: transactions commit in another order than they take
- * numbers. The sequence is read before the locks, so that a writer which takes a number later need not be among them.
+ * The number up to which all transactions have ended, because transactions do not commit in the order of their numbers. The
+ * sequence is read before the locks, so that writers which take their lock after that need not be seen.
  */
 const settled = `
 WITH given AS MATERIALIZED (
@@ -26,18 +26,18 @@ SELECT least(last, (
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
 ))::float8 AS last FROM given`;
 
-/** A time is looked for so much earlier and later, because the clocks of several processes differ a little. */
+/** Ranges of time are widened by this, because the clocks of the processes differ a little. */
 const clocksApartMs = 2 * minute;
 
-/** Where the log of deliveries has what, by number. */
+/** Finds positions in the log of deliveries. */
 export function deliveryPositions({ orm }: Pick<Queries, "orm">) {
   return {
-    /** The highest number up to which nothing can appear any more, 0 before the first. */
+    /** The highest number up to which no delivery can appear any more; 0 before the first. */
     async last(): Promise<number> {
       const [row] = await orm.execute<{ last: number }>(sql.raw(settled));
       return row?.last ?? 0;
     },
-    /** Numbers below which nothing, and from which on nothing was published between these times; null: unbounded. */
+    /** Bounds of the numbers published from `after` to before `before`: from `from` to below `to`. Null for no bound. */
     async between(after: number | null, before: number | null): Promise<{ from: number; to: number | null }> {
       if (after === null && before === null) return { from: 0, to: null };
       const earliest = after === null ? null : after - clocksApartMs;

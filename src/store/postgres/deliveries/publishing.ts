@@ -14,17 +14,17 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
-/** Events that share a commit. */
+/** Limits of the events of one commit. */
 const maxGathered = 256;
 const maxGatheredBytes = 2 * 1024 * 1024;
 
 /**
- * Group commit: while events are being kept, those that arrive meanwhile gather, and are kept together with the next
- * statement. One is under way at a time, so that what comes back is in the order in which it was committed.
+ * Group commit: while a statement stores events, further events are collected, and the next statement stores all of them. One
+ * statement is under way at a time, so that results arrive in the order of the commits.
  */
 export function eventPublisher(pool: Postgres, handedOut: HandedOut, owned: OwnedShards): EventStore {
   let gathered: Waiting[] = [];
-  /** What is under way, and after it what was asked for before. */
+  /** Ends when the statement under way and all queued ones have ended. */
   let tail: Promise<void> = Promise.resolve();
   let isScheduled = false;
 
@@ -70,7 +70,7 @@ export function eventPublisher(pool: Postgres, handedOut: HandedOut, owned: Owne
     publish: (event, takes) =>
       new Promise((resolve, reject) => {
         gathered.push({ event, takes, resolve, reject });
-        // With the end of this turn, so that what arrives in it is together.
+        // At the end of this turn of the event loop, so that all of its events share a statement.
         if (gathered.length === 1) setImmediate(schedule);
       }),
     publishAll: (events, takes) =>
@@ -112,12 +112,12 @@ function nextBatch(gathered: readonly Waiting[]): readonly Waiting[] {
   return end === -1 ? gathered : gathered.slice(0, end);
 }
 
-/** What became of an event: how many deliveries it has, and those that were made now. */
+/** A published event with the deliveries that were made now. */
 interface Outcome extends PublishedEvent {
   readonly made: readonly FannedOut[];
 }
 
-/** For each event its outcome, or why it was refused. */
+/** Returns for each event its outcome, or the error with which it was refused. */
 async function outcomesOf(
   connection: Queries,
   events: readonly NewEvent[],
@@ -148,7 +148,7 @@ interface Taking {
   readonly takes: Takes;
 }
 
-/** Takes deliveries into memory as far as the dispatcher has room. */
+/** Takes deliveries into memory as far as the dispatcher has capacity. */
 function storedEvent(
   { handedOut, owned, look, takes }: Taking,
   { id, name, version, body, expires_at }: NewEvent,
@@ -161,7 +161,7 @@ function storedEvent(
     const { seq, application_id, subscription_id, sequence, mode, follows } = delivery;
     if (mode !== "webhook") streamed.add(application_id);
     if (mode === "stream" || seq === null) continue;
-    // A claim that was under way may have it already.
+    // A concurrent claim may have taken it already.
     if (takes(application_id, !follows) && handedOut.take(look, owned.of(application_id), seq)) {
       event ??= { id, name, version, body: Buffer.from(body) };
       const state = { isWanted: true, attempts: 0, extra_attempts: 0, resume_at: null, expires_at, event };

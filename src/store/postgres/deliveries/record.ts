@@ -4,14 +4,14 @@ import type { Queries } from "../database/pool.ts";
 import type { Fence, OwnedShards } from "./owned-shards.ts";
 
 /**
- * Records what came of attempts, and the state of endpoints, in one statement. What belongs to a shard that this process
- * has lost is left out: its next owner sends it. The shards are locked against that owner, so that nothing of an earlier
- * epoch is committed behind its first claim.
+ * Records results of attempts and states of endpoints in one statement. Results for a shard that this process has lost are
+ * ignored: its next owner sends these deliveries again. The shards are locked against the next owner, so that no result of an
+ * earlier epoch is committed after its first claim.
  *
- * A result that is recorded already changes nothing: the answer to it may have been lost. What is to be tried again may
- * have changed while the attempt was under way: its subscription may be gone; or its endpoint was enabled or has another
- * URL, then it is asked for now, as the others that wait. What was canceled meanwhile is `delivered` where the receiver
- * took it. A change of the URL that is being committed is waited for: the generation is read with a lock.
+ * A result that is already recorded changes nothing; its response may have been lost. A delivery may have changed during its
+ * attempt. If its subscription is gone, it is canceled instead of retried. If its endpoint was enabled or has another URL, its
+ * retry is due now, as all waiting ones. If it was canceled and the receiver accepted it, it becomes `delivered`. The
+ * generation is read with a lock, which waits for a change of the URL that is being committed.
  */
 const statement = `
 WITH held AS MATERIALIZED (
@@ -70,9 +70,9 @@ FROM given g
 WHERE d.seq = g.seq AND (d.attempts < g.attempts OR g.attempt IS NULL AND d.status = 'pending')`;
 
 /**
- * Records a batch of results, and the state of endpoints. Leaves out what was claimed in an epoch that is over.
+ * Records a batch of results and the states of endpoints. Ignores deliveries that were claimed in an earlier epoch.
  *
- * @param fenceOf by the number of a delivery in memory, the shard and epoch in which it was claimed
+ * @param fenceOf returns the shard and epoch in which a delivery in memory was claimed
  */
 export async function recordAttempts(
   connection: Queries,
@@ -81,13 +81,13 @@ export async function recordAttempts(
   results: readonly AttemptResult[],
   endpoints: readonly Endpoint[],
 ): Promise<void> {
-  // What is not in memory any more was taken back before.
+  // Deliveries that are no longer in memory were released before.
   const fenced = results.flatMap((result) => {
     const fence = fenceOf(result.seq);
     return fence === undefined ? [] : { ...result, ...fence };
   });
   const states = endpoints.map((one) => ({ ...one, ...owned.of(one.application_id) }));
-  // Only these have to know the generation of their endpoint.
+  // Only retries depend on the generation of their endpoint.
   const retries = fenced.filter(({ next_attempt_at }) => next_attempt_at !== null);
   const called = [
     ...retries.map(({ application }) => application),

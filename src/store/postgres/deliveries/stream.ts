@@ -6,11 +6,11 @@ import { deliveryPositions } from "./positions.ts";
 interface LookedRow extends StreamedRow {
   readonly body: string | null;
   readonly is_shown: boolean;
-  /** Whether there is room for it in this answer; then `body` is given. */
-  readonly has_room: boolean;
+  /** Whether it fits into this part of the stream. Otherwise `body` is null. */
+  readonly fits: boolean;
 }
 
-/** What is behind a number ($2) up to another ($3), and one more than there is room for. */
+/** The next deliveries after a number ($2) up to another ($3), and one more than fits into a part. */
 const ahead = `
 WITH those AS (
   SELECT d.*, e.body, sum(coalesce(length(e.body), 0)) OVER (ORDER BY d.seq) - coalesce(length(e.body), 0) AS before
@@ -19,12 +19,12 @@ WITH those AS (
   LEFT JOIN events e ON e.seq = d.event_seq
 )
 SELECT t.seq::float8, id, subscription_id, sequence::float8, event_id, type AS name, version::float8, published_at::float8,
-  before < ${mostStreamed.bytes} AS has_room, CASE WHEN before < ${mostStreamed.bytes} THEN body END AS body,
+  before < ${mostStreamed.bytes} AS fits, CASE WHEN before < ${mostStreamed.bytes} THEN body END AS body,
   status <> 'canceled' AND ($4::bigint IS NULL OR broadcaster_user_id = $4)
     AND (SELECT count(*) > 0 FROM subscriptions s WHERE s.id = t.subscription_id) AS is_shown
 FROM those t ORDER BY t.seq`;
 
-/** The log of deliveries as event streams read it. */
+/** Reads of the log of deliveries for event streams. */
 export function deliveryStream(
   queries: Queries,
 ): Pick<DeliveryStore, "last" | "lastBefore" | "publishedUpTo" | "lastRemoved" | "streamed"> {
@@ -56,10 +56,10 @@ export function deliveryStream(
       return row?.up_to ?? 0;
     },
     async streamed(applicationId, after, userId) {
-      // Asked before the rows are read: beyond this number a row with a lower one may still be committed.
+      // Read before the rows. Above this number, rows may still be committed out of order.
       const end = await last();
       const rows = await queries.run<LookedRow>(ahead, [applicationId, after, end, userId]);
-      const given = rows.slice(0, mostStreamed.deliveries).filter(({ has_room }) => has_room);
+      const given = rows.slice(0, mostStreamed.deliveries).filter(({ fits }) => fits);
       const isAll = given.length === rows.length;
       const shown = given.filter(({ is_shown }) => is_shown);
       return {

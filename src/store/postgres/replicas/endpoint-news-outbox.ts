@@ -1,16 +1,16 @@
 import type { EndpointNews } from "../../replicas/ownership.ts";
 import { SendingLoop } from "./sending-loop.ts";
 
-/** Ids of one notification, which has 8,000 bytes. */
+/** The most ids in one notification. PostgreSQL limits it to 8,000 bytes. */
 const idsAtOnce = 200;
 
-/** Of news that could not be sent, the newest. */
+/** The most notifications that wait to be sent again. Above this, the oldest are dropped. */
 const maxUnsent = 10_000;
 const againAfterMs = 500;
 
 /**
- * Sends `EndpointNews`. What was published is not sent again where that failed, because owners find it in the store; all
- * other news are, because owners would not learn of them.
+ * Sends `EndpointNews`. Notifications of kind `published` are not sent again after a failure, because the owners find the
+ * deliveries in the store. All others are, because the owners would not notice the change.
  */
 export class EndpointNewsOutbox {
   #published = new Set<string>();
@@ -30,7 +30,7 @@ export class EndpointNewsOutbox {
     this.#loop.wake();
   }
 
-  /** Sends nothing any more. */
+  /** Stops sending. */
   close(): void {
     this.#loop.close();
   }
@@ -45,7 +45,7 @@ export class EndpointNewsOutbox {
     return failed.length === 0;
   }
 
-  /** Gives what is to be sent again. */
+  /** Sends a notification. Resolves to those that must be sent again. */
   async #sent(news: EndpointNews): Promise<EndpointNews[]> {
     try {
       await this.send(news);

@@ -1,21 +1,21 @@
 import type { Queries } from "../database/pool.ts";
 import type { OwnedShard } from "../deliveries/owned-shards.ts";
 
-/** How long a replica is taken for alive after its last heartbeat. */
+/** How long a replica counts as alive after its last heartbeat. */
 export const leaseMs = 3_000;
-/** Replicas that have ended without a word are forgotten after that. */
+/** How long the row of a dead replica remains. */
 const forgottenAfterMs = 60_000;
 
-/** Who is alive, and who owns what. */
+/** The live replicas, and the owners of shards. */
 export interface Members {
-  /** The ids of all that are alive, this one included. */
+  /** The ids of all live replicas, including this one. */
   readonly alive: readonly number[];
   readonly shards: readonly (OwnedShard & { readonly owner: number | null })[];
 }
 
 /**
- * One heartbeat of a replica ($1), whose lease ($2) begins anew. All times are those of the database's clock. A lease that
- * ends later than one which begins now is of a clock that was set back since: it is over, too.
+ * A heartbeat of a replica ($1), which renews its lease ($2 milliseconds). All times are of the database's clock. A lease that
+ * ends later than now + $2 was begun before that clock was set back, and counts as over.
  */
 const beating = `
 WITH clock AS MATERIALIZED (SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now),
@@ -29,7 +29,7 @@ SELECT
    WHERE r.id <> $1 AND r.alive_until BETWEEN now AND now + $2) AS others,
   (SELECT json_agg(json_build_object('shard', shard, 'owner', owner, 'epoch', epoch)) FROM endpoint_shards) AS shards`;
 
-/** What is locked is left for the next time: who holds the lock may have been stopped inside of a transaction. */
+/** Skips locked shards until the next heartbeat: the process that holds the lock may be stopped inside a transaction. */
 const locked = `
 WITH wanted AS (
   SELECT s.shard FROM endpoint_shards s
@@ -52,7 +52,7 @@ const parameters = (replica: number, shards: readonly OwnedShard[]) => [
   shards.map(({ epoch }) => epoch),
 ];
 
-/** Renews the lease of a replica, and looks around. */
+/** Renews the lease of a replica. Returns the live replicas and the owners of shards. */
 export async function beat(queries: Queries, replica: number): Promise<Members> {
   const [row] = await queries.run<{ others: number[]; shards: Members["shards"] }>(beating, [
     replica,
@@ -62,7 +62,7 @@ export async function beat(queries: Queries, replica: number): Promise<Members> 
   return { alive: [replica, ...row.others], shards: row.shards };
 }
 
-/** Takes shards that are still in these epochs; gives those that it has now. */
+/** Takes shards that are still in these epochs. Returns the shards taken, with their new epochs. */
 export function take(
   queries: Queries,
   replica: number,
@@ -71,7 +71,7 @@ export function take(
   return queries.run<OwnedShard>(taking, parameters(replica, shards));
 }
 
-/** Gives shards away that are still its own. */
+/** Releases those shards that the replica still owns in these epochs. */
 export async function release(
   queries: Queries,
   replica: number,
@@ -80,7 +80,7 @@ export async function release(
   await queries.run(releasing, parameters(replica, shards));
 }
 
-/** Ends the lease of a replica, which owns nothing any more. */
+/** Ends the lease of a replica that no longer owns shards. */
 export async function withdraw(queries: Queries, replica: number): Promise<void> {
   await queries.run("DELETE FROM replicas WHERE id = $1", [replica]);
 }

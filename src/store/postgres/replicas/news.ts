@@ -3,11 +3,12 @@ import { type Notifications, notify, topic } from "../database/notifications.ts"
 import type { Queries } from "../database/pool.ts";
 import { SendingLoop } from "./sending-loop.ts";
 
-/** What triggers of the database tell, with the commit of a change. */
+/** Notifications of the database's triggers, sent with the commit of a change. */
 const changes = topic<ReplicaNews>("changes");
-const told = topic<{ readonly from: number; readonly news: SentNews }>("told");
+/** Notifications of replicas. */
+const broadcasts = topic<{ readonly from: number; readonly news: SentNews }>("told");
 
-/** Entries of one notification, which has 8,000 bytes: ids, and shares, whose keys are longer. */
+/** The most ids and the most shares, whose keys are longer, in one notification. PostgreSQL limits it to 8,000 bytes. */
 const entriesAtOnce = 150;
 const sharesAtOnce = 100;
 const againAfterMs = 250;
@@ -15,13 +16,13 @@ const againAfterMs = 250;
 type ShownNews = Extract<SentNews, { kind: "watching" | "changed" }>;
 type ChangedNews = Extract<ShownNews, { kind: "changed" }>;
 
-/** News of the others over notifications. */
+/** Exchanges `ReplicaNews` over notifications of PostgreSQL. */
 export class ReplicaNewsExchange implements ReplicaNewsLink {
   #listener: (news: ReplicaNews) => void = () => {};
   #hasHeard = false;
   #streamed = new Set<string>();
   #taken: Share[] = [];
-  /** For open streams: one message of each kind, with everything that was reported of it. */
+  /** Notifications for open streams of changes, merged into one of each kind. */
   #shown = new Map<ShownNews["kind"], ShownNews>();
   readonly #loop = new SendingLoop(
     {
@@ -37,11 +38,11 @@ export class ReplicaNewsExchange implements ReplicaNewsLink {
     notifications: Notifications,
   ) {
     notifications.on(changes, (news) => this.#listener(news));
-    notifications.on(told, ({ from, news }) => from !== replica && this.#listener(news));
+    notifications.on(broadcasts, ({ from, news }) => from !== replica && this.#listener(news));
     notifications.onAway(() => this.#listener({ kind: "away" }));
     notifications.onMissed(() => this.#listener({ kind: "missed" }));
     notifications.onCurrent((at) => {
-      // What changed before it listened was not heard.
+      // Changes before the connection listened were not received.
       if (!this.#hasHeard) this.#listener({ kind: "missed" });
       this.#hasHeard = true;
       this.#listener({ kind: "current", at });
@@ -60,7 +61,7 @@ export class ReplicaNewsExchange implements ReplicaNewsLink {
     this.#loop.wake();
   }
 
-  /** Tells nothing any more. */
+  /** Stops sending. */
   close(): void {
     this.#loop.close();
   }
@@ -81,10 +82,10 @@ export class ReplicaNewsExchange implements ReplicaNewsLink {
     if (applications.length > 0) all.push({ kind: "streamed", applications });
     if (shares.length > 0) all.push({ kind: "taken", shares });
     try {
-      await Promise.all(all.map((news) => notify(this.queries, told, { from: this.replica, news })));
+      await Promise.all(all.map((news) => notify(this.queries, broadcasts, { from: this.replica, news })));
       return true;
     } catch {
-      // The storage reports by itself that it cannot be used. Shares are worth nothing later.
+      // The fault of the storage is reported elsewhere. Shares are dropped, because they are useless later.
       for (const id of applications) this.#streamed.add(id);
       for (const news of shown) this.#show(news);
       this.#taken = [];

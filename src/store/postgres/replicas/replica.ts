@@ -8,17 +8,17 @@ import { beat, leaseMs, type Members, release, take, withdraw } from "./membersh
 import { assignment, shardOf } from "./shards.ts";
 
 const beatMs = second / 2;
-/** A replica stops sending so much earlier than others may take what it has. */
+/** A replica stops sending this long before other replicas may take its shards. */
 const marginMs = 250;
-/** Attempts under way have this time before the shard of their endpoint is handed over without their results. */
+/** How long a hand-over waits for attempts under way. After that the shard is released without their results. */
 const handOverMs = 5 * second;
 const handOverStepMs = 20;
-/** The store is looked through so often, and at most for a twentieth of the time. */
+/** The shortest interval between reads of the store for pending deliveries. They take at most 1/20 of the time. */
 const lookMs = second;
 const lookPart = 20;
 
 const endpointNews = topic<EndpointNews>("endpoint_news");
-/** Shards were handed over, or a replica has joined or left. */
+/** Sent when shards were released, or a replica has joined or left. */
 const changedHands = topic<number>("changed_hands");
 
 type Member = Members["shards"][number];
@@ -26,29 +26,30 @@ type Member = Members["shards"][number];
 const shardsOf = (owned: readonly OwnedShard[]) => owned.map(({ shard }) => shard);
 
 /**
- * One of several processes on a database. Its lease is renewed by heartbeats; each tells who is alive, and from that
- * follows which shards are its own. What no live replica owns it takes; what belongs to another one, that one
- * hands over.
+ * The ownership of one of several processes on a database. Each heartbeat renews its lease and returns the live replicas, from
+ * which every replica computes the same assignment of shards. A replica takes assigned shards without a live owner. Shards
+ * assigned to others it hands over.
  */
 export class Replica implements Ownership {
   #deliverer: Deliverer | null = null;
   #isListening = false;
   #timer: Timer | null = null;
   #looking: Timer | null = null;
-  /** The heartbeat under way, with what follows from it. */
+  /** The heartbeat under way, with the resulting changes of shards. */
   #underWay: Promise<void> | null = null;
+  /** Whether another heartbeat must follow at once. */
   #isAskedAgain = false;
-  /** What is being read of shards that were taken. */
+  /** Reads the pending deliveries of the shards that were taken last. */
   #gaining: Promise<void> = Promise.resolve();
   #isLeaving = false;
-  /** Shards that are being handed over: nothing of theirs starts. */
+  /** Shards that are being handed over. No attempt of theirs starts. */
   readonly #handingOver = new Set<number>();
   #alive: readonly number[] = [];
   #meantFor: readonly number[] = [];
-  /** Until then it may send, by a clock that is never set, and by one that goes on while the machine is suspended. */
+  /** End of the lease, by a monotonic clock, and by one that also runs while the machine is suspended. */
   #sendsUntil = Number.NEGATIVE_INFINITY;
   #sendsUntilTime = Number.NEGATIVE_INFINITY;
-  /** Until then it takes nothing from others: they may have been cut off as it was itself, and are about to come back. */
+  /** Until then it takes no shards of dead replicas: they may have lost the database as it did, and be about to return. */
   #waitsUntil = Number.NEGATIVE_INFINITY;
   readonly #outbox: EndpointNewsOutbox;
 
@@ -72,7 +73,7 @@ export class Replica implements Ownership {
     await this.mayServe();
     await this.#heartbeat(deliverer);
     await this.#gaining;
-    this.#tellOthers();
+    this.#notifyOthers();
     this.#schedule();
     this.#scheduleLook(deliverer, lookMs);
   }
@@ -90,11 +91,11 @@ export class Replica implements Ownership {
       await withdraw(this.db, this.owned.replica);
       await notify(this.db, changedHands, this.owned.replica);
     } catch {
-      // Its lease ends by itself.
+      // The lease expires by itself.
     }
   }
 
-  /** Tells the others nothing any more. To be called when it takes part no longer. */
+  /** Stops sending notifications. Call it after `leave`. */
   close(): void {
     this.#outbox.close();
   }
@@ -132,7 +133,7 @@ export class Replica implements Ownership {
     if (this.#timer) clearTimeout(this.#timer);
     this.#isAskedAgain = false;
     this.#underWay = this.#heartbeat(deliverer)
-      .catch(() => {}) // the storage reports by itself that it cannot be used
+      .catch(() => {}) // the fault of the storage is reported elsewhere
       .then(() => {
         this.#underWay = null;
         if (this.#isAskedAgain) this.#beatNow();
@@ -140,7 +141,7 @@ export class Replica implements Ownership {
       });
   }
 
-  /** One heartbeat, and what follows from it. */
+  /** Sends a heartbeat, then hands over, releases and takes shards. */
   async #heartbeat(deliverer: Deliverer): Promise<void> {
     const [sentAt, sentAtTime] = [performance.now(), Date.now()];
     const members = await beat(this.db, this.owned.replica);
@@ -171,11 +172,11 @@ export class Replica implements Ownership {
     this.#sendsUntilTime = sentAtTime + leaseMs - marginMs;
   }
 
-  /** Learns who is alive. One that is gone may not have told all of its news. */
+  /** Updates the live replicas and the assignment. A replica that died may not have sent all of its notifications. */
   #meet(replicas: readonly number[]): void {
     const alive = [...replicas].sort((a, b) => a - b);
     if (alive.join() === this.#alive.join()) return;
-    if (this.#alive.some((one) => !alive.includes(one))) this.notifications.tellMissed();
+    if (this.#alive.some((one) => !alive.includes(one))) this.notifications.reportMissed();
     this.#alive = alive;
     this.#meantFor = assignment(alive);
   }
@@ -185,7 +186,7 @@ export class Replica implements Ownership {
     return known >= 0 && (owner !== this.owned.replica || known !== epoch);
   }
 
-  /** Whether it is its own in the store alone: giving it away has failed. */
+  /** Whether this replica owns a shard only in the database, because releasing it has failed. */
   #isStranded({ shard, owner }: Member): boolean {
     return owner === this.owned.replica && this.owned.epochOf(shard) < 0;
   }
@@ -201,7 +202,7 @@ export class Replica implements Ownership {
       try {
         return await deliverer.gained((application) => shards.has(shardOf(application)));
       } catch {
-        // The storage reports by itself that it cannot be used.
+        // The fault of the storage is reported elsewhere.
         await Bun.sleep(beatMs);
         if (!this.#deliverer) return;
       }
@@ -214,7 +215,7 @@ export class Replica implements Ownership {
     deliverer.lost((application) => shards.has(shardOf(application)));
   }
 
-  /** Starts nothing more of these shards, and gives each away when nothing of it is under way, or its time is over. */
+  /** Starts no more attempts of these shards, and releases each when none is under way, or after `handOverMs`. */
   async #handOver(deliverer: Deliverer, shards: readonly number[]): Promise<void> {
     const left = new Set(shards);
     for (const shard of left) this.#handingOver.add(shard);
@@ -240,20 +241,20 @@ export class Replica implements Ownership {
     if (given.length === 0) return;
     try {
       await release(this.db, this.owned.replica, given);
-      this.#tellOthers();
+      this.#notifyOthers();
     } catch {
-      // It takes them again with a heartbeat, or they are taken when its lease is over.
+      // The next heartbeat releases or takes them again. If it leaves, others take them after its lease.
     }
   }
 
-  #tellOthers(): void {
-    notify(this.db, changedHands, this.owned.replica).catch(() => {}); // they see it with their next heartbeat
+  #notifyOthers(): void {
+    notify(this.db, changedHands, this.owned.replica).catch(() => {}); // their next heartbeat shows it
   }
 
   #scheduleLook(deliverer: Deliverer, inMs: number): void {
     this.#looking = setTimeout(async () => {
       const startedAt = performance.now();
-      await deliverer.look().catch(() => {}); // looks again
+      await deliverer.look().catch(() => {}); // the next one tries again
       if (this.#isLeaving) return;
       this.#scheduleLook(deliverer, Math.max(lookMs, (performance.now() - startedAt) * lookPart));
     }, inMs);

@@ -1,11 +1,11 @@
-/** Where what is to be sent gathers, and how all of it is sent. */
+/** The messages that wait to be sent. */
 interface Gathered {
   isEmpty(): boolean;
-  /** Sends what has gathered. false: some of it is to be sent again, and has gathered with what was added meanwhile. */
+  /** Sends the messages. Resolves to false when some have failed; they are then waiting again, beside new ones. */
   send(): Promise<boolean>;
 }
 
-/** Sends what gathers, batch after batch, and again after a pause where that failed. */
+/** Sends collected messages, batch after batch. After a failure it pauses before the next batch. */
 export class SendingLoop {
   #isRunning = false;
   #isClosed = false;
@@ -16,12 +16,12 @@ export class SendingLoop {
     readonly againAfterMs: number,
   ) {}
 
-  /** Something was added. It is sent at once, unless something is being sent, or waits to be sent again. */
+  /** Call this when a message was added. It is sent at once, or after the batch or pause under way. */
   wake(): void {
     if (!this.#isRunning) void this.#run();
   }
 
-  /** Sends nothing any more; what is being sent may end. */
+  /** Stops sending. A batch under way may end. */
   close(): void {
     this.#isClosed = true;
     if (this.#timer) clearTimeout(this.#timer);

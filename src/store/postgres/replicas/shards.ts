@@ -1,7 +1,7 @@
-/** The shards that endpoints are divided into; part of the data, because it says which application is in which. */
+/** The number of shards. It must not change, because stored ownership of endpoints depends on it. */
 const shardCount = 256;
 
-/** FNV-1a: spreads ids that differ only in their last digits. */
+/** Returns the shard of an application's endpoint. FNV-1a spreads ids that differ only in their last digits. */
 export function shardOf(applicationId: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < applicationId.length; i++) {
@@ -11,8 +11,8 @@ export function shardOf(applicationId: string): number {
 }
 
 /**
- * Which of some replicas each shard is meant for, by rendezvous hashing: one that joins or leaves moves only its share.
- * Every replica comes to the same result.
+ * Assigns each shard to one of the replicas by rendezvous hashing, so that a replica that joins or leaves moves only its own
+ * share. Every replica computes the same result.
  */
 export function assignment(replicas: readonly number[]): number[] {
   return Array.from({ length: shardCount }, (_, shard) => {
@@ -25,7 +25,7 @@ export function assignment(replicas: readonly number[]): number[] {
   });
 }
 
-/** Murmur3's last step, over both numbers. */
+/** The finalizer of MurmurHash3, over both numbers. */
 function weight(shard: number, replica: number): number {
   let hash = Math.imul(shard + 1, 0x9e3779b1) ^ (replica >>> 0) ^ Math.imul(replica / 2 ** 32, 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);

@@ -14,7 +14,7 @@ import { users } from "./platform.ts";
 const user = () => users.id;
 const application = () => applications.id;
 
-/** The order in which rows were made. */
+/** Numbers the rows in the order of their insertion. */
 const made = () => bigint({ mode: "number" }).generatedAlwaysAsIdentity().notNull();
 
 export const applications = pgTable("applications", applicationColumns(kinds, user), (table) => [

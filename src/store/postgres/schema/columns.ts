@@ -2,14 +2,14 @@ import { is, Placeholder, type SQL, sql } from "drizzle-orm";
 import { bigint, boolean, customType, type PgColumn, type PgTable, text } from "drizzle-orm/pg-core";
 import { columnsOf } from "../../drizzle/columns/of-table.ts";
 
-/** Ids of the platform, numbers, and milliseconds: integers up to 2^53-1. */
+/** Integers up to 2^53-1: ids of the platform, counts, and milliseconds. */
 export const integer = () => bigint({ mode: "number" });
 
 export const bytes = customType<{ data: Buffer; driverData: Buffer }>({ dataType: () => "bytea" });
 
-/** JSON as it was given: `jsonb` would change the order of the keys, and refuses an escaped NUL. */
+/** JSON exactly as it was stored. `jsonb` would change the order of keys, and refuses an escaped NUL. */
 export function json<T>() {
-  // The driver itself makes JSON of a value and a value of JSON.
+  // The driver converts values to JSON and back.
   return customType<{ data: T; driverData: unknown }>({
     dataType: () => "json",
     fromDriver: (value) => value as T,
@@ -26,7 +26,7 @@ export function words<T extends string>() {
   })();
 }
 
-/** The kinds of columns of tables that both databases have: `drizzle/columns` has these tables. */
+/** PostgreSQL's constructors of columns, for the tables in `drizzle/columns`. */
 export const kinds = {
   text,
   integer,
@@ -34,13 +34,13 @@ export const kinds = {
   bytes,
   json,
   words,
-  /** The key of a row, given in the order in which rows are made. */
+  /** A primary key that numbers the rows in the order of their insertion. */
   counter: () => bigint({ mode: "number" }).primaryKey().generatedAlwaysAsIdentity(),
 };
 
 /**
- * Rows as a table named `given`, for one statement: each column of the table is one parameter, an array. JSON has the
- * type `text`, because an array of arrays is one of PostgreSQL's own. The column `n` counts the rows.
+ * Passes rows to a statement as a table named `given`. Each column is one parameter, an array. JSON columns have the type
+ * `text`, because PostgreSQL would read an array of JSON arrays as a multidimensional array. The column `n` numbers the rows.
  */
 export function given<Table extends PgTable>(
   table: Table,
@@ -59,7 +59,7 @@ export function given<Table extends PgTable>(
 
 const cellOf = (row: object, name: string): unknown => (row as Record<string, unknown>)[name] ?? null;
 
-/** Whether a column has one of these values: one parameter, however many there are. */
+/** Condition: a column has one of these values. They are one parameter, however many there are. */
 export function isOneOf(column: PgColumn, values: readonly (string | number)[] | Placeholder): SQL {
   const list = is(values, Placeholder) ? values : sql.param(values);
   return sql`${column} = ANY(${list}::${sql.raw(column.getSQLType())}[])`;

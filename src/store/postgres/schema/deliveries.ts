@@ -6,32 +6,32 @@ import { applications } from "./access.ts";
 import { bytes, integer, kinds } from "./columns.ts";
 
 /**
- * The order of publishing: events and deliveries take their numbers from here, ascending, with gaps. A transaction takes
- * them behind its locks, so those of a subscription ascend with its sequence.
+ * Numbers of events and deliveries, ascending in the order of publishing, with gaps. A transaction takes numbers after its
+ * locks, so those of a subscription ascend with its sequence.
  */
 export const deliveryNumbers = pgSequence("delivery_numbers", { startWith: 1 });
 
 /**
- * The parts into which the log of deliveries is divided: part n has the numbers from n * 2^28 on. A new one begins every
- * day, or every few days, so that retention drops what is old as a whole.
+ * The parts (partitions) of `deliveries` and `events`. Part n has the 2^28 numbers from n * 2^28. A new part begins every few
+ * days, so that retention can drop old parts as a whole.
  */
 export const deliveryParts = pgTable("delivery_parts", {
   part: integer().primaryKey(),
   begun_at: integer().notNull(),
-  /** null for the one that is written to. */
+  /** Null for the part that is being written. */
   ended_at: integer(),
-  /** From here on: when retention last removed from it what was old. */
+  /** When retention last removed old deliveries, and old bodies, from the part. */
   deliveries_cleaned_at: integer(),
   bodies_cleaned_at: integer(),
 });
 
-/** Up to which number was published when, once a minute: where a time is found in the log. */
+/** The next number (`seq`) at a time (`at`), recorded at most once a minute. Used to find a time in the log. */
 export const deliveryTimes = pgTable("delivery_times", {
   at: integer().primaryKey(),
   seq: integer().notNull(),
 });
 
-/** The events of the last days by their id. They are in no parts, because an id must be unique in all of them. */
+/** The ids of recent events. Not partitioned, because an id must be unique across all parts. */
 export const eventIds = pgTable(
   "event_ids",
   {
@@ -43,7 +43,7 @@ export const eventIds = pgTable(
   (table) => [index("event_ids_seq").on(table.seq)],
 );
 
-/** The bodies of events, in parts. What else is shown of an event is with its deliveries, which are kept for longer. */
+/** The bodies of events, partitioned by number. All other columns of an event are in its deliveries, which are kept longer. */
 export const events = pgTable("events", {
   seq: integer().primaryKey(),
   body: text().notNull(),
@@ -52,7 +52,7 @@ export const events = pgTable("events", {
 /** The driver reads `json[]` as an array of values. */
 const attemptList = customType<{ data: Attempt[]; driverData: Attempt[] }>({ dataType: () => "json[]" });
 
-/** Partitioned by number: see `deliveries/parts.ts`. */
+/** One row per event and subscription, partitioned by number; see `deliveries/parts.ts`. */
 export const deliveries = pgTable(
   "deliveries",
   {
@@ -66,20 +66,20 @@ export const deliveries = pgTable(
     broadcaster_user_id: integer().notNull(),
     published_at: integer().notNull(),
     application_id: text().notNull(),
-    /** Outlives the subscription: the log still shows what was sent. */
+    /** Not a foreign key: the delivery remains in the log when its subscription is removed. */
     subscription_id: text().notNull(),
     sequence: integer().notNull(),
     status: text().$type<DeliveryStatus>().notNull(),
     attempts: smallint().notNull().default(0),
-    /** Of these, the ones that use up none of the retry schedule. */
+    /** How many of the attempts were extra ones, which use up nothing of the retry schedule. */
     extra_attempts: smallint().notNull().default(0),
-    /** While pending: 0 before the first attempt. Which ones are being sent is known to the owner of the endpoint alone. */
+    /** While pending: 0 before the first attempt. Only the owner of the endpoint knows which deliveries are being sent. */
     next_attempt_at: integer(),
-    /** While a person has asked for the next attempt: when the schedule goes on behind it. */
+    /** When the retry schedule continues, if a person has asked for the next attempt. */
     resume_at: integer(),
     expires_at: integer(),
     finished_at: integer(),
-    /** What came of each attempt, in order: part of the row, which is written again with each of them anyway. */
+    /** The results of all attempts, in order. Part of the row, because each attempt rewrites the row anyway. */
     attempt_log: attemptList().notNull().default([]),
   },
   (table) => [
@@ -90,7 +90,7 @@ export const deliveries = pgTable(
       .on(table.application_id, table.next_attempt_at, table.seq)
       .where(sql`${table.status} = 'pending'`),
     index("deliveries_backlog").on(table.subscription_id, table.seq).where(sql`${table.status} = 'pending'`),
-    // What went wrong is rare, the first that is asked for, and kept for longer than the rest.
+    // These deliveries are rare, most often searched for, and kept longer than the others.
     index("deliveries_failed")
       .on(table.application_id, table.seq)
       .where(sql`${table.status} IN ('failed', 'expired', 'canceled')`),
@@ -102,8 +102,8 @@ const application = () => applications.id;
 export const removedDeliveries = pgTable("removed_deliveries", removedDeliveryColumns(kinds, application));
 
 /**
- * Who sends: an application's endpoint belongs to a shard, and a shard to one process at a time. Each change of the owner
- * begins an epoch; what a process of an earlier one claims or records is refused.
+ * The owners of shards. An application's endpoint belongs to a shard, and a shard to one process at a time, which sends. Each
+ * change of the owner begins a new epoch. Claims and records of an earlier epoch are refused.
  */
 export const endpointShards = pgTable("endpoint_shards", {
   shard: smallint().primaryKey(),
@@ -112,7 +112,7 @@ export const endpointShards = pgTable("endpoint_shards", {
   epoch: integer().notNull().default(0),
 });
 
-/** The processes that serve this database: who is alive, by the database's clock. */
+/** The processes that serve this database. Each is alive until `alive_until`, by the database's clock. */
 export const replicas = pgTable("replicas", {
   id: integer().primaryKey(),
   alive_until: integer().notNull(),

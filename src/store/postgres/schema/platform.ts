@@ -20,18 +20,18 @@ export const users = pgTable(
   "users",
   {
     ...userColumns(kinds),
-    /** The names as the search compares them: see `search/terms.ts`. */
+    /** The case-folded names, which the search compares; see `search/terms.ts`. */
     folded: text().notNull(),
   },
-  // Usernames are ASCII, whose case `lower` folds in every locale of the index's collation.
+  // Usernames are ASCII, which `lower` folds with the collation "C".
   (table) => [
     uniqueIndex("users_username").on(sql`lower(${table.username} COLLATE "C")`),
-    // With `folded` included in the migration, which drizzle cannot say: a walk of the search reads nothing else.
+    // The migration also has INCLUDE (folded), which drizzle cannot express. A walk of the search reads only this index.
     index("users_popularity").on(table.followers_count.desc(), table.id),
   ],
 );
 
-/** What the search finds users by. Apart from them, because follower counts change more often than names. */
+/** The search terms of users. A table of its own, because follower counts change more often than names. */
 export const userSearchTerms = pgTable(
   "user_search",
   {
@@ -39,7 +39,7 @@ export const userSearchTerms = pgTable(
       .primaryKey()
       .references(() => users.id, { onDelete: "cascade" }),
     terms: int4().array().notNull(),
-    /** By `onair_popularity`: more for who has many more followers, never less for who has more. */
+    /** The follower count on a coarse logarithmic scale (`onair_popularity`); it never decreases with more followers. */
     popularity: smallint().notNull(),
   },
   (table) => [index("user_search_terms").using("gin", table.terms)],
@@ -68,13 +68,14 @@ export const livestreams = pgTable(
   (table) => [index("livestreams_category").on(table.category_id)],
 );
 
-/** Orders in which walks through the categories began, by their moment. */
+/** Snapshots of the order of categories, which cursors page through. */
 export const categoryOrders = pgTable(
   "category_orders",
   {
-    /** Milliseconds since the epoch, and a fraction that tells replicas apart. */
+    /** Milliseconds since the epoch, with a fraction that is different for each replica. */
     taken_at: doublePrecision().primaryKey(),
     content: bytes().notNull(),
+    /** When it was last used. Snapshots are removed some time after that. */
     used_at: integer().notNull(),
   },
   (table) => [index("category_orders_use").on(table.used_at)],

@@ -12,7 +12,7 @@ export const subscriptions = pgTable(
       () => applications.id,
       () => users.id,
     ),
-    /** The replica that has published the last of its deliveries. */
+    /** The replica that has published its last delivery. */
     published_by: integer(),
   },
   (table) => [

@@ -1,7 +1,7 @@
 import { minute } from "../../../domain/time.ts";
 import type { Queries } from "../database/pool.ts";
 
-/** PostgreSQL's own statistics of the terms, which `ANALYZE` makes: the most common ones, and how many users there are. */
+/** PostgreSQL's statistics of the terms, collected by `ANALYZE`: the number of users, and the most common terms. */
 const statement = `
 SELECT c.reltuples::float8 AS users, s.most_common_elems::text::int4[] AS terms, s.most_common_elem_freqs AS frequencies
 FROM pg_class c LEFT JOIN pg_stats s ON s.schemaname = c.relnamespace::regnamespace::text
@@ -16,7 +16,7 @@ interface Statistics {
 
 const refreshMs = minute;
 
-/** Roughly how many users have a term. */
+/** Estimates how many users have a term. */
 export class TermFrequencies {
   users = 0;
   #frequencies = new Map<number, number>();
@@ -25,7 +25,7 @@ export class TermFrequencies {
 
   constructor(readonly queries: Queries) {}
 
-  /** Reads them again from time to time; only the first search waits for that. */
+  /** Reads the statistics again if they are old. Only the first search waits for this. */
   async refresh(): Promise<void> {
     if (performance.now() - this.#readAt < refreshMs) return;
     this.#reading ??= this.#read().finally(() => {
@@ -43,13 +43,13 @@ export class TermFrequencies {
     this.#readAt = performance.now();
   }
 
-  /** The one of these that the fewest users have. */
+  /** Returns the term that the fewest users have. */
   rarestOf(terms: readonly number[]): number | undefined {
     const known = this.#frequencies;
     return terms.toSorted((a, b) => (known.get(a) ?? 0) - (known.get(b) ?? 0))[0];
   }
 
-  /** How many users have all of these terms, at most; 0 for terms that are not common. */
+  /** Estimates how many users have all of these terms, at most; 0 if one of them is not common. */
   ofAll(terms: readonly number[]): number {
     return (this.#frequencies.get(this.rarestOf(terms) ?? 0) ?? 0) * this.users;
   }

@@ -6,25 +6,25 @@ import { TermFrequencies } from "./frequencies.ts";
 import { beginningTerm, searchedText, termsIn } from "./terms.ts";
 
 /*
- * A search is answered in one of two ways. By the index of terms (GIN), which gives all who have the terms of the query, in
- * no order: good where a term is rare. Or by a walk along the index of popularity, which stops when it has found enough: good
- * where many contain the query. PostgreSQL's statistics of the terms tell which. `pg_trgm` is not used: which characters it
- * takes for letters depends on the locale of the database, and of other characters it has no trigrams.
+ * There are two ways to search. The index of terms (GIN) returns all users with the terms of the query, unordered, which is
+ * good for rare terms. A walk along the index of popularity stops when it has found enough users, which is good when many users
+ * match. PostgreSQL's statistics of the terms decide. `pg_trgm` is not used, because it has no trigrams of characters that are
+ * not letters or digits in the locale of the database.
  */
 
 const shown = "u.id::float8, u.username, u.display_name, u.profile_picture, u.is_verified";
 const order = "u.followers_count DESC, u.id";
 
-/** More users who have the terms of a query are too many. */
+/** The most users with the terms of a query that the index of terms is used for. */
 const mostCandidates = 20_000;
-/** So many are read at once, because to ask again costs more. */
+/** Up to this many candidates are all read at once, because a second query would cost more. */
 const alwaysRead = 300;
 
 /**
- * $1: the terms, $2: the text, $3 and $4: patterns that names have and have not, $5: the limit, $6: how many of those who
- * have the terms are read, where they are more than $7. To read users costs the most, so it is the most popular ones, with
- * all who are as popular as the last: no user that is left out has more followers. Their ids are an array, so that the planner
- * does not read the whole table for them.
+ * $1: the terms, $2: the text, $3 and $4: patterns that names must and must not match, $5: the limit. The candidates are all
+ * users with the terms. If there are more than $7, only the $6 most popular are read, because reading users costs the most,
+ * with all that are as popular as the last one, so that no user left out has more followers. The ids are passed as an array,
+ * because the planner might otherwise read the whole table.
  */
 const byTerms = `
 WITH candidates AS MATERIALIZED (
@@ -42,8 +42,8 @@ SELECT found.*, counts.candidates, (SELECT count(*)::float8 FROM popular) AS rea
 ) AS found ON true`;
 
 /**
- * $1 and $2: patterns that names have and have not, $3: the limit, $4: how many are looked at, $5 and $6: followers and id of
- * the user behind which the walk begins.
+ * $1 and $2: patterns that names must and must not match, $3: the limit, $4: how many users are read, $5 and $6: followers and
+ * id of the user after whom the walk begins.
  */
 const byWalk = `
 SELECT ${shown}, u.followers_count::float8 AS followers FROM (
@@ -58,17 +58,17 @@ SELECT ${shown}, u.followers_count::float8 AS followers FROM (
 const byName = `SELECT ${shown} FROM users u WHERE lower(u.username COLLATE "C") = $1`;
 
 const longestWalk = 200_000;
-/** What the index of terms costs for each who has the rarest of them, in steps of a walk (`tests/bench/search.ts`). */
+/** The cost of the index of terms per user with the rarest term, in steps of a walk (`tests/bench/search.ts`). */
 const candidateCost = 4;
 
-/** Patterns of `LIKE` that the folded names of a class of the order have and have not. */
+/** `LIKE` patterns that folded names must match and must not match, for one class of the order. */
 type Patterns = readonly [having: string, not: string];
 const anywhere = (text: string): Patterns => [`%${literally(text)}%`, ""];
 const atBeginning = (text: string): Patterns => [`${literally(text)}%`, ""];
 const later = (text: string): Patterns => [`%${literally(text)}%`, `${literally(text)}%`];
 const literally = (text: string) => text.replace(/[\\%_]/g, "\\$&");
 
-/** Changed rows in a hundred, and at least, after which the statistics are made anew. */
+/** Statistics are collected again after changes of this percentage of all rows plus this number of rows. */
 const [changedPercent, changedRows] = [10, 1_000];
 
 interface Found extends UserSummary {
@@ -82,10 +82,10 @@ interface Walked extends UserSummary {
   readonly followers: number;
 }
 
-/** Where a walk begins at the most popular one. */
+/** The position before the most popular user. */
 const beforeAll = { followers: Number.MAX_SAFE_INTEGER, id: -1 };
 
-/** Those of one class of the order. */
+/** The users of one class of the order. */
 interface Some {
   readonly rows: readonly UserSummary[];
   readonly isComplete: boolean;
@@ -95,19 +95,19 @@ interface Some {
 export function userSearch(db: Postgres): Pick<UserStore, "search" | "tidySearch"> {
   const frequencies = once(() => new TermFrequencies(db));
 
-  /** Whether the index of terms is the better way for those who have all of these. */
+  /** Whether the index of terms is cheaper than a walk for these terms. */
   const areFew = (terms: readonly number[], limit: number) => {
     const candidates = frequencies().ofAll(terms);
     return candidates < 100 || candidates * candidateCost <= (limit * frequencies().users) / candidates;
   };
 
-  /** Each term costs. Every third trigram has all characters of the text; names are compared, too. */
+  /** Returns fewer terms, because each one costs. Every third trigram covers the text, and names are compared anyway. */
   const enough = (terms: readonly number[]) => {
     const rarest = frequencies().rarestOf(terms);
     return terms.filter((term, i) => i % 3 === 0 || i === terms.length - 1 || term === rarest);
   };
 
-  /** `isComplete`: whether all who have the terms were read, as they are up to `few`. Null where they are too many. */
+  /** Searches by the index of terms. Null if there are too many candidates. `isComplete`: all candidates were read. */
   const ofTerms = async (
     terms: readonly number[],
     text: string,
@@ -122,7 +122,7 @@ export function userSearch(db: Postgres): Pick<UserStore, "search" | "tidySearch
     return { rows: rows.filter(({ id }) => id !== null), isComplete: read === candidates };
   };
 
-  /** One class of the order, by the index of terms. */
+  /** Searches one class of the order by the index of terms. */
   const someOfTerms = async (terms: readonly number[], text: string, patterns: Patterns, limit: number) => {
     if (limit <= 0) return { rows: [], isComplete: true };
     const popular = await ofTerms(terms, text, patterns, limit);
@@ -131,8 +131,8 @@ export function userSearch(db: Postgres): Pick<UserStore, "search" | "tidySearch
   };
 
   /**
-   * In the order of popularity, until there are enough. The terms together are rarer than the rarest of them alone, so a
-   * first walk tells how long it takes, or that the index of terms is the better way: then it is not complete.
+   * Searches one class of the order by walking along popularity until enough users are found. The statistics only estimate how
+   * many users match, so a first, short walk measures it. If the index of terms is cheaper, the result is not complete.
    */
   const walked = async (terms: readonly number[], patterns: Patterns, limit: number): Promise<Some> => {
     if (limit <= 0) return { rows: [], isComplete: true };
@@ -149,14 +149,14 @@ export function userSearch(db: Postgres): Pick<UserStore, "search" | "tidySearch
     if (needed > Math.min(longestWalk, Math.max(most, matches) * candidateCost))
       return { rows, isComplete: false };
     const more = await walk(limit - rows.length, needed, rows.at(-1));
-    const seen = new Set(rows.map(({ id }) => id)); // followers change between the two
+    const seen = new Set(rows.map(({ id }) => id)); // follower counts may change between the two walks
     const all = [...rows, ...more.filter(({ id }) => !seen.has(id))];
     return { rows: all, isComplete: all.length === limit || needed >= users };
   };
 
   const named = (text: string) => db.run<UserSummary>(byName, [text]);
 
-  /** All classes by the index of terms; null where too many have the terms. */
+  /** Searches all classes by the index of terms. Null if there are too many candidates. */
   const searchTerms = async (terms: readonly number[], text: string, limit: number) => {
     const popular = await ofTerms(terms, text, anywhere(text), limit);
     if (!popular || popular.isComplete) return popular?.rows ?? null;
@@ -170,7 +170,7 @@ export function userSearch(db: Postgres): Pick<UserStore, "search" | "tidySearch
     return first && others ? [...beginning, ...others].slice(0, limit) : null;
   };
 
-  /** All classes by walks. */
+  /** Searches all classes by walks. */
   const searchAlong = async (terms: readonly number[], text: string, limit: number): Promise<Some> => {
     const exact = await named(text);
     const beginning = [beginningTerm(text), ...terms];
@@ -193,7 +193,7 @@ export function userSearch(db: Postgres): Pick<UserStore, "search" | "tidySearch
       const few = areFew(terms, limit) ? await searchTerms(terms, text, limit) : null;
       if (few) return { users: few.map(summary), isComplete: true };
       const { rows, isComplete } = await searchAlong(terms, text, limit);
-      // Each term is common, but not all of them together.
+      // If walking was too long, each term is common, but few users have all of them.
       const all = isComplete ? null : await searchTerms(terms, text, limit);
       return { users: (all ?? rows).map(summary), isComplete: isComplete || all !== null };
     },
@@ -212,7 +212,7 @@ function summary({ id, username, display_name, profile_picture, is_verified }: U
   return { id, username, display_name, profile_picture, is_verified };
 }
 
-/** Who has exactly the name, and then the others. */
+/** Joins the user with exactly the name and the others. */
 function joined(exact: readonly UserSummary[], others: readonly UserSummary[]): UserSummary[] {
   return [...exact, ...others.filter(({ id }) => id !== exact[0]?.id)];
 }

@@ -2,25 +2,25 @@ import type { User } from "../../../domain/users.ts";
 import { fold } from "../../../domain/validation/text.ts";
 import { containedRuns, type Run, runsOf } from "../../rows/runs.ts";
 
-/** Between the folded names of a user: no name has it. */
+/** Separates the folded names of a user. No name contains it. */
 const separator = "\n";
 
-/** The names of a user as the search compares them: the username comes first. */
+/** Returns the names of a user as the search compares them, username first. */
 export function foldedNames({ username, display_name }: Pick<User, "username" | "display_name">): string {
   const [name, displayName] = [fold(username), fold(display_name)];
   return displayName === name ? name + separator : name + separator + displayName;
 }
 
-/** What the search looks for; null where no name contains it. */
+/** Returns the text to search for; null when no name can contain it. */
 export function searchedText(query: string): string | null {
   const text = fold(query);
   return text.includes(separator) || text.includes("\0") || [...text].length < 3 ? null : text;
 }
 
-/** The kinds of terms, apart in their hashes. */
+/** The kinds of terms, which are a part of their hashes. */
 const [trigram, beginning, run] = [1, 2, 3];
 
-/** The terms of folded names, as the index has them: what `termsIn` gives for each part of them is among these. */
+/** Returns the indexed terms of folded names. They include `termsIn` of every text that the names contain. */
 export function termsOf(names: string): number[] {
   const [name = "", displayName = ""] = names.split(separator);
   const found = new Set<number>();
@@ -32,7 +32,7 @@ export function termsOf(names: string): number[] {
   return [...found];
 }
 
-/** What a name has to have to contain a text. */
+/** Returns the terms that every name has which contains the text. */
 export function termsIn(text: string): number[] {
   const found = new Set<number>();
   addTrigrams(text, found);
@@ -40,7 +40,7 @@ export function termsIn(text: string): number[] {
   return [...found];
 }
 
-/** What a username has to have to begin with a text. */
+/** Returns the term that every username has which begins with the text. */
 export function beginningTerm(text: string): number {
   return hash(beginning, pointsOf(text).slice(0, 3));
 }
@@ -54,7 +54,7 @@ const ofRun = ({ character, length }: Run) => hash(run, [character.codePointAt(0
 
 const pointsOf = (text: string) => Array.from(text, (character) => character.codePointAt(0) ?? 0);
 
-/** A 32-bit integer, which PostgreSQL keeps in less space than text. Names are compared, so two may share one. */
+/** Returns a 32-bit integer, which takes less space than text. Collisions do no harm, because names are compared. */
 function hash(kind: number, numbers: readonly number[]): number {
   let mixed = 0x811c9dc5 ^ kind;
   for (const number of numbers) mixed = Math.imul(mixed ^ number, 0x01000193);

@@ -10,8 +10,8 @@ import { shownDuration } from "../domain/time.ts";
 
 interface BackupQuestion {
   readonly data: string;
-  /** The id of the data; null before the first start. */
-  readonly dataId: string | null;
+  /** The id of the data: null before the first start, undefined where the database cannot be read. */
+  readonly dataId: string | null | undefined;
   readonly config: BackupConfig;
   readonly aws: AwsVariables;
   /** Whether to send requests to storage in the network. */
@@ -28,7 +28,7 @@ export async function* backupFindings(question: BackupQuestion): AsyncGenerator<
   try {
     const { settings, place, shown } = await openBackupPlace(data, config, aws);
     const owner = await place.owner();
-    if (owner !== null && owner !== dataId) throw placeOfOthers(shown);
+    if (owner !== null && dataId !== undefined && owner !== dataId) throw placeOfOthers(shown);
     if (owner !== null && reach && !(await place.keepsFirst(owner)))
       yield warning(
         `two servers that start at the same moment could both use ${shown}: this storage ignores If-None-Match`,

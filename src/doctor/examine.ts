@@ -117,7 +117,7 @@ async function* directory(options: ExamineOptions): AsyncGenerator<Finding, stri
   }
   yield* backupFindings({
     data,
-    dataId: facts?.dataId ?? null,
+    dataId: facts?.dataId,
     config,
     aws: awsVariables(options.env),
     reach: options.reach,

@@ -132,6 +132,17 @@ test.each(["an empty file", "what is no database"])("%s is told once, with one a
   expect(wrong).toMatchObject([{ check: "integrity", status: "wrong", mend: null }]);
 });
 
+test.each(["a database of an older version", "a database of a newer version"])(
+  "%s has backups that are not taken for those of other data",
+  async (place) => {
+    const data = places[place]?.() ?? "";
+    mkdirSync(join(data, "backups"), { recursive: true, mode: 0o700 });
+    writeFileSync(join(data, "backups", "onair-data-id"), "01KATHZX5M9S3E6R8B2D4F7G1H\n", { mode: 0o600 });
+    const report = await examined(["--data", data, ...freePorts]);
+    expect(ofCheck(report, "backups")).toMatchObject([{ status: "ok" }]);
+  },
+);
+
 test("an endpoint that fails is looked into and enabled by commands", async () => {
   const data = places["an endpoint that is disabled"]?.() ?? "";
   const [found] = ofCheck(await examined(["--data", data, ...freePorts]), "webhooks");

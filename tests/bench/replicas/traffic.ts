@@ -1,5 +1,6 @@
 import type { TestReplica } from "../../support/fault-run.ts";
 import type { ServerProcess } from "../../support/process.ts";
+import { event } from "../../support/publishing.ts";
 import { livestreams, users } from "../../support/real-data.ts";
 import { ndjson } from "../../support/rows.ts";
 import { until } from "../../support/until.ts";
@@ -16,7 +17,7 @@ interface Pair {
 
 /**
  * Changes at one replica and looks at another one, both of them running and chosen in turn, until it is stopped: tokens,
- * subscriptions, users, categories. Whatever was not as it is promised is in `problems`, in words.
+ * subscriptions, events under an idempotency key, users, categories. Whatever was not as it is promised is in `problems`, in words.
  */
 export async function crossTraffic(replicas: readonly TestReplica[]) {
   const problems: string[] = [];
@@ -88,6 +89,7 @@ async function round({ one, other }: Pair): Promise<void> {
   const listed = async (at: ServerProcess) => JSON.stringify(await ok(at.get(subscriptions, token)));
   if (!(await listed(other)).includes(subscription))
     throw new Error("a subscription is not at the other replica");
+  await publishedOnce({ one, other }, `traffic-${id}`);
   await ok(other.send("DELETE", `${subscriptions}?id=${subscription}`, undefined, token));
   if ((await listed(one)).includes(subscription))
     throw new Error("a deleted subscription is at the other replica");
@@ -98,6 +100,18 @@ async function round({ one, other }: Pair): Promise<void> {
   await ok(fetch(`${one.publicUrl}/oauth/revoke`, { method: "POST", body: form({ token }) }));
   await until(async () => (await other.get(subscriptions, token)).status === 401);
   await ok(other.admin("DELETE", `/admin/v1/applications/${id}`));
+}
+
+/** Throws where an event under an idempotency key is not answered by the other replica as by the first one. */
+async function publishedOnce({ one, other }: Pair, key: string): Promise<void> {
+  const body = event("chat.message.sent", { broadcaster_user_id: users[0]?.id });
+  const published = (at: ServerProcess) =>
+    at.admin("POST", "/admin/v1/events", body, { "idempotency-key": key });
+  const first = await ok(published(one));
+  const again = await published(other);
+  const isReplayed = again.headers.get("idempotent-replayed") === "true";
+  if (!isReplayed || !Bun.deepEquals(first, await again.json()))
+    throw new Error(`an event under an idempotency key was published again: ${JSON.stringify(first)}`);
 }
 
 /** Who is live in which category, by chance. */

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { type Backup, type BackupState, backupLimits, noRoom } from "../domain/backups.ts";
+import { type Backup, type BackupState, backupLimits, noSpaceForBackup } from "../domain/backups.ts";
 import { DomainError } from "../domain/errors.ts";
 import { ulidSource } from "../domain/ids.ts";
 import { errorFields, type Log } from "../log/log.ts";
@@ -7,11 +7,11 @@ import type { ByteRange } from "../runtime/file-stream.ts";
 import { StoreError } from "../store/faults.ts";
 import { BackupRun } from "./backup-run.ts";
 import { type Announce, BackupWatch } from "./backup-watch.ts";
+import { tooSmallFor } from "./disk-space.ts";
 import { backupDirectory, removePartials } from "./files.ts";
 import { KeptList, shownKept } from "./kept-list.ts";
 import { type NewBackup, type PlaceSettings, placeDirectory } from "./place.ts";
 import { outdated } from "./retention.ts";
-import { tooSmallFor } from "./room.ts";
 import { BackupSchedule } from "./schedule.ts";
 
 export interface BackupsOptions {
@@ -145,7 +145,7 @@ export class Backups {
     this.#running = running;
     try {
       const tooSmall = await tooSmallFor(start);
-      if (tooSmall) throw noRoom(tooSmall);
+      if (tooSmall) throw noSpaceForBackup(tooSmall);
       if (this.#isStopped) throw new DomainError("unavailable", "The server is stopping");
     } catch (error) {
       this.#running = null;

@@ -1,6 +1,6 @@
 import { closeSync, fsyncSync, futimesSync, mkdirSync, openSync, readSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
-import { noRoom } from "../domain/backups.ts";
+import { noSpaceForBackup } from "../domain/backups.ts";
 import { checkDatabase, copyDatabase, type DatabaseCounts } from "../store/sqlite/database/backup.ts";
 import { makePartial, nameOf, partialPath } from "./files.ts";
 import { type CheckedFile, type NewBackup, openPlace, placeDirectory, workDirectory } from "./place.ts";
@@ -33,7 +33,7 @@ export async function makeBackup(backup: NewBackup): Promise<DatabaseCounts> {
     await place.keep(file, nameOf(id, file.sha256, isEncrypted));
     return counts;
   } catch (error) {
-    throw isFull(error) ? noRoom() : error;
+    throw isFull(error) ? noSpaceForBackup() : error;
   } finally {
     for (const path of [plain, `${plain}-journal`, encrypted]) rmSync(path, { force: true });
   }

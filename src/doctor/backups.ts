@@ -1,7 +1,7 @@
+import { tooSmallFor } from "../backups/disk-space.ts";
 import type { BackupConfig } from "../backups/open-backups.ts";
 import { everyMsOf, openBackupPlace } from "../backups/open-backups.ts";
 import { type AwsVariables, placeOfOthers } from "../backups/place.ts";
-import { tooSmallFor } from "../backups/room.ts";
 import { shownTooSmall } from "../domain/backups.ts";
 import { messageOf } from "../domain/errors.ts";
 import { idTime } from "../domain/ids.ts";

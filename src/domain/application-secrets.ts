@@ -21,7 +21,7 @@ export interface StoredSecrets
   readonly webhook_secret_created_at: number | null;
 }
 
-/** What changes when the client secret is replaced. Throws `conflict`: for a public client, or as `retire` does. */
+/** Returns the fields that replace the client secret. Throws `conflict` for a public client, and as `retire` does. */
 export function replacedClientSecret(stored: StoredSecrets, secret: HashedSecret, rotation: Rotation) {
   if (stored.client_type === "public")
     throw new DomainError("conflict", "A public client has no client secret");
@@ -35,7 +35,7 @@ export function replacedClientSecret(stored: StoredSecrets, secret: HashedSecret
   };
 }
 
-/** What changes when the webhook secret is replaced. Throws as `retire` does. */
+/** Returns the fields that replace the webhook secret. Throws as `retire` does. */
 export function replacedWebhookSecret(stored: StoredSecrets, secret: string, rotation: Rotation) {
   const earlier = { secret: stored.webhook_secret, created_at: stored.webhook_secret_created_at };
   return {
@@ -45,14 +45,14 @@ export function replacedWebhookSecret(stored: StoredSecrets, secret: string, rot
   };
 }
 
-/** The hashes of all client secrets that are good at a time; none for a public client or a disabled application. */
+/** The hashes of all client secrets that are valid at a time; none for a public client or a disabled application. */
 export function goodClientSecrets(stored: StoredSecrets, now: number): Buffer[] {
   if (stored.disabled || stored.client_type === "public") return [];
   const earlier = inForce(stored.retired_client_secrets, now);
   return [stored.client_secret_hash, ...earlier.map(({ secret }) => Buffer.from(secret, "base64"))];
 }
 
-/** The secrets that are good at a time, without themselves, each kind the newest first. */
+/** Describes the secrets that are valid at a time, without their values. Each kind is sorted newest first. */
 export function secretsInForce(stored: StoredSecrets, now: number): SecretInForce[] {
   const retired = (kind: SecretInForce["kind"], earlier: readonly RetiredSecret[]) =>
     inForce(earlier, now)

@@ -15,7 +15,7 @@ export type ClientType = (typeof clientTypes)[number];
 export const deliveryModes = ["webhook", "stream", "both"] as const;
 export type DeliveryMode = (typeof deliveryModes)[number];
 
-/** What an application's developer may change by the application's own token, unless the operator has locked it. */
+/** Fields that a developer may change with the application's own token, unless the operator has locked them. */
 export const lockableFields = ["webhook_url", "delivery", "redirect_uris"] as const;
 export type LockableField = (typeof lockableFields)[number];
 
@@ -33,9 +33,9 @@ export interface Application {
   readonly webhook_secret: string;
   /** Former secrets that still sign; see `webhookSecrets`. */
   readonly retired_webhook_secrets: readonly RetiredSecret[];
-  /** What its developer may not change. */
+  /** Fields that its developer may not change. */
   readonly locked: readonly LockableField[];
-  /** The user who owns the application, as the platform says; null where it has not said so. */
+  /** The user who owns the application; null until the platform reports one. */
   readonly owner_user_id: number | null;
   readonly scopes: readonly Scope[];
   readonly redirect_uris: readonly string[];
@@ -97,7 +97,7 @@ export type ApplicationChanges = Partial<
   >
 >;
 
-/** Throws `locked` with all given fields that their developer may not change. */
+/** Throws `locked` with the problems of all given fields that are locked. */
 export function requireUnlocked(
   locked: readonly LockableField[],
   given: Readonly<Partial<Record<LockableField, unknown>>>,
@@ -109,24 +109,24 @@ export function requireUnlocked(
   throw new DomainError("locked", `${fields[0]} ${message}`, { errors });
 }
 
-/** A secret that is stored as its hash, with its first characters, by which people recognise it. */
+/** A secret that is stored as its hash, with its first characters for identification. */
 export interface HashedSecret {
   readonly hash: Uint8Array;
   readonly prefix: string;
 }
 
-/** A secret in force, without itself. Times are milliseconds since the epoch. */
+/** A valid secret, without its value. Times are milliseconds since the epoch. */
 export interface SecretInForce {
   readonly kind: "client_secret" | "webhook_secret";
   /** Its first characters; null for a client secret of an earlier version. */
   readonly prefix: string | null;
-  /** null for one of an earlier version. */
+  /** null for a secret of an earlier version. */
   readonly created_at: number | null;
-  /** null for the newest of its kind, which stays until it is rotated. */
+  /** null for the newest of its kind, which is valid until it is rotated. */
   readonly expires_at: number | null;
 }
 
-/** The first characters of a secret: enough to tell one from another, and far too few to guess the rest. */
+/** The first characters of a secret: enough to identify it, and far too few to guess the rest. */
 export function secretPrefix(secret: string): string {
   return /^(?:onair_cs_|whsec_)?.{4}/.exec(secret)?.[0] ?? "";
 }
@@ -137,9 +137,9 @@ export interface RetiredSecret {
   readonly secret: string;
   /** Milliseconds since the epoch. */
   readonly expires_at: number;
-  /** When it was made; not known of one of an earlier version. */
+  /** When it was created; unknown for a secret of an earlier version. */
   readonly created_at?: number | null;
-  /** Of a client secret: its first characters. */
+  /** The first characters of a client secret. */
   readonly prefix?: string | null;
 }
 
@@ -173,7 +173,7 @@ export function retire(
   if (kept.length <= rotationLimits.maxRetired) return kept;
   throw new DomainError(
     "conflict",
-    `${kept.length} earlier secrets would be good at once, ${rotationLimits.maxRetired} may be: wait until one has expired, or rotate without overlap`,
+    `${kept.length} earlier secrets would be valid at once, but at most ${rotationLimits.maxRetired} may be: wait until one expires, or rotate without overlap`,
   );
 }
 
@@ -190,7 +190,7 @@ export function receives(application: Receiving & Pick<Application, "disabled">)
   return !disabled && (delivery !== "webhook" || webhook_url !== null);
 }
 
-/** Which applications are asked for; what is left out: all. */
+/** The filter of a list; an absent field matches all applications. */
 export interface ApplicationFilter {
   readonly ids?: readonly string[];
   /** A part of the name, without regard to case and diacritics. */
@@ -201,7 +201,7 @@ export interface ApplicationFilter {
   readonly state?: ApplicationState;
 }
 
-/** What becomes of the events of an application. */
+/** Whether an application receives its events, and the reason if not. */
 export const applicationStates = [
   "enabled",
   "failing",
@@ -214,7 +214,7 @@ export type ApplicationState = (typeof applicationStates)[number];
 
 type Stateful = Pick<Application, "disabled" | "delivery" | "webhook_url">;
 
-/** @param endpoint the state of its endpoint; undefined where that takes what is sent */
+/** @param endpoint the state of its endpoint; omitted when that accepts deliveries */
 export function applicationState(
   { disabled, delivery, webhook_url }: Stateful,
   endpoint: "enabled" | "failing" | "disabled" = "enabled",
@@ -224,12 +224,15 @@ export function applicationState(
   return webhook_url === null ? "no_webhook" : endpoint;
 }
 
-/** Whether a filter has what a database cannot compare, because it knows the case of ASCII alone. */
+/** Whether `searched` has to apply the filter: databases ignore case in ASCII only, and states are not stored. */
 export function isSearch({ name, find, state }: ApplicationFilter): boolean {
   return name !== undefined || find !== undefined || state !== undefined;
 }
 
-/** The ids of those that a search fits, up to `limit`, in their order. @param troubled endpoints that fail or are disabled */
+/**
+ * Returns the ids of matching applications, at most `limit`, in the given order.
+ * @param troubled endpoints that fail or are disabled
+ */
 export function searched(
   all: Iterable<Stateful & Pick<Application, "id" | "name">>,
   { name, find, state }: ApplicationFilter,

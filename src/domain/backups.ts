@@ -8,9 +8,9 @@ export interface Backup {
   readonly status: BackupStatus;
   /** The copied part of the database, from 0 to 1; a check of the copy follows. */
   readonly progress: number;
-  /** The size so far. */
+  /** Bytes written so far. */
   readonly size_bytes: number;
-  /** Of the content as it is kept, in hexadecimal; null until it is done. */
+  /** Of the stored, possibly encrypted file, in hexadecimal; null until it is done. */
   readonly sha256: string | null;
   readonly is_encrypted: boolean;
   /** The reason of a failure, for people. */
@@ -20,15 +20,15 @@ export interface Backup {
   readonly finished_at: number | null;
 }
 
-/** What is known of the backups of a server, without asking where they are. */
+/** The state of a server's backups, without a request to their storage. */
 export interface BackupState {
-  /** Whether it is known which ones there are. */
+  /** Whether the list of backups has been read. */
   readonly isListed: boolean;
-  /** When the newest backup began, in milliseconds since the epoch; null where none is known. */
+  /** When the newest backup began, in milliseconds since the epoch; null when none is known. */
   readonly newestAt: number | null;
   /** Milliseconds between the backups of the schedule; null without one. */
   readonly everyMs: number | null;
-  /** Since the start. */
+  /** Counts since the start of the process. */
   readonly made: number;
   readonly failed: number;
 }
@@ -42,7 +42,7 @@ export const backupLimits = {
 
 const megabytes = (bytes: number) => `${Math.ceil(bytes / 1e6).toLocaleString("en")} MB`;
 
-/** A disk that has too little room for a backup. */
+/** A disk with too little free space for a backup. */
 export interface TooSmall {
   /** A directory on it. */
   readonly directory: string;
@@ -50,17 +50,17 @@ export interface TooSmall {
   readonly freeBytes: number;
 }
 
-/** What is wrong with such a disk. */
+/** Describes the missing space, as a part of a message. */
 export const shownTooSmall = ({ directory, neededBytes, freeBytes }: TooSmall) =>
   `it may need ${megabytes(neededBytes)} and ${megabytes(freeBytes)} are free in ${directory}`;
 
 /** The error when there is no space for a backup. */
-export function noRoom(of?: TooSmall): DomainError {
-  const found = of ? shownTooSmall(of) : "the disk became full while it was written";
-  const message = `There is no room for a backup: ${found}. Nothing of it is left; delete older ones or make room.`;
+export function noSpaceForBackup(disk?: TooSmall): DomainError {
+  const found = disk ? shownTooSmall(disk) : "the disk became full while it was written";
+  const message = `Not enough disk space for a backup: ${found}. No partial backup remains. Delete older backups or free some space.`;
   return new DomainError("unavailable", message, { retryAfterSeconds: 60 });
 }
 
-/** What commands and the admin API say where the data is in PostgreSQL. */
+/** The message of commands and the admin API when the data is in PostgreSQL. */
 export const backupsOfPostgres =
   "The data is in PostgreSQL, which makes its own backups: docs/postgres.md has the commands";

@@ -3,33 +3,33 @@ import { about, Id, multiLine, nullable, oneLine, webAddress } from "./validatio
 
 export const slugPattern = "^[^\\s/?#\\u0000-\\u001f]{1,200}$";
 
-/** A tag, with its id when it comes from an export; else On Air assigns one. */
+/** A tag with the id that it had in an export. A tag given as a name gets its id from On Air. */
 const TagInput = Type.Object(
-  { id: about(Id, "Id of the tag."), name: about(oneLine(1, 100), "Its name.") },
+  { id: about(Id, "Id of the tag."), name: about(oneLine(1, 100), "Name of the tag.") },
   { $id: "TagInput", description: "A tag with its id." },
 );
 
 /** A category as the platform reports it. */
 export const CategoryInput = Type.Object({
   id: about(Id, "Id of the category."),
-  name: about(oneLine(1, 200), "Its name."),
+  name: about(oneLine(1, 200), "Name of the category."),
   slug: Type.String({
     pattern: slugPattern,
     errorMessage: "must be 1 to 200 characters without spaces, slashes, ? or #",
-    description: "Its name as a part of an address; unique.",
+    description: "Slug of the category, for URLs; unique.",
   }),
   icon: Type.Optional(
-    Type.Union([webAddress(), Type.Null()], { description: "Address of a small picture; null for none." }),
+    Type.Union([webAddress(), Type.Null()], { description: "URL of a small image; null for none." }),
   ),
   banner: Type.Optional(
-    Type.Union([webAddress(), Type.Null()], { description: "Address of a wide picture; null for none." }),
+    Type.Union([webAddress(), Type.Null()], { description: "URL of a wide image; null for none." }),
   ),
   description: Type.Optional(
-    nullable(multiLine(10_000), { description: "What it is about; null or empty for nothing." }),
+    nullable(multiLine(10_000), { description: "Description of the category; null or empty for none." }),
   ),
   tags: Type.Optional(
     nullable(Type.Array(Type.Union([oneLine(1, 100), TagInput]), { maxItems: 50 }), {
-      description: "Its tags: names, or names with the ids that they have; null or empty for none.",
+      description: "Tags of the category: names, or names with their ids. Null or empty for none.",
     }),
   ),
 });
@@ -51,7 +51,7 @@ export interface Category {
   readonly tags: readonly Tag[];
 }
 
-/** A tag with id null gets the id of its name, or a new one. */
+/** With id null, the tag gets the id of the stored tag with this name, or a new one. */
 export interface NewTag {
   readonly id: number | null;
   readonly name: string;
@@ -72,7 +72,7 @@ export function categoryFrom(input: CategoryInput): NewCategory {
   };
 }
 
-/** Removes repeated names; of a name with and without an id, the first one stays. */
+/** Removes tags with repeated names; the first one stays. */
 function distinctTags(given: NonNullable<CategoryInput["tags"]>): NewTag[] {
   const tags = new Map<string, NewTag>();
   for (const tag of given) {

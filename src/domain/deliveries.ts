@@ -13,13 +13,13 @@ export interface NewEvent {
   /** Distinguishes a repeated event from another one with the same id. */
   readonly fingerprint: Uint8Array;
   readonly published_at: number;
-  /** When undelivered messages of it expire; null for never. */
+  /** When its undelivered messages expire; null for never. */
   readonly expires_at: number | null;
   /** The span of its publishing, while it is traced; not stored. */
   readonly trace?: TraceContext;
 }
 
-/** Where a span is in a trace, as W3C Trace Context has it. */
+/** The position of a span in a trace, as W3C Trace Context defines it. */
 export interface TraceContext {
   /** 32 hexadecimal digits. */
   readonly traceId: string;
@@ -35,10 +35,10 @@ export interface PublishedEvent {
   readonly deliveries: number;
 }
 
-/** Keeps events with their deliveries, and has them sent. */
+/** Stores events with their deliveries, and starts to send them. */
 export interface EventSink {
   publish(event: NewEvent): Promise<PublishedEvent>;
-  /** All or none: rejects with `BatchRefused`. */
+  /** Publishes all events, or none and rejects with `BatchRefused`. */
   publishAll(events: readonly NewEvent[]): Promise<readonly PublishedEvent[]>;
 }
 
@@ -47,7 +47,7 @@ export interface SentEvent {
   readonly id: string;
   readonly name: string;
   readonly version: number;
-  /** The exact bytes that every subscriber gets on every attempt. Empty where the database has lost them. */
+  /** The exact bytes that every subscriber gets on every attempt. Empty if the database has lost them. */
   readonly body: Uint8Array;
 }
 
@@ -64,9 +64,9 @@ export interface DueDelivery {
   readonly sequence: number;
   /** Attempts made so far. */
   readonly attempts: number;
-  /** Those of them outside the retry schedule: requested by a person, or sent to a former URL. */
+  /** Attempts outside the retry schedule: requested by a person, or sent to a former URL. */
   readonly extra_attempts: number;
-  /** When a person requested the next attempt: the time of the scheduled one after it; else null. */
+  /** If a person requested the next attempt, the time of the scheduled attempt after it; else null. */
   readonly resume_at: number | null;
   readonly expires_at: number | null;
   readonly event: SentEvent;
@@ -76,7 +76,7 @@ export interface DueDelivery {
 export interface StreamedDelivery
   extends Pick<DueDelivery, "seq" | "id" | "subscription_id" | "sequence" | "attempts"> {
   readonly published_at: number;
-  /** With its body as text, which is read and sent once. */
+  /** The body is text, because it is read and sent only once. */
   readonly event: Omit<SentEvent, "body"> & { readonly body: string };
 }
 
@@ -109,7 +109,7 @@ export interface AttemptResult {
   readonly attempt: Attempt | null;
   /** Attempts so far, including this one. */
   readonly attempts: number;
-  /** Those of them outside the retry schedule. */
+  /** Attempts outside the retry schedule. */
   readonly extra_attempts: number;
   /** The endpoint generation of the attempt. */
   readonly generation: number;
@@ -127,7 +127,7 @@ export interface Retention {
   readonly failedMs: number;
   /** The bodies of events without pending deliveries. */
   readonly bodiesMs: number;
-  /** By event type, in place of all of these. */
+  /** By event type; replaces the three periods above. */
   readonly byType?: Readonly<Record<string, number>>;
 }
 

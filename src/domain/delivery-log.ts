@@ -71,7 +71,7 @@ export interface Backlog {
   readonly oldest_pending_at: number | null;
 }
 
-/** So many pending deliveries of all applications are counted, at most. */
+/** The count of pending deliveries of all applications stops here. */
 export const mostPendingCounted = 500_000;
 
 /** The most attempts of one delivery, including those requested by people. */
@@ -83,8 +83,8 @@ export const deliveryPages = { maxResults: 100, defaultResults: 25 } as const;
 export function noReceiver({ disabled, delivery }: Pick<Application, "disabled" | "delivery">): DomainError {
   const uncalled =
     delivery === "stream"
-      ? "The application gets its events by the event stream alone, which can be read once more; set its delivery to webhook or both by PATCH /public/v1/application"
-      : "The application has no webhook URL; set one by PATCH /public/v1/application";
+      ? "The application receives its events only on the event stream, which can be read again; to use webhooks, set delivery to webhook or both with PATCH /public/v1/application"
+      : "The application has no webhook URL; set one with PATCH /public/v1/application";
   return new DomainError("conflict", disabled ? "The application is disabled" : uncalled);
 }
 
@@ -93,6 +93,6 @@ export function disabledReceiver(reason: DisabledReason): DomainError {
   const why = reason === "gone" ? "it answered 410" : "it failed for too long";
   return new DomainError(
     "conflict",
-    `The endpoint is disabled, because ${why}; nothing is sent before it is enabled again`,
+    `The endpoint is disabled because ${why}; nothing is sent until it is enabled again`,
   );
 }

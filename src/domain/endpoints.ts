@@ -19,7 +19,7 @@ export interface Endpoint {
   readonly failing_since: number | null;
   /** Failed attempts since the last success. */
   readonly failures: number;
-  /** When the trouble was first announced; null while there is nothing to recover from. */
+  /** When the current failures were first announced; null when there is nothing to recover from. */
   readonly warned_at: number | null;
   readonly disabled_at: number | null;
   readonly disabled_reason: DisabledReason | null;
@@ -27,9 +27,9 @@ export interface Endpoint {
   readonly last_failure_at: number | null;
   readonly last_failure_status: number | null;
   readonly last_failure_error: string | null;
-  /** The class of its outcome; null also for a failure of an earlier version. */
+  /** The outcome class of the last failure; null also for one recorded by an earlier version. */
   readonly last_failure_outcome: string | null;
-  /** Until then it asked to be sent nothing, when its state was kept; null: it did not. */
+  /** The end of the pause that the endpoint requested, when the state was stored; null for none. */
   readonly paused_until: number | null;
 }
 
@@ -58,7 +58,7 @@ export function endpointStatus({ disabled_at, failing_since }: Endpoint): Endpoi
 
 /** An endpoint is disabled after failing every attempt for this long. */
 export const disableAfterMs = 24 * hour;
-/** The trouble is announced this long after the first failure: a restart of the receiver takes less. */
+/** Failures are announced this long after the first one: a restart of the receiver takes less. */
 export const warnAfterMs = 30 * minute;
 /**
  * How long pending deliveries of a disabled endpoint are kept, from the disabling or from their publishing, whichever
@@ -74,16 +74,16 @@ export interface EndpointAttempt {
   readonly isGone: boolean;
   readonly status: number | null;
   readonly error: string | null;
-  /** Its class, as of an attempt. */
+  /** The outcome class of the attempt. */
   readonly outcome: string;
-  /** Until when the endpoint has asked to be sent nothing, in this or an earlier answer; null: it has not. */
+  /** The end of the pause that the endpoint requested, in this or an earlier answer; null for none. */
   readonly pausedUntil: number | null;
 }
 
 /**
  * The state after an attempt, and the notice to send: `endpoint.failing` once, half an hour after the first failure,
- * `endpoint.disabled`, and `endpoint.recovered` with the first success behind either. A disabled endpoint stays
- * disabled, whatever the attempts under way return.
+ * `endpoint.disabled`, and `endpoint.recovered` with the first success after either. A disabled endpoint stays
+ * disabled, whatever the result of attempts in flight.
  */
 export function afterAttempt(
   before: Endpoint,
@@ -127,7 +127,7 @@ function disabled(endpoint: Endpoint, at: number, reason: DisabledReason) {
 }
 
 /**
- * The state of a new generation, after a person enabled the endpoint. What was announced stays so until a success.
+ * The state of a new generation, after a person enabled the endpoint. `warned_at` stays until a success is announced.
  */
 export function enabledAgain(endpoint: Endpoint, generation: number): Endpoint {
   const well = {
@@ -141,8 +141,8 @@ export function enabledAgain(endpoint: Endpoint, generation: number): Endpoint {
 }
 
 /**
- * Until when an endpoint whose state was stored has asked to be sent nothing; 0: it has not. Who enables it ends that, but
- * replicas of an earlier version do not know of it: they leave one that is well although its last attempt has failed.
+ * The end of the pause in a stored state; 0 for none. Enabling an endpoint clears its pause, but replicas of an earlier
+ * version leave it there. Such a pause is ignored: the endpoint counts as enabled although its last attempt failed.
  */
 export function storedPause(endpoint: Endpoint): number {
   const { failing_since, last_failure_at, last_success_at, paused_until } = endpoint;
@@ -150,7 +150,7 @@ export function storedPause(endpoint: Endpoint): number {
   return paused_until ?? 0;
 }
 
-/** The state of a new generation with another URL, of which nothing is known, but what was announced before. */
+/** The state of a new generation with another URL: initial, except that `warned_at` stays. */
 export function atAnotherUrl({ application_id, warned_at }: Endpoint, generation: number): Endpoint {
   return { ...newEndpoint(application_id, generation), warned_at };
 }

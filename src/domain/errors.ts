@@ -7,7 +7,7 @@ export interface FieldProblem {
 
 const longestName = 64;
 
-/** A name that the caller has chosen, as a part of `field`. */
+/** Returns a name chosen by the caller, shortened, as a part of `field`. */
 export function nameInField(name: string): string {
   if (name === "") return '""';
   if (name.length <= longestName) return name.toWellFormed();
@@ -37,7 +37,7 @@ export type ErrorCode =
   | "rate_limited"
   | "unavailable";
 
-/** Further parts of an error; each adapter renders those that it knows. */
+/** Further parts of an error; each adapter renders the parts that it knows. */
 export interface ErrorDetails {
   readonly errors?: readonly FieldProblem[];
   /** The missing scope, with `insufficient_scope`. */
@@ -49,7 +49,7 @@ export interface ErrorDetails {
   readonly wholeBytes?: number;
   /** Whether the application or user was deleted during the request. */
   readonly isOwnerGone?: true;
-  /** Whether it is certain that nothing was kept, which `unavailable` leaves open. */
+  /** Whether it is certain that nothing was stored, which `unavailable` leaves open. */
   readonly isNothingKept?: true;
   /** Whether the error was already logged. */
   readonly isLogged?: true;
@@ -71,7 +71,7 @@ export class DomainError extends Error {
 
 /** The error when an application or user was deleted during a write for it. */
 export function ownerGone(): DomainError {
-  const message = "The application or user that this belongs to does not exist any more";
+  const message = "The application or user that this belongs to no longer exists";
   return new DomainError("not_found", message, { isOwnerGone: true });
 }
 
@@ -81,7 +81,7 @@ export function inOneLine({ message, details }: DomainError): string {
   return fields.map(({ field, message: wrong }) => withField(field, wrong)).join("; ") || message;
 }
 
-/** The problem of a field with its name; what is a sentence of its own stands behind a colon. */
+/** Puts the field's name before its problem; a problem that is a full sentence follows a colon. */
 export function withField(field: string, problem: string): string {
   return `${field}${/^[A-Z]/.test(problem) ? ":" : ""} ${problem}`;
 }
@@ -93,7 +93,7 @@ export function invalidFields(errors: readonly FieldProblem[]): DomainError {
   return new DomainError("invalid_parameter", message, { errors });
 }
 
-/** What an error says, for people. */
+/** The message of an error, or any other thrown value as text. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

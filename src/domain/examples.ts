@@ -2,8 +2,8 @@ import type { ChannelInput } from "./livestreams.ts";
 import type { UserInput } from "./users.ts";
 
 /*
- * What the examples of references, answers and events show. They are records of the sample platform of `onair dev`, so
- * that what is tried out there is found.
+ * The examples in API references, answers and events. They are records of the sample platform of `onair dev`, so that
+ * copied requests find them there.
  */
 
 /** The best known user of the sample platform. */

@@ -17,29 +17,28 @@ export interface KnownRequest {
 
 /** A request as it is stored. */
 interface StoredRequest {
-  /** Empty where the key was released, because the request was refused: then any other may have it. */
+  /** Empty for a key that was released because its request was refused. Any other request may use it. */
   readonly fingerprint: Buffer;
-  /** Of a released key, earlier by `idempotencyMs`: replicas of an earlier version take it for one that has expired. */
+  /** For a released key, earlier by `idempotencyMs`, so that replicas of an earlier version treat it as expired. */
   readonly first_seen_at: number;
   readonly status: number | null;
   readonly answer: string | null;
 }
 
 /**
- * For so long a key that was released keeps the time of its first request: the same one may be under way yet at another
- * replica, which takes it, and the ids of the events follow from that time.
+ * A released key keeps the time of its first request for this long. The same request may still be in progress on another
+ * replica, which then uses the key, and event ids are derived from that time.
  */
 const releasedMs = 10 * minute;
 
-/** What was first seen then, or earlier, is of no use any more. */
+/** Keys first seen at or before this time can be deleted. */
 export const expiredSince = (now: number) => now - idempotencyMs - releasedMs;
 
 /** The fingerprint of a released key. */
 export const released = Buffer.alloc(0);
 
 /**
- * What is known of the request of a key; null when it is too long ago. Throws `conflict` when the fingerprint is another
- * one.
+ * Returns the earlier request with this key; null when it has expired. Throws `conflict` when its fingerprint differs.
  */
 export function knownRequest(
   stored: StoredRequest,

@@ -5,16 +5,16 @@ import { about, Count, Id, nullable, oneLine, Timestamp, webAddress } from "./va
 /** A user's channel as the platform reports it. */
 export const ChannelInput = Type.Object({
   id: about(Id, "Id of the channel."),
-  user_id: about(Id, "The user whose channel it is."),
+  user_id: about(Id, "Id of the user who owns the channel."),
   slug: Type.String({
     pattern: slugPattern,
     errorMessage: "must be 1 to 200 characters without spaces, slashes, ? or #",
-    description: "Its name as a part of an address; unique.",
+    description: "Slug of the channel, for URLs; unique.",
   }),
-  name: Type.Optional(about(oneLine(1, 200), "Its name; the slug, if left out.")),
+  name: Type.Optional(about(oneLine(1, 200), "Name of the channel; the slug by default.")),
   profile_image: Type.Optional(
     Type.Union([webAddress(), Type.Null()], {
-      description: "Address of a picture; null for that of its user.",
+      description: "URL of an image; null for the user's profile picture.",
     }),
   ),
 });
@@ -25,7 +25,7 @@ export interface Channel {
   readonly user_id: number;
   readonly slug: string;
   readonly name: string;
-  /** null for the picture of its user, or the server's default. */
+  /** null for the user's profile picture, or the server's default. */
   readonly profile_image: string | null;
 }
 

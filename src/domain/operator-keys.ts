@@ -84,19 +84,19 @@ export function newLastUse(stored: OperatorKey["last_used_at"], now: number): nu
   return stored === null || stored < current ? current : null;
 }
 
-/** Throws `conflict` when there are too many keys beside a new one, or one has its name. */
+/** Throws `conflict` when there are too many keys for a new one, or its name is in use. */
 export function checkNewKey(keys: readonly OperatorKey[], { name }: OperatorKey): void {
   const { keys: most } = operatorKeyLimits;
   if (keys.length >= most) {
-    throw new DomainError("conflict", `There are ${most} keys, the most there may be; revoke one`);
+    throw new DomainError("conflict", `There are ${most} keys, which is the limit; revoke one`);
   }
   if (!keys.some((key) => key.name === name)) return;
   throw new DomainError("conflict", "There is a key with this name; revoke it or choose another");
 }
 
 /**
- * Throws when a key may not be revoked: `not_found`, and `conflict` where no operator key would be left, unless
- * `hasOther` says that there is one beside these.
+ * Throws when a key may not be revoked: `not_found`, and `conflict` when no operator key would be left, unless
+ * `hasOther` says that another one exists outside of `keys`.
  */
 export function checkRevocation(
   keys: readonly OperatorKey[],
@@ -107,6 +107,6 @@ export function checkRevocation(
   const others = keys.filter((key) => key.id !== id);
   if (others.length === keys.length) throw new DomainError("not_found", "There is no key with this id");
   if (hasOperator(keys, now) && !hasOperator(others, now) && !hasOther) {
-    throw new DomainError("conflict", "This is the last operator key; make another one first");
+    throw new DomainError("conflict", "This is the last operator key; create another one first");
   }
 }

@@ -46,11 +46,11 @@ export interface ReplaySkips {
   readonly attempts_used_up: number;
 }
 
-/** What is said of a delivery that is not sent again. */
+/** Explains why a delivery is not sent again. */
 export const notSentAgain: Readonly<Record<keyof ReplaySkips, string>> = {
   subscription_deleted: "Its subscription was deleted, so it cannot be sent again",
   body_not_kept: "The body of its event is no longer kept, so it cannot be sent again",
-  attempts_used_up: `It was attempted ${maxAttempts} times, which is as often as a delivery may be`,
+  attempts_used_up: `It was attempted ${maxAttempts} times, the maximum for a delivery`,
 };
 
 export const replayLimits = {
@@ -80,8 +80,8 @@ export function overlap(a: ReplayRange, b: ReplayRange): boolean {
 }
 
 /**
- * Throws `conflict` when a running replay of the application excludes another. Replays of its users do not block the
- * application, nor one user's those of another. Dry runs change nothing and may overlap.
+ * Throws `conflict` when too many replays are running, or one overlaps the new one. An overlap with a user's replay does
+ * not block the application or other users. Dry runs change nothing and may overlap.
  */
 export function checkBeside(replay: NewReplay, running: readonly Replay[]): void {
   const { broadcaster_user_id: user } = replay;

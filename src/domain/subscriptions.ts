@@ -11,16 +11,16 @@ export interface Subscription {
   readonly updated_at: string;
 }
 
-/** A subscription with whose channel it is, for people. */
+/** A subscription with the names of its channel, for people. */
 export interface NamedSubscription extends Subscription {
   /** null for events without a channel. */
   readonly username: string | null;
-  /** null where the broadcaster has no channel. */
+  /** null when the broadcaster has no channel. */
   readonly channel_slug: string | null;
   readonly channel_name: string | null;
 }
 
-/** Which subscriptions are asked for; null: all. */
+/** The filter of a list; null matches all. */
 export interface SubscriptionFilter {
   readonly app_id: string | null;
   readonly broadcaster_user_id: number | null;
@@ -29,7 +29,7 @@ export interface SubscriptionFilter {
   readonly event: string | null;
 }
 
-/** What an application subscribes to: of each it has one subscription at most. */
+/** An event to subscribe to. An application has at most one subscription to each. */
 export interface WantedEvent {
   readonly broadcaster_user_id: number;
   readonly event: string;
@@ -38,9 +38,9 @@ export interface WantedEvent {
 
 export const subscriptionLimits = { maxEvents: 50, maxIds: 50, defaultPerApplication: 10_000 } as const;
 
-/** Why an event cannot be subscribed to. */
+/** Reasons why an event cannot be subscribed to. */
 export const whyNotSubscribed = {
-  unknownEvent: "There is no event of this name; GET /public/v1/events/types lists them",
+  unknownEvent: "There is no event with this name; GET /public/v1/events/types lists them",
   unknownBroadcaster: (id: number) => `broadcaster_user_id ${id} is not a known user`,
   limitReached: (limit: number) =>
     `The limit of ${limit} subscriptions of this application is reached; delete some first`,

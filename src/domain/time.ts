@@ -2,8 +2,8 @@ let writtenSecond = Number.NaN;
 let secondText = "";
 
 /**
- * Milliseconds since the epoch as ISO 8601 in UTC, for example `2026-01-14T16:08:06.123Z`. Throws a `RangeError` for what
- * is no time. The text of the last second is kept, because most times that are written are of the present one.
+ * Milliseconds since the epoch as ISO 8601 in UTC, for example `2026-01-14T16:08:06.123Z`. Throws a `RangeError` for an
+ * invalid time. The text of the last second is cached, because most formatted times are of the current one.
  */
 export function isoTime(ms: number): string {
   const started = Math.floor(ms / second);
@@ -20,7 +20,7 @@ export function isoTimeOrNull(ms: number | null): string | null {
 }
 
 /**
- * Whether the date of a timestamp of the right form exists in the calendar: `Date.parse` turns the 30th of February into
+ * Whether the date of a well-formed timestamp exists in the calendar: `Date.parse` turns the 30th of February into
  * the 1st of March.
  */
 export function hasRealDate(text: string): boolean {
@@ -29,14 +29,14 @@ export function hasRealDate(text: string): boolean {
 }
 
 /** The problem of a timestamp whose date does not exist. */
-export const noRealDate = "is not a date of the calendar";
+export const noRealDate = "is not a date that exists";
 
 export const second = 1_000;
 export const minute = 60 * second;
 export const hour = 60 * minute;
 export const day = 24 * hour;
 
-/** A duration for people, in the largest unit of which there are two. */
+/** A duration for people, in the largest unit of which it has at least two. */
 export function shownDuration(ms: number): string {
   const units: [string, number][] = [
     ["days", day],
@@ -49,7 +49,7 @@ export function shownDuration(ms: number): string {
 
 const units: Readonly<Record<string, number>> = { s: second, m: minute, min: minute, h: hour, d: day };
 
-/** Milliseconds of a duration like `90s`, `30m`, `1h` or `2d`; null when it is none. */
+/** Milliseconds of a duration like `90s`, `30m`, `1h` or `2d`; null for any other text. */
 export function durationMs(text: string): number | null {
   const [, count = "", unit = ""] = /^([1-9][0-9]{0,5})(s|m|min|h|d)$/.exec(text) ?? [];
   const ms = units[unit];

@@ -6,13 +6,13 @@ export type Scope = (typeof scopes)[number];
 /** Alternative spellings of a scope. */
 const aliases = { "user:read": "users:read" } as const satisfies Readonly<Record<string, Scope>>;
 
-/** A scope as applications may spell it. It is stored and answered in the same spelling, for libraries that compare. */
+/** A scope as applications may spell it. It is stored and answered as spelled, for libraries that compare it. */
 export type ScopeName = Scope | keyof typeof aliases;
 
 export const appTokenLifetimeMs = 60 * day;
 /**
- * The number of an application's own tokens that stay valid, the newest: a program that requests one for each call has
- * no more.
+ * The number of an application's own tokens that stay valid, the newest ones. It bounds programs that request a token for
+ * each call.
  */
 export const appTokensKept = 1_000;
 export const userTokenLifetimeMs = 2 * hour;
@@ -23,8 +23,8 @@ export const loginLifetimeMs = 30 * minute;
 /** How long a used refresh token still works, for programs that lost the answer or refresh twice at once. */
 export const refreshGraceMs = 60 * second;
 /**
- * How many refresh tokens come of one sign-in in an hour. Each is kept until it ends, so that its reuse is noticed: this
- * bounds how many there are.
+ * The most refresh tokens per sign-in and hour. Each is stored until it expires, so that its reuse is detected; this limit
+ * bounds their number.
  */
 export const refreshTokensAnHour = 60;
 

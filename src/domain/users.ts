@@ -22,21 +22,21 @@ export const UserInput = Type.Object({
   username: Type.String({
     pattern: usernamePattern,
     errorMessage: "must be 1 to 64 of the characters A-Z a-z 0-9 _ -",
-    description: "Unique without regard to ASCII case. `search` is taken.",
+    description: "Unique without regard to ASCII case. `search` is reserved.",
   }),
-  display_name: Type.Optional(about(oneLine(1, 200), "The name to show; the username, if left out.")),
+  display_name: Type.Optional(about(oneLine(1, 200), "Display name; the username by default.")),
   bio: Type.Optional(
     nullable(multiLine(10_000), {
-      description: "What the user says of themselves; null or empty for nothing.",
+      description: "Biography of the user; null or empty for none.",
     }),
   ),
   profile_picture: Type.Optional(
-    Type.Union([webAddress(), Type.Null()], { description: "Address of a picture; null or empty for none." }),
+    Type.Union([webAddress(), Type.Null()], { description: "URL of a picture; null or empty for none." }),
   ),
-  followers_count: Type.Optional(about(Count, "How many follow the user.")),
-  following_count: Type.Optional(about(Count, "How many the user follows.")),
+  followers_count: Type.Optional(about(Count, "Number of followers.")),
+  following_count: Type.Optional(about(Count, "Number of users that the user follows.")),
   is_verified: Type.Optional(Type.Boolean({ description: "Whether the platform has verified the user." })),
-  created_at: Type.Optional(about(Timestamp, "When the account was made; now, if left out.")),
+  created_at: Type.Optional(about(Timestamp, "When the account was created; now by default.")),
 });
 export type UserInput = Static<typeof UserInput>;
 

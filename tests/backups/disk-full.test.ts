@@ -38,7 +38,7 @@ describe.skipIf(!canMount)("on a full disk", () => {
     expect(await json<object>(answer)).toMatchObject({
       code: "unavailable",
       message: expect.stringMatching(
-        /^There is no room for a backup: it may need \d\d MB and 0 MB are free in .*\/data\./,
+        /^Not enough disk space for a backup: it may need \d\d MB and 0 MB are free in .*\/data\./,
       ),
     });
     expect(backupFiles(disk.data)).toEqual([]);
@@ -82,10 +82,10 @@ describe.skipIf(!canMount)("on a full disk", () => {
     expect(await backups.find(id)).toMatchObject({
       status: "failed",
       sha256: null,
-      error: expect.stringContaining("There is no room for a backup: the disk became full"),
+      error: expect.stringContaining("Not enough disk space for a backup: the disk became full"),
     });
     expect(told).toEqual([
-      expect.stringMatching(/^backup.failed: .*There is no room for a backup: the disk became full/),
+      expect.stringMatching(/^backup.failed: .*Not enough disk space for a backup: the disk became full/),
     ]);
     expect(backupFiles(disk.data)).toEqual([]);
     disk.free();

@@ -155,7 +155,7 @@ describe("a registered version", () => {
     await put("raffle.settled", raffle);
     const { status, body } = await put("raffle.settled", { ...raffle, schema: other });
     expect([status, body.code]).toEqual([409, "conflict"]);
-    expect(body.message).toContain("The schema of raffle.settled version 1 is settled");
+    expect(body.message).toContain("The schema of raffle.settled version 1 cannot change");
     expect(body.message).toContain("register version 2");
     expect(await listed()).toContainEqual({ name: "raffle.settled", ...raffle, description: "" });
     expect(

@@ -247,7 +247,7 @@ describe("a body", () => {
 });
 
 describe("a time in a body", () => {
-  const message = "is not a date of the calendar";
+  const message = "is not a date that exists";
   const type = "livestream.status.updated";
 
   test.each<[string, string, string, (time: string) => object]>([

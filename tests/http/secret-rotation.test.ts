@@ -93,7 +93,7 @@ test("too many secrets that are good at once are refused with the reason", async
     409,
     {
       code: "conflict",
-      message: expect.stringContaining("5 earlier secrets would be good at once, 4 may be"),
+      message: expect.stringContaining("5 earlier secrets would be valid at once, but at most 4 may be"),
     },
   ]);
   await rotate(app.id, "webhook-secret", { overlap_seconds: 0 });

@@ -54,7 +54,7 @@ describe("POST", () => {
     expect(body).toEqual({
       data: [
         { ...follow, subscription_id: expect.stringMatching(ulid) },
-        { name: "nope", version: 1, error: expect.stringContaining("no event of this name") },
+        { name: "nope", version: 1, error: expect.stringContaining("no event with this name") },
         { ...chat, subscription_id: expect.stringMatching(ulid) },
         { ...follow, version: 7, error: "Event channel.followed has no version 7" },
       ],

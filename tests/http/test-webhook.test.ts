@@ -246,7 +246,7 @@ describe("is refused", () => {
   test.each([
     [{}, "has no webhook URL; set one"],
     [{ delivery: "both" }, "has no webhook URL; set one"],
-    [{ delivery: "stream" }, "by the event stream alone"],
+    [{ delivery: "stream" }, "only on the event stream"],
   ])("where nothing can be called, with the reason: %j", async (fields, reason) => {
     const { token } = await server.application(fields);
     const refused = { status: 409, code: "conflict", message: expect.stringContaining(reason) };

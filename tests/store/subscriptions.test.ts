@@ -103,7 +103,7 @@ test("none is to an event type that is not there, as one that was removed meanwh
     { ...key, event: followed, version: 1 },
   ];
   const { results, used } = await subscribeTo(wanted);
-  const error = expect.stringContaining("There is no event of this name");
+  const error = expect.stringContaining("There is no event with this name");
   expect(results).toEqual([{ error }, { id: expect.any(String) }, { id: expect.any(String) }]);
   expect([used, (await listed()).used]).toEqual([2, 2]);
 });

@@ -11,12 +11,12 @@ const smallPartsOfStep = 16;
 /** Characters of a text times the size of a pattern that count as one step. */
 const patternPartsOfStep = 8;
 
-/** What the check of one payload may still take of the main thread's time, in steps. */
+/** The steps that are left for the check of one payload. They bound its time on the main thread. */
 export class WorkBudget {
-  // What compiles a schema checks that too, which its length bounds.
+  // Unlimited until the first `fill`: compiling checks the schema itself, and the schema's length bounds that.
   #left = Number.POSITIVE_INFINITY;
 
-  /** Takes steps. Throws a `RangeError` when there are no more, as where the stack overflows. */
+  /** Takes steps. Throws a `RangeError` when none are left, the error that a stack overflow throws, too. */
   readonly take = (steps: number): void => {
     this.#left -= steps;
     if (this.#left < 0) throw new RangeError("The check takes too long");
@@ -27,12 +27,12 @@ export class WorkBudget {
   }
 }
 
-/** The steps that a keyword takes for each part of a value: of those that look at all of them. */
+/** Steps for each part of a value, for keywords that look at all parts. */
 const stepsOfValue: Readonly<Record<string, number>> = {
   minLength: 1 / smallPartsOfStep,
   maxLength: 1 / smallPartsOfStep,
   items: 1,
-  // What does not match is an error first, which is forgotten.
+  // For each item that does not match, an error is created and discarded.
   contains: 3,
   unevaluatedItems: 1,
   minProperties: 1,
@@ -44,12 +44,12 @@ const stepsOfValue: Readonly<Record<string, number>> = {
 };
 /** Keywords that apply all parts of a schema to the same value. */
 const applying: ReadonlySet<string> = new Set(["allOf", "anyOf", "oneOf"]);
-/** Keywords that compare with each character of what the schema says. */
+/** Keywords that compare a value with each character of their own text. */
 const comparing: ReadonlySet<string> = new Set(["enum", "const"]);
 
 /**
- * Makes each keyword of a schema take from the budget wherever it is applied: a step, and what it looks at of the schema and of
- * the value. What is applied again and again, by references, lists or alternatives inside of each other, is counted each time.
+ * Makes each keyword of a schema take steps from the budget wherever it is applied: one, and those for the parts of the
+ * schema and of the value that it looks at. Repetition by references, lists or nested alternatives counts each time.
  */
 export function boundWork(ajv: Ajv2020, { take }: WorkBudget): void {
   const takeFor = (value: unknown, steps: number, ofEach: number) =>
@@ -60,7 +60,7 @@ export function boundWork(ajv: Ajv2020, { take }: WorkBudget): void {
     const code: Keyword["code"] = (context, type) => {
       const { gen, data, it, keyword } = context;
       let ofEach = stepsOfValue[keyword] ?? 0;
-      // Each name of the value is compared with those that are known.
+      // Each name of the value is compared with the known names.
       if (keyword === "unevaluatedProperties" && !(it.props instanceof Name)) {
         ofEach += parts(it.props) / smallPartsOfStep;
       }
@@ -77,10 +77,10 @@ function stepsOfSchema(keyword: string, schema: unknown): number {
   return 1 + parts(comparing.has(keyword) ? JSON.stringify(schema) : schema) / smallPartsOfStep;
 }
 
-/** The pattern, whose test takes from the budget what the text and its size can cost. */
+/** Returns the pattern with a `test` that takes steps for the length of the text and the size of the pattern. */
 export function boundPattern(source: string, pattern: Pattern, { take }: WorkBudget): RegExpLike {
   const bound = {
-    // ajv takes those of the same text for the same one.
+    // ajv treats expressions with the same text as one.
     toString: () => source,
     test(text: string) {
       take(1 + (text.length * pattern.size) / patternPartsOfStep);

@@ -35,7 +35,7 @@ export class Catalogue {
   }
   #types: readonly EventType[] = builtInEventTypes;
 
-  /** Those that operators registered. */
+  /** The types that operators registered. */
   get registered(): readonly EventType[] {
     return this.#registered;
   }

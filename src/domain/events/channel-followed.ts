@@ -8,8 +8,8 @@ export const channelFollowed = eventType({
   version: 1,
   description: "A user started to follow a channel.",
   payload: closed({
-    broadcaster: about(Person, "Whose channel it is."),
-    follower: about(Person, "Who follows it."),
+    broadcaster: about(Person, "The owner of the channel."),
+    follower: about(Person, "The user who follows the channel."),
   }),
   example: { broadcaster: exampleBroadcaster, follower: exampleViewer },
   timeToLiveMs: null,

@@ -10,22 +10,22 @@ export const channelRewardRedemptionUpdated = eventType({
   description: "A channel reward was redeemed, or its redemption was accepted or rejected.",
   payload: closed({
     id: about(Key, "Id of the redemption."),
-    user_input: text(2000, { description: 'What the redeemer wrote; "" where nothing was asked.' }),
+    user_input: text(2000, { description: 'Text entered by the redeemer; "" if the reward asks for none.' }),
     status: Type.Union([Type.Literal("pending"), Type.Literal("accepted"), Type.Literal("rejected")], {
-      description: "What became of it.",
+      description: "State of the redemption.",
     }),
-    redeemed_at: about(Timestamp, "When it was redeemed."),
+    redeemed_at: about(Timestamp, "When the reward was redeemed."),
     reward: closed(
       {
         id: about(Key, "Id of the reward."),
-        title: text(200, { description: "What it is called." }),
-        cost: about(Count, "What it costs, in points of the channel."),
-        description: text(2000, { description: "What one gets." }),
+        title: text(200, { description: "Title of the reward." }),
+        cost: about(Count, "Price of the reward in channel points."),
+        description: text(2000, { description: "Description of the reward." }),
       },
-      { description: "What was redeemed." },
+      { description: "The redeemed reward." },
     ),
-    redeemer: about(NamedPerson, "Who redeemed it."),
-    broadcaster: about(NamedPerson, "Whose channel it is."),
+    redeemer: about(NamedPerson, "The user who redeemed the reward."),
+    broadcaster: about(NamedPerson, "The owner of the channel."),
   }),
   example: {
     id: "01KEYN2Q9GZ4T7RFDX6M8V3BHC",

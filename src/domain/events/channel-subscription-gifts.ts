@@ -9,11 +9,15 @@ export const channelSubscriptionGifts = eventType({
   version: 1,
   description: "A user, who may stay anonymous, gave subscriptions to a channel to others.",
   payload: closed({
-    broadcaster: about(Person, "Whose channel it is."),
-    gifter: about(PossiblyAnonymousPerson, "Who gave the subscriptions."),
-    giftees: Type.Array(Person, { minItems: 1, maxItems: 1000, description: "Who got one." }),
-    created_at: about(Timestamp, "When they were given."),
-    expires_at: about(Timestamp, "When they end."),
+    broadcaster: about(Person, "The owner of the channel."),
+    gifter: about(PossiblyAnonymousPerson, "The user who gave the subscriptions."),
+    giftees: Type.Array(Person, {
+      minItems: 1,
+      maxItems: 1000,
+      description: "The users who received a subscription.",
+    }),
+    created_at: about(Timestamp, "When the subscriptions were given."),
+    expires_at: about(Timestamp, "When the subscriptions end."),
   }),
   example: {
     broadcaster: exampleBroadcaster,

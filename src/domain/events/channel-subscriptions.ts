@@ -6,15 +6,15 @@ import { Person } from "./person.ts";
 
 /** The payload of a new or renewed subscription. */
 const SubscriptionPeriod = closed({
-  broadcaster: about(Person, "Whose channel it is."),
-  subscriber: about(Person, "Who subscribes to it."),
+  broadcaster: about(Person, "The owner of the channel."),
+  subscriber: about(Person, "The user who subscribed."),
   duration: Type.Integer({
     minimum: 1,
     maximum: 1200,
-    description: "For how many months the subscriber has subscribed.",
+    description: "Number of months for which the user has subscribed.",
   }),
   created_at: about(Timestamp, "When this period began."),
-  expires_at: about(Timestamp, "When it ends."),
+  expires_at: about(Timestamp, "When this period ends."),
 });
 
 export const channelSubscriptionNew = eventType({

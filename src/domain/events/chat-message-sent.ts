@@ -8,10 +8,10 @@ import { Person } from "./person.ts";
 /** Enough for a message of 500 characters with emotes in the form `[emote:id:name]`. */
 const longestContent = 10_000;
 
-const answered = closed({
-  message_id: about(Key, "Id of that message."),
-  content: text(longestContent, { description: "What was written." }),
-  sender: about(Person, "Who wrote it."),
+const repliedTo = closed({
+  message_id: about(Key, "Id of the message."),
+  content: text(longestContent, { description: "Text of the message." }),
+  sender: about(Person, "The author of the message."),
 });
 
 export const chatMessageSent = eventType({
@@ -21,27 +21,30 @@ export const chatMessageSent = eventType({
   payload: closed({
     message_id: about(Key, "Id of the message."),
     replies_to: Type.Optional(
-      nullable(answered, {
-        description: "The message that this one answers; null or absent if it answers none.",
+      nullable(repliedTo, {
+        description: "The message that this one replies to; null or absent if it is not a reply.",
       }),
     ),
-    broadcaster: about(Person, "Whose channel it is."),
-    sender: about(Person, "Who wrote it."),
-    content: text(longestContent, { description: "What was written." }),
+    broadcaster: about(Person, "The owner of the channel."),
+    sender: about(Person, "The author of the message."),
+    content: text(longestContent, { description: "Text of the message." }),
     emotes: Type.Array(
       closed({
         emote_id: about(Key, "Id of the emote."),
         positions: Type.Array(
           closed(
-            { s: about(Count, "The first character."), e: about(Count, "The last character.") },
-            { description: "First and last character of the emote in `content`." },
+            {
+              s: about(Count, "Index of the first character."),
+              e: about(Count, "Index of the last character."),
+            },
+            { description: "One occurrence of the emote in `content`." },
           ),
-          { minItems: 1, maxItems: 500, description: "Where it stands." },
+          { minItems: 1, maxItems: 500, description: "Occurrences of the emote." },
         ),
       }),
-      { maxItems: 500, description: "The emotes in it." },
+      { maxItems: 500, description: "The emotes in the message." },
     ),
-    created_at: about(Timestamp, "When it was sent."),
+    created_at: about(Timestamp, "When the message was sent."),
   }),
   example: {
     message_id: "7c2f1a90-3d84-4b0e-9a57-1f6f0f5b8e21",

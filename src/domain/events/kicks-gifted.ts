@@ -9,28 +9,29 @@ export const kicksGifted = eventType({
   version: 1,
   description: "A user gave Kicks to a channel.",
   payload: closed({
-    broadcaster: about(NamedPerson, "Whose channel it is."),
-    sender: about(NamedPerson, "Who gives."),
+    broadcaster: about(NamedPerson, "The owner of the channel."),
+    sender: about(NamedPerson, "The user who gave the gift."),
     gift: closed(
       {
         amount: Type.Integer({
           minimum: 1,
           maximum: Number.MAX_SAFE_INTEGER,
-          description: "How many kicks.",
+          description: "Number of Kicks.",
         }),
-        name: text(100, { description: "What the gift is called." }),
-        type: text(50, { description: "Its kind." }),
-        tier: text(50, { description: "Its tier." }),
-        message: text(2000, { description: "What was written with it." }),
+        name: text(100, { description: "Name of the gift." }),
+        type: text(50, { description: "Type of the gift." }),
+        tier: text(50, { description: "Tier of the gift." }),
+        message: text(2000, { description: "Message sent with the gift." }),
         pinned_time_seconds: Type.Optional(
           nullable(Count, {
-            description: "How long the message stays pinned in the chat; null or absent if it is not pinned.",
+            description:
+              "Seconds for which the message is pinned in the chat; null or absent if it is not pinned.",
           }),
         ),
       },
-      { description: "What is given." },
+      { description: "The gift." },
     ),
-    created_at: about(Timestamp, "When it was given."),
+    created_at: about(Timestamp, "When the gift was given."),
   }),
   example: {
     broadcaster: withoutIdentity(exampleBroadcaster),

@@ -10,22 +10,22 @@ export const livestreamMetadataUpdated = eventType({
   version: 1,
   description: "The title, language, category or maturity of a channel's livestream changed.",
   payload: closed({
-    broadcaster: about(Person, "Whose channel it is."),
+    broadcaster: about(Person, "The owner of the channel."),
     metadata: closed(
       {
-        title: text(500, { description: "The title of the stream." }),
-        language: text(50, { description: "What is spoken in it." }),
-        has_mature_content: Type.Boolean({ description: "Whether it is for adults." }),
+        title: text(500, { description: "Title of the stream." }),
+        language: text(50, { description: "Language of the stream." }),
+        has_mature_content: Type.Boolean({ description: "Whether the stream is for adults only." }),
         category: closed(
           {
             id: about(Id, "Id of the category."),
-            name: text(200, { description: "Its name." }),
-            thumbnail: about(Url, 'Address of its picture; "" where there is none.'),
+            name: text(200, { description: "Name of the category." }),
+            thumbnail: about(Url, 'URL of an image of the category; "" for none.'),
           },
-          { description: "What is streamed." },
+          { description: "Category of the stream." },
         ),
       },
-      { description: "What is told of the stream from now on." },
+      { description: "The new metadata of the stream." },
     ),
   }),
   example: {

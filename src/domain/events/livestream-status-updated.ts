@@ -9,11 +9,11 @@ export const livestreamStatusUpdated = eventType({
   version: 1,
   description: "A channel's livestream started or ended.",
   payload: closed({
-    broadcaster: about(Person, "Whose channel it is."),
-    is_live: Type.Boolean({ description: "Whether it is live now." }),
-    title: text(500, { description: "The title of the stream." }),
-    started_at: about(Timestamp, "When it began."),
-    ended_at: nullable(Timestamp, { description: "Null while the stream is live." }),
+    broadcaster: about(Person, "The owner of the channel."),
+    is_live: Type.Boolean({ description: "Whether the channel is live now." }),
+    title: text(500, { description: "Title of the stream." }),
+    started_at: about(Timestamp, "When the stream started."),
+    ended_at: nullable(Timestamp, { description: "When the stream ended; null while it is live." }),
   }),
   example: {
     broadcaster: exampleBroadcaster,

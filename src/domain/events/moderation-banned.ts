@@ -8,16 +8,16 @@ export const moderationBanned = eventType({
   version: 1,
   description: "A user was banned from a channel, for a time or for good.",
   payload: closed({
-    broadcaster: about(Person, "Whose channel it is."),
-    moderator: about(Person, "Who banned."),
-    banned_user: about(Person, "Who was banned."),
+    broadcaster: about(Person, "The owner of the channel."),
+    moderator: about(Person, "The user who banned."),
+    banned_user: about(Person, "The user who was banned."),
     metadata: closed(
       {
-        reason: text(1000, { description: "Why." }),
-        created_at: about(Timestamp, "When it was."),
-        expires_at: nullable(Timestamp, { description: "Null if the ban does not end." }),
+        reason: text(1000, { description: "Reason for the ban." }),
+        created_at: about(Timestamp, "When the user was banned."),
+        expires_at: nullable(Timestamp, { description: "When the ban ends; null for a permanent ban." }),
       },
-      { description: "What is told of the ban." },
+      { description: "Details of the ban." },
     ),
   }),
   example: {

@@ -9,35 +9,35 @@ export interface Pattern {
 
 const largestPattern = 500;
 /**
- * The bytes of states that RE2 keeps for a pattern. Of one that has very many states, each costs more than going on without
- * them, and there may be some thousand patterns.
+ * The bytes of states that RE2 caches for a pattern. For a pattern with very many states, caching them costs more than it
+ * saves. There may be some thousand patterns.
  */
 const bytesOfStates = 64 * 1024;
 
-/** A pattern that is refused; the message goes on from "the schema". */
+/** The error for a refused pattern. Its message continues a sentence that begins with "schema". */
 export class PatternError extends Error {
   override name = "PatternError";
 }
 
 /**
- * A pattern of a JSON Schema as an expression of RE2, which takes time in proportion to the length of the text: one that
- * goes back and forth could hold the server up for as long as it likes. Throws a `PatternError` when RE2 does
- * not have the pattern or it is too large, and a `SyntaxError` when it is no pattern.
+ * Compiles a pattern of a JSON Schema with RE2, whose time is proportional to the length of the text. With a backtracking
+ * engine, a pattern could block the server without limit. Throws a `PatternError` when RE2 does not support the pattern or
+ * it is too large, and a `SyntaxError` when it is not a regular expression.
  */
 export function boundedPattern(pattern: string, flags: string): Pattern {
-  // RE2 takes more than JSON Schema has.
+  // RE2 accepts syntax that JSON Schema does not have.
   new RegExp(pattern, flags);
   const expression = compiled(pattern);
   if (expression.size > largestPattern)
     throw new PatternError(
-      `has the pattern ${shown(pattern)}, which is too large: with repetitions written out ${largestPattern} characters are the most. maxLength bounds a text`,
+      `has the pattern ${shown(pattern)}, which is too large: it may have at most ${largestPattern} characters with repetitions written out. To bound the length of a text, use maxLength`,
     );
   return expression;
 }
 
 /**
- * A pattern that an earlier version has stored: what RE2 does not have is left to the engine of the language, so that a
- * type stays as it was registered.
+ * Compiles a pattern that an earlier version stored. If RE2 does not support it, JavaScript's own engine is used, so that
+ * registered types keep working.
  */
 export function storedPattern(pattern: string, flags: string): Pattern {
   try {
@@ -59,18 +59,18 @@ function compiled(pattern: string): Pattern {
     };
   } catch {
     throw new PatternError(
-      `has the pattern ${shown(pattern)}, which RE2 does not have: no look-around, no references to groups, no long names of properties (\\p{L}, \\p{Greek}), and no more than 1000 repetitions`,
+      `has the pattern ${shown(pattern)}, which RE2 does not support: no look-around, no references to groups, no long names of properties (\\p{L}, \\p{Greek}), and no more than 1000 repetitions`,
     );
   }
 }
 
-/** What `\s` and `\S` stand for in the language; in RE2 they are ASCII. */
+/** The characters of `\s` and `\S` in JavaScript; in RE2 they are ASCII only. */
 const spaces =
   "\\t-\\r \\u{a0}\\u{1680}\\u{2000}-\\u{200a}\\u{2028}\\u{2029}\\u{202f}\\u{205f}\\u{3000}\\u{feff}";
 const others =
   "\\u{0}-\\u{8}\\u{e}-\\u{1f}!-\\u{9f}\\u{a1}-\\u{167f}\\u{1681}-\\u{1fff}\\u{200b}-\\u{2027}\\u{202a}-\\u{202e}\\u{2030}-\\u{205e}\\u{2060}-\\u{2fff}\\u{3001}-\\u{fefe}\\u{ff00}-\\u{10ffff}";
 
-/** A pattern with what RE2 would read otherwise written out: spaces, and characters in two halves. */
+/** Writes out the parts that RE2 reads differently: `\s`, `\S`, and characters as surrogate pairs. */
 function asInRe2(pattern: string): string {
   let isInClass = false;
   return pattern.replace(/(?:\\u[dD][89a-fA-F][0-9a-fA-F]{2}){2}|\\.|[[\]]/gsu, (part) => {

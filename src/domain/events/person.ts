@@ -2,9 +2,13 @@ import { type Static, Type } from "@sinclair/typebox";
 import { about, Count, closed, Id, nullable, text, Url } from "../validation/fields.ts";
 
 const Badge = closed({
-  text: text(100, { description: "What the badge says." }),
-  type: Type.String({ minLength: 1, maxLength: 50, description: "What it is for, like `moderator`." }),
-  count: Type.Optional(about(Count, "How many, for example months of a subscription.")),
+  text: text(100, { description: "Text of the badge." }),
+  type: Type.String({
+    minLength: 1,
+    maxLength: 50,
+    description: "Type of the badge, for example `moderator`.",
+  }),
+  count: Type.Optional(about(Count, "Count of the badge, for example months of a subscription.")),
 });
 
 const Identity = closed(
@@ -12,9 +16,9 @@ const Identity = closed(
     username_color: Type.String({
       pattern: "^#[0-9A-Fa-f]{6}$",
       errorMessage: "must be a colour like #FF5733",
-      description: "The colour of the name.",
+      description: "Colour of the username.",
     }),
-    badges: Type.Array(Badge, { maxItems: 50, description: "What stands before the name." }),
+    badges: Type.Array(Badge, { maxItems: 50, description: "Badges shown before the username." }),
   },
   { description: "How the person appears in this channel's chat." },
 );
@@ -22,38 +26,38 @@ const Identity = closed(
 const Username = Type.String({
   pattern: "^[A-Za-z0-9_-]{1,64}$",
   errorMessage: "must be 1 to 64 of the characters A-Z a-z 0-9 _ -",
-  description: "The username.",
+  description: "Username of the user.",
 });
 
 const named = {
   user_id: about(Id, "Id of the user."),
   username: Username,
   is_verified: Type.Boolean({ description: "Whether the platform has verified the user." }),
-  profile_picture: about(Url, 'Address of the picture; "" where there is none.'),
-  channel_slug: text(100, { description: "The name of the user's channel as a part of an address." }),
+  profile_picture: about(Url, 'URL of the profile picture; "" for none.'),
+  channel_slug: text(100, { description: "Slug of the user's channel." }),
 };
 
 /** A named person. `is_anonymous` must be false, so that no anonymous person is named by mistake. */
 export const Person = closed({
-  is_anonymous: Type.Literal(false, { description: "That the person is named." }),
+  is_anonymous: Type.Literal(false, { description: "Always false: the person is named." }),
   ...named,
-  identity: nullable(Identity, { description: "null outside of chat." }),
+  identity: nullable(Identity, { description: "Appearance in chat; null outside of chat." }),
 });
 export type Person = Static<typeof Person>;
 
 /** The same for events without anonymous people: fields that the platform omits are omitted in deliveries. */
 export const NamedPerson = closed({
-  is_anonymous: Type.Optional(Type.Literal(false, { description: "That the person is named." })),
+  is_anonymous: Type.Optional(Type.Literal(false, { description: "Always false: the person is named." })),
   ...named,
-  identity: Type.Optional(nullable(Identity, { description: "null outside of chat." })),
+  identity: Type.Optional(nullable(Identity, { description: "Appearance in chat; null outside of chat." })),
 });
 export type NamedPerson = Static<typeof NamedPerson>;
 
-const hidden = Type.Null({ description: "Not told." });
+const hidden = Type.Null({ description: "Always null." });
 
 /** An anonymous person: everything but `is_anonymous` is null. */
 const AnonymousPerson = closed({
-  is_anonymous: Type.Literal(true, { description: "That the person is not named." }),
+  is_anonymous: Type.Literal(true, { description: "Always true: the person is anonymous." }),
   user_id: hidden,
   username: hidden,
   is_verified: hidden,

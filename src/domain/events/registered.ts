@@ -33,7 +33,7 @@ export const eventNamePattern = "^[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)+$";
 
 /**
  * The type in the catalogue's form. Throws `invalid_parameter` for an invalid schema, or an example that does not match
- * it. Of a schema that is stored, patterns of earlier versions are taken, too.
+ * it. A stored schema may have patterns that only earlier versions accepted.
  */
 export async function eventTypeOf(
   given: NewEventType,
@@ -59,7 +59,7 @@ export async function catalogueOf(registered: readonly RegisteredEventType[]): P
   return catalogue;
 }
 
-/** Leaves exactly these registered types in a catalogue. */
+/** Makes a catalogue contain exactly these registered types. */
 export async function updateCatalogue(
   catalogue: Catalogue,
   registered: readonly RegisteredEventType[],
@@ -68,7 +68,7 @@ export async function updateCatalogue(
   for (const type of registered) {
     kept.add(`${type.name} ${type.version}`);
     const known = catalogue.find(type.name, type.version);
-    // To compile a schema takes milliseconds. Its example was checked when it was stored.
+    // Compiling takes milliseconds, so unchanged types are skipped. Examples were checked when they were stored.
     const isKnown = known && isSame(known, type);
     if (!isKnown) catalogue.put(typeOf(type, await compiled(type.schema, true)));
   }
@@ -88,35 +88,35 @@ function isSame({ description, timeToLiveMs, example, payload }: EventType, type
 }
 
 /**
- * Throws `conflict` when a type cannot be stored: its schema is another one than that of `known`, the same version as it is
- * stored, or it is new and there are too many types.
+ * Throws `conflict` when a type cannot be stored: its schema differs from that of `known`, the stored type of the same
+ * version, or it is new and there are too many types.
  */
 export function checkChange(known: RegisteredEventType | null, type: NewEventType, count: number): void {
   const { name, version, schema } = type;
   const { registered: most } = eventTypeLimits;
   if (!known && count >= most) {
-    throw new DomainError("conflict", `There are ${most} event types, the most there may be`);
+    throw new DomainError("conflict", `There are ${most} event types, which is the limit`);
   }
   if (!known || Bun.deepEquals(known.schema, schema)) return;
   throw new DomainError(
     "conflict",
-    `The schema of ${name} version ${version} is settled, because receivers rely on it; register version ${version + 1}, or delete this one while nothing of it was published`,
+    `The schema of ${name} version ${version} cannot change, because receivers rely on it; register version ${version + 1}, or delete this one if none of its events was published`,
   );
 }
 
 /** Throws `conflict` when an event of the type was published. */
 export function checkRemoval({ name, version, is_published }: RegisteredEventType): void {
   if (!is_published) return;
-  const message = `Events of ${name} version ${version} were published; it stays for those who have them`;
+  const message = `Events of ${name} version ${version} were published, so it cannot be deleted`;
   throw new DomainError("conflict", message);
 }
 
-/** Finds what is wrong with a payload. Throws a `RangeError` when that would take too long. */
+/** Returns the errors of a payload. Throws a `RangeError` when the check would take too long. */
 type SchemaCheck = (data: unknown) => readonly ErrorObject[];
 
 async function compiled(schema: JsonObject, isStored: boolean): Promise<SchemaCheck> {
   const refuse = (message: string) => invalidFields([{ in: "body", field: "schema", message }]);
-  if (schema["type"] !== "object") throw refuse('must be that of an object: "type": "object"');
+  if (schema["type"] !== "object") throw refuse('must describe an object: "type": "object"');
   if (JSON.stringify(schema).length > eventTypeLimits.schemaBytes) {
     throw refuse(`must be at most ${eventTypeLimits.schemaBytes} characters as JSON`);
   }
@@ -139,11 +139,11 @@ async function compiled(schema: JsonObject, isStored: boolean): Promise<SchemaCh
       strictRequired: false,
       validateFormats: false,
       logger: false,
-      // Collecting comes second.
+      // The check that collects all errors is compiled second.
       validateSchema: !allErrors,
-      // A large definition would be written out wherever it is referred to.
+      // Inlined, a large definition would be repeated at each reference.
       inlineRefs: false,
-      // Looking for what could be shorter takes longer than it gains.
+      // Optimizing the generated code takes longer than it saves.
       code: { regExp, optimize: false },
     });
     ajv.removeKeyword("uniqueItems").addKeyword(boundedUniqueItems(budget));
@@ -165,10 +165,10 @@ async function compiled(schema: JsonObject, isStored: boolean): Promise<SchemaCh
 }
 
 /**
- * A check that ends at the first mistake, and collects all of them where there is one. To collect them from the start would
- * follow each alternative of `anyOf` to its end, also one that does not fit: with alternatives inside of each other, the work
- * multiplies with each level. The first mistake is told where the budget of the payload does not reach for collecting, and where
- * ajv does not collect it: of alternatives beside `unevaluatedProperties` it forgets some, or its own code fails.
+ * A check that stops at the first error, and collects all errors only if there is one. Collecting from the start would follow
+ * each alternative of `anyOf` to its end, even one that does not match: with nested alternatives, the work multiplies with each
+ * level. Only the first error is returned when the budget is too small for collecting, or ajv fails to collect: with alternatives
+ * beside `unevaluatedProperties` it loses errors, or its generated code throws.
  */
 function thorough(first: SchemaCheck, collecting: () => SchemaCheck): SchemaCheck {
   let all: SchemaCheck | null = null;
@@ -190,7 +190,7 @@ function schemaErrors(check: SchemaCheck, data: unknown, prefix: string, of: str
   try {
     errors = check(data);
   } catch (error) {
-    // The budget is used up, or the stack overflows: the depth of what is published is limited, that of references is not.
+    // The budget is used up, or the stack overflowed: the depth of payloads is limited, that of references is not.
     if (!(error instanceof RangeError)) throw error;
     const message = `cannot be checked, because applying the schema of ${of} to it takes too many steps`;
     return [{ in: "body", field: prefix, message }];

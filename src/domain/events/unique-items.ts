@@ -2,8 +2,8 @@ import type { DataValidateFunction, FuncKeywordDefinition } from "ajv/dist/types
 import type { WorkBudget } from "./bounded-work.ts";
 
 /**
- * `uniqueItems` in time that grows with the text of the items alone, which it takes from the budget; ajv's own compares each item
- * with each other.
+ * `uniqueItems` in time proportional to the text of the items, which it takes from the budget. ajv's own keyword compares
+ * each pair of items.
  */
 export function boundedUniqueItems(budget: WorkBudget): FuncKeywordDefinition {
   return {
@@ -24,10 +24,10 @@ export function boundedUniqueItems(budget: WorkBudget): FuncKeywordDefinition {
   };
 }
 
-/** What writing an item costs, in steps: each character of it, at most a value of its own. */
+/** The steps for each character of an item as JSON. Each value in an item takes at least one character. */
 const stepsOfCharacter = 0.5;
 
-/** The last item that is equal to one before it, and the nearest such one. */
+/** Finds the last item `i` that equals an earlier one, and the nearest such `j`. */
 function lastRepetition(
   items: readonly unknown[],
   { take }: WorkBudget,
@@ -44,7 +44,7 @@ function lastRepetition(
   return last;
 }
 
-/** The order of an object's fields does not tell two apart. */
+/** Sorts the fields of objects: objects are equal in any order of their fields. */
 function withSortedNames(_name: string, value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)));

@@ -1,14 +1,14 @@
 import { hour } from "../time.ts";
 
-/** Subjects that are counted apart. */
+/** The most subjects with a count of their own. */
 const maxSubjects = 100;
-/** A place is free again after this time without a count. */
+/** A subject may be replaced after this time without a count. */
 const keptMs = hour;
-/** All others together. */
+/** The name of the shared count of all others. */
 const otherSubjects = "other";
 
 /**
- * Counts by subject, for a monitoring system that keeps a series of each: a bounded number of subjects has a count of
+ * Counts by subject, for a monitoring system that stores a series for each: a bounded number of subjects has a count of
  * its own, all others share one.
  */
 export class BoundedCounts {
@@ -30,7 +30,7 @@ export class BoundedCounts {
     this.#counts.set(subject, { count: (known?.count ?? 0) + 1, at: now });
   }
 
-  /** By subject, and of all others. */
+  /** Counts by subject, and the shared count. */
   shown(): Record<string, number> {
     const counts = [...this.#counts].map(([subject, { count }]) => [subject, count]);
     return { ...Object.fromEntries(counts), [otherSubjects]: this.#others };

@@ -1,23 +1,23 @@
 import { day } from "../time.ts";
 import type { StatisticRow } from "./statistics.ts";
 
-/** What was free at an earlier time. */
+/** Free space at an earlier time. */
 export interface FreeSpace {
   readonly at: number;
   readonly bytes: number;
 }
 
-/** What was free in an hour, by the samples of that hour; null without any. */
+/** The average free space of an hour's samples; null without samples. */
 export function freeSpaceOf(row: Pick<StatisticRow, "at" | "counts"> | undefined): FreeSpace | null {
   const { samples = 0, free_bytes = 0 } = row?.counts ?? {};
   return row && samples > 0 ? { at: row.at, bytes: free_bytes / samples } : null;
 }
 
-/** How a disk fills, by what was free earlier. */
+/** How fast a disk fills, estimated from the free space earlier. */
 interface DiskForecast {
-  /** null: less than a day is known. */
+  /** Bytes; null when less than a day is known. */
   readonly usedPerDay: number | null;
-  /** null: it does not fill, or not within ten years. */
+  /** null when the disk does not fill up within ten years. */
   readonly fullAt: number | null;
 }
 

@@ -1,4 +1,4 @@
-/** A value that was observed, with labels by which it is found in the log and in traces. */
+/** An observed value, with labels that identify it in the log and in traces. */
 export interface Exemplar {
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
@@ -6,12 +6,12 @@ export interface Exemplar {
   readonly at: number;
 }
 
-/** How many values there were of which size. Plain data, so that it can be sent to another thread. */
+/** Counts of observed values by size. Plain data, so that it can be sent to another thread. */
 export interface Histogram {
   /** The upper bounds of the buckets, ascending; the last bucket has none. */
   readonly bounds: readonly number[];
   readonly counts: number[];
-  /** The newest value of each bucket that has labels. */
+  /** The newest value with labels of each bucket. */
   readonly exemplars: (Exemplar | null)[];
   sum: number;
 }

@@ -1,4 +1,4 @@
-/** What uses the space of the database. */
+/** Kinds of data in the database. */
 export const storedKinds = [
   "events",
   "deliveries",
@@ -13,7 +13,7 @@ export const storedKinds = [
 
 type StoredKind = (typeof storedKinds)[number];
 
-/** Bytes of each kind, with its indexes; `free` is what the next rows take. */
+/** Bytes of each kind, including indexes; `free` is space that new rows reuse. */
 export type KindSizes = Readonly<Record<StoredKind, number>>;
 
 const kinds: Readonly<Record<string, StoredKind>> = {
@@ -32,7 +32,7 @@ const kinds: Readonly<Record<string, StoredKind>> = {
   consents: "access",
 };
 
-/** Adds up the sizes of tables, whose indexes count with them. */
+/** Adds up the sizes of tables, which include their indexes, by kind. */
 export function kindSizes(
   tables: readonly { readonly name: string; readonly bytes: number }[],
   free: number,
@@ -53,7 +53,7 @@ export function shownBytes(bytes: number): string {
   return `${(bytes / 1e6).toLocaleString("en", { maximumFractionDigits: bytes < 1e7 ? 1 : 0 })} MB`;
 }
 
-/** The larger ones of these, in words: `events 1,200 MB, deliveries 300 MB`. */
+/** The sizes in words, the largest first: `events 1,200 MB, deliveries 300 MB`. */
 export function shownSizes(sizes: KindSizes): string {
   const shown = storedKinds
     .map((kind) => ({ kind, bytes: sizes[kind] }))

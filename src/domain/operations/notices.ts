@@ -14,11 +14,11 @@ export const serverNotices = [
 ] as const;
 export type ServerNotice = (typeof serverNotices)[number];
 
-/** What a notice about the server says. */
+/** The content of a notice about the server. */
 export interface ServerNoticeData {
   /** What happened, in one sentence. */
   readonly summary: string;
-  /** What to do next; null where nothing is to do. */
+  /** What to do next; null when there is nothing to do. */
   readonly advice: string | null;
   readonly [fact: string]: unknown;
 }
@@ -40,7 +40,7 @@ export interface NewNotice {
   readonly sending: NoticeSending;
 }
 
-/** What became of sending a notice to the operator. */
+/** The state of sending a notice to the operator. */
 export interface NoticeSending {
   /** `unsent`: there is no notify URL. */
   readonly status: "unsent" | "pending" | "delivered" | "failed";
@@ -56,5 +56,5 @@ export interface Notice extends NewNotice {
   readonly seq: number;
 }
 
-/** The bounds of what is stored: notices of an application, and all of them. */
+/** The most stored notices of an application and in total, and their greatest age. */
 export const noticeLimits = { ofApplication: 100, all: 10_000, keepMs: 30 * 24 * 3_600_000 } as const;

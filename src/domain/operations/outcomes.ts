@@ -1,4 +1,4 @@
-/** What became of an attempt, or of a delivery that ended without one, as it is shown while it happens. */
+/** The outcome of an attempt, or of a delivery that ended without one, for live views. */
 export interface DeliveryOutcome {
   readonly delivery_id: string;
   readonly subscription_id: string;
@@ -6,30 +6,30 @@ export interface DeliveryOutcome {
   readonly type: string;
   /** When it was known, in milliseconds since the epoch. */
   readonly at: number;
-  /** The state of the delivery: `pending` where it is tried again. */
+  /** The state of the delivery: `pending` when it will be retried. */
   readonly status: string;
-  /** Which attempt it was; 0 where none was made. */
+  /** The number of the attempt; 0 when none was made. */
   readonly attempt: number;
-  /** The class of the attempt's outcome; null where none was made. */
+  /** The class of the attempt's outcome; null when none was made. */
   readonly outcome: string | null;
-  /** The HTTP status; null where none arrived. */
+  /** The HTTP status; null when none arrived. */
   readonly http_status: number | null;
   readonly duration_ms: number | null;
   readonly error: string | null;
 }
 
-/** Some outcomes of an application, or of all (null), in order. */
+/** A sample of the outcomes of an application, or of all applications (null), in order. */
 export interface OutcomeBatch {
   readonly application_id: string | null;
   readonly outcomes: readonly DeliveryOutcome[];
-  /** So many more there were. */
+  /** The number of outcomes that are not in the sample. */
   readonly left_out: number;
 }
 
 /** A change of a topic. */
 export interface Changed {
   readonly topic: Topic;
-  /** Of these; null: of any. */
+  /** The applications concerned; null for any. */
   readonly applications: readonly string[] | null;
 }
 
@@ -43,24 +43,24 @@ export const applicationTopics = [
 ] as const;
 type Topic = (typeof applicationTopics)[number];
 
-/** Whose outcomes are wanted. */
+/** The outcomes to collect. */
 export interface WatchedOutcomes {
-  /** Those of all applications together. */
+  /** Whether to sample the outcomes of all applications together. */
   readonly all: boolean;
   readonly applications: readonly string[];
 }
 
-/** The most outcomes of a batch: more could not be read. */
+/** The most outcomes of a batch: a person could not read more. */
 const mostOfBatch = 20;
 /** A change of more applications than this counts as one of any application. */
 const mostApplications = 100;
 
-/** Collects the outcomes that are watched, a sample where there are many. */
+/** Collects the watched outcomes, or a sample when there are many. */
 export class OutcomeCollector {
   readonly #batches = new Map<string | null, { outcomes: DeliveryOutcome[]; left_out: number }>();
   #changed = new Map<Topic, Set<string>>();
 
-  /** Collects from now on what is wanted, and nothing else. */
+  /** Sets which outcomes are collected from now on. */
   watch({ all, applications }: WatchedOutcomes): void {
     const wanted = new Set<string | null>([...(all ? [null] : []), ...applications]);
     for (const key of this.#batches.keys()) if (!wanted.has(key)) this.#batches.delete(key);
@@ -87,7 +87,7 @@ export class OutcomeCollector {
     }
   }
 
-  /** Notes a change of these applications, or without any, of the server. Returns whether it is watched. */
+  /** Notes a change of these applications, or of the server when there are none. Returns whether it is watched. */
   note(topic: Topic, applications: readonly string[]): boolean {
     const wanted = applications.filter((id) => this.isWanted(id));
     if (applications.length === 0 ? !this.#batches.has(null) : wanted.length === 0) return false;
@@ -97,7 +97,7 @@ export class OutcomeCollector {
     return true;
   }
 
-  /** The changes that were noted since the last call. */
+  /** Returns the changes noted since the last call. */
   takeChanged(): Changed[] {
     const changed = this.#changed;
     this.#changed = new Map();
@@ -106,7 +106,7 @@ export class OutcomeCollector {
     });
   }
 
-  /** What was collected since the last call. */
+  /** Returns the outcomes collected since the last call. */
   take(): OutcomeBatch[] {
     const taken: OutcomeBatch[] = [];
     for (const [application_id, { outcomes, left_out }] of this.#batches) {

@@ -1,12 +1,12 @@
 import { day, hour, minute } from "../time.ts";
 import { bucketOf } from "./histogram.ts";
 
-/** What is counted in memory: what became of deliveries, and requests by operation. */
+/** Statistics that are counted in memory: outcomes of deliveries, and requests by operation. */
 type CountedKind = "deliveries" | "requests";
-/** Of the storage, sums of samples are kept, and how many there were. */
+/** For the storage, the sum of samples and their number are stored. */
 export type StatisticKind = CountedKind | "storage";
 
-/** The length of what one row counts, and how long it is kept. */
+/** The length of the period that a row covers, and how long the row is kept. */
 export const statisticPeriods = {
   minute: { ms: minute, keepMs: 2 * hour },
   hour: { ms: hour, keepMs: 8 * day },
@@ -15,8 +15,8 @@ export const statisticPeriods = {
 export type StatisticPeriod = keyof typeof statisticPeriods;
 
 /**
- * What becomes of a delivery, as the dispatcher sees it: `retried` is an attempt that failed and is made again,
- * `streamed` a delivery that can be read on the event stream.
+ * The outcomes of deliveries, as the dispatcher sees them: `retried` is a failed attempt that will be repeated, `streamed`
+ * a delivery that can be read on the event stream.
  */
 export const deliveryOutcomes = [
   "delivered",
@@ -36,13 +36,13 @@ const durationBounds: readonly number[] = [
 ];
 
 /** Counts of one subject in one period. */
-export interface Tally {
+export interface PeriodCounts {
   readonly counts: Readonly<Record<string, number>>;
-  /** How many took how long, by bucket; empty where nothing was measured. */
+  /** The number of durations in each bucket; empty when none was measured. */
   readonly durations: readonly number[];
 }
 
-export interface StatisticRow extends Tally {
+export interface StatisticRow extends PeriodCounts {
   readonly kind: StatisticKind;
   /** An application, an operation, or `allSubjects`. */
   readonly subject: string;
@@ -50,10 +50,10 @@ export interface StatisticRow extends Tally {
   readonly at: number;
 }
 
-const none: Tally = { counts: {}, durations: [] };
+const none: PeriodCounts = { counts: {}, durations: [] };
 
-/** The sum of two tallies. */
-export function sumOf(one: Tally, other: Tally): Tally {
+/** Adds two counts, name by name and bucket by bucket. */
+export function sumOf(one: PeriodCounts, other: PeriodCounts): PeriodCounts {
   const counts = { ...one.counts };
   for (const [name, many] of Object.entries(other.counts)) counts[name] = (counts[name] ?? 0) + many;
   const [longer, shorter] =
@@ -63,10 +63,13 @@ export function sumOf(one: Tally, other: Tally): Tally {
   return { counts, durations: longer.map((many, i) => many + (shorter[i] ?? 0)) };
 }
 
-export const sumOfAll = (tallies: readonly Tally[]): Tally => tallies.reduce(sumOf, none);
+export const sumOfAll = (periods: readonly PeriodCounts[]): PeriodCounts => periods.reduce(sumOf, none);
 
-/** The value below which a share of the measured lies, in milliseconds, to the exactness of its bucket; null: none. */
-export function quantile({ durations }: Tally, share: number): number | null {
+/**
+ * Returns the duration in milliseconds below which a share of the measured durations lies, interpolated within its
+ * bucket; null when none was measured.
+ */
+export function quantile({ durations }: PeriodCounts, share: number): number | null {
   const total = durations.reduce((sum, many) => sum + many, 0);
   if (total === 0) return null;
   let below = 0;
@@ -82,7 +85,7 @@ export function quantile({ durations }: Tally, share: number): number | null {
   return durationBounds.at(-1) ?? null;
 }
 
-/** Subjects that are counted apart in one minute, besides all together. */
+/** The most subjects of a kind with their own counts in one minute, `allSubjects` included. */
 const maxSubjects = 2_000;
 
 interface Growing {
@@ -96,15 +99,15 @@ interface Growing {
 /** Counts in memory until they are taken to be stored. */
 export class StatisticCounter {
   #taken: Growing[] = [];
-  /** Of the present minute. */
+  /** When the current minute began. */
   #at = 0;
   #subjects = { deliveries: new Map<string, Growing>(), requests: new Map<string, Growing>() };
 
   constructor(readonly now: () => number) {}
 
   /**
-   * Counts for a subject and for all; `also` is a second name that is counted. Beyond `maxSubjects` of a minute a subject
-   * is counted with all alone.
+   * Counts `name`, and `also` if given, for a subject and for `allSubjects`. Subjects beyond `maxSubjects` in a minute
+   * are counted only for `allSubjects`.
    */
   count(kind: CountedKind, subject: string, name: string, durationMs: number | null, also?: string): void {
     const now = this.now();
@@ -126,7 +129,7 @@ export class StatisticCounter {
     }
   }
 
-  /** What was counted since the last call. */
+  /** Returns the rows counted since the last call. */
   take(): StatisticRow[] {
     this.#begin(this.#at);
     const rows = this.#taken;

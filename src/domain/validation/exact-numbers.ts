@@ -2,18 +2,18 @@ import { type FieldProblem, invalidFields, nameInField } from "../errors.ts";
 import { parseJson } from "./json.ts";
 import { maxProblems } from "./problems.ts";
 
-/** What is wrong with a number that is not exact, to follow the name of its field. */
-export const inexactMessage = `would arrive as another number: integers are exact up to ${Number.MAX_SAFE_INTEGER}; make a larger one a string`;
+/** The problem of a number that is not exact. It follows the name of a field. */
+export const inexactMessage = `cannot be represented exactly: integers are exact up to ${Number.MAX_SAFE_INTEGER}; send a larger one as a string`;
 
 /**
- * Parses an object like `parseJson`. Throws `invalid_parameter` for numbers of one field, or inside of it, that would be sent as
- * others: integers that reading rounds, and what is too large for a double, which is written as null (RFC 7493, section 2.2).
- * With a fraction or an exponent a number is a double for those who write it, too.
+ * Parses an object like `parseJson`. Throws `invalid_parameter` for numbers in one field that would be sent with another value:
+ * integers that parsing rounds, and numbers too large for a double, which are written as null (RFC 7493, section 2.2). A
+ * number with a fraction or an exponent is accepted: its sender means a double, too.
  */
 export function parseExactJson(bytes: Uint8Array, what: "body" | "line", field: string): unknown {
   const value = parseJson(bytes, what);
   const held = (value as Readonly<Record<string, unknown>> | null)?.[field];
-  // Nearly all have none. To know what it was written as, the text is read again.
+  // Nearly all bodies have none. Only a second parse gives access to the source text of a number.
   if (!hasUnsafe(held)) return value;
   const inexact = inexactNumbers(new TextDecoder().decode(bytes));
   const wrong = wrongNumbers(held, field, inexact, maxProblems);
@@ -23,7 +23,7 @@ export function parseExactJson(bytes: Uint8Array, what: "body" | "line", field: 
 
 const isUnsafe = (number: number) => Math.abs(number) > Number.MAX_SAFE_INTEGER;
 
-/** Recursive, as below: the depth of what is parsed is limited. */
+/** Recursive, as `wrongNumbers` is: the depth of parsed JSON is limited. */
 function hasUnsafe(value: unknown): boolean {
   if (typeof value === "number") return isUnsafe(value);
   if (typeof value !== "object" || value === null) return false;
@@ -32,7 +32,7 @@ function hasUnsafe(value: unknown): boolean {
   return false;
 }
 
-/** Returns the numbers of a JSON text that would be sent as others. Throws a `SyntaxError` for text that is not JSON. */
+/** Returns the parsed values of numbers in a JSON text whose source has another value. Throws a `SyntaxError` for text that is not JSON. */
 export function inexactNumbers(text: string): ReadonlySet<number> {
   const found = new Set<number>();
   JSON.parse(text, (_, value: unknown, context?: { readonly source?: string }) => {

@@ -15,7 +15,7 @@ export const Id = Type.Integer({ minimum: 1, maximum: maxId });
 /** A count, from 0 on. */
 export const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 
-// What the pattern of a timestamp cannot say. Set before Elysia looks whether it is.
+// Rejects dates that do not exist, which a pattern cannot. Set first: Elysia keeps a format that is already set.
 FormatRegistry.Set("date-time", hasRealDate);
 
 /** ISO 8601 in UTC with `Z`, with or without a fraction of a second, of a date that exists in the calendar. */
@@ -80,7 +80,7 @@ export function multiLine(maxLength: number) {
   });
 }
 
-/** What no pattern can say: that a text can be read as a URL. No keyword of the documents. */
+/** The format of texts that can be parsed as a URL, which no pattern can check. OpenAPI documents omit it. */
 export const webAddressFormat = "web-address";
 FormatRegistry.Set(webAddressFormat, (text) => text === "" || URL.canParse(text));
 

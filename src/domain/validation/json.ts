@@ -29,7 +29,7 @@ export function parseJson(bytes: Uint8Array, what: "body" | "line" = "body"): un
   return value;
 }
 
-/** The fields of a JSON object that comes from elsewhere; null for what is none. */
+/** Parses a JSON object from another system; null for invalid JSON, and for a value without fields. */
 export function jsonObject(text: string): Readonly<Record<string, unknown>> | null {
   try {
     const value: unknown = JSON.parse(text);

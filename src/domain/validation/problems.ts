@@ -28,7 +28,7 @@ interface Finding {
  * the schema alone and never repeat the value; only names of unknown fields come from it, as `field`, and are
  * shortened. A schema's `errorMessage` is used when its pattern or format does not match. A list that is over its limit
  * and over 10,000 items ends the report. The value is only read. The schema is compiled on first use to keep that out
- * of the start. Knows the keywords that our own schemas have.
+ * of the start. Supports the keywords that our own schemas use.
  */
 export function problems(schema: TSchema, value: unknown, at: ProblemsAt): FieldProblem[] {
   const check = compiled(schema);

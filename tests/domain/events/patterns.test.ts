@@ -29,7 +29,7 @@ describe("a pattern finds what the language's own expression finds", () => {
 });
 
 test("what an earlier version has stored goes on to work", async () => {
-  expect(() => boundedPattern("^(?!x)", "u")).toThrow("RE2 does not have");
+  expect(() => boundedPattern("^(?!x)", "u")).toThrow("RE2 does not support");
   expect(["x", "y"].map((text) => storedPattern("^(?!x)", "u").test(text))).toEqual([false, true]);
   const stored: RegisteredEventType = {
     name: "raffle.won",

@@ -1,10 +1,10 @@
 import { type Static, Type } from "@sinclair/typebox";
 import {
   allSubjects,
+  type PeriodCounts,
   quantile,
   type StatisticPeriod,
   sumOfAll,
-  type Tally,
 } from "../../../domain/operations/statistics.ts";
 import { about, nullable } from "../../../domain/validation/fields.ts";
 import type { Store } from "../../../store/store.ts";
@@ -118,18 +118,18 @@ async function requestStatistics(store: Pick<Store, "statistics">, span: Statist
     return { listener, operation, ...shownRequests(sumOfAll(rows)) };
   });
   return {
-    requests: steps(span, all, (tally, at) => ({ at, ...shownRequests(tally) })),
+    requests: steps(span, all, (period, at) => ({ at, ...shownRequests(period) })),
     operations: operations.sort((a, b) => b.requests - a.requests),
   };
 }
 
-function shownRequests(tally: Tally): Omit<Static<typeof RequestStep>, "at"> {
-  const { requests = 0, client_errors = 0, server_errors = 0 } = tally.counts;
+function shownRequests(period: PeriodCounts): Omit<Static<typeof RequestStep>, "at"> {
+  const { requests = 0, client_errors = 0, server_errors = 0 } = period.counts;
   return {
     requests,
     client_errors,
     server_errors,
-    p50_ms: quantile(tally, 0.5),
-    p99_ms: quantile(tally, 0.99),
+    p50_ms: quantile(period, 0.5),
+    p99_ms: quantile(period, 0.99),
   };
 }

@@ -2,12 +2,12 @@ import { type Static, Type } from "@sinclair/typebox";
 import {
   allSubjects,
   deliveryOutcomes,
+  type PeriodCounts,
   quantile,
   type StatisticPeriod,
   type StatisticRow,
   statisticPeriods,
   sumOfAll,
-  type Tally,
 } from "../../../domain/operations/statistics.ts";
 import { day, hour, isoTime, second } from "../../../domain/time.ts";
 import { about, nullable } from "../../../domain/validation/fields.ts";
@@ -82,7 +82,7 @@ export type StatisticSpan = ReturnType<typeof spanOf>;
 export function steps<Shown>(
   span: StatisticSpan,
   rows: readonly StatisticRow[],
-  shown: (tally: Tally, at: string) => Shown,
+  shown: (period: PeriodCounts, at: string) => Shown,
 ) {
   const byTime = Map.groupBy(rows, ({ at }) => at);
   const result: Shown[] = [];
@@ -102,14 +102,14 @@ export async function deliveryStatistics(
   const subject = application ?? allSubjects;
   const rows = await store.statistics.read({ kind: "deliveries", subject, period, from, to });
   return {
-    deliveries: steps(span, rows, (tally, at) => ({ at, ...shownDeliveries(tally) })),
+    deliveries: steps(span, rows, (period, at) => ({ at, ...shownDeliveries(period) })),
     totals: shownDeliveries(sumOfAll(rows)),
   };
 }
 
-function shownDeliveries(tally: Tally): Static<typeof DeliveryCounts> {
-  const counted = Object.fromEntries(deliveryOutcomes.map((name) => [name, tally.counts[name] ?? 0]));
-  const arrival = { arrival_p50_ms: quantile(tally, 0.5), arrival_p99_ms: quantile(tally, 0.99) };
+function shownDeliveries(period: PeriodCounts): Static<typeof DeliveryCounts> {
+  const counted = Object.fromEntries(deliveryOutcomes.map((name) => [name, period.counts[name] ?? 0]));
+  const arrival = { arrival_p50_ms: quantile(period, 0.5), arrival_p99_ms: quantile(period, 0.99) };
   // Object.fromEntries loses the names.
   return { ...(counted as Record<(typeof deliveryOutcomes)[number], number>), ...arrival };
 }

@@ -1,6 +1,6 @@
 import { Database } from "bun:sqlite";
 import { resolve } from "node:path";
-import { noRoom } from "../../../domain/backups.ts";
+import { noSpaceForBackup } from "../../../domain/backups.ts";
 import { sessionFamily } from "../../../domain/tokens.ts";
 import { StoreError } from "../../faults.ts";
 import { heldSetting } from "../../settings.ts";
@@ -51,7 +51,7 @@ function vacuumInto(db: Database, file: string): void {
     // SQLite reports this for a full disk, and for a damaged page that refers to an impossible page number.
     if (codeOf(error) !== "SQLITE_FULL") throw error;
     requireWhole(db, "quick_check");
-    throw noRoom();
+    throw noSpaceForBackup();
   }
 }
 

@@ -5,11 +5,11 @@ import { databaseIn } from "../store/sqlite/database/directory.ts";
 import { isMissing } from "./files.ts";
 import { type NewBackup, placeDirectory, workDirectory } from "./place.ts";
 
-/** Of a backup that is to be made. */
-type RoomQuestion = Pick<NewBackup, "data" | "place" | "recipients">;
+/** The backup to be made. */
+type PlannedBackup = Pick<NewBackup, "data" | "place" | "recipients">;
 
-/** The first of the file systems that a backup is written to on which it has no room; null where it has. */
-export async function tooSmallFor(backup: RoomQuestion): Promise<TooSmall | null> {
+/** Returns the first file system with too little space for a backup that will be written to it; null when all have enough. */
+export async function tooSmallFor(backup: PlannedBackup): Promise<TooSmall | null> {
   const file = databaseIn(backup.data);
   // By name: opening and closing the file here would release SQLite's POSIX locks on it, which belong to the process.
   const sizes = await Promise.all(
@@ -31,7 +31,7 @@ export async function tooSmallFor(backup: RoomQuestion): Promise<TooSmall | null
   return null;
 }
 
-/** A directory, or where it is missing the one in which it will be made. */
+/** The directory, or its nearest existing ancestor, in which it will be created. */
 async function existing(directory: string): Promise<{ readonly at: string; readonly dev: number }> {
   try {
     return { at: directory, dev: (await fs.promises.stat(directory)).dev };

@@ -12,7 +12,7 @@ interface RunOptions {
   /** The URL of `backup-worker.ts`. */
   readonly program: string;
   readonly log: Log;
-  /** Called some times a second while it is being made. */
+  /** Called a few times per second while the backup is being made. */
   readonly changed?: (() => void) | undefined;
 }
 
@@ -32,7 +32,7 @@ export class BackupRun {
   #hasEnded = false;
   /** The expected size; null before it is known. */
   #expectedBytes: number | null = null;
-  /** The size at the last look. */
+  /** The last known size. */
   #writtenBytes = 0;
 
   constructor(options: RunOptions) {
@@ -41,7 +41,7 @@ export class BackupRun {
     this.#directory = workDirectory(options.start);
   }
 
-  /** Makes the backup; resolves with what is in it when it is complete. */
+  /** Makes the backup; resolves with the number of its rows when it is complete. */
   async make(): Promise<DatabaseCounts> {
     const { start, program, log } = this.#options;
     const options = {
@@ -71,10 +71,10 @@ export class BackupRun {
     this.#thread?.end();
   }
 
-  /** The backup as far as it is. */
+  /** The backup with its progress so far. */
   async shown(): Promise<Backup> {
     const { start } = this.#options;
-    // What is complete is renamed, sent elsewhere or encrypted before the backup counts as complete.
+    // At the end the partial file is renamed, uploaded or encrypted, so its size may shrink.
     const bytes = Math.max(this.#writtenBytes, await partialSize(this.#directory, this.id));
     this.#writtenBytes = bytes;
     const expected = this.#expectedBytes;

@@ -9,7 +9,7 @@ export type Announce = (
 
 interface WatchOptions {
   readonly schedule: BackupSchedule | null;
-  /** A clock that is never set. */
+  /** A monotonic clock, in milliseconds. */
   readonly monotonic: () => number;
   readonly announce: Announce;
 }
@@ -17,9 +17,9 @@ interface WatchOptions {
 /** The time between two notices about the same ongoing failure. */
 const repeatAfterMs = day;
 
-const advice = "Look into the log, mend it, and make a backup now: onair backup.";
+const advice = "Find the reason in the log, remove it, and make a backup now: onair backup.";
 
-/** Notices about backups for the operator: they fail, the newest is too old, they succeed again. */
+/** Notifies the operator when backups fail, when the newest is too old, and when they succeed again. */
 export class BackupWatch {
   readonly #options: WatchOptions;
   #failureNoticeAt: number | null = null;
@@ -29,14 +29,14 @@ export class BackupWatch {
     this.#options = options;
   }
 
-  /** A failed backup that was requested is reported each time, a failed scheduled one once a day. */
+  /** Reports each failure of a requested backup, and failures of scheduled ones once a day. */
   failed(reason: string, byHand: boolean): void {
     if (!byHand && this.#isRecent(this.#failureNoticeAt)) return;
     if (!byHand) this.#failureNoticeAt = this.#options.monotonic();
     this.#options.announce("backup.failed", { summary: `A backup failed. ${reason}`, advice });
   }
 
-  /** A backup is complete. */
+  /** Must be called when a backup is complete. */
   made(): void {
     if (this.#failureNoticeAt === null && this.#overdueNoticeAt === null) return;
     this.#failureNoticeAt = null;
@@ -44,13 +44,17 @@ export class BackupWatch {
     this.#options.announce("backup.recovered", { summary: "There is a new backup again.", advice: null });
   }
 
-  /** @param newestAt when the newest backup began; null without one */
+  /**
+   * Reports when the newest backup is too old.
+   * @param newestAt when the newest backup began; null without one
+   */
   look(newestAt: number | null): void {
     const { schedule, monotonic, announce } = this.#options;
     if (!schedule?.isOverdue(newestAt) || this.#isRecent(this.#overdueNoticeAt)) return;
     this.#overdueNoticeAt = monotonic();
     const age = shownDuration(schedule.ageOf(newestAt));
-    const summary = newestAt === null ? `For ${age} there is no backup.` : `The newest backup is ${age} old.`;
+    const summary =
+      newestAt === null ? `There has been no backup for ${age}.` : `The newest backup is ${age} old.`;
     announce("backup.overdue", { summary, advice });
   }
 

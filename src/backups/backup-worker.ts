@@ -11,7 +11,7 @@ import type { NewBackup } from "./place.ts";
 // On Linux this applies to the calling thread alone: the server's work goes first.
 if (process.platform === "linux") setPriority(0, 19);
 
-/** What the thread offers. */
+/** The contract of the thread. */
 export interface BackupThread extends ThreadContract {
   readonly start: NewBackup;
   readonly offers: { size(): number; make(): Promise<DatabaseCounts> };

@@ -17,37 +17,37 @@ import { BackupSchedule } from "./schedule.ts";
 export interface BackupsOptions {
   /** A data directory that this process has open. */
   readonly data: string;
-  /** The id of the data, which its copies share. */
+  /** Returns the id of the data, which copies of the data share. */
   readonly dataId: () => Promise<string>;
   readonly place: PlaceSettings;
-  /** Public keys of age; none: backups are not encrypted. */
+  /** Public keys of age; without any, backups are not encrypted. */
   readonly recipients?: readonly string[];
   /** Milliseconds between the backups of the schedule; null for none. */
   readonly everyMs?: number | null;
   /** The number of backups to keep; the oldest is removed when a new one is complete. */
   readonly keep: number;
-  /** Days after which backups go; null for never. */
+  /** Days after which backups are removed; null for never. */
   readonly keepDays?: number | null;
   /** The URL of `backup-worker.ts`. */
   readonly program: string;
   readonly now: () => number;
-  /** A clock that is never set. */
+  /** A monotonic clock, in milliseconds. */
   readonly monotonic?: (() => number) | undefined;
   readonly log: Log;
   /** Announces a notice to the operator. */
   readonly announce?: Announce | undefined;
   /**
-   * Whether this may be a copy of a server that has its backups at the same place: then the schedule makes none, and none
-   * is deleted by itself.
+   * Whether this server may be a copy of one that stores its backups in the same destination. While it may be, no backup is
+   * made by schedule, and none is deleted by retention.
    */
   readonly isHeld?: () => Promise<boolean>;
-  /** Called when the list of backups has changed, and some times a second while one is being made. */
+  /** Called when the list of backups has changed, and a few times per second while one is being made. */
   readonly changed?: () => void;
 }
 
 interface BackupContent {
   readonly backup: Backup;
-  /** Its file; null where it is not on this machine. */
+  /** Its file; null when it is not on this machine. */
   readonly path: string | null;
   read(range: ByteRange): ReadableStream<Uint8Array>;
 }
@@ -72,16 +72,15 @@ export class Backups {
     const { everyMs = null, now, monotonic = () => performance.now(), announce = () => {} } = options;
     this.#options = options;
     this.#list = new KeptList(options.place, options.dataId, monotonic);
-    // Never below a known one: the newest is that which was made last, whatever the clock says.
+    // Above all known ids, so that the newest backup has the highest id even if the clock was set back.
     this.#newId = ulidSource(() => Math.max(now(), (this.#list.newestAt ?? 0) + 1));
     this.#schedule = everyMs === null ? null : new BackupSchedule({ everyMs, now, monotonic });
     this.#watch = new BackupWatch({ schedule: this.#schedule, monotonic, announce });
   }
 
   /**
-   * Takes note of the backups of a directory; a place that is asked over the network has time until the first look.
-   * Removes the partial files of an earlier process; in another directory than that of the data, where they cannot be
-   * those of another server.
+   * Lists the backups of a directory; a destination on the network is listed at the first check. Removes partial files of
+   * an earlier process. In a directory outside of the data directory, it does so only if it is not shared with another server.
    */
   async begun(): Promise<this> {
     const { data, place, isHeld } = this.#options;
@@ -95,7 +94,7 @@ export class Backups {
     return this;
   }
 
-  /** What is known without asking the place. */
+  /** The state as known, without access to the destination. */
   get state(): BackupState {
     const { everyMs = null } = this.#options;
     const { known, newestAt } = this.#list;
@@ -103,8 +102,8 @@ export class Backups {
   }
 
   /**
-   * Looks whether a backup is due, and begins it; says when the newest is too old. To be called again and again. A server
-   * that stops does not wait for a place that says nothing.
+   * Begins a backup if one is due, and reports when the newest is too old. To be called at intervals. Resolves at once when
+   * the server stops, even if the destination does not respond.
    */
   async look(): Promise<void> {
     await Promise.race([this.#look(), this.#stopped.promise]);
@@ -124,13 +123,13 @@ export class Backups {
     if (known === null || this.#isStopped) return;
     this.#watch.look(newestAt);
     if (this.#schedule && (await this.#options.isHeld?.())) return;
-    // Begin says why it could not.
+    // `begin` logs and reports its failure itself.
     if (this.#schedule?.isDue(newestAt)) await this.begin(false).catch(() => {});
   }
 
   /**
    * Starts a backup. Rejects with `conflict` while another one runs, with `unavailable` when there is no space.
-   * @param byHand whether a person waits for it
+   * @param byHand whether a person requested it
    */
   async begin(byHand = true): Promise<Backup> {
     if (this.#running) {
@@ -210,7 +209,7 @@ export class Backups {
     return { data, place, recipients, id: this.#newId() };
   }
 
-  /** A failure, as with a missing disk, must not stop the server. */
+  /** Logs a failure: a missing disk, for example, must not stop the server. */
   #removePartials(directory: string, id?: string): void {
     try {
       removePartials(directory, id);
@@ -242,7 +241,7 @@ export class Backups {
       const counts = await running.make();
       this.#counts.made++;
       this.#schedule?.made();
-      // It is there, and was read again: that the list cannot be had now is no failure of it.
+      // The backup is stored and verified. A failure to list the destination does not make it a failed backup.
       const kept = await this.#list.refresh().catch((error) => {
         log.error("backup.not_listed", errorFields(error));
         return null;
@@ -275,7 +274,7 @@ export class Backups {
     this.#watch.failed(publicMessage(error), byHand);
   }
 
-  /** Removes the backups that are not kept any more, but never the one just made. */
+  /** Removes the backups that retention no longer keeps, but never the one just made. */
   async #removeOld(made: string): Promise<void> {
     const { keep, keepDays = null, now, log, isHeld } = this.#options;
     if (await isHeld?.()) return;
@@ -287,8 +286,8 @@ export class Backups {
   }
 }
 
-/** The public message of a failure; the log has the details. */
+/** Returns the public message of a failure; the log has the details. */
 function publicMessage(error: unknown): string {
   if (error instanceof DomainError || error instanceof StoreError) return error.message;
-  return "It failed for a reason that only the log of the server tells";
+  return "The backup failed; the log of the server has the reason";
 }

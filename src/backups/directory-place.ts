@@ -4,7 +4,7 @@ import { fileStream } from "../runtime/file-stream.ts";
 import { isMissing, keepPartial, wholeBackups } from "./files.ts";
 import { type BackupPlace, type CheckedFile, ownerFile, ownerIn } from "./place.ts";
 
-/** Backups in a directory, in which they are also made. */
+/** A directory as the destination of backups. */
 export class DirectoryPlace implements BackupPlace {
   readonly #directory: string;
 
@@ -16,7 +16,7 @@ export class DirectoryPlace implements BackupPlace {
     return wholeBackups(this.#directory);
   }
 
-  /** The file is in this directory, synced and checked. */
+  /** The file must already be in this directory, synced and verified. */
   async keep({ path }: CheckedFile, name: string): Promise<void> {
     keepPartial(this.#directory, basename(path), name);
   }
@@ -35,7 +35,7 @@ export class DirectoryPlace implements BackupPlace {
 
   async claim(id: string): Promise<string> {
     const file = join(this.#directory, ownerFile);
-    // One name for each data: what a claim that was cut short has left goes with its next backup.
+    // The name contains the id, so that the next claim for the same data removes the file of an interrupted one.
     const written = `${file}.${id}`;
     const remove = () => fs.promises.rm(written, { force: true });
     await remove();
@@ -54,7 +54,7 @@ export class DirectoryPlace implements BackupPlace {
   keepsFirst = async () => true;
 }
 
-/** Gives a written file its name, unless another has it. */
+/** Gives a written file its final name, unless that name exists. */
 async function giveName(written: string, name: string): Promise<void> {
   const { link, copyFile, stat, rename } = fs.promises;
   try {
@@ -65,14 +65,14 @@ async function giveName(written: string, name: string): Promise<void> {
     });
   } catch (error) {
     if (codeOf(error) !== "EEXIST") throw error;
-    // An empty file is what a full disk has left; else another server was first.
+    // An empty file was left behind by a full disk; any other one belongs to a server that was first.
     if ((await stat(name)).size === 0) await rename(written, name);
   }
 }
 
 const codeOf = (error: unknown) => (error as { code?: string }).code;
 
-/** "" where there is no such file. */
+/** Returns "" when there is no such file. */
 async function textOf(file: string): Promise<string> {
   try {
     return await fs.promises.readFile(file, "utf8");

@@ -2,7 +2,7 @@ import { type BackupState, backupsOfPostgres } from "../domain/backups.ts";
 import { DomainError } from "../domain/errors.ts";
 import type { Backups } from "./backups.ts";
 
-/** What makes backups and keeps them; `state` is null where they are made elsewhere. */
+/** The backups of a server. `state` is null when they are made by other software. */
 export type BackupKeeper = Pick<
   Backups,
   "look" | "begin" | "page" | "find" | "content" | "remove" | "stop"
@@ -12,7 +12,7 @@ const refuse = async (): Promise<never> => {
   throw new DomainError("conflict", backupsOfPostgres);
 };
 
-/** In place of `Backups` where the data is in PostgreSQL. */
+/** Replaces `Backups` when the data is in PostgreSQL. */
 export const backupsElsewhere: BackupKeeper = {
   state: null,
   async look() {},

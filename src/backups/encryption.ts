@@ -12,7 +12,7 @@ export function encrypterFor(recipients: readonly string[]): Encrypter {
     } catch {
       throw new DomainError(
         "invalid_parameter",
-        `--backup-recipients: ${recipient} is not a public key of age: a character of it is wrong`,
+        `--backup-recipients: ${recipient} is not a public key of age: its checksum does not match`,
       );
     }
   }
@@ -26,8 +26,8 @@ export async function encryptFile(from: string, to: string, recipients: readonly
 }
 
 /**
- * What was encrypted, as it arrives. Nothing of a part that was altered comes out. Throws a `StoreError` where no secret
- * key fits, and where the content is damaged or truncated.
+ * Decrypts content as it arrives. No altered content is returned. Throws a `StoreError` when no secret key fits, and when
+ * the content is damaged or truncated.
  * @param identities `AGE-SECRET-KEY-1…`
  */
 export async function* decrypted(
@@ -42,30 +42,30 @@ export async function* decrypted(
     isBegun = true;
     yield* chunks;
   } catch (error) {
-    // The place has already reported backups that it cannot read.
+    // Failures to read from the destination already have a message.
     if (error instanceof DomainError || error instanceof StoreError) throw error;
     const { message, code } = error as NodeJS.ErrnoException;
     if (code !== undefined) throw error;
     if (!isBegun && message.startsWith("no identity matched"))
       throw new StoreError(
-        "it is encrypted for another key than that of --identity: name the file with the secret key that fits",
+        "it is encrypted for another key than that of --identity: name the file with the matching secret key",
       );
     throw new StoreError(
-      `it is encrypted, and damaged or not whole (${message}): take another backup, which "onair backup list" shows`,
+      `it is encrypted, and damaged or incomplete (${message}): use another backup of "onair backup list"`,
     );
   }
 }
 
-/** Throws a `TypeError` where it is not a secret key of age. */
+/** Throws a `TypeError` when it is not a secret key of age. */
 export function requireIdentity(identity: string): void {
   try {
     new Decrypter().addIdentity(identity);
   } catch {
-    throw new TypeError("a character of it is wrong");
+    throw new TypeError("the checksum of a key does not match");
   }
 }
 
-/** A new pair of keys in the form of age's own tool. */
+/** Generates a pair of keys, in the file format of age's own tool. */
 export async function newKeyFile(): Promise<string> {
   const identity = await generateIdentity();
   const recipient = await identityToRecipient(identity);

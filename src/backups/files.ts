@@ -15,15 +15,15 @@ const partialName = /^[0-7][0-9A-HJKMNP-TV-Z]{25}\.partial(\.age|-journal|-wal|-
 export interface KeptBackup {
   readonly name: string;
   readonly id: string;
-  /** Of the content as it is kept, in hexadecimal. */
+  /** Of the stored, possibly encrypted file, in hexadecimal. */
   readonly sha256: string;
   readonly isEncrypted: boolean;
   readonly size: number;
-  /** When it was complete, in milliseconds since the epoch. */
+  /** When it was completed, in milliseconds since the epoch. */
   readonly keptAt: number;
 }
 
-/** What a name tells of a backup; null for any other name. */
+/** Parses the name of a complete backup; null for any other name. */
 export function readName(path: string): Pick<KeptBackup, "name" | "id" | "sha256" | "isEncrypted"> | null {
   const [name, id, sha256, age] = wholeName.exec(basename(path)) ?? [];
   if (name === undefined || id === undefined || sha256 === undefined) return null;
@@ -35,7 +35,7 @@ export function nameOf(id: string, sha256: string, isEncrypted: boolean): string
   return `${id}.${sha256}.db${isEncrypted ? ".age" : ""}`;
 }
 
-/** The directory of a data directory's backups, unless they go elsewhere. */
+/** The directory of a data directory's backups, unless another destination is set. */
 export function backupDirectory(data: string): string {
   return join(data, "backups");
 }
@@ -57,7 +57,7 @@ export function keepPartial(directory: string, partial: string, name: string): v
   syncDirectory(directory);
 }
 
-/** Removes the files of incomplete backups, or of this one alone. */
+/** Removes the files of incomplete backups, or of one with this id. */
 export function removePartials(directory: string, id = ""): void {
   for (const name of namesIn(directory))
     if (name.startsWith(id) && partialName.test(name)) rmSync(join(directory, name), { force: true });

@@ -4,12 +4,12 @@ import { minute } from "../domain/time.ts";
 import type { KeptBackup } from "./files.ts";
 import { type BackupPlace, openPlace, type PlaceSettings, placeOfOthers, shownBackupPlace } from "./place.ts";
 
-/** The list of a place on the network is read again after this time. */
+/** A list read over the network is cached for this time. */
 const listAgainMs = 10 * minute;
-/** The time after a failure in which callers get the same error, without another request. */
+/** For this time after a failure, callers get the same error without another request. */
 const askAgainMs = minute;
 
-/** The complete backups at a place, as far as they are known. */
+/** A cached list of the complete backups in a destination. */
 export class KeptList {
   readonly #settings: PlaceSettings;
   readonly #dataId: () => Promise<string>;
@@ -18,12 +18,12 @@ export class KeptList {
   #known: readonly KeptBackup[] | null = null;
   #listedAt = 0;
   #asking: Promise<readonly KeptBackup[]> | null = null;
-  /** Why the place could not be asked last. */
+  /** The failure of the last attempt to read the list; null after success. */
   #unlisted: { readonly error: unknown; readonly at: number } | null = null;
 
   /**
    * @param dataId the id of the data whose backups they are
-   * @param monotonic a clock that is never set
+   * @param monotonic a monotonic clock, in milliseconds
    */
   constructor(settings: PlaceSettings, dataId: () => Promise<string>, monotonic: () => number) {
     this.#settings = settings;
@@ -31,12 +31,12 @@ export class KeptList {
     this.#monotonic = monotonic;
   }
 
-  /** null before the place was asked. */
+  /** null before the list was first read. */
   get known(): readonly KeptBackup[] | null {
     return this.#known;
   }
 
-  /** When the newest that is known began; null without one. */
+  /** When the newest known backup began; null without one. */
   get newestAt(): number | null {
     const newest = this.#known
       ?.map(({ id }) => id)
@@ -45,7 +45,7 @@ export class KeptList {
     return newest === undefined ? null : idTime(newest);
   }
 
-  /** A directory is read each time, another place a few times an hour. Rejects when the place cannot be reached. */
+  /** Reads a directory on each call, and other destinations a few times an hour. Rejects when they cannot be reached. */
   async list(): Promise<readonly KeptBackup[]> {
     const at = this.#monotonic();
     if (this.#settings.kind === "directory") return this.#shared();
@@ -54,7 +54,7 @@ export class KeptList {
     return this.#shared();
   }
 
-  /** Reads the place now, whatever is known. */
+  /** Reads the list now, without the cache. */
   async refresh(): Promise<readonly KeptBackup[]> {
     await this.#asking?.catch(() => {});
     return this.#shared();
@@ -72,7 +72,7 @@ export class KeptList {
     return this.#place;
   }
 
-  /** Claims the place for the data. Rejects with `unavailable` where other data has its backups there. */
+  /** Claims the destination for the data. Rejects with `unavailable` when other data has claimed it. */
   async claim(): Promise<void> {
     const [place, id] = await Promise.all([this.open(), this.#dataId()]);
     this.#requireOwn(await place.claim(id), id);
@@ -98,14 +98,14 @@ export class KeptList {
       return this.#known;
     } catch (error) {
       this.#unlisted = { error, at: this.#monotonic() };
-      // Who asks once more is not told of what was there before.
+      // Expires the cache: later calls reject, too, and do not return an outdated list.
       this.#listedAt = Number.NEGATIVE_INFINITY;
       throw error;
     }
   }
 }
 
-/** A complete backup as it is shown. */
+/** The public form of a complete backup. */
 export function shownKept({ id, size, sha256, isEncrypted, keptAt }: KeptBackup): Backup {
   return {
     id,

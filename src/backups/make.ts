@@ -8,9 +8,9 @@ import { type CheckedFile, type NewBackup, openPlace, placeDirectory, workDirect
 const chunkBytes = 1024 * 1024;
 
 /**
- * Makes a backup: written under a temporary name, checked, encrypted if wanted, synced, then handed to its place. Blocks
- * its thread for long. Throws `unavailable` when there is no space or the place does not take it, `StoreError` when the
- * database is damaged; then nothing is left of it.
+ * Makes a backup: writes it under a temporary name, checks it, encrypts it if configured, syncs it, then stores it in its
+ * destination. Blocks its thread for long. Throws `unavailable` when there is no space or the destination refuses it, and
+ * `StoreError` when the database is damaged. After an error no file of the backup remains.
  */
 export async function makeBackup(backup: NewBackup): Promise<DatabaseCounts> {
   const { data, id, recipients } = backup;
@@ -39,7 +39,7 @@ export async function makeBackup(backup: NewBackup): Promise<DatabaseCounts> {
   }
 }
 
-/** Syncs a file, sets its time to now, and reads it again for its hash. */
+/** Reads a file for its hash, sets its time to now, and syncs it. */
 function checkedFile(path: string): CheckedFile {
   const hasher = new Bun.CryptoHasher("sha256");
   const chunk = Buffer.allocUnsafe(chunkBytes);

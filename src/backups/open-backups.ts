@@ -21,10 +21,10 @@ export interface BackupConfig {
   readonly keepBackupsDays: number | null;
 }
 
-/** How often it is looked whether a backup is due. */
+/** The interval of checks whether a backup is due. */
 export const backupLookMs = 10 * second;
 
-/** The place of the backups of a data directory. */
+/** The destination of the backups of a data directory. */
 function backupPlace(
   data: string,
   { backupTo, backupEndpoint: endpoint, backupRegion: region }: BackupConfig,
@@ -38,7 +38,7 @@ function backupPlace(
 export const everyMsOf = ({ backupEvery }: Pick<BackupConfig, "backupEvery">) =>
   backupEvery === null ? null : durationMs(backupEvery);
 
-/** The place of the backups of a data directory by the settings, opened, and as it can be shown. */
+/** Opens the configured destination of a data directory's backups; `shown` names it without secrets. */
 export async function openBackupPlace(
   data: string,
   config: BackupConfig,
@@ -48,7 +48,7 @@ export async function openBackupPlace(
   return { settings, place: await openPlace(settings), shown: shownBackupPlace(settings) };
 }
 
-/** The backups of a data directory, by the settings. Rejects where they cannot be encrypted for a recipient. */
+/** Opens the backups of a data directory by its settings. Rejects when a recipient's key is invalid. */
 export async function openBackups(
   data: string,
   config: BackupConfig,

@@ -2,21 +2,21 @@ import { resolve } from "node:path";
 import { DomainError } from "../domain/errors.ts";
 import { backupDirectory, type KeptBackup } from "./files.ts";
 
-/** Where complete backups are. It is cloneable, for threads. */
+/** The settings of a destination of backups. They can be sent to threads. */
 export type PlaceSettings =
   | { readonly kind: "directory"; readonly directory: string }
   | {
       readonly kind: "s3";
       readonly bucket: string;
-      /** "" or with a slash at its end. */
+      /** Empty, or ends with a slash. */
       readonly prefix: string;
-      /** null for the variables of the environment, and AWS without them. */
+      /** null for that of the environment variables, or else AWS. */
       readonly endpoint: string | null;
       readonly region: string | null;
       readonly aws: AwsVariables;
     };
 
-/** The variables of the environment that AWS's own tools read: with secrets. */
+/** Environment variables that AWS's own tools read. They contain secrets. */
 export type AwsVariables = Readonly<Partial<Record<(typeof awsNames)[number], string | undefined>>>;
 
 const awsNames = [
@@ -31,7 +31,7 @@ const awsNames = [
   "AWS_ENDPOINT_URL",
 ] as const;
 
-/** Takes them out of an environment. */
+/** Returns these variables of an environment. */
 export function awsVariables(env: Readonly<Record<string, string | undefined>>): AwsVariables {
   return Object.fromEntries(awsNames.map((name) => [name, env[name]]));
 }
@@ -41,21 +41,21 @@ export interface NewBackup {
   readonly data: string;
   readonly id: string;
   readonly place: PlaceSettings;
-  /** Public keys of age; none: it is not encrypted. */
+  /** Public keys of age; without any, the backup is not encrypted. */
   readonly recipients: readonly string[];
 }
 
-/** Where a backup is written: at its place, but what is encrypted or sent from there is made in the data directory. */
+/** The directory in which a backup is first written: its destination, or the data directory if it will be encrypted or uploaded. */
 export function workDirectory({ data, place, recipients }: Omit<NewBackup, "id">): string {
   return place.kind === "directory" && recipients.length === 0 ? place.directory : backupDirectory(data);
 }
 
-/** Where a backup is as it will be kept, before it has its name or is sent. */
+/** The directory with the final content of a backup, before it gets its name or is uploaded. */
 export function placeDirectory({ data, place }: Pick<NewBackup, "data" | "place">): string {
   return place.kind === "directory" ? place.directory : backupDirectory(data);
 }
 
-/** A local file that is to be kept. */
+/** A local file to be stored as a backup. */
 export interface CheckedFile {
   readonly path: string;
   readonly size: number;
@@ -63,38 +63,38 @@ export interface CheckedFile {
   readonly sha256: string;
 }
 
-/** Complete backups at one place. Faults are `DomainError`s (`unavailable`) that say what to do. */
+/** A destination with complete backups. Its errors are `DomainError`s (`unavailable`) that say what to do. */
 export interface BackupPlace {
-  /** All of them, in no order. */
+  /** Returns all backups, in no particular order. */
   list(): Promise<KeptBackup[]>;
-  /** Takes a file over under a name, as a whole or not at all, and has read it again when it resolves. */
+  /** Stores a file under a name, completely or not at all. Resolves when the stored content is verified. */
   keep(file: CheckedFile, name: string): Promise<void>;
-  /** A part of the content; `end` is exclusive. */
+  /** Reads a part of a backup; `end` is exclusive. */
   read(name: string, range: { readonly start: number; readonly end: number }): ReadableStream<Uint8Array>;
-  /** Does nothing where there is no such backup. */
+  /** Removes a backup; does nothing when there is none with this name. */
   remove(name: string): Promise<void>;
-  /** The id of the data whose backups these are; null where none has claimed the place. */
+  /** Returns the id of the data that has claimed the destination; null when none has. */
   owner(): Promise<string | null>;
-  /** Claims the place for the data with this id, where none has. Gives its owner. */
+  /** Claims the destination for the data with this id, unless it is claimed. Returns its owner. */
   claim(id: string): Promise<string>;
   /**
-   * Whether of two servers that claim the place at the same moment surely the first has it. The place must be that of the
-   * data with this id: where it keeps the last, it is claimed by that once more.
+   * Whether a concurrent claim of another server is certain to fail. The destination must be claimed for this id already: if
+   * it does not support conditional writes, this call writes the claim again.
    */
   keepsFirst(id: string): Promise<boolean>;
 }
 
-/** The file at a place that has the id of the data whose backups are there. */
+/** The file in a destination that contains the id of the data that has claimed it. */
 export const ownerFile = "onair-data-id";
 
-/** What such a file says; null where that is nothing. */
+/** Parses the content of such a file; null when it is empty. */
 export const ownerIn = (text: string): string | null => text.trim() || null;
 
-/** The error at a place that other data has claimed. */
+/** The error when other data has claimed the destination. */
 export const placeOfOthers = (shown: string): DomainError =>
   new DomainError(
     "unavailable",
-    `Other data has its backups in ${shown}, and each would delete what is old there: name another place with --backup-to, or, where that data is given up, delete ${ownerFile} there`,
+    `Other data stores its backups in ${shown}, and each server would delete old backups of the other: set another destination with --backup-to, or, if the other data is no longer used, delete ${ownerFile} there`,
     { retryAfterSeconds: 60 },
   );
 
@@ -106,7 +106,7 @@ interface S3Options {
   readonly aws: AwsVariables;
 }
 
-/** Reads a directory or `s3://bucket/prefix`. Throws a `TypeError`. */
+/** Parses a directory or `s3://bucket/prefix`. Throws a `TypeError` for anything else. */
 export function readPlace(
   text: string,
   { endpoint = null, region = null, aws = {} }: Partial<S3Options> = {},
@@ -124,12 +124,12 @@ export function readPlace(
   return { kind: "directory", directory: resolve(text) };
 }
 
-/** The place as it can be shown. */
+/** Names a destination without its secrets. */
 export function shownBackupPlace(place: PlaceSettings): string {
   return place.kind === "directory" ? place.directory : `s3://${place.bucket}/${place.prefix}`;
 }
 
-/** Opens a place; what speaks to S3 is loaded only then. */
+/** Opens a destination. The code for S3 is loaded on demand. */
 export async function openPlace(place: PlaceSettings): Promise<BackupPlace> {
   if (place.kind === "s3") {
     const { S3Place } = await import("./s3/s3-place.ts");

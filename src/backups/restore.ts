@@ -8,11 +8,11 @@ import { lockDirectory } from "../store/sqlite/database/lock.ts";
 import { readName } from "./files.ts";
 import { type Content, syncDirectory, writePrivately } from "./private-file.ts";
 
-/** What is restored. */
+/** A backup to restore. */
 export interface BackupSource {
-  /** As it is named in sentences. */
+  /** Its name in messages. */
   readonly shown: string;
-  /** Its name, which may hold its hash. */
+  /** The name of its file, which may contain its hash. */
   readonly name: string;
   open(): ReadableStream<Uint8Array>;
 }
@@ -28,7 +28,7 @@ interface Restoring {
   readonly checking: () => void;
 }
 
-/** A backup or a closed database in a file, which is not changed. Throws a `StoreError` where it was not closed. */
+/** A backup or a closed database in a file, which is not changed. Throws a `StoreError` for a database that was not closed. */
 export function fileSource(file: string): BackupSource {
   if ((statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) {
     throw new StoreError(
@@ -54,13 +54,13 @@ export async function restoreBackup(restoring: Restoring): Promise<Content & { c
       );
     }
     const hasher = new Bun.CryptoHasher("sha256");
-    // A log or journal of a restore that was cut off would be taken for one of this copy.
+    // SQLite would apply a log or journal of an interrupted restore to this copy.
     removeCopy(partial);
     const content = await writePrivately(partial, plainContent(restoring, hasher), wrote);
     checking();
     const named = readName(source.name);
     if (named !== null && named.sha256 !== hasher.digest("hex"))
-      throw new StoreError(`${source.shown} is not what was made: its name has another SHA-256.`);
+      throw new StoreError(`${source.shown} is damaged or was changed: its SHA-256 is not that of its name.`);
     const counts = checkCopy(source.shown, partial);
     beginCopy(partial, isoTime(Date.now()));
     renameSync(partial, databaseIn(data));
@@ -78,7 +78,7 @@ function removeCopy(file: string): void {
 
 const ageHeader = "age-encryption.org/v1\n";
 
-/** The database in a backup, decrypted where it is encrypted. What is read goes into `hasher`. */
+/** Yields the database in a backup, decrypted if necessary. Updates `hasher` with the stored content. */
 async function* plainContent(
   { source, identities }: Restoring,
   hasher: Bun.CryptoHasher,

@@ -4,17 +4,17 @@ import type { KeptBackup } from "./files.ts";
 
 interface KeepOptions {
   readonly keep: number;
-  /** null: age does not count. */
+  /** null for no limit of age. */
   readonly keepDays: number | null;
   readonly now: number;
-  /** The id of the backup just made, which stays whatever the clock said. */
+  /** The id of the backup just made. It stays even if the clock was wrong. */
   readonly made: string;
 }
 
-/** Age removes none of these: a clock that is far ahead must not empty the place. */
+/** The newest backups stay whatever their age: a clock that is far ahead must not remove all of them. */
 const alwaysKept = 3;
 
-/** The backups that go when a new one is complete: the oldest above the number, and those that are too old. */
+/** Returns the backups to remove when a new one is complete: the oldest beyond `keep`, and those older than `keepDays`. */
 export function outdated(all: readonly KeptBackup[], options: KeepOptions): KeptBackup[] {
   const { keep, keepDays, now, made } = options;
   const others = all.filter(({ id }) => id !== made).sort((a, b) => (a.id < b.id ? 1 : -1));

@@ -13,23 +13,23 @@ import { namedPlace, readDatabaseUrl } from "../store/postgres/database/connecti
 import type { Store } from "../store/store.ts";
 import { type DataPlace, shownDataPlace } from "./place.ts";
 
-/** What was copied. */
+/** The result of a copy. */
 interface Copied {
   readonly counts: CopyCounts;
-  /** The ids of events without their bodies, which the source could not read. */
+  /** The ids of events copied without their bodies, because the source could not read them. */
   readonly damagedBodies: readonly string[];
 }
 
-/** What a copy tells while it runs. */
+/** Callbacks for the progress of a copy. */
 interface CopyProgress {
-  /** What the source has of each noun, and `there` of it the target, where a copy goes on that was cut off. */
+  /** Called with the rows of each noun in the source, and those already in the target from an interrupted copy. */
   counted(counts: CopyCounts, there: CopyCounts): void;
   copied(rows: number): void;
 }
 
 /**
- * Copies everything from a place that no server uses to an empty one, and marks the source as moved. A copy that was cut
- * off goes on where it was. The target cannot be used before it is complete. Throws `StoreError`.
+ * Copies all data from a location that no server uses to an empty one, and marks the source as moved. An interrupted copy
+ * continues where it stopped. The target cannot be used before it is complete. Throws `StoreError`.
  */
 export async function copyData(from: DataPlace, to: DataPlace, progress: CopyProgress): Promise<Copied> {
   let isBegun = false;
@@ -44,7 +44,7 @@ export async function copyData(from: DataPlace, to: DataPlace, progress: CopyPro
     if (!isBegun) throw error;
     const reason = error instanceof Error ? error.message : String(error);
     throw new StoreError(
-      `${reason.replace(/\.?$/, ".")} The copy was cut off: the same command goes on. Or let servers use the source again: onair copy --reopen --from ${namedDataPlace(from)}`,
+      `${reason.replace(/\.?$/, ".")} The copy was interrupted: run the same command to continue it. To let servers use the source again, run: onair copy --reopen --from ${namedDataPlace(from)}`,
     );
   }
 }
@@ -63,7 +63,7 @@ async function copyAll(source: CopySource, target: CopyTarget, progress: CopyPro
   const copied = await target.counts();
   for (const noun of [...copiedNouns, "attempts"] as const) {
     if (copied[noun] === counts[noun]) continue;
-    throw new StoreError(`Of ${counts[noun]} ${noun} of the source the target has ${copied[noun]}`);
+    throw new StoreError(`The source has ${counts[noun]} ${noun}, but the target has ${copied[noun]}`);
   }
   return { counts, damagedBodies: source.damagedBodies };
 }
@@ -94,7 +94,7 @@ async function copyingTo<T>(
   return copyingToDatabase(settingsOf(place), copyId, work);
 }
 
-/** Undoes the mark of a place that was copied; false where there is none. Throws `StoreError`. */
+/** Removes the mark of data that was moved; returns false when there is none. Throws `StoreError`. */
 export async function reopenData(place: DataPlace): Promise<boolean> {
   if ("directory" in place) {
     const { reopenDirectory } = await import("../store/sqlite/copy/source.ts");
@@ -110,7 +110,7 @@ const settingsOf = ({ database }: Extract<DataPlace, { database: unknown }>) =>
 const namedDataPlace = (place: DataPlace) =>
   "directory" in place ? place.directory : namedPlace(settingsOf(place));
 
-/** Throws a `StoreError` where the data was moved elsewhere, or is a part of what is copied here. */
+/** Throws a `StoreError` when the data was moved elsewhere, or a copy to here is incomplete. */
 export async function requireNotMoved(store: Pick<Store, "settings">, place: DataPlace): Promise<void> {
   const shown = shownDataPlace(place);
   if ((await store.settings.get(copyingSetting)) !== null)

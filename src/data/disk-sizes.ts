@@ -9,14 +9,14 @@ import type { Store } from "../store/store.ts";
 /** The sizes of the disk and of the database on it, in bytes. */
 export interface StorageSizes {
   readonly total_bytes: number;
-  /** What a user without privileges may still write. */
+  /** Available to a user without privileges. */
   readonly free_bytes: number;
   readonly database_bytes: number;
 }
 
 const sampleEveryMs = 10 * minute;
 
-/** The sizes of a data directory. Throws where it cannot be read. */
+/** The sizes of a data directory. Throws when it cannot be read. */
 export function sizesOf(directory: string): StorageSizes {
   const { bsize, blocks, bavail } = statfsSync(directory);
   const sizeOf = (name: string) => statSync(join(directory, name), { throwIfNoEntry: false })?.size ?? 0;
@@ -29,7 +29,7 @@ export function logBytesOf(directory: string): number {
   return statSync(join(directory, "onair.db-wal"), { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** What the kinds of data take, and when that was measured, in milliseconds since the epoch. */
+/** The sizes of the kinds of data, and when they were measured, in milliseconds since the epoch. */
 export interface MeasuredKinds {
   readonly kinds: KindSizes;
   readonly at: number;
@@ -39,8 +39,8 @@ const measureEveryMs = hour;
 const waitAtMostMs = 2 * second;
 
 /**
- * What was measured in the last hour; else it is measured anew, and meanwhile the former is given. null: it is not known
- * yet, or cannot be measured.
+ * Returns a function that measures at most once an hour. While a measurement takes longer than two seconds, it returns the
+ * former one; null when there is none, or it failed.
  */
 export function hourlyKinds(
   measure: () => Promise<KindSizes>,
@@ -52,7 +52,7 @@ export function hourlyKinds(
     try {
       last = { kinds: await measure(), at: now() };
     } catch {
-      // The former value stays; the watch of the storage reports the fault.
+      // The former value stays; `StorageWatch` reports the fault.
     } finally {
       measuring = null;
     }
@@ -65,7 +65,7 @@ export function hourlyKinds(
   };
 }
 
-/** The service that keeps samples of the sizes, from which it is forecast when the disk is full. */
+/** The service that stores samples of the sizes, from which `diskForecast` estimates when the disk is full. */
 export function samplingSizes(
   directory: string,
   store: Pick<Store, "statistics">,
@@ -78,7 +78,7 @@ export function samplingSizes(
       const counts = { samples: 1, free_bytes, database_bytes };
       await store.statistics.add([{ kind: "storage", subject: "", at, counts, durations: [] }]);
     } catch {
-      // A sample is missing; that the storage is in trouble is noticed and told elsewhere.
+      // One sample is missing; `StorageWatch` reports the fault.
     }
   });
 }

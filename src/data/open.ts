@@ -13,20 +13,20 @@ import { requireNotMoved } from "./copy.ts";
 import type { DatabaseSettings, DataPlace } from "./place.ts";
 import { signingKeySetting } from "./stored-keys.ts";
 
-/** The store, opened to write. */
+/** A store that is open for writing. */
 export interface OpenStorage {
   readonly store: Store;
-  /** Which endpoints are delivered to from here. */
+  /** The endpoints that this process delivers to. */
   readonly ownership: Ownership;
-  /** What other processes on the same storage tell. */
+  /** Change notifications of other processes on the same storage. */
   readonly replicas: ReplicaNewsLink;
   readonly check: CheckStorage;
 }
 
 /**
- * Opens the store of a place and brings it to the newest form. Throws `StoreError`.
+ * Opens the store of a location and migrates it to the newest schema. Throws `StoreError`.
  *
- * @param lock of the directory, where it is locked already
+ * @param lock the lock of the directory, if it is locked already
  */
 export async function openStorage(
   place: DataPlace,
@@ -46,10 +46,10 @@ export async function openStorage(
   };
 }
 
-/** The setting that is written to check the storage. */
+/** The setting that is written to test whether the storage takes writes. */
 const checkedSetting = "storage_checked_at";
 
-/** @param look looks at the storage without writing */
+/** @param look checks the storage without writing */
 function checkedBy(
   store: Store,
   look: CheckStorage,
@@ -74,11 +74,11 @@ async function closingOnFault(store: Store, check: Promise<void>): Promise<void>
 
 async function openDatabaseStorage(database: DatabaseSettings, onFault?: OnFault): Promise<OpenStorage> {
   const { url, direct, connections } = database;
-  // Loaded on demand, as only few need it.
+  // Loaded on demand, because few installations need it.
   const { openPostgres } = await import("../store/postgres/database/open.ts");
   const { storageFaultOf } = await import("../store/postgres/database/faults.ts");
   const { openPostgresReplica } = await import("../store/postgres/store.ts");
-  // Migrations take longer than a pooler may allow, and one transaction.
+  // Migrations need one transaction, and may take longer than a pooler allows.
   if (direct !== null) await (await openPostgres(readDatabaseUrl(direct), { connections: 1 })).close();
   const options = { connections: Math.ceil(connections / 2), isPooled: direct !== null };
   const [settings, directly] = [readDatabaseUrl(url), readDatabaseUrl(direct ?? url)];
@@ -92,9 +92,9 @@ async function openDatabaseStorage(database: DatabaseSettings, onFault?: OnFault
 }
 
 /**
- * The same a second time in the process that has it open to write, for another thread; it refuses writes.
+ * Opens the store read-only for another thread, in the process that has it open for writing.
  *
- * @param settle `deliveries.settle` of the one that writes
+ * @param settle `deliveries.settle` of the store that is open for writing
  */
 export async function openReading(
   place: DataPlace,
@@ -108,13 +108,13 @@ export async function openReading(
   return openPostgresReader(readDatabaseUrl(url), options, onFault);
 }
 
-/** The same before it is open to write; null where it cannot be read until then, or the signing key is not made yet. */
+/** Like `openReading`, before the store is open for writing. Returns null when it cannot be read yet, or has no signing key yet. */
 export async function openReadingIfReady(
   place: DataPlace,
   onFault: OnFault,
   settle: () => Promise<void>,
 ): Promise<Store | null> {
-  // Where a database is concerned, that takes as long as opening it.
+  // For PostgreSQL this would take as long as opening it for writing.
   if ("database" in place) return null;
   const reader = openReaderIfReady(place.directory, onFault, settle);
   const key = await reader?.settings.get(signingKeySetting).catch(() => null);
@@ -123,7 +123,7 @@ export async function openReadingIfReady(
   return null;
 }
 
-/** Whether there is anything in a place yet. Throws `StoreError` for a database that cannot be used. */
+/** Whether a location has data. Throws `StoreError` for a database that cannot be used. */
 export async function hasData(place: DataPlace): Promise<boolean> {
   // `lstat`, because a dangling link counts as a database.
   if ("directory" in place) {

@@ -1,17 +1,17 @@
 import { readDatabaseUrl, shownPlace } from "../store/postgres/database/connection-url.ts";
 
-/** Where the data is: in a directory, or in a database of PostgreSQL. */
+/** The location of the data: a directory, or a PostgreSQL database. */
 export type DataPlace = { readonly directory: string } | { readonly database: DatabaseSettings };
 
 export interface DatabaseSettings {
   readonly url: string;
-  /** The same without a pooler in between; null where there is none. */
+  /** The URL that bypasses the connection pooler; null without a pooler. */
   readonly direct: string | null;
-  /** Connections to it, at most. */
+  /** The most connections to it. */
   readonly connections: number;
 }
 
-/** The place in the settings. */
+/** The location that the settings name. */
 export function placeOf(config: {
   readonly data: string;
   readonly database: string | null;
@@ -22,7 +22,7 @@ export function placeOf(config: {
   return url === null ? { directory: data } : { database: { url, direct, connections } };
 }
 
-/** The place as it can be shown. */
+/** Names a location without its secrets. */
 export function shownDataPlace(place: DataPlace): string {
   return "directory" in place ? place.directory : shownPlace(readDatabaseUrl(place.database.url));
 }

@@ -14,27 +14,28 @@ const messages: Readonly<Record<StorageFault, string>> = {
   full: "The disk of the database is full: nothing can be written",
   failing: "The disk of the database fails",
   damaged: "The database is damaged: stop the server and restore a backup",
-  unreachable: "The database cannot be reached, or takes no writes",
-  replaced: "The file of the database was removed or replaced while it is served: start the server again",
+  unreachable: "The database cannot be reached, or does not accept writes",
+  replaced:
+    "The file of the database was removed or replaced while the server was running: restart the server",
 };
 
 const advice: Readonly<Record<StorageFault, string>> = {
-  full: "Make room: move old backups away, or make the disk larger. Nothing that was acknowledged is lost.",
-  failing: "Look at the disk and its mount, and into the log of the system.",
+  full: "Free some space: move old backups away, or enlarge the disk. Nothing that was acknowledged is lost.",
+  failing: "Check the disk, its mount and the system log.",
   damaged: "Stop the server, move the database away and restore the newest backup: onair restore.",
-  replaced: "Start the server again.",
-  unreachable: "Look whether the database runs and whether the network leads there.",
+  replaced: "Restart the server.",
+  unreachable: "Check that the database is running and reachable over the network.",
 };
 
 /** Announces a notice to the operator. */
 type Announce = (type: "storage.failing" | "storage.recovered", data: ServerNoticeData) => void;
 
-/** Faults that last until the server is started again. */
+/** Faults that last until the server is restarted. */
 const lasting: ReadonlySet<StorageFault | null> = new Set<StorageFault>(["damaged", "replaced"]);
 
 /**
- * Whether the storage can be used, in the thread that answers: from what every read and write reports with `note`, and
- * from a check at intervals. The log has one line for each change.
+ * Tracks whether the storage can be used, in the thread that answers requests: by faults of reads and writes, which are
+ * reported with `note`, and by a check at intervals. Logs one line for each change.
  */
 export class StorageWatch {
   #fault: StorageFault | null = null;
@@ -61,17 +62,17 @@ export class StorageWatch {
     if (this.#fault === fault || lasting.has(this.#fault)) return;
     if (this.#fault !== null && !lasting.has(fault)) return;
     this.#fault = fault;
-    this.#tell();
+    this.#report();
   };
 
-  /** Begins to check, to log and to announce. Before that, a start that fails reports the reason itself. */
+  /** Starts checking, logging and announcing. Before that, a start that fails reports the reason itself. */
   start(check: CheckStorage, announce: Announce = () => {}): void {
     this.#check = check;
     this.#announce = announce;
-    this.#tell();
+    this.#report();
   }
 
-  #tell(): void {
+  #report(): void {
     if (this.#check === null) return;
     if (this.#fault !== null) {
       this.#log.error(`storage_${this.#fault}`, { message: messages[this.#fault] });
@@ -98,14 +99,14 @@ export class StorageWatch {
 
   async #lookBy(check: CheckStorage): Promise<void> {
     const before = this.#fault;
-    // A server that is stopping closes the storage under it.
+    // The check fails when a server that is stopping closes the storage.
     const found = await check(before !== null).catch(() => before);
     this.#checkedAt = this.#now();
     if (found !== null) return this.note(found);
     if (before === null || lasting.has(this.#fault)) return;
     this.#fault = null;
-    this.#log.warn("storage_recovered", { after: before, message: "The storage can be written again" });
-    this.#announce("storage.recovered", { summary: "The storage can be written again.", advice: null });
+    this.#log.warn("storage_recovered", { after: before, message: "The storage accepts writes again" });
+    this.#announce("storage.recovered", { summary: "The storage accepts writes again.", advice: null });
   }
 
   #schedule(): void {

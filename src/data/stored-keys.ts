@@ -1,14 +1,14 @@
 import { newId } from "../domain/ids.ts";
 import type { Store } from "../store/store.ts";
 
-/** The setting that holds the platform's Ed25519 key in PEM, made at the first start. */
+/** The setting with the platform's Ed25519 key in PEM, which the first start generates. */
 export const signingKeySetting = "signing_key";
 
-/** The id of the data, made when it is first needed; whatever is copied or restored from it has it, too. */
+/** Returns the id of the data, generated on first use. Copies and restored backups share it. */
 export const dataIdOf = async ({ settings }: Pick<Store, "settings">): Promise<string> =>
   (await settings.get("data_id")) ?? settings.settle("data_id", newId());
 
-/** The secret that encrypts cursors, made when it is first needed. It stays, so that clients can go on. */
+/** Returns the secret that encrypts cursors, generated on first use. It is stored, so that cursors survive a restart. */
 export async function cursorKeyOf({ settings }: Pick<Store, "settings">): Promise<string> {
   const known = await settings.get("cursor_key");
   if (known !== null) return known;

@@ -28,7 +28,7 @@ export interface BackupState {
   readonly newestAt: number | null;
   /** Milliseconds between the backups of the schedule; null without one. */
   readonly everyMs: number | null;
-  /** Counts since the start of the process. */
+  /** Counts since the server started. */
   readonly made: number;
   readonly failed: number;
 }

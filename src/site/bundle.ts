@@ -1,4 +1,4 @@
 import { makeSite, type SiteFiles } from "./make.ts";
 
-/** The documentation. From a checkout it is made when first asked for; `scripts/build.ts` puts it in place of this module. */
+/** The documentation. In a checkout it is built on first use; `scripts/build.ts` replaces this module with the built files. */
 export const site = (): Promise<SiteFiles> => makeSite();

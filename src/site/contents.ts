@@ -1,9 +1,9 @@
 /** A page of `docs/` as the README lists it. */
 export interface ListedPage {
-  /** Its name in URLs: that of the file, without `.md`. */
+  /** Its name in URLs: the file name without `.md`. */
   readonly name: string;
   readonly title: string;
-  /** What it tells, as Markdown. */
+  /** A summary of the page, as Markdown. */
   readonly about: string;
 }
 
@@ -12,7 +12,7 @@ export interface PageGroup {
   readonly pages: readonly ListedPage[];
 }
 
-/** The groups of pages below "More" of the README: the one list of what the site has, and in which order. */
+/** Parses the groups of pages below "More" in the README, which define the contents and the order of the site. */
 export function contentsOf(readme: string): PageGroup[] {
   const [, more = ""] = readme.split(/^## More$/m);
   return more

@@ -5,13 +5,13 @@ import { contentsOf, type PageGroup } from "./contents.ts";
 import { rendered } from "./markdown.ts";
 import { frontHtml, hrefFrom, missingHtml, pageHtml } from "./page.ts";
 
-/** The documentation as a browser gets it. */
+/** The documentation as it is served. */
 export interface SiteFiles {
-  /** Files by name. Each name holds the hash of the content. */
+  /** Files by name. Each name contains the hash of the content. */
   readonly files: Readonly<Record<string, Uint8Array<ArrayBuffer>>>;
-  /** The file of each page by the page's name; "" is the front. */
+  /** The file of each page by the page's name; "" is the front page. */
   readonly pages: Readonly<Record<string, string>>;
-  /** The file of the page in place of one that is not there. */
+  /** The file of the "not found" page. */
   readonly missing: string;
 }
 
@@ -19,8 +19,8 @@ const root = join(import.meta.dir, "../..");
 const consoleFolder = join(root, "src/console");
 
 /**
- * Renders the pages of `docs/`, in the order of the README. Their font and icon are those of the other pages, which have the files.
- * Throws when a page, or what it links to, is not there.
+ * Renders the pages of `docs/`, in the order of the README. Font and icon are files of the console's bundle. Throws when a
+ * page or the target of a link is missing.
  */
 export async function makeSite(): Promise<SiteFiles> {
   const files: Record<string, Uint8Array<ArrayBuffer>> = {};
@@ -64,7 +64,7 @@ export async function makeSite(): Promise<SiteFiles> {
   return { files, pages, missing };
 }
 
-/** The pages as the README lists them, and after them those that it has forgotten. */
+/** The pages that the README lists, followed by those that it does not. */
 async function allGroups(): Promise<PageGroup[]> {
   const groups = contentsOf(await Bun.file(join(root, "README.md")).text());
   const listed = new Set(groups.flatMap(({ pages }) => pages.map(({ name }) => name)));
@@ -74,7 +74,7 @@ async function allGroups(): Promise<PageGroup[]> {
   return [...groups, { title: "More", pages: rest.map((name) => ({ name, title: name, about: "" })) }];
 }
 
-/** The script and the style sheet. */
+/** Bundles the script and the style sheet. */
 async function bundled(keep: (file: string, content: string) => string, font: string) {
   const options = { root: consoleFolder, target: "browser", minify: true } as const;
   const entry = (file: string) => ({ ...options, entrypoints: [join(consoleFolder, file)] });

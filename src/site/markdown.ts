@@ -1,6 +1,6 @@
 import { posix } from "node:path";
 
-/** A part of a page from one heading to the next, as it is searched. */
+/** A part of a page from one heading to the next, for the search. */
 export interface Section {
   readonly heading: string;
   readonly anchor: string;
@@ -13,7 +13,7 @@ export interface RenderedPage {
   readonly sections: readonly Section[];
 }
 
-/** The name by which GitHub links to a heading. */
+/** The anchor that GitHub gives a heading. */
 export const anchorOf = (heading: string): string =>
   heading
     .toLowerCase()
@@ -21,8 +21,8 @@ export const anchorOf = (heading: string): string =>
     .replaceAll(" ", "-");
 
 /**
- * A page of `docs/` as HTML, with the anchors that its file has on GitHub.
- * @param linkTo where a file leads to in the site, by its path in the repository. Throws where it is not there
+ * Renders a page of `docs/` as HTML, with the anchors that GitHub gives its headings.
+ * @param linkTo returns the URL of a file by its path in the repository; throws when there is none
  */
 export function rendered(markdown: string, linkTo: (path: string) => string): RenderedPage {
   const anchors = new Map<string, number>();
@@ -49,7 +49,7 @@ export function rendered(markdown: string, linkTo: (path: string) => string): Re
       /<pre><code(?: class="language-[^"]*")?>(.*?)<\/code><\/pre>/gs,
       '<div class="code"><div role="group" tabindex="0" aria-label="Code"><pre>$1</pre></div></div>',
     )
-    // A heading without words is none.
+    // An empty cell is not a heading for screen readers.
     .replace(/<th(?: align="\w+")?><\/th>/g, "<td></td>")
     .replace(/<table>.*?<\/table>/gs, labelled);
   const sections = headings.map(({ heading, anchor, level, at }, i) => ({
@@ -60,7 +60,7 @@ export function rendered(markdown: string, linkTo: (path: string) => string): Re
   return { title: headings[0]?.heading ?? "", html, sections };
 }
 
-/** A table whose cells name their columns, because a phone shows them below one another; of two, the first is the name. */
+/** Labels the cells of tables with more than two columns: on a phone, the cells of a row are shown below one another. */
 function labelled(table: string): string {
   const names = [...(/<thead>.*?<\/thead>/s.exec(table)?.[0] ?? "").matchAll(/<t[hd][^>]*>(.*?)<\/t[hd]>/gs)];
   const rows = table.replace(/<tr>.*?<\/tr>/gs, (row) => {
@@ -81,7 +81,7 @@ function led(target: string, linkTo: (path: string) => string): string {
 
 const entities: Readonly<Record<string, string>> = { lt: "<", gt: ">", quot: '"', amp: "&" };
 
-/** The text of HTML that was made of Markdown. */
+/** The text content of rendered Markdown. */
 function textOf(html: string): string {
   return html
     .replace(/<\/(?:td|th|li|p|h\d|pre)>/g, " ")

@@ -2,7 +2,7 @@ import { Menu, Moon, Search, Sun } from "lucide";
 import type { ListedPage, PageGroup } from "./contents.ts";
 import type { RenderedPage, Section } from "./markdown.ts";
 
-/** Names of the files that every page begins with. */
+/** Names of the files that every page loads. */
 interface SiteParts {
   readonly style: string;
   readonly script: string;
@@ -12,17 +12,17 @@ interface SiteParts {
 }
 
 interface PageOptions {
-  /** The name of the page; "" for the front. */
+  /** The name of the page; "" for the front page. */
   readonly name: string;
   readonly groups: readonly PageGroup[];
   readonly parts: SiteParts;
 }
 
-/** Where the site's pages are, as seen from this one. Addresses are relative: a proxy may serve them below another path. */
+/** The URL of a page relative to another one: a proxy may serve the site below another path. */
 export const hrefFrom = (from: string, to: string) =>
   from === "" ? (to === "" ? "docs" : `docs/${to}`) : to === "" ? "../docs" : to;
 
-/** A page of `docs/`. */
+/** The HTML of a page of `docs/`. */
 export function pageHtml(options: PageOptions, { title, html, sections }: RenderedPage): string {
   const pages = options.groups.flatMap((group) => group.pages);
   const at = pages.findIndex(({ name }) => name === options.name);
@@ -31,7 +31,7 @@ ${besideHtml(options.name, pages[at - 1], pages[at + 1])}`;
   return frame(options, `${title} · On Air`, main, onPage(sections));
 }
 
-/** The first page: what there is to read. */
+/** The HTML of the front page, which lists all pages. */
 export function frontHtml(options: PageOptions): string {
   const reference = `<a class="card entry" href="docs/api"><strong>API reference</strong>
 <span>Every endpoint with its parameters, answers and errors; requests can be sent from the page</span></a>`;
@@ -45,20 +45,20 @@ export function frontHtml(options: PageOptions): string {
     return `<section class="group"><h2>${Bun.escapeHTML(title)}</h2><div class="grid">${i === 0 ? reference : ""}${cards.join("\n")}</div></section>`;
   });
   const main = `<div class="hero"><h1>Documentation</h1>
-<p>On Air is the public developer API of a streaming platform: users, categories, tokens, and events that are delivered.</p></div>
+<p>On Air is the public developer API of a streaming platform: users, categories, tokens, and delivered events.</p></div>
 ${groups.join("\n")}`;
   return frame(options, "Documentation · On Air", main, "");
 }
 
-/** The page for an address at which there is none. */
+/** The HTML of the "not found" page. */
 export function missingHtml(options: PageOptions): string {
-  const main = `<article class="prose"><h1>There is no such page</h1>
-<p>Its address may have been mistyped, or it has another name now. Look for it among <a href="${hrefFrom(options.name, "")}">all pages</a>,
-or search for what it was about.</p></article>`;
-  return frame(options, "There is no such page · On Air", main, "");
+  const main = `<article class="prose"><h1>Page not found</h1>
+<p>The address may be mistyped, or the page was renamed. See <a href="${hrefFrom(options.name, "")}">all pages</a>,
+or use the search.</p></article>`;
+  return frame(options, "Page not found · On Air", main, "");
 }
 
-/** Markdown of one line as a sentence, without what a paragraph is. */
+/** Renders one line of Markdown with a capital letter, without a paragraph around it. */
 const inline = (markdown: string) =>
   Bun.markdown
     .html((markdown[0]?.toUpperCase() ?? "") + markdown.slice(1))
@@ -77,7 +77,7 @@ function besideHtml(from: string, before: ListedPage | undefined, after: ListedP
     page
       ? `<a class="card entry" href="${hrefFrom(from, page.name)}"><span>${way}</span><strong>${Bun.escapeHTML(page.title)}</strong></a>`
       : "<span></span>";
-  return `<nav class="beside" aria-label="Pages beside this one">${link(before, "Before")}${link(after, "Next")}</nav>`;
+  return `<nav class="beside" aria-label="Previous and next page">${link(before, "Previous")}${link(after, "Next")}</nav>`;
 }
 
 function frame({ name, groups, parts }: PageOptions, title: string, main: string, aside: string): string {

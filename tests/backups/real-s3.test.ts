@@ -142,9 +142,9 @@ describe.skipIf(named === undefined)(`S3 at ${origin}`, () => {
     [
       "a wrong secret",
       { credentials: { ...aws, AWS_SECRET_ACCESS_KEY: "another" } },
-      /answers 403 SignatureDoesNotMatch: the credentials are not right/,
+      /answered 403 SignatureDoesNotMatch: the credentials are wrong/,
     ],
-    ["no such bucket", { inBucket: `${bucket}-none` }, /answers 404 NoSuchBucket: make the bucket/],
+    ["no such bucket", { inBucket: `${bucket}-none` }, /answered 404 NoSuchBucket: create the bucket/],
   ])("says what to do: %s", async (_, changes, sentence) => {
     const { file, name } = backupOf(100);
     expect(await messageOf(place(changes).list())).toMatch(sentence);

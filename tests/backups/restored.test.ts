@@ -76,7 +76,7 @@ describe("encrypted for a public key", () => {
     ],
     ["with a file that is none", ["--identity", "mine"], 2, "There is no file mine"],
     ["with a file that holds none", ["--identity", "none.key"], 2, "and it has none"],
-    ["with a key that is mistyped", ["--identity", "typo.key"], 2, "and a character of it is wrong"],
+    ["with a key that is mistyped", ["--identity", "typo.key"], 2, "and the checksum of a key does not match"],
   ])("is not restored %s", async (_, words, code, message) => {
     writeFileSync(path("none.key"), "# nothing\n");
     const typo = (last: string) => (last === "0\n" ? "2\n" : "0\n");
@@ -91,22 +91,22 @@ describe("encrypted for a public key", () => {
     [
       "is cut off",
       (bytes) => bytes.subarray(0, bytes.length >> 1),
-      "it is encrypted, and damaged or not whole",
+      "it is encrypted, and damaged or incomplete",
     ],
     [
       "is cut off in its head",
       (bytes) => bytes.subarray(0, 100),
-      "it is encrypted, and damaged or not whole",
+      "it is encrypted, and damaged or incomplete",
     ],
     [
       "is altered",
       (bytes) => bytes.fill(1, bytes.length >> 1, (bytes.length >> 1) + 1),
-      "damaged or not whole",
+      "damaged or incomplete",
     ],
     [
       "ends where a part of it ends",
       (bytes) => bytes.subarray(0, bytes.length - 2_000),
-      "damaged or not whole",
+      "damaged or incomplete",
     ],
   ])("one that %s is not restored", async (_, change, message) => {
     writeFileSync(path("changed.db.age"), change(readFileSync(file)));
@@ -154,7 +154,7 @@ test("a server is not started with a recipient in which a character is wrong", a
   const args = ["--port", "0", "--admin-port", "0", "--backup-recipients", wrong];
   const result = await onair(["serve", "--data", "unserved", ...args]);
   expect([result.code, result.stdout]).toEqual([1, ""]);
-  expect(result.stderr).toContain(`${wrong} is not a public key of age: a character of it is wrong`);
+  expect(result.stderr).toContain(`${wrong} is not a public key of age: its checksum does not match`);
 });
 
 describe("from a directory", () => {
@@ -242,9 +242,9 @@ describe("from S3", () => {
     [
       "without credentials",
       { AWS_SHARED_CREDENTIALS_FILE: "none" },
-      "There are no credentials for S3: set AWS_ACCESS_KEY_ID",
+      "No credentials for S3: set AWS_ACCESS_KEY_ID",
     ],
-    ["that refuses", env, "answers 403 AccessDenied: let these credentials list, read"],
+    ["that refuses", env, "answered 403 AccessDenied: let these credentials list, read"],
   ])("%s nothing is restored, and the reason is told", async (_, variables, message) => {
     const s3 = await FakeS3.own();
     s3.fault = () => ({ status: 403, code: "AccessDenied" });

@@ -168,13 +168,13 @@ describe("what does not pass is one sentence, and nothing is left of the backup:
       "403",
       { status: 403, code: "AccessDenied" },
       ({ method }) => method === "PUT",
-      /answers 403 AccessDenied: let these credentials list, read, write and delete in the bucket backups\.$/,
+      /answered 403 AccessDenied: let these credentials list, read, write and delete in the bucket backups\.$/,
     ],
     [
       "a wrong key",
       { status: 403, code: "SignatureDoesNotMatch" },
       all,
-      /answers 403 SignatureDoesNotMatch: the credentials are not right; correct AWS_ACCESS_KEY_ID/,
+      /answered 403 SignatureDoesNotMatch: the credentials are wrong; correct AWS_ACCESS_KEY_ID/,
     ],
     [
       "a clock that is off",
@@ -188,9 +188,9 @@ describe("what does not pass is one sentence, and nothing is left of the backup:
       all,
       /is not in .* us-east-1; set --backup-region\.$/,
     ],
-    ["503 for ever", { status: 503, code: "SlowDown" }, isPart, /answers 503 SlowDown: it is too busy/],
-    ["a connection that is always cut off in a part", { cut: true }, isPart, /broke the connection off/],
-    ["content that is another one", { alter: true }, isPart, /What S3 gives back is not what was sent/],
+    ["503 for ever", { status: 503, code: "SlowDown" }, isPart, /answered 503 SlowDown: it is overloaded/],
+    ["a connection that is always cut off in a part", { cut: true }, isPart, /closed the connection/],
+    ["content that is another one", { alter: true }, isPart, /The content read back from S3 differs/],
   ])("%s", async (_, fault, isMeant, sentence) => {
     s3.fault = (call) => (isMeant(call) ? fault : null);
     const { file, name } = backupOf(2 * partBytes + 5);
@@ -207,7 +207,7 @@ describe("what does not pass is one sentence, and nothing is left of the backup:
     const { file, name } = backupOf(2 * partBytes + 5);
     const waits = { ...patience, attempts: 2, partTimeoutMs: 50 };
     const message = await messageOf(place({ waits }).keep(file, name));
-    expect(message).toMatch(/says nothing for 0\.05 s: look whether it runs\.$/);
+    expect(message).toMatch(/did not respond for 0\.05 s: check that it is running\.$/);
     expect(s3.uploads.size).toBe(0);
   });
 
@@ -217,9 +217,9 @@ describe("what does not pass is one sentence, and nothing is left of the backup:
   });
 
   test.each([
-    [503, /answers 503 SlowDown/],
-    [403, /answers 403 SlowDown/],
-    [200, /sends more than a list can have\.$/],
+    [503, /answered 503 SlowDown/],
+    [403, /answered 403 SlowDown/],
+    [200, /sent more than a list can contain\.$/],
   ])("an answer of %i has no end: a part of it is read", async (status, sentence) => {
     s3.fault = () => ({ endless: status });
     const message = await messageOf(place({ waits: { ...patience, attempts: 1 } }).list());
@@ -239,13 +239,13 @@ describe("what does not pass is one sentence, and nothing is left of the backup:
 
   test("there is no such bucket", async () => {
     const message = await messageOf(place({ to: "s3://others/onair" }).list());
-    expect(message).toMatch(/NoSuchBucket: make the bucket others, or name another with --backup-to\.$/);
+    expect(message).toMatch(/NoSuchBucket: create the bucket others, or set another with --backup-to\.$/);
   });
 
   test("there are no credentials", async () => {
     const aws = { AWS_SHARED_CREDENTIALS_FILE: join(directory, "none") };
     const message = await messageOf(place({ aws }).list());
-    expect(message).toMatch(/^There are no credentials for S3: set AWS_ACCESS_KEY_ID .* \[default\]\.$/);
+    expect(message).toMatch(/^No credentials for S3: set AWS_ACCESS_KEY_ID .* \[default\]\.$/);
     expect(s3.calls).toEqual([]);
   });
 });

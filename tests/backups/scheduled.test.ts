@@ -185,7 +185,7 @@ describe("to S3", () => {
     const failed = await endOfBackup(server, (await beginBackup(server)).id);
     expect(failed).toMatchObject({ status: "failed", sha256: null });
     expect(failed.error).toMatch(
-      /answers 403 AccessDenied: let these credentials list, read, write and delete/,
+      /answered 403 AccessDenied: let these credentials list, read, write and delete/,
     );
     expect(JSON.stringify(failed)).not.toContain("secret");
     expect(backupFiles(data)).toEqual([]);
@@ -241,7 +241,7 @@ describe("to S3", () => {
     const server = await start(s3, ownDirectory());
     const answer = await server.admin("GET", backupsPath);
     expect(answer.status).toBe(503);
-    expect(await answer.text()).toContain("the credentials are not right; correct AWS_ACCESS_KEY_ID");
+    expect(await answer.text()).toContain("the credentials are wrong; correct AWS_ACCESS_KEY_ID");
     expect((await fetch(`${server.adminUrl}/readyz`)).status).toBe(200);
   });
 });

@@ -16,7 +16,7 @@ import { until } from "../support/until.ts";
 
 const backups = (names: Iterable<string>) => [...names].filter((name) => name.endsWith(".db")).sort();
 const refusal =
-  /^Other data has its backups in .*: name another place with --backup-to, or, .* delete onair-data-id there$/;
+  /^Other data stores its backups in .*: set another destination with --backup-to, or, .* delete onair-data-id there$/;
 
 interface Place {
   readonly args: readonly string[];
@@ -71,7 +71,7 @@ test.each(Object.entries(places))("%s takes the backups of one server alone", as
   const second = await start(place, "--keep-backups", "1", "--backup-every", "1h");
   const failed = await endOfBackup(second, (await beginBackup(second)).id);
   // Its list is refused as well, so that it does not take the first's backups for its own.
-  expect(JSON.stringify(failed)).toContain("Other data has its backups in");
+  expect(JSON.stringify(failed)).toContain("Other data stores its backups in");
   const list = await second.admin("GET", backupsPath);
   expect(list.status).toBe(503);
   expect((await json<{ message: string }>(list)).message).toMatch(refusal);
@@ -110,11 +110,11 @@ describe("in a directory of other data", () => {
     expect(existsSync(half)).toBe(true);
 
     const env = { ONAIR_BACKUP_TO: directory };
-    expectFailure(await run(["backup", "--data", data], { env }), 1, "Other data has its backups in");
+    expectFailure(await run(["backup", "--data", data], { env }), 1, "Other data stores its backups in");
     expect(existsSync(half)).toBe(true);
     const ports = ["--port", "0", "--admin-port", "0"];
     const { stdout } = await run(["doctor", "--data", data, ...ports], { env });
-    expect(stdout).toContain(`Other data has its backups in ${directory}`);
+    expect(stdout).toContain(`Other data stores its backups in ${directory}`);
     // The first removes it, as it is its own.
     await (await ownServer({ isOnSqlite: true, data: first.data, args: place.args })).stop();
     expect(existsSync(half)).toBe(false);

@@ -207,7 +207,7 @@ test.each<[string, 1 | 2, string]>([
     "index.db: The database is damaged, or is not one of SQLite (row ",
   ],
   ["half of one", 1, "damaged"],
-  ["one whose name has another hash", 1, "is not what was made: its name has another SHA-256"],
+  ["one whose name has another hash", 1, "is damaged or was changed: its SHA-256 is not that of its name"],
   ["the database of a running server", 1, "is a database that was not closed, not a backup"],
 ])("refuses %s, and leaves nothing", async (what, code, message) => {
   expectFailure(await onair(files[what]?.() ?? "", "--data", "never"), code, message);

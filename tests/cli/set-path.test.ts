@@ -45,9 +45,9 @@ describe("--set", () => {
     "id=-12345678901234567890",
     'id={"list":[1,9007199254740993]}',
     "id=1e400",
-  ])("%s is refused, because it would arrive as another number", (text) => {
+  ])("%s is refused, because it cannot be represented exactly", (text) => {
     const message =
-      "--set id would arrive as another number: integers are exact up to 9007199254740991; make a larger one a string";
+      "--set id cannot be represented exactly: integers are exact up to 9007199254740991; send a larger one as a string";
     expect(() => readAssignment(text)).toThrow(new UsageError(message));
   });
 

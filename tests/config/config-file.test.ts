@@ -162,7 +162,7 @@ test.each<[string, Record<string, string>, boolean]>([
   writeFileSync(credentials, "[kept]\naws_access_key_id = id\naws_secret_access_key = swordfish\n");
   const env = { AWS_SHARED_CREDENTIALS_FILE: credentials, ...variables };
   const warning =
-    "backup-to is s3://bucket/onair. There are no credentials for S3: set AWS_ACCESS_KEY_ID and " +
+    "backup-to is s3://bucket/onair. No credentials for S3: set AWS_ACCESS_KEY_ID and " +
     `AWS_SECRET_ACCESS_KEY, or write them into ${credentials} under [default]. Where the service alone has them, all is well.\n`;
   const args = ["config", "check", "--backup-to", "s3://bucket/onair"];
   const right = { code: 0, stdout: "The settings are right.\n" };

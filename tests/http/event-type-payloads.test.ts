@@ -51,7 +51,7 @@ describe("a number of a payload", () => {
     ],
   ])("is refused when it is %s", async (_, data, field) => {
     const message =
-      "would arrive as another number: integers are exact up to 9007199254740991; make a larger one a string";
+      "cannot be represented exactly: integers are exact up to 9007199254740991; send a larger one as a string";
     expect(await json<object>(await publishText(data))).toMatchObject({
       errors: [{ in: "body", field, message }],
     });

@@ -113,7 +113,7 @@ describe("the documentation at /docs", () => {
     const answer = await open("/docs/nothing", { headers: { accept: "text/html,*/*;q=0.8" } });
     expect([answer.status, answer.headers.get("vary")]).toEqual([404, "accept"]);
     const html = await answer.text();
-    expect(html).toContain("<h1>There is no such page</h1>");
+    expect(html).toContain("<h1>Page not found</h1>");
     for (const address of addressesOf(html)) {
       const { href, hash } = new URL(address, `${server.publicUrl}/docs/nothing`);
       if (hash === "") expect([href, (await fetch(href)).status]).toEqual([href, 200]);

@@ -35,11 +35,11 @@ export function readCredentials(aws: AwsVariables): S3Credentials {
     return { accessKeyId, secretAccessKey, ...(sessionToken && { sessionToken }) };
   throw new DomainError(
     "unavailable",
-    `There are no credentials for S3: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or write them into ${file} under [${profile}].`,
+    `No credentials for S3: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or write them into ${file} under [${profile}].`,
   );
 }
 
-/** "" where the file cannot be read. */
+/** Returns "" when the file cannot be read. */
 function textOf(file: string): string {
   try {
     return readFileSync(file, "utf8");

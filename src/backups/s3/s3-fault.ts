@@ -1,19 +1,19 @@
 import { DomainError } from "../../domain/errors.ts";
 
-/** Why S3 did not do what it was asked. The message says what to do. */
+/** A failed request to S3. The message says what to do. */
 export class S3Fault extends DomainError {
   constructor(
     message: string,
-    /** Whether the same request may succeed a little later. */
-    readonly isPassing: boolean,
-    /** The code of S3 itself; "" without one. */
+    /** Whether the same request may succeed when it is repeated. */
+    readonly isTransient: boolean,
+    /** The error code of S3; "" without one. */
     readonly reason = "",
   ) {
     super("unavailable", message, { retryAfterSeconds: 60 });
   }
 }
 
-/** The storage as it is named in a sentence. */
+/** The storage, as messages name it. */
 interface Named {
   /** The address of the server. */
   readonly host: string;
@@ -21,42 +21,45 @@ interface Named {
   readonly region: string;
 }
 
-/** The fault of an answer that is an error. */
+/** The error for an answer with an error status. */
 export function answeredFault(status: number, body: string, { host, bucket, region }: Named): S3Fault {
   const reason = /<Code>([A-Za-z0-9]{1,64})<\/Code>/.exec(body)?.[1] ?? "";
   const said = `${status}${reason === "" ? "" : ` ${reason}`}`;
-  const isPassing = status === 408 || status === 429 || status >= 500;
+  const isTransient = status === 408 || status === 429 || status >= 500;
   const advice = adviceOf(status, reason, bucket, region);
-  return new S3Fault(`S3 at ${host} answers ${said}: ${advice}`, isPassing, reason);
+  return new S3Fault(`S3 at ${host} answered ${said}: ${advice}`, isTransient, reason);
 }
 
 function adviceOf(status: number, reason: string, bucket: string, region: string): string {
   if (reason === "RequestTimeTooSkewed")
-    return "the clock here is more than 15 minutes off; set it, by NTP if possible.";
-  if (reason === "NoSuchBucket") return `make the bucket ${bucket}, or name another with --backup-to.`;
-  if (reason === "NoSuchKey") return "the backup is not there any more.";
+    return "the clock of this machine is more than 15 minutes off; set it, by NTP if possible.";
+  if (reason === "NoSuchBucket") return `create the bucket ${bucket}, or set another with --backup-to.`;
+  if (reason === "NoSuchKey") return "the backup no longer exists.";
   if (reason === "InvalidAccessKeyId" || reason === "SignatureDoesNotMatch" || reason === "ExpiredToken")
-    return "the credentials are not right; correct AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or their file.";
+    return "the credentials are wrong; correct AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or their file.";
   if (status === 401 || status === 403)
     return `let these credentials list, read, write and delete in the bucket ${bucket}.`;
   if (status === 301 || status === 307 || reason === "AuthorizationHeaderMalformed")
     return `the bucket ${bucket} is not in the region ${region}; set --backup-region.`;
-  if (status === 404) return "look at --backup-to and --backup-endpoint.";
+  if (status === 404) return "check --backup-to and --backup-endpoint.";
   if (status === 408 || status === 429 || status >= 500)
-    return "it is too busy or has a fault; try again later.";
-  return "look at --backup-to, --backup-endpoint and --backup-region.";
+    return "it is overloaded or has failed; try again later.";
+  return "check --backup-to, --backup-endpoint and --backup-region.";
 }
 
-/** The fault of a request without a whole answer. */
+/** The error for a request without a complete answer. */
 export function brokenFault(error: unknown, host: string, timeoutMs: number): DomainError {
   if (error instanceof DomainError) return error;
   const { name, code, message } = error as { name?: string; code?: string; message?: string };
   if (name === "TimeoutError" || name === "AbortError")
-    return new S3Fault(`S3 at ${host} says nothing for ${timeoutMs / 1000} s: look whether it runs.`, true);
+    return new S3Fault(
+      `S3 at ${host} did not respond for ${timeoutMs / 1000} s: check that it is running.`,
+      true,
+    );
   const isRefused = code === "ConnectionRefused" || code === "ECONNREFUSED";
-  const what = isRefused ? "cannot be reached" : "broke the connection off";
+  const what = isRefused ? "cannot be reached" : "closed the connection";
   return new S3Fault(
-    `S3 at ${host} ${what} (${code ?? message}): look at --backup-endpoint and the network.`,
+    `S3 at ${host} ${what} (${code ?? message}): check --backup-endpoint and the network.`,
     true,
   );
 }

@@ -6,15 +6,16 @@ import { S3Fault } from "./s3-fault.ts";
 import { type S3Patience, S3Requests } from "./s3-requests.ts";
 
 const mebibyte = 1024 * 1024;
-/** In memory at once. S3 takes no more than 10,000 parts of an object. */
+/** One part is in memory at a time. */
 const leastPartBytes = 8 * mebibyte;
+/** S3 accepts at most 10,000 parts of an object. */
 const mostParts = 9_000;
-/** Parts of a younger upload may be those of a server that is making a backup now, as beside a restored copy. */
-const cutOffAfterMs = day;
-/** More pages of a list are not read: 1,000 objects each, of which the newest come last. */
+/** A younger incomplete upload may belong to another server that is making a backup now, such as a restored copy. */
+const abandonedAfterMs = day;
+/** The most pages of a list, each of 1,000 objects, the newest last. */
 const mostPages = 100;
 
-/** Backups in a bucket of S3-compatible storage, under a prefix that is theirs alone. */
+/** A bucket of S3-compatible storage as the destination of backups, under a prefix that has nothing else. */
 export class S3Place implements BackupPlace {
   readonly #requests: S3Requests;
   readonly #prefix: string;
@@ -50,19 +51,19 @@ export class S3Place implements BackupPlace {
       if (token === "") return found;
     }
     throw new S3Fault(
-      `S3 lists more than ${mostPages} pages: name a prefix with --backup-to that has nothing but backups.`,
+      `S3 lists more than ${mostPages} pages: set a prefix with --backup-to that contains nothing but backups.`,
       false,
     );
   }
 
-  /** Uploads the file, in parts where it is large, then reads all of it again. */
+  /** Uploads the file, in parts if it is large, then reads it back to verify it. */
   async keep(file: CheckedFile, name: string): Promise<void> {
-    // What cannot be cleaned up today is cleaned up with the next backup.
-    await this.#removeCutOff().catch(() => {});
+    // After a failure, the next backup cleans up.
+    await this.#abortAbandoned().catch(() => {});
     const key = this.#prefix + name;
     if (file.size <= this.#partBytes) await this.#putPart(file, { key }, 0, file.size);
     else await this.#putInParts(file, key);
-    await this.#readAgain(file, name);
+    await this.#verify(file, name);
   }
 
   read(name: string, range: ByteRange): ReadableStream<Uint8Array> {
@@ -85,10 +86,10 @@ export class S3Place implements BackupPlace {
   async claim(id: string): Promise<string> {
     const known = await this.owner();
     if (known !== null) return known;
-    // The first one writes the file where there is none; the second one shows whether another could do so, too.
+    // The first call creates the file; the second one tests whether another server could still overwrite it.
     if (!(await this.keepsFirst(id)) && !(await this.keepsFirst(id))) {
       await this.#requests.text(this.#ownedBy(id));
-      // The last one has it: one that has looked at the same time may still be writing.
+      // The last write wins: another server that found no owner at the same time may still be writing.
       await Bun.sleep(this.#requests.patience.pauseMs);
     }
     return (await this.owner()) ?? id;
@@ -116,7 +117,7 @@ export class S3Place implements BackupPlace {
     return name.includes("/") ? null : readName(name);
   }
 
-  /** Sends a part of a file, or all of it; returns its tag. */
+  /** Uploads a part of a file, or all of it; returns its ETag. */
   async #putPart(
     { path }: CheckedFile,
     target: { readonly key: string; readonly query?: Readonly<Record<string, string>> },
@@ -154,29 +155,32 @@ export class S3Place implements BackupPlace {
           timeoutMs,
         });
         // S3 may report an error in the body of a 200.
-        if (answer.includes("<Error>")) throw new S3Fault("S3 could not put the parts together.", true);
+        if (answer.includes("<Error>")) throw new S3Fault("S3 could not assemble the parts.", true);
       });
     } catch (error) {
-      // The upload may be complete and only the answer lost: reading the object again shows which.
+      // The upload may be complete and only the answer lost: `#verify` finds out.
       if (error instanceof S3Fault && error.reason === "NoSuchUpload") return;
       await this.#abort(key, uploadId).catch(() => {});
       throw error;
     }
   }
 
-  async #readAgain({ size, sha256 }: CheckedFile, name: string): Promise<void> {
+  async #verify({ size, sha256 }: CheckedFile, name: string): Promise<void> {
     const hasher = new Bun.CryptoHasher("sha256");
     try {
       for await (const chunk of this.#chunks(name, { start: 0, end: size })) hasher.update(chunk);
       if (hasher.digest("hex") !== sha256)
-        throw new S3Fault("What S3 gives back is not what was sent: the backup is removed there.", false);
+        throw new S3Fault(
+          "The content read back from S3 differs from the uploaded one: the backup was removed there.",
+          false,
+        );
     } catch (error) {
       await this.remove(name).catch(() => {});
       throw error;
     }
   }
 
-  /** The content in order. Where the connection breaks off, it goes on from there. */
+  /** Yields the content in order, and resumes where a connection breaks. */
   async *#chunks(name: string, { start, end }: ByteRange): AsyncGenerator<Uint8Array> {
     const key = this.#prefix + name;
     const { attempts, pauseMs } = this.#requests.patience;
@@ -189,21 +193,22 @@ export class S3Place implements BackupPlace {
           failures = 0;
           yield chunk;
         }
-        if (at < end) throw new S3Fault("S3 sent less than there is: the backup there is not whole.", true);
+        if (at < end)
+          throw new S3Fault("S3 sent less than the whole backup: the stored one is incomplete.", true);
       } catch (error) {
-        if (!(error instanceof S3Fault && error.isPassing) || ++failures >= attempts) throw error;
+        if (!(error instanceof S3Fault && error.isTransient) || ++failures >= attempts) throw error;
         await Bun.sleep(pauseMs * 2 ** (failures - 1));
       }
     }
   }
 
-  /** Removes the parts of uploads that came to no end, as when the server was killed. */
-  async #removeCutOff(): Promise<void> {
+  /** Aborts uploads that were never completed, for example because the server was killed. */
+  async #abortAbandoned(): Promise<void> {
     const query = { uploads: "", prefix: this.#prefix };
     const answer = await this.#requests.text({ method: "GET", query });
     for (const [, entry = ""] of answer.matchAll(/<Upload>(.*?)<\/Upload>/gs)) {
       const key = field(entry, "Key");
-      const isOld = Date.parse(field(entry, "Initiated")) < this.#now() - cutOffAfterMs;
+      const isOld = Date.parse(field(entry, "Initiated")) < this.#now() - abandonedAfterMs;
       if (isOld && this.#nameOf(key)) await this.#abort(key, field(entry, "UploadId"));
     }
   }

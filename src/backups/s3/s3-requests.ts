@@ -8,24 +8,24 @@ import { answeredFault, brokenFault, S3Fault } from "./s3-fault.ts";
 
 interface S3Request {
   readonly method: "GET" | "PUT" | "POST" | "DELETE";
-  /** "" for the bucket itself. */
+  /** Empty for the bucket itself. */
   readonly key?: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Uint8Array<ArrayBuffer>;
-  /** Instead of that of all requests. */
+  /** Overrides the time limit of all requests. */
   readonly timeoutMs?: number;
 }
 
-/** For how long S3 is waited for. */
+/** Retries and time limits of requests to S3. */
 export interface S3Patience {
-  /** Attempts of a request that may succeed later. */
+  /** The most attempts of a request that fails with a transient error. */
   readonly attempts: number;
   /** The pause before the second attempt; it doubles for each further one. */
   readonly pauseMs: number;
-  /** For an answer, and for the next bytes of a long one. */
+  /** The limit for an answer, and for the next bytes of a streamed one. */
   readonly timeoutMs: number;
-  /** For a request with a part of a backup: 8 MiB come through at 28 kB a second. */
+  /** The limit for the upload of a part: enough for 8 MiB at 28 kB/s. */
   readonly partTimeoutMs: number;
 }
 
@@ -36,7 +36,7 @@ const mostBytes = { answer: 8 * 1024 * 1024, error: 16 * 1024 };
 
 type S3Settings = Extract<PlaceSettings, { kind: "s3" }>;
 
-/** Signed requests to a bucket, with time limits, repeated where that may help. Each rejects with an `S3Fault`. */
+/** Sends signed requests to a bucket, with time limits and retries. Failures reject with an `S3Fault`. */
 export class S3Requests {
   readonly patience: S3Patience;
   readonly #root: URL;
@@ -53,12 +53,12 @@ export class S3Requests {
     this.#root = new URL(other === null ? ofAws(bucket, this.#region) : `${checked(other)}/${bucket}/`);
   }
 
-  /** The whole answer as text. */
+  /** Sends a request and returns the body of the answer. */
   async text(request: S3Request): Promise<string> {
     return (await this.answer(request)).text;
   }
 
-  /** The whole answer, with its headers. */
+  /** Sends a request and returns the body of the answer with its headers. */
   async answer(request: S3Request): Promise<{ readonly text: string; readonly headers: Headers }> {
     const { timeoutMs = this.patience.timeoutMs } = request;
     return this.repeated(async () => {
@@ -66,14 +66,14 @@ export class S3Requests {
         const { headers, body } = await this.#send(request, AbortSignal.timeout(timeoutMs));
         const bytes = await beginningOf(body, mostBytes.answer + 1);
         if (bytes.length <= mostBytes.answer) return { text: bytes.toString(), headers };
-        throw new S3Fault(`S3 at ${this.#root.host} sends more than a list can have.`, false);
+        throw new S3Fault(`S3 at ${this.#root.host} sent more than a list can contain.`, false);
       } catch (error) {
         throw brokenFault(error, this.#root.host, timeoutMs);
       }
     });
   }
 
-  /** The bytes of the answer as they come. It is not repeated. */
+  /** Sends a request and yields the bytes of the answer as they arrive. Not retried. */
   async *bytes(request: S3Request): AsyncGenerator<Uint8Array> {
     const { timeoutMs } = this.patience;
     const silent = new AbortController();
@@ -81,7 +81,8 @@ export class S3Requests {
     const isRest = request.headers?.["range"]?.startsWith("bytes=0-") === false;
     const reader = await this.#send(request, silent.signal)
       .then(({ status, body }) => {
-        if (isRest && status !== 206) throw new S3Fault(`S3 at ${this.#root.host} knows no ranges.`, false);
+        if (isRest && status !== 206)
+          throw new S3Fault(`S3 at ${this.#root.host} does not support ranges.`, false);
         return body?.getReader();
       })
       .catch((error) => {
@@ -104,14 +105,14 @@ export class S3Requests {
     }
   }
 
-  /** Does something again where it may succeed a little later. */
+  /** Repeats `work` while it fails with a transient error. */
   async repeated<T>(work: () => Promise<T>): Promise<T> {
     const { attempts, pauseMs } = this.patience;
     for (let attempt = 1; ; attempt++) {
       try {
         return await work();
       } catch (error) {
-        if (!(error instanceof S3Fault && error.isPassing) || attempt >= attempts) throw error;
+        if (!(error instanceof S3Fault && error.isTransient) || attempt >= attempts) throw error;
       }
       await Bun.sleep(pauseMs * 2 ** (attempt - 1));
     }
@@ -121,7 +122,7 @@ export class S3Requests {
     const url = new URL(this.#root);
     url.pathname += key;
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
-    // S3 compares the hash with what arrives.
+    // S3 compares the hash with the received body.
     const sha256 = new Bun.CryptoHasher("sha256").update(body ?? "").digest("hex");
     const signer = new AwsV4Signer({
       method,
@@ -146,7 +147,7 @@ export class S3Requests {
   }
 }
 
-/** The address of a bucket of AWS: by its name where that can be a part of a host with a certificate. */
+/** The URL of a bucket of AWS. A name with a dot is not covered by the certificate, so it becomes part of the path. */
 function ofAws(bucket: string, region: string): string {
   const host = `s3.${region}.amazonaws.com`;
   return bucket.includes(".") ? `https://${host}/${bucket}/` : `https://${bucket}.${host}/`;

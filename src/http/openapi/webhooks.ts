@@ -86,7 +86,7 @@ const notices: Readonly<Record<NoticeType, string>> = {
   "endpoint.disabled": "The endpoint answered 410, or every attempt failed for 24 hours.",
   "endpoint.recovered": "The first success after the endpoint was failing or disabled.",
   "storage.failing": "The disk is full or fails, the database is damaged or was replaced.",
-  "storage.recovered": "The storage can be written again.",
+  "storage.recovered": "The storage accepts writes again.",
   "backup.failed": "A backup came to nothing, or could not begin; of a schedule once a day.",
   "backup.overdue": "The newest backup of a schedule is older than two of its periods; again each day.",
   "backup.recovered": "A backup is complete again after either.",

@@ -112,7 +112,7 @@ describe("encrypted for a public key", () => {
     writeFileSync(path("changed.db.age"), change(readFileSync(file)));
     const result = await onair(["restore", "changed.db.age", "--data", "never", "--identity", "mine.key"]);
     expectFailure(result, 1, message);
-    expect(result.stderr).toContain("take another backup");
+    expect(result.stderr).toContain("use another backup");
     expect(leftIn("never")).toEqual([]);
   });
 

@@ -196,7 +196,7 @@ describe("what does not pass is one sentence, and nothing is left of the backup:
     const { file, name } = backupOf(2 * partBytes + 5);
     const message = await messageOf(place().keep(file, name));
     expect(message).toMatch(sentence);
-    expect(message).toMatch(new RegExp(`^(${host}|What S3)`));
+    expect(message).toMatch(new RegExp(`^(${host}|The content read back)`));
     expect(message).not.toContain("secret");
     expect([...s3.objects.keys()]).toEqual([]);
     expect(s3.uploads.size).toBe(0);
@@ -233,7 +233,7 @@ describe("what does not pass is one sentence, and nothing is left of the backup:
     for (let n = 0; n < 102; n++)
       s3.objects.set(`onair/one/${n}`, { bytes: Buffer.alloc(0), modified: new Date() });
     const message = await messageOf(place().list());
-    expect(message).toMatch(/^S3 lists more than 100 pages: name a prefix with --backup-to/);
+    expect(message).toMatch(/^S3 lists more than 100 pages: set a prefix with --backup-to/);
     expect(s3.calls).toHaveLength(100);
   });
 

@@ -294,6 +294,6 @@ test("doctor tells how old the newest backup is, and asks S3 only where it may",
   expect(s3.calls).toEqual([]);
   s3.fault = () => ({ status: 403, code: "AccessDenied" });
   expect(await doctor(...to, "--reach")).toEqual([
-    expect.stringMatching(/^wrong: .*(no credentials|AccessDenied)/),
+    expect.stringMatching(/^wrong: .*([Nn]o credentials|AccessDenied)/),
   ]);
 });

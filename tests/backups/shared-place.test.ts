@@ -80,7 +80,7 @@ test.each(Object.entries(places))("%s takes the backups of one server alone", as
       await second.admin("GET", "/admin/v1/notices"),
     );
     return data.some(
-      ({ type, summary }) => type === "backup.failed" && summary.includes("Other data has its"),
+      ({ type, summary }) => type === "backup.failed" && summary.includes("Other data stores its"),
     );
   });
   expect(place.names().sort()).toEqual(theirs.sort());

@@ -76,7 +76,12 @@ describe("encrypted for a public key", () => {
     ],
     ["with a file that is none", ["--identity", "mine"], 2, "There is no file mine"],
     ["with a file that holds none", ["--identity", "none.key"], 2, "and it has none"],
-    ["with a key that is mistyped", ["--identity", "typo.key"], 2, "and the checksum of a key does not match"],
+    [
+      "with a key that is mistyped",
+      ["--identity", "typo.key"],
+      2,
+      "and the checksum of a key does not match",
+    ],
   ])("is not restored %s", async (_, words, code, message) => {
     writeFileSync(path("none.key"), "# nothing\n");
     const typo = (last: string) => (last === "0\n" ? "2\n" : "0\n");

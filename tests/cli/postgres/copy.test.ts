@@ -185,7 +185,9 @@ describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
     const failed = await move(directory, place);
     expect([failed.code, failed.stderr]).toEqual([
       1,
-      expect.stringMatching(/no room\. The copy was interrupted: run the same command to continue it\. .* --reopen --from /),
+      expect.stringMatching(
+        /no room\. The copy was interrupted: run the same command to continue it\. .* --reopen --from /,
+      ),
     ]);
     expect(await usersThere()).toBe(1_000);
     // A row that is there does not come again.

@@ -25,7 +25,7 @@ const mostAnew = 10;
 const againMs = 5_000;
 
 /** Rows as far as they were read. */
-interface Rows<Row> {
+export interface Rows<Row> {
   readonly rows: readonly Row[];
   readonly pages: number;
   /** Of the next page; "" behind the last. */

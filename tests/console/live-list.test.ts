@@ -5,19 +5,22 @@ import { event, publishAll, subscribe } from "../support/publishing.ts";
 import { testReceiver } from "../support/receiver.ts";
 import { json, testServer } from "../support/server.ts";
 
-/** Each event becomes a delivery to each of these. */
+/** Each event has a delivery to each of these. */
 const applications = 50;
-/** With a burst every 50 ms, 1,000 deliveries a second where the machine keeps up. */
-const betweenMs = 50;
+/** Two pages of the list in one request: the page shows a sample however slow the machine is. */
+const eventsAtOnce = 4;
+/** 1,000 deliveries a second if the machine keeps up. */
+const betweenMs = 200;
 const longList = 10_000;
-/** However long the list is. */
+/** The most rows in the document, however long the list is. */
 const mostDrawn = 200;
 const timeout = 60_000;
-/** For a machine that has much else to do. */
+/** For a busy machine. */
 const testTimeout = 300_000;
 
 const server = await testServer();
-const receiver = testReceiver(() => new Response(null, { status: 204 }));
+const receiver = testReceiver();
+const followed = (count: number) => Array.from({ length: count }, () => event("channel.followed"));
 
 beforeAll(async () => {
   await server.load("users", [{ id: 1001, username: "luna_bytes" }]);
@@ -27,18 +30,29 @@ beforeAll(async () => {
   }
 });
 
-/** The rows of the list, and how many of them are drawn. */
+const drawnRows = 'document.querySelectorAll("tbody tr:not(.spacer)").length';
+/** A short table is in the document as a whole, and does not say how many rows it has. */
+const allRows = `Number(document.querySelector("table")?.ariaRowCount ?? ${drawnRows} + 1) - 1`;
+
+/** The number of rows of the list, and of those in the document. */
 async function rows({ page }: Tab): Promise<{ all: number; drawn: number }> {
-  return (await page.evaluate(`(() => {
-    const drawn = document.querySelectorAll("tbody tr:not(.spacer)").length;
-    return { all: Number(document.querySelector("table")?.ariaRowCount ?? drawn + 1) - 1, drawn };
-  })()`)) as { all: number; drawn: number };
+  return (await page.evaluate(`({ all: ${allRows}, drawn: ${drawnRows} })`)) as {
+    all: number;
+    drawn: number;
+  };
 }
 
 test.skipIf(chromium === null)(
-  "the live list under a thousand deliveries a second shows a sample, says so, and can be used",
+  "the live list shows a sample of a thousand deliveries a second, says so, and can be used",
   async () => {
     await using tab = await signedIn(server, operator);
+    // A busy server answers with pages that are shorter than asked for.
+    await tab.page.evaluateOnNewDocument(`{
+      const real = fetch;
+      const shortened = (url) => url.replace("limit=100", "limit=60");
+      fetch = (asked, init) =>
+        real(asked instanceof Request ? new Request(shortened(asked.url), asked) : asked, init);
+    }`);
     await tab.go("/deliveries?live=1");
     await tab.see("Nothing was sent yet");
     let reads = 0;
@@ -50,16 +64,14 @@ test.skipIf(chromium === null)(
     const publishing = (async () => {
       while (isGoingOn) {
         const next = Bun.sleep(betweenMs);
-        expect((await server.admin("POST", "/admin/v1/events", event("channel.followed"))).status).toBe(202);
+        await publishAll(server, followed(eventsAtOnce));
         await next;
       }
     })();
     try {
       await tab.see("More happens than can be shown: this is a sample.");
-      await tab.page.waitForFunction('Number(document.querySelector("table")?.ariaRowCount) > 300', {
-        timeout,
-      });
-      // However many arrive, the page reads them at its own pace, and draws no more than can be seen.
+      await tab.page.waitForFunction(`${allRows} > 300`, { timeout });
+      // The page reads at its own pace, and draws only rows in sight.
       expect(reads).toBeLessThanOrEqual((performance.now() - began) / 700 + 2);
       expect((await rows(tab)).drawn).toBeLessThanOrEqual(mostDrawn);
       await tab.choose("Live");
@@ -77,10 +89,9 @@ test.skipIf(chromium === null)(
 );
 
 test.skipIf(chromium === null)(
-  "ten thousand deliveries are read as they are scrolled to, and no more is drawn than can be seen",
+  "ten thousand deliveries are read as they are scrolled to, and only rows in sight are in the document",
   async () => {
-    const events = Array.from({ length: longList / applications }, () => event("channel.followed"));
-    await publishAll(server, events);
+    await publishAll(server, followed(longList / applications));
     await using tab = await signedIn(server, operator);
     await tab.go("/deliveries");
     await tab.see("channel.followed");
@@ -88,15 +99,15 @@ test.skipIf(chromium === null)(
     let shown = await rows(tab);
     expect(shown.all).toBeLessThanOrEqual(100);
     while (shown.all < longList) {
-      await tab.page.evaluate("scrollTo(0, document.documentElement.scrollHeight)");
+      // A page may be too short to need scrolling, and a list that is read anew is shorter than before.
       await tab.page.waitForFunction(
-        `Number(document.querySelector("table")?.ariaRowCount ?? 0) - 1 > ${shown.all}`,
+        `(scrollTo(0, document.documentElement.scrollHeight), ${allRows} !== ${shown.all})`,
         { timeout },
       );
       shown = await rows(tab);
       expect(shown.drawn).toBeLessThanOrEqual(mostDrawn);
     }
-    // The last one that was read can be seen, is the right one, and can be opened.
+    // A row in the middle is the right delivery, and links to it.
     await tab.page.evaluate("scrollTo(0, document.documentElement.scrollHeight / 2)");
     const found = await tab.page.waitForFunction(
       `(() => {
@@ -110,7 +121,7 @@ test.skipIf(chromium === null)(
     const [index, href] = (await found.jsonValue()) as [string, string];
     const before = await idsUpTo(Number(index) - 2);
     expect(href).toBe(`/console/deliveries/${before.at(-1)}`);
-    // And what is above is drawn again.
+    // The first row is drawn again.
     await tab.page.evaluate("scrollTo(0, 0)");
     await tab.page.waitForFunction('document.querySelector("tbody tr")?.ariaRowIndex === "2"', { timeout });
     expect((await rows(tab)).drawn).toBeLessThanOrEqual(mostDrawn);
@@ -118,7 +129,7 @@ test.skipIf(chromium === null)(
   testTimeout,
 );
 
-/** The ids of the newest deliveries, so many and one more. */
+/** The ids of the `count + 1` newest deliveries. */
 async function idsUpTo(count: number): Promise<string[]> {
   const ids: string[] = [];
   let cursor = "";

@@ -1,6 +1,6 @@
 import { RefreshCw, X } from "lucide";
 import { useEffect, useState } from "preact/hooks";
-import { pageSize, useList } from "../list.ts";
+import { type Rows, useList } from "../list.ts";
 import { Button, Card, Empty, FaultNotice, Head, Status } from "../parts/basics.tsx";
 import { Check, QueryField, QuerySelect, Select } from "../parts/form.tsx";
 import { type Column, List } from "../parts/table.tsx";
@@ -217,7 +217,7 @@ function useDeliveryRows(filters: Readonly<Record<string, string>>, isLive: bool
   const key = JSON.stringify(filters);
   const { data } = list;
   useEffect(() => {
-    if (data) setTail((before) => grown(before?.key === key ? before : null, key, data.rows));
+    if (data) setTail((before) => grown(before?.key === key ? before : null, key, data));
   }, [data, key]);
   const shown = isLive && tail?.key === key ? tail : null;
   return {
@@ -229,13 +229,13 @@ function useDeliveryRows(filters: Readonly<Record<string, string>>, isLive: bool
 }
 
 /** The tail with what was read now in front. */
-function grown(before: Tail | null, key: string, read: readonly Delivery[]): Tail {
+function grown(before: Tail | null, key: string, { rows: read, cursor }: Rows<Delivery>): Tail {
   const ids = new Set(read.map(({ id }) => id));
   const known = new Set(before?.rows.map(({ id }) => id));
   const fresh = new Set(before ? [...ids].filter((id) => !known.has(id)) : []);
   const rows = [...read, ...(before?.rows ?? []).filter(({ id }) => !ids.has(id))].slice(0, tailRows);
-  // None of a whole page was there before.
-  const isSample = before !== null && fresh.size === pageSize;
+  // No row was known, and there are more. A busy server answers with fewer rows than a page has.
+  const isSample = read.length > 0 && fresh.size === read.length && cursor !== "";
   return {
     key,
     rows,

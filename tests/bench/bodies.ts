@@ -1,5 +1,5 @@
 /* What packing leaves of bodies of events, by type, and what it takes: bun tests/bench/bodies.ts */
-import { bodyText, keptBody } from "../../src/store/sqlite/deliveries/bodies.ts";
+import { bodyBytes, keptBody } from "../../src/store/sqlite/deliveries/bodies.ts";
 import { sampleBodies } from "../support/bodies.ts";
 import { benchmark } from "./support/bench.ts";
 import { microseconds, percent, table, whole } from "./support/report.ts";
@@ -29,7 +29,7 @@ await benchmark(
           bytes: mean(bodies.map((body) => Buffer.byteLength(body))),
           kept: mean(kept.map(({ length }) => length)),
           packUs: timed(bodies.map((body) => () => keptBody(body))),
-          unpackUs: timed(kept.map((one) => () => bodyText(one))),
+          unpackUs: timed(kept.map((one) => () => bodyBytes(one))),
         };
       });
       return {

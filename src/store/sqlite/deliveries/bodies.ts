@@ -49,8 +49,3 @@ export function readableBody(kept: KeptBody | null): Buffer | null {
     throw error;
   }
 }
-
-/** Returns the text of a body; null when it is no longer stored. Throws `DamagedValue`. */
-export function bodyText(kept: KeptBody | null): string | null {
-  return kept === null || typeof kept === "string" ? kept : bodyBytes(kept).toString();
-}

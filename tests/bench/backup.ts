@@ -4,9 +4,10 @@
  */
 import { statSync } from "node:fs";
 import { join } from "node:path";
+import { adminKey } from "../support/server.ts";
 import { benchmark } from "./support/bench.ts";
 import { copyOfData, filledPlatform } from "./support/filled.ts";
-import { adminKey, newToken, type OnAir, startOnAir } from "./support/onair.ts";
+import { newToken, type OnAir, startOnAir } from "./support/onair.ts";
 import { sampleUsers, usernameOf } from "./support/platform.ts";
 import { BenchError, loadCore, runPinned } from "./support/processes.ts";
 import { megabytes, milliseconds, table, whole } from "./support/report.ts";

@@ -10,9 +10,10 @@ import { newId } from "../../src/domain/ids.ts";
 import { day, isoTime } from "../../src/domain/time.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
 import { writeDeliveries } from "../support/delivery-rows.ts";
+import { subscriber } from "../support/publishing.ts";
 import { zipfRanks } from "../support/ranks.ts";
 import { benchmark } from "./support/bench.ts";
-import { load, newApplication, startOnAir, subscribe } from "./support/onair.ts";
+import { load, startOnAir } from "./support/onair.ts";
 import { firstUserId, sampleUsers } from "./support/platform.ts";
 import { BenchError } from "./support/processes.ts";
 import { megabytes, milliseconds, table, whole } from "./support/report.ts";
@@ -92,9 +93,12 @@ await benchmark(
     await load(first, "users", sampleUsers(10, "by id"));
     const readers: Reader[] = [];
     for (const [size, rank] of Object.entries(sizes)) {
-      const made = await newApplication(first, { webhook_url: "http://127.0.0.1:9/hook" });
-      const subscription = await subscribe(first, made.token, "kicks.gifted", firstUserId);
-      readers.push({ size, rank, ...made, subscription });
+      const made = await subscriber(first, {
+        webhook_url: "http://127.0.0.1:9/hook",
+        event: "kicks.gifted",
+        broadcasters: [firstUserId],
+      });
+      readers.push({ size, rank, id: made.id, token: made.token, subscription: made.subscriptions[0] ?? "" });
     }
     await first.stop();
     const from = Date.now() - 3 * day;

@@ -4,8 +4,9 @@
  */
 import { statSync } from "node:fs";
 import { join } from "node:path";
+import { adminKey } from "../support/server.ts";
 import { type Bench, benchmark } from "./support/bench.ts";
-import { adminKey, startOnAir } from "./support/onair.ts";
+import { startOnAir } from "./support/onair.ts";
 import { sampleUsers } from "./support/platform.ts";
 import { BenchError, cpuSeconds, endWithThis, peakResidentBytes } from "./support/processes.ts";
 import { atLeast, below, megabytes, milliseconds, table, whole } from "./support/report.ts";

@@ -3,8 +3,9 @@
  * bun tests/bench/streams.ts --help
  */
 import { connect } from "node:net";
+import { subscribe } from "../support/publishing.ts";
 import { benchmark } from "./support/bench.ts";
-import { load, newToken, type OnAir, startOnAir, subscribe } from "./support/onair.ts";
+import { load, newToken, type OnAir, startOnAir } from "./support/onair.ts";
 import { residentBytes } from "./support/processes.ts";
 import { newEventId, Publishers } from "./support/publishers.ts";
 import { megabytes, milliseconds, table } from "./support/report.ts";
@@ -59,7 +60,7 @@ await benchmark(
     const tokens = await Promise.all(
       Array.from({ length: applications }, () => newToken(server, { delivery: "stream" })),
     );
-    for (const token of tokens) await subscribe(server, token, "channel.followed", 1);
+    for (const token of tokens) await subscribe(server, { token }, ["channel.followed"], 1);
     const publishers = new Publishers(server);
     await bench.measure("streams", async () => {
       const before = residentBytes(server.pid);

@@ -1,5 +1,5 @@
+import { subscriber } from "../../support/publishing.ts";
 import type { OnAir } from "../support/onair.ts";
-import { newToken, subscribe } from "../support/onair.ts";
 import { peakResidentBytes, residentBytes } from "../support/processes.ts";
 import { newEventId } from "../support/publishers.ts";
 import { Receiver } from "../support/receiver.ts";
@@ -80,6 +80,7 @@ function fill(bench: DeliveryBench, data: string) {
 
 /** The application of new events. */
 export async function addNewcomer({ receiverPort }: DeliveryBench, onAir: OnAir): Promise<void> {
-  const token = await newToken(onAir, { webhook_url: `http://127.0.0.1:${receiverPort}/hook/newcomer` });
-  await subscribe(onAir, token, "channel.followed", newcomers.broadcaster());
+  const webhook_url = `http://127.0.0.1:${receiverPort}/hook/newcomer`;
+  const wanted = { event: "channel.followed", broadcasters: [newcomers.broadcaster()] };
+  await subscriber(onAir, { webhook_url, ...wanted });
 }

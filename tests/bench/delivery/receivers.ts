@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { atOnce, type Behaviour, behaviours, steady } from "../support/behaviours.ts";
-import { adminKey, applicationPages, type OnAir } from "../support/onair.ts";
+import { applicationPages, type OnAir } from "../support/onair.ts";
 import { BenchError, cpuSeconds, peakResidentBytes } from "../support/processes.ts";
 import type { Certificate } from "../support/receiver.ts";
 import { atLeast, type Goal, megabytes, table, whole } from "../support/report.ts";
@@ -129,11 +129,8 @@ async function measure(
 async function moveAll(onAir: OnAir, origin: string): Promise<void> {
   for await (const ids of applicationPages(onAir)) {
     for (const id of ids) {
-      const answer = await fetch(`${onAir.adminUrl}/admin/v1/applications/${id}`, {
-        method: "PATCH",
-        headers: { authorization: `Bearer ${adminKey}`, "content-type": "application/json" },
-        body: JSON.stringify({ webhook_url: `${origin}/hook` }),
-      });
+      const path = `/admin/v1/applications/${id}`;
+      const answer = await onAir.admin("PATCH", path, { webhook_url: `${origin}/hook` });
       if (!answer.ok) throw new BenchError(`On Air does not move a webhook: ${await answer.text()}`);
     }
   }

@@ -1,4 +1,5 @@
-import { adminKey, applicationPages, type OnAir } from "../support/onair.ts";
+import { adminKey } from "../../support/server.ts";
+import { applicationPages, type OnAir } from "../support/onair.ts";
 import { BenchError, residentBytes } from "../support/processes.ts";
 import { newEventId } from "../support/publishers.ts";
 import { Receiver } from "../support/receiver.ts";

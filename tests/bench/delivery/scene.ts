@@ -1,8 +1,9 @@
 import { cpSync } from "node:fs";
 import { join } from "node:path";
 import { channelFollowed } from "../../../src/domain/events/channel-followed.ts";
+import { subscriber } from "../../support/publishing.ts";
 import type { Bench, Outcome } from "../support/bench.ts";
-import { load, newToken, type OnAir, startOnAir, subscribe } from "../support/onair.ts";
+import { load, OnAir, serveEnvironment, startOnAir } from "../support/onair.ts";
 import { sampleUsers } from "../support/platform.ts";
 import { startPinnedServer } from "../support/processes.ts";
 import { Publishers } from "../support/publishers.ts";
@@ -84,8 +85,9 @@ export async function whileServing<T>(
 export async function bareScene(bench: DeliveryBench, { receiver, data }: Scene): Promise<Scene> {
   const program = join(import.meta.dir, "../support/bare-events.ts");
   const command = [process.execPath, program, data, String(bench.receiverPort)];
-  const { server } = await startPinnedServer("the bare program", command);
-  const onAir = { ...server, adminUrl: server.url };
+  const env = serveEnvironment(bench.directory);
+  const { server } = await startPinnedServer("the bare program", command, { env });
+  const onAir = new OnAir(server, server.url);
   return { onAir, receiver, publishers: new Publishers(onAir), data };
 }
 
@@ -116,10 +118,9 @@ async function makeTemplate(bench: DeliveryBench, data: string, applications: nu
   const worker = async () => {
     for (let index = next++; index < applications; index = next++) {
       const webhook_url = `http://127.0.0.1:${bench.receiverPort}/hook/${index}`;
-      const token = await newToken(onAir, { webhook_url });
-      await subscribe(onAir, token, channelFollowed.name, broadcasters.everyones);
-      if (index >= ownBroadcasters) continue;
-      await subscribe(onAir, token, channelFollowed.name, broadcasters.ownOf(index));
+      const own = index < ownBroadcasters ? [broadcasters.ownOf(index)] : [];
+      const wanted = { event: channelFollowed.name, broadcasters: [broadcasters.everyones, ...own] };
+      await subscriber(onAir, { webhook_url, ...wanted });
     }
   };
   await Promise.all(Array.from({ length: madeAtOnce }, worker));

@@ -1,7 +1,8 @@
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
 import { builtInEventTypes } from "../../../src/domain/events/catalogue.ts";
-import { adminKey, load, newToken, type OnAir } from "../support/onair.ts";
+import { register } from "../../support/event-types.ts";
+import { load, newToken, type OnAir } from "../support/onair.ts";
 import { firstUserId, sampleUsers, usernameOf } from "../support/platform.ts";
 import { BenchError, cpuSeconds } from "../support/processes.ts";
 import { Wire, type WireAnswer } from "../support/wire.ts";
@@ -88,12 +89,14 @@ async function fill(
   await Promise.all(open);
 }
 
-async function registerEvents({ adminUrl }: OnAir): Promise<void> {
-  const body = JSON.stringify({ version: 1, schema: { type: "object" }, example: {} });
-  const headers = { authorization: `Bearer ${adminKey}`, "content-type": "application/json" };
+async function registerEvents(onAir: OnAir): Promise<void> {
   for (const { name } of registered) {
-    const answer = await fetch(`${adminUrl}/admin/v1/event-types/${name}`, { method: "PUT", headers, body });
-    if (!answer.ok) throw new BenchError(`${name}: ${answer.status} ${await answer.text()}`);
+    const { status, body } = await register(onAir, name, {
+      version: 1,
+      schema: { type: "object" },
+      example: {},
+    });
+    if (status !== 200) throw new BenchError(`${name}: ${status} ${body.message}`);
   }
 }
 

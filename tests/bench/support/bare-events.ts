@@ -9,7 +9,6 @@ import { Database } from "bun:sqlite";
 import { generateKeyPairSync, sign } from "node:crypto";
 import { createConnection, type Socket } from "node:net";
 import { join } from "node:path";
-import { adminKey } from "./onair.ts";
 
 declare const self: Worker;
 
@@ -18,6 +17,7 @@ interface Event {
   readonly body: string;
 }
 
+const adminKey = process.env["ONAIR_ADMIN_KEY"];
 const recordAfterMs = 250;
 const places = 256;
 

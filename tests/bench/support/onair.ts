@@ -1,8 +1,8 @@
 import { join } from "node:path";
+import { subscriber } from "../../support/publishing.ts";
+import { adminKey, ServerClient, type TestApplication } from "../../support/server.ts";
 import type { Bench } from "./bench.ts";
-import { BenchError, type Server, startPinnedServer } from "./processes.ts";
-
-export const adminKey = "the-operator-key-of-the-benchmark";
+import { type Server, startPinnedServer } from "./processes.ts";
 
 /** The highest limit there is: the limiter does its work, and nobody meets it. */
 export const rateLimit = 10_000_000;
@@ -11,8 +11,24 @@ export const rateLimit = 10_000_000;
 export const mostIdleBytes = 90 * 2 ** 20;
 
 /** On Air as in production, its log included, which goes to /dev/null. */
-export interface OnAir extends Server {
-  readonly adminUrl: string;
+export class OnAir extends ServerClient implements Server {
+  readonly name: string;
+  readonly url: string;
+  readonly pid: number;
+  readonly stop: Server["stop"];
+
+  constructor({ name, url, pid, stop }: Server, adminUrl: string) {
+    super(url, adminUrl);
+    this.name = name;
+    this.url = url;
+    this.pid = pid;
+    this.stop = stop;
+  }
+
+  /** An application without a limit of requests that matters. */
+  override application(fields: object = {}): Promise<TestApplication> {
+    return super.application({ rate_limit: rateLimit, ...fields });
+  }
 }
 
 /** `onair serve` with the defaults but for rate limit and ports; a public port of 0 is a free one. */
@@ -52,56 +68,30 @@ export async function startOnAir(
     },
     ...(cpus !== undefined && { cpus }),
   });
-  return { ...server, adminUrl: match[2] ?? "" };
+  return new OnAir(server, match[2] ?? "");
 }
 
 const rowsAtOnce = 20_000;
 
-/** Sends rows through the admin API; throws when one is refused. */
+/** Sends rows through the admin API, some at a time; throws when one is refused. */
 export async function load(
-  { adminUrl }: OnAir,
-  kind: "users" | "categories" | "channels" | "livestreams",
+  onAir: OnAir,
+  kind: Parameters<OnAir["load"]>[0],
   rows: Iterable<object>,
 ): Promise<void> {
-  const route =
-    kind === "livestreams"
-      ? { method: "PUT", path: "/admin/v1/livestreams" }
-      : { method: "POST", path: `/admin/v1/${kind}/batch` };
-  const send = async (lines: readonly string[]) => {
-    const request = { ...route, type: "application/x-ndjson", body: lines.join("\n") };
-    const report = await admin<{ rejected: number }>(adminUrl, request);
-    if (report.rejected > 0) throw new BenchError(`On Air refuses ${kind}: ${JSON.stringify(report)}`);
-  };
-  let lines: string[] = [];
+  let some: object[] = [];
   for (const row of rows) {
-    lines.push(JSON.stringify(row));
-    if (lines.length < rowsAtOnce) continue;
-    await send(lines);
-    lines = [];
+    some.push(row);
+    if (some.length < rowsAtOnce) continue;
+    await onAir.load(kind, some);
+    some = [];
   }
-  if (lines.length > 0) await send(lines);
+  if (some.length > 0) await onAir.load(kind, some);
 }
 
-/** An access token of a new application, which has these fields beside its name. */
+/** An access token of a new application. */
 export async function newToken(onAir: OnAir, fields: object = {}): Promise<string> {
-  return (await newApplication(onAir, fields)).token;
-}
-
-/** A new application with these fields beside its name; its id, and an access token. */
-export async function newApplication(
-  { url, adminUrl }: OnAir,
-  fields: object,
-): Promise<{ id: string; token: string }> {
-  const { client_id, client_secret } = await admin<{ client_id: string; client_secret: string }>(adminUrl, {
-    method: "POST",
-    path: "/admin/v1/applications",
-    type: "application/json",
-    body: JSON.stringify({ name: "Benchmark", rate_limit: rateLimit, ...fields }),
-  });
-  const body = new URLSearchParams({ grant_type: "client_credentials", client_id, client_secret });
-  const answer = await fetch(`${url}/oauth/token`, { method: "POST", body });
-  if (!answer.ok) throw new BenchError(`On Air gives no token: ${await answer.text()}`);
-  return { id: client_id, token: ((await answer.json()) as { access_token: string }).access_token };
+  return (await onAir.application(fields)).token;
 }
 
 /** Makes applications whose webhooks are at a URL, each subscribed to an event of the broadcaster that is its own. */
@@ -110,17 +100,14 @@ export async function subscribers(
   count: number,
   { url, event, broadcasterOf }: { url: string; event: string; broadcasterOf: (n: number) => number },
 ): Promise<void> {
-  for (let i = 0; i < count; i++) {
-    await subscribe(onAir, await newToken(onAir, { webhook_url: `${url}/hook` }), event, broadcasterOf(i));
-  }
+  for (let i = 0; i < count; i++)
+    await subscriber(onAir, { webhook_url: `${url}/hook`, event, broadcasters: [broadcasterOf(i)] });
 }
 
 /** The ids of all applications, a page at a time. */
-export async function* applicationPages({ adminUrl }: OnAir): AsyncGenerator<readonly string[]> {
-  const headers = { authorization: `Bearer ${adminKey}` };
+export async function* applicationPages(onAir: OnAir): AsyncGenerator<readonly string[]> {
   for (let cursor: string | null = ""; cursor !== null; ) {
-    const path = `/admin/v1/applications?limit=100&cursor=${cursor}`;
-    const answer = await fetch(adminUrl + path, { headers });
+    const answer = await onAir.admin("GET", `/admin/v1/applications?limit=100&cursor=${cursor}`);
     const { data, pagination } = (await answer.json()) as {
       readonly data: readonly { readonly id: string }[];
       readonly pagination: { readonly cursor: string; readonly has_more: boolean };
@@ -128,31 +115,4 @@ export async function* applicationPages({ adminUrl }: OnAir): AsyncGenerator<rea
     yield data.map(({ id }) => id);
     cursor = pagination.has_more ? pagination.cursor : null;
   }
-}
-
-/** Subscribes the application of a token to an event of a broadcaster; gives the id of the subscription. */
-export async function subscribe(
-  { url }: OnAir,
-  token: string,
-  event: string,
-  broadcaster: number,
-): Promise<string> {
-  const answer = await fetch(`${url}/public/v1/events/subscriptions`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-    body: JSON.stringify({ events: [{ name: event, version: 1 }], broadcaster_user_id: broadcaster }),
-  });
-  if (!answer.ok) throw new BenchError(`On Air makes no subscription: ${await answer.text()}`);
-  const { data } = (await answer.json()) as { data: [{ subscription_id: string }] };
-  return data[0].subscription_id;
-}
-
-async function admin<T>(
-  adminUrl: string,
-  { method, path, type, body }: { method: string; path: string; type: string; body: string },
-): Promise<T> {
-  const headers = { authorization: `Bearer ${adminKey}`, "content-type": type };
-  const answer = await fetch(adminUrl + path, { method, headers, body });
-  if (!answer.ok) throw new BenchError(`${method} ${path}: ${answer.status} ${await answer.text()}`);
-  return (await answer.json()) as T;
 }

@@ -1,6 +1,6 @@
 import { channelFollowed } from "../../../src/domain/events/channel-followed.ts";
 import { sampleBodies } from "../../support/bodies.ts";
-import { adminKey } from "./onair.ts";
+import { adminKey } from "../../support/server.ts";
 import { BenchError } from "./processes.ts";
 import { Wire } from "./wire.ts";
 

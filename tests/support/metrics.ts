@@ -1,11 +1,11 @@
-import type { TestServer } from "./server.ts";
+import type { ServerClient } from "./server.ts";
 
-/** What `/metrics` says. */
+/** The text of `/metrics`. */
 export async function metricsText(
-  { app }: Pick<TestServer, "app">,
+  { adminUrl }: Pick<ServerClient, "adminUrl">,
   headers: Record<string, string> = {},
 ): Promise<string> {
-  const response = await fetch(`${app.adminUrl}/metrics`, { headers });
+  const response = await fetch(`${adminUrl}/metrics`, { headers });
   if (response.status !== 200) throw new Error(`/metrics: ${response.status}`);
   return response.text();
 }
@@ -22,6 +22,6 @@ export function samplesOf(text: string): Map<string, number> {
 }
 
 /** The value of a series; NaN where it is not served. */
-export async function metric(server: Pick<TestServer, "app">, series: string): Promise<number> {
+export async function metric(server: Pick<ServerClient, "adminUrl">, series: string): Promise<number> {
   return samplesOf(await metricsText(server)).get(series) ?? Number.NaN;
 }

@@ -2,6 +2,11 @@ import type { DispatcherStats } from "../../src/webhooks/dispatcher.ts";
 
 const longestMs = 30_000;
 
+/** Lets turns of the event loop pass. Work that waits for nothing but its turn has started by then. */
+export async function someTurns(): Promise<void> {
+  for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate);
+}
+
 /**
  * Resolves when it is so; rejects after 30 seconds with what is said then. Time in which this process did not run, as
  * on a machine that stood still, does not count.

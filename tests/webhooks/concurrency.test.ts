@@ -5,7 +5,7 @@ import { users } from "../support/real-data.ts";
 import { ownReceiver } from "../support/receiver.ts";
 import { ownServer } from "../support/server.ts";
 import { ownStore, subscriber } from "../support/store.ts";
-import { until } from "../support/until.ts";
+import { someTurns, until } from "../support/until.ts";
 
 const followed = (count: number, broadcaster: number) =>
   Array.from({ length: count }, () => event("channel.followed", { broadcaster_user_id: broadcaster }));
@@ -26,10 +26,9 @@ test("as many are under way to an endpoint as the setting says, or as the operat
   await publishAll(server, followed(40, 1001));
   const underWay = async (count: number) => {
     await until(
-      () => held.length >= count,
+      async () => held.length >= count && (await server.app.engine.stats()).inFlight === count,
       () => `${held.length} instead of ${count}`,
     );
-    await Bun.sleep(50);
     expect(held.length).toBe(count);
   };
 
@@ -68,7 +67,7 @@ test("endpoints that never answer leave connections for others", async () => {
   await until(() => sent.length === 20);
   for (let i = 1; i < 20; i++) await publish(`slow-${i}`);
   await until(() => sent.length > 30);
-  await Bun.sleep(50);
+  await someTurns();
   expect(sent.length).toBeLessThan(40);
   for (let i = 0; i < 5; i++) await publish(`well-${i}`, 2);
   await until(() => sent.some(({ url }) => url === "https://well.test/"));

@@ -3,7 +3,7 @@ import { hour } from "../../src/domain/time.ts";
 import type { Store } from "../../src/store/store.ts";
 import { dispatching, gone, ok } from "../support/dispatching.ts";
 import { ownStore, storedAt, subscriber } from "../support/store.ts";
-import { until } from "../support/until.ts";
+import { someTurns, until } from "../support/until.ts";
 
 let store: Store;
 beforeEach(async () => {
@@ -62,8 +62,7 @@ test("an endpoint that asked to be left alone is left alone by the next process,
 
   const next = dispatching(store, { at: storedAt + hour });
   await until(() => next.sent.length === 1);
-  // Time enough for the others to be started.
-  for (let i = 0; i < 20; i++) await new Promise(setImmediate);
+  await someTurns();
   next.sent[0]?.answer(asked);
   await until(() => next.dispatcher.stats.heldUp === 1);
   await next.settled();

@@ -5,7 +5,7 @@ import type { Store } from "../../src/store/store.ts";
 import { dispatching, gone, ok } from "../support/dispatching.ts";
 import { isOnPostgres } from "../support/server.ts";
 import { loggedDeliveries, ownStore, subscriber, type TestStore, wholeLog } from "../support/store.ts";
-import { until } from "../support/until.ts";
+import { someTurns, until } from "../support/until.ts";
 
 let opened: TestStore;
 let store: Store;
@@ -42,8 +42,7 @@ test("what is published does not overtake first attempts that are on their way b
   await dispatcher.enable(application);
   receiver.answersAll = true;
   await publish("e21");
-  // Time enough for a turn of its own.
-  for (let i = 0; i < 20; i++) await new Promise(setImmediate);
+  await someTurns();
   recording.resolve();
   await until(() => sent.length >= 21);
 

@@ -1,10 +1,9 @@
 import { expect, test } from "bun:test";
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { newId } from "../../src/domain/ids.ts";
 import { type Deliverer, type EndpointNews, soleOwnership } from "../../src/store/replicas/ownership.ts";
 import { dispatching, ok } from "../support/dispatching.ts";
 import { emptyStore, newEvent, storedAt, subscriber } from "../support/store.ts";
-import { until } from "../support/until.ts";
+import { someTurns, until } from "../support/until.ts";
 
 /** A dispatcher whose ownership the test settles. */
 async function owning() {
@@ -31,13 +30,14 @@ async function owning() {
 }
 
 test("while others may own what it holds, nothing starts; then it goes on in order", async () => {
-  const { state, sent, publish, stop } = await owning();
+  const { state, dispatcher, sent, publish, stop } = await owning();
   await publish("a");
   await until(() => sent.length === 1);
   state.hasLease = false;
   for (const id of ["b", "c"]) await publish(id);
   sent[0]?.answer(ok);
-  await Bun.sleep(50);
+  await until(() => dispatcher.stats.inFlight + dispatcher.stats.unrecorded === 0);
+  await someTurns();
   expect(sent).toHaveLength(1);
   state.hasLease = true;
   state.deliverer?.resumed();
@@ -58,7 +58,7 @@ test("while it may not send, what was asked for is shown to wait", async () => {
   await settled();
   state.hasLease = false;
   dispatcher.sendNow(application);
-  for (let turn = 0; turn < 3; turn++) await nextTurn();
+  await someTurns();
   expect(dispatcher.stats).toMatchObject({ inFlight: 0, queued: 0, unrecorded: 0, waiting: 1 });
   state.hasLease = true;
   state.deliverer?.resumed();
@@ -82,7 +82,8 @@ test("what belongs to another one is not started, and what is published for it i
   await publish("c");
   dispatcher.sendNow(application);
   dispatcher.applicationChanged(application, null);
-  await Bun.sleep(50);
+  await until(() => dispatcher.stats.inFlight + dispatcher.stats.unrecorded === 0);
+  await someTurns();
   expect(sent).toHaveLength(2);
   expect(state.told).toEqual([
     { kind: "published", applications: [application] },

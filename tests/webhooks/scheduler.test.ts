@@ -1,10 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { type Priority, Scheduler } from "../../src/webhooks/queues/scheduler.ts";
-
-/** Resolves when nothing is pending any more. */
-async function settled(): Promise<void> {
-  for (let i = 0; i < 20; i++) await new Promise(setImmediate);
-}
+import { someTurns } from "../support/until.ts";
 
 const { signal } = new AbortController();
 const always = { mayRun: () => true, signal };
@@ -30,7 +26,7 @@ describe("the scheduler", () => {
     scheduler.add("long");
     scheduler.add("short");
     scheduler.add("long");
-    await settled();
+    await someTurns();
     expect(order).toEqual(["long", "short", "long", "short", "long", "long", "long"]);
   });
 
@@ -68,11 +64,11 @@ describe("the scheduler", () => {
     });
     scheduler.add("a");
     scheduler.add("b");
-    await settled();
+    await someTurns();
     expect(ran).toEqual([]);
     may = true;
     scheduler.resume();
-    await settled();
+    await someTurns();
     expect(ran).toEqual(["a", "b"]);
   });
 
@@ -97,7 +93,7 @@ describe("the scheduler", () => {
       priorities.set(one, "new");
       scheduler.add(one);
     }
-    await settled();
+    await someTurns();
     expect(order.slice(0, 9)).toEqual([
       ...["old 50", "bulk 0", "old 0"],
       ...["bulk 50", "bulk 1", "old 1"],

@@ -135,14 +135,16 @@ describe.skipIf(!hasPostgres)("a pool", () => {
     expect(await pool.run("SELECT key FROM settings")).toEqual([{ key: "kept" }]);
   });
 
-  test("tries work again that a deadlock has undone", async () => {
+  test("repeats a transaction that a deadlock has undone", async () => {
     const { pool } = await filled();
     await pool.run("INSERT INTO settings VALUES ('a', '0'), ('b', '0')");
     const up = "UPDATE settings SET value = (value::int + 1)::text WHERE key = $1";
+    let waiting = 0;
     const both = (first: string, second: string) =>
       pool.transact(async ({ run }) => {
         await run(up, [first]);
-        await Bun.sleep(20);
+        waiting++;
+        await until(() => waiting >= 2);
         await run(up, [second]);
       });
     await pool.run(

@@ -31,13 +31,13 @@ describe.skipIf(!hasPostgres)("notifications between replicas", () => {
     return { pool, heard, missed: () => missed };
   }
 
-  test("are heard under their topic, in order; those of a transaction with its commit, or not at all", async () => {
+  test("arrive under their topic and in order, those of a transaction with its commit or not at all", async () => {
     const { pool, heard, missed } = await listening();
     await notify(pool, renamed, { id: 1, name: "Caf\u00e9 'x' \u{1f600}" });
     await pool.transact(async (transaction) => {
       await notify(transaction, removed, 2);
-      await Bun.sleep(50);
-      expect(heard).toEqual([[1, "Caf\u00e9 'x' \u{1f600}"]]);
+      await notify(pool, removed, 20);
+      await until(() => heard.length === 2);
     });
     const undone = pool.transact(async (transaction) => {
       await notify(transaction, removed, 3);
@@ -45,8 +45,8 @@ describe.skipIf(!hasPostgres)("notifications between replicas", () => {
     });
     await expect(undone).rejects.toThrow("undone");
     await notify(pool, removed, 4);
-    await until(() => heard.length >= 3);
-    expect(heard.slice(1)).toEqual([2, 4]);
+    await until(() => heard.length >= 4);
+    expect(heard).toEqual([[1, "Caf\u00e9 'x' \u{1f600}"], 20, 2, 4]);
     expect(missed()).toBe(0);
   });
 

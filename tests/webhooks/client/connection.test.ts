@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { someTurns } from "../../support/until.ts";
 import {
   bytesReceiver,
   certificate,
@@ -40,7 +41,7 @@ describe("a kept connection", () => {
     const note = (warning: Error) => warnings.push(warning);
     process.on("warning", note);
     for (let attempt = 1; attempt <= 30; attempt++) await one.send(delivery(target.url));
-    await new Promise((resolve) => setTimeout(resolve, 1));
+    await someTurns();
     process.off("warning", note);
     expect(target.connections).toHaveLength(1);
     expect(warnings).toEqual([]);

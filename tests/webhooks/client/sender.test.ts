@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { until } from "../../support/until.ts";
+import { someTurns, until } from "../../support/until.ts";
 import {
   body,
   bytesReceiver,
@@ -213,7 +213,7 @@ describe("cut short", () => {
     const stop = new AbortController();
     const target = await receiver((_, response) => {
       response.writeHead(200).write("a");
-      setTimeout(() => stop.abort(), 20);
+      void someTurns().then(() => stop.abort());
     });
     expect(await sender().send(delivery(target.url), stop.signal)).toMatchObject({
       class: "ok",

@@ -22,13 +22,13 @@ export interface App {
   readonly engine: Engine;
   readonly publisher: Publisher;
   readonly backups: BackupKeeper;
-  /** The port that sends plain HTTP on; null for none. */
+  /** The port that redirects plain HTTP; null for none. */
   readonly redirectPort: number | null;
-  /** Takes the settings that may change while the server runs. */
+  /** Applies the settings that may change while the server runs. */
   reload(settings: Config): Reloaded;
-  /** Reads the certificates again. */
+  /** Reads the certificates from their files again. */
   readonly certificates: Pick<CertificateWatch, "look">;
-  /** Stops being ready; after the drain delay waits for requests and attempts in flight, then closes everything. */
+  /** Reports not ready; after the drain delay waits for requests and attempts in flight, then closes everything. */
   stop(): Promise<void>;
 }
 
@@ -112,7 +112,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   }
 }
 
-/** Throws where the application that `--portal-login` names cannot be the one by which owners sign in. */
+/** Throws if owners cannot sign in with the application that `--portal-login` names. */
 async function requirePortalLogin({ portalLogin, publicUrl }: Config, store: Store): Promise<void> {
   if (portalLogin === null) return;
   const application = await store.applications.find(portalLogin);
@@ -127,7 +127,7 @@ async function requirePortalLogin({ portalLogin, publicUrl }: Config, store: Sto
     );
 }
 
-/** The listener that sends plain HTTP on, where one is set. */
+/** Starts the listener that redirects plain HTTP; returns null if the settings have none. */
 async function redirectOf({ host: hostname, redirectPort: port, publicUrl: to }: Config) {
   if (port === null || to === null) return null;
   const { startRedirect } = await import("./http/redirect.ts");

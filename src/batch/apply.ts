@@ -17,7 +17,7 @@ export interface BatchReport {
 export const maxErrors = 1_000;
 export const maxLineBytes = 256 * 1024;
 
-/** Stores items and returns for each, in order, null or the reason for refusing it. For atomicity see `BatchMode`. */
+/** Stores items. Returns null or the reason for the refusal of each, in order. For atomicity see `BatchMode`. */
 export type Keep<Input> = (items: readonly Input[], mode?: BatchMode) => Promise<BatchResult>;
 
 /** Parses one line; throws a `DomainError` with the problem. */
@@ -26,15 +26,15 @@ export type ReadLine<Input> = (bytes: Uint8Array) => Input;
 export interface BatchOptions<Input> {
   /** Counts the unknown fields of an item. */
   readonly ignored?: ((input: Input) => number) | undefined;
-  /** Lines of one transaction, by default 200. A larger group is faster in total and blocks the event loop longer. */
+  /** The most lines of a transaction; by default 200. More are faster in total, but block the event loop for longer. */
   readonly groupSize?: number;
 }
 
-/** Above this average length, a group has fewer lines. */
+/** With a larger average length of lines, a group has fewer lines. */
 const usualLineBytes = 4 * 1024;
 
 /**
- * Applies an NDJSON stream group by group, in constant memory. Invalid lines are refused and the rest continues. When
+ * Applies an NDJSON stream group by group, in constant memory. Invalid lines are refused, and the others are applied. If
  * the storage fails, the error states how many lines were stored before.
  */
 export async function applyBatch<Input>(
@@ -66,7 +66,7 @@ export async function applyBatch<Input>(
   return report;
 }
 
-/** The limits of an atomic batch: it is one transaction, which delays every other write. */
+/** The limits of an atomic batch. It is one transaction, which delays all other writes. */
 export const atomicLimits = {
   lines: 2_000,
   bytes: 4 * 1024 * 1024,
@@ -74,7 +74,7 @@ export const atomicLimits = {
 } as const;
 
 /**
- * Applies an NDJSON stream as a whole: when one line is refused, none is stored. Throws `body_too_large` above
+ * Applies an NDJSON stream as a whole: if any line is refused, none is stored. Throws `body_too_large` above
  * `atomicLimits`.
  */
 export async function applyAtomically<Input>(
@@ -127,7 +127,7 @@ async function* bounded(stream: AsyncIterable<Uint8Array>, maxBytes: number): As
 }
 
 function tooMuch(): DomainError {
-  const message = `An atomic batch may have at most ${atomicLimits.inWords}; nothing was taken`;
+  const message = `An atomic batch may have at most ${atomicLimits.inWords}; nothing was stored`;
   return new DomainError("body_too_large", message);
 }
 
@@ -137,7 +137,7 @@ async function kept<Input>(
   report: BatchReport,
 ): Promise<BatchResult> {
   if (good.length === 0) {
-    // Yields: parsing a stream of invalid lines never waits otherwise.
+    // Yields to the event loop, because a stream of invalid lines has no other wait.
     await nextTurn();
     return [];
   }
@@ -145,7 +145,7 @@ async function kept<Input>(
     return await keep(good.map(({ input }) => input));
   } catch (error) {
     if (!(error instanceof DomainError) || error.code !== "unavailable") throw error;
-    const message = `${error.message} Of this batch ${report.accepted} lines had been taken before; sending it all again does no harm.`;
+    const message = `${error.message} ${report.accepted} lines of this batch had been stored before; it is safe to send all of it again.`;
     throw new DomainError("unavailable", message, error.details);
   }
 }

@@ -1,15 +1,15 @@
-/** A line of a stream, without its end. `bytes` is null for a line above the limit. */
+/** A line of a stream, without its newline. `bytes` is null for a line above the limit. */
 export interface Line {
-  /** From 1 on; blank lines count. */
+  /** Counted from 1, with blank lines. */
   readonly number: number;
   readonly bytes: Uint8Array | null;
 }
 
-/** Limits of what is held in memory. */
+/** Limits of the lines in memory. */
 interface LineLimits {
-  /** Lines of a group. */
+  /** The most lines of a group. */
   readonly groupSize: number;
-  /** The size in bytes at which a group is full, too. */
+  /** The size in bytes at which a group is also full. */
   readonly groupBytes: number;
   readonly lineBytes: number;
 }
@@ -17,8 +17,8 @@ interface LineLimits {
 const newline = 0x0a;
 
 /**
- * Splits a stream into lines and yields them in groups, each as soon as it is full. Holds one group and one line at a
- * time; skips blank lines.
+ * Splits a stream into lines and yields them in groups, each as soon as it is full. Skips blank lines. Keeps one group and
+ * one line in memory.
  */
 export async function* lineGroups(
   stream: AsyncIterable<Uint8Array>,
@@ -52,7 +52,7 @@ export async function* lineGroups(
         held = 0;
       }
     }
-    // Bytes above the limit are counted, so that the line is refused, but not kept.
+    // Bytes above the limit are counted, so that the line is refused, but not stored.
     if (start < chunk.byteLength) {
       restBytes += chunk.byteLength - start;
       if (restBytes <= lineBytes) rest.push(chunk.slice(start));
@@ -64,7 +64,7 @@ export async function* lineGroups(
 }
 
 /**
- * The stream in chunks that end at a line's end. After the signal it ends there without waiting for more data, so that
+ * Yields a stream in chunks of complete lines. After the signal is aborted, it ends without waiting for more data, so that
  * the reader gets complete lines and a regular end. A line above `maxHeldBytes` is yielded in parts.
  */
 export async function* untilSignal(

@@ -22,7 +22,7 @@ import type { PlatformFollower } from "./platform-follower.ts";
 export const dataKinds = ["users", "categories", "channels", "livestreams"] as const;
 export type DataKind = (typeof dataKinds)[number];
 
-/** How one kind of platform data is checked and stored. */
+/** The functions that check and store one kind of platform data. */
 export interface Intake<Input> {
   readonly read: ReadLine<Input>;
   readonly keep: Keep<Input>;
@@ -50,14 +50,14 @@ interface PlatformDataOptions {
   readonly store: Store;
   readonly ranking: Ranking;
   readonly now: () => number;
-  /** Reads changes again, where others change the same: theirs may be later. */
+  /** Reads changed data again, because other processes may have changed it later; null without replicas. */
   readonly follower?: Pick<PlatformFollower, "changed"> | null;
 }
 
-/** Livestreams of one transaction: their rows are small, and fewer would cost more syncs. */
+/** The most livestreams of a transaction. Their rows are small, and smaller transactions would need more syncs. */
 const livestreamGroup = 500;
 
-/** Takes in the platform's data: stores it first, then updates the parts in memory. */
+/** Returns the writer of the platform's data. It stores data first and then updates the parts in memory. */
 export function platformData({ store, ranking, now, follower = null }: PlatformDataOptions) {
   const putLive = (livestreams: readonly LivestreamInput[]): void => {
     ranking.putLive(livestreams);
@@ -97,7 +97,7 @@ export function platformData({ store, ranking, now, follower = null }: PlatformD
     return results;
   };
   return {
-    /** The live order of the categories, to be read. */
+    /** The live order of categories, for reading. */
     ranking,
     users: intake<UserInput>("users", async (items, mode) => {
       const results = await store.users.upsert(items.map(userFrom), isoTime(now()), mode);
@@ -138,8 +138,8 @@ export function platformData({ store, ranking, now, follower = null }: PlatformD
       ranking.touch();
     },
     /**
-     * Applies a stream of livestreams. A snapshot is the complete set: livestreams that are not in it end, but only
-     * after its last line, so that an interrupted one ends none, and only when at least one line was valid.
+     * Applies a stream of livestreams. A snapshot is the complete set: livestreams that are not in it end. They end only
+     * after its last line, so that an interrupted snapshot ends none, and not if all of its lines are refused.
      */
     async applyLivestreams(
       stream: AsyncIterable<Uint8Array>,

@@ -2,12 +2,11 @@ import type { Ranking } from "../ranking/ranking.ts";
 import type { Store } from "../store/store.ts";
 import { rereading } from "./rereading.ts";
 
-/** What is read again. */
 type Followed = "categories" | "livestreams";
 
 /**
- * Keeps the ranking as the store is, where other processes change it, too. What may have changed is read one after the
- * other, each read after the change that was the reason for it; so that the last state wins.
+ * Updates the ranking from a store that other processes also change. Data that may have changed is read after the change,
+ * in one read at a time, so that the last state wins.
  */
 export class PlatformFollower {
   readonly #changed: Record<Followed, Set<number> | "all"> = {
@@ -21,7 +20,7 @@ export class PlatformFollower {
     readonly ranking: Ranking,
   ) {}
 
-  /** These may have changed; null: any. They are read soon. */
+  /** Requests a read of data that may have changed; `ids` is null for all. */
   changed(kind: Followed, ids: readonly number[] | null): void {
     const known = this.#changed[kind];
     if (ids === null) this.#changed[kind] = "all";

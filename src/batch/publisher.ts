@@ -13,13 +13,13 @@ import type { PublishTraces } from "../tracing/publishing.ts";
 export const EventInput = Type.Object({
   name: Type.String({ minLength: 1, maxLength: 100, description: "Name of the event." }),
   version: Type.Integer({ minimum: 1, maximum: 1_000_000, description: "Version of the event." }),
-  broadcaster_user_id: about(Id, "The user whose channel it belongs to."),
+  broadcaster_user_id: about(Id, "Id of the user whose channel the event belongs to."),
   data: Type.Object({}),
   id: Type.Optional(
     Type.String({
       pattern: "^[A-Za-z0-9._:-]{1,64}$",
       errorMessage: "must be 1 to 64 of the characters A-Z a-z 0-9 . _ : -",
-      description: "Yours, by which the same event is known when it is sent again.",
+      description: "Your own id of the event. The same event sent again with this id is not delivered twice.",
     }),
   ),
 });
@@ -27,29 +27,29 @@ export type EventInput = Static<typeof EventInput>;
 
 export interface Publisher {
   /**
-   * Keeps an event and its deliveries, then has them sent. The same `id` again answers as before and sends nothing.
-   * Throws `invalid_parameter` with all wrong fields, `conflict` for the id of another event.
-   * @param parent the span that it is published in
+   * Stores an event and its deliveries, which are then sent. A repeated `id` returns the same result and sends nothing.
+   * Throws `invalid_parameter` with all wrong fields, or `conflict` for the id of another event.
+   * @param parent the span in which it is published
    */
   publish(input: unknown, parent?: TraceContext | null): Promise<PublishedEvent>;
-  /** An event that fits its type, for `publishAll`. Throws `invalid_parameter` with all wrong fields. */
+  /** Returns a checked event for `publishAll`. Throws `invalid_parameter` with all wrong fields. */
   read(input: unknown): NewEvent;
-  /** All of these events or none: where the store refuses one it throws `BatchRefused` with the reason of each. */
+  /** Publishes all of these events or none. If the store refuses one, throws `BatchRefused` with the reason for each. */
   publishAll(events: readonly NewEvent[], parent?: TraceContext | null): Promise<readonly PublishedEvent[]>;
-  /** How many events were acknowledged since the start, by the name of their type. */
+  /** The number of events acknowledged since the start, by the name of their type. */
   readonly acknowledged: ReadonlyMap<string, number>;
 }
 
 interface PublisherOptions {
   readonly now: () => number;
   readonly catalogue?: Catalogue;
-  /** Seconds by event type, instead of what its type says; 0: without end. */
+  /** The time to live in seconds by event type, instead of the type's own; 0 for no limit. */
   readonly timeToLive?: Readonly<Record<string, number>>;
-  /** null: nothing is traced. */
+  /** null while tracing is off. */
   readonly traces?: PublishTraces | null;
 }
 
-/** Checks events against the catalogue, in the thread that answers. @param sink keeps those that fit their type */
+/** Returns a publisher, which checks events against the catalogue in the main thread. @param sink stores valid events */
 export function createPublisher(
   sink: EventSink,
   { now, catalogue = new Catalogue(), timeToLive = {}, traces = null }: PublisherOptions,

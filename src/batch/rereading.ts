@@ -1,16 +1,16 @@
-/** What changes in that time is read at once. */
+/** The delay before a read, in which further requests are gathered. */
 const gatherMs = 50;
 const againAfterMs = 500;
 
-/** A read that is repeated where the data may have changed. */
+/** A read that is repeated on request, because the data may have changed. */
 export interface Rereading {
-  /** Asks for it: it runs soon, once more when it runs already, and again after a failure. */
+  /** Requests a read. It begins soon, after the end of one under way, and is retried after a failure. */
   ask(): void;
-  /** Begins none any more. */
+  /** Ends repeating. */
   stop(): void;
 }
 
-/** One `read` runs at a time, and the last one begins after the last `ask`. */
+/** Returns a repeated read. One `read` runs at a time, and the last one begins after the last request. */
 export function rereading(read: () => Promise<void>): Rereading {
   let isAsked = false;
   let isRunning = false;

@@ -16,7 +16,7 @@ import { listenAs } from "./listen-as.ts";
 import type { Memory } from "./memory.ts";
 import type { RunningPublic } from "./public-listener.ts";
 
-/** Starts to accept connections, and settles the operator keys. Throws when the port is taken. */
+/** Starts the admin listener and makes sure that there is an operator key. Throws if the port is taken. */
 export async function startAdminListener(
   core: Core,
   memory: Memory,
@@ -71,9 +71,9 @@ export async function startAdminListener(
     url: listening.url,
     data,
     publisher,
-    /** Tells operators who look on when there are other findings. */
+    /** Notifies open consoles if the findings have changed. */
     lookForFindings: findingsWatch(findings, outcomes),
-    /** Waits up to `graceMs` for requests in flight, and writes down what they changed. */
+    /** Waits up to `graceMs` for requests in flight, and writes their audit entries. */
     async stop(graceMs: number) {
       await listening.stop(graceMs);
       await trail.flush();
@@ -109,7 +109,7 @@ function factsOf(core: Core, { store, limiter }: Memory, { streams }: RunningPub
   };
 }
 
-/** What is wrong with the server; loaded when it is asked for first. */
+/** Returns a function that finds problems of the running server. Its modules are loaded on the first call. */
 function findingsOf({ config, now, options }: Core): AdminDeps["findings"] {
   const { env = {}, secretFiles = [] } = options;
   let running: Promise<AdminDeps["findings"]> | null = null;

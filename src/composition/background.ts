@@ -11,10 +11,10 @@ import type { Core } from "./core.ts";
 import type { Memory } from "./memory.ts";
 
 /*
- * What runs beside the listeners.
+ * The services of the main thread besides the listeners.
  */
 
-/** The backups of a data directory. Throws where the settings cannot be used. */
+/** Opens the backups of a data directory. Throws if their settings cannot be used. */
 export async function openBackupKeeper(core: Core, { outcomes }: Memory): Promise<BackupKeeper> {
   const { config, engine, log, now, place, options } = core;
   if ("database" in place) return backupsElsewhere;

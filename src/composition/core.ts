@@ -22,32 +22,32 @@ import { exitWithout } from "../threads/exit.ts";
 export interface AppOptions {
   readonly config: Config;
   readonly log: Log;
-  /** The clock; by default the system's. With one the engine runs in this thread. */
+  /** The clock; by default the system's. If it is given, the engine runs in this thread. */
   readonly now?: (() => number) | undefined;
-  /** A monotonic clock to go with `now`; by default `now` itself. */
+  /** The monotonic clock for a given `now`; by default `now` itself. */
   readonly monotonic?: (() => number) | undefined;
   readonly random?: (() => number) | undefined;
   readonly times?: EngineTimes | undefined;
   /** Shows the operator key of a first start; by default it is written to a file in the data directory. */
   readonly showAdminKey?: ShowKey | undefined;
-  /** Wrong operator keys a minute for each address, in place of the default; 0 means no limit. */
+  /** The limit of wrong operator keys per minute and address; 0 for no limit. */
   readonly wrongKeyLimit?: number | undefined;
-  /** The credentials of S3, for backups that go there. */
+  /** The credentials for backups to S3. */
   readonly aws?: AwsVariables;
-  /** Its variables, for what is found in them. */
+  /** The environment variables, which the findings check. */
   readonly env?: Environment | undefined;
-  /** The files that hold secrets of the settings, for what is found in their modes. */
+  /** The files that contain secrets of the settings; the findings check their modes. */
   readonly secretFiles?: readonly string[];
-  /** Called with the data before anything listens. */
+  /** Called with the store before the listeners start. */
   readonly prepare?: ((store: Store) => Promise<void>) | undefined;
   /** The first page of the public listener; by default there is none. */
   readonly welcome?: WelcomeSource | undefined;
 }
 
-/** What every stage of a start needs. */
+/** The values that every stage of the start needs. */
 export type Core = Awaited<ReturnType<typeof openCore>>;
 
-/** The settings, the certificates, and the engine with its data. */
+/** Opens the settings, the certificates, and the engine with its data. */
 export async function openCore(options: AppOptions) {
   const { log, now = Date.now } = options;
   const { live: config, reload, shown } = liveSettings(options.config);
@@ -57,7 +57,7 @@ export async function openCore(options: AppOptions) {
   const life: { phase: "starting" | "serving" | "stopping" } = { phase: "starting" };
   return {
     options,
-    /** Some settings change at SIGHUP; `reload` takes them, `shown` is what people read of all. */
+    /** The current settings. `reload` applies those that may change at SIGHUP; `shown` returns all for display. */
     config,
     reload,
     shown,
@@ -93,7 +93,7 @@ async function startedEngine(options: AppOptions, { note: onFault }: StorageWatc
   });
 }
 
-/** The tracing of this thread, loaded where it is set. */
+/** Starts the tracing of this thread; null if it is off. Its modules are loaded only if it is on. */
 async function tracingOf(config: Config, log: Log) {
   const settings = collectorOf(config);
   if (!settings) return null;

@@ -1,7 +1,7 @@
 import { type Listening, listen, type ServedApp } from "../http/server.ts";
 import type { Core } from "./core.ts";
 
-/** Serves an app where the settings have this listener, and renews its certificate. Throws when the port is taken. */
+/** Serves an app at the address in the settings, and renews its certificate. Throws if the port is taken. */
 export function listenAs(name: "public" | "admin", app: ServedApp, core: Core): Listening {
   const { config, certificateWatch } = core;
   const certificate = core.certificates[name];

@@ -14,14 +14,14 @@ import { Ranking } from "../ranking/ranking.ts";
 import { SharedOrders } from "../ranking/shared-orders.ts";
 import type { Core } from "./core.ts";
 
-/** What the main thread has in memory of the data, for both listeners. */
+/** The data that the main thread has in memory, for both listeners. */
 export type Memory = Awaited<ReturnType<typeof openMemory>>;
 
-/** Reads it from the store. What other replicas change of it comes as news: `http/replicas/replica-news.ts`. */
+/** Reads it from the store. Changes by other replicas arrive as notifications: `http/replicas/replica-news.ts`. */
 export async function openMemory({ config, engine, log, now, place }: Core) {
   const isReplica = "database" in place;
   const callers = new Changes();
-  // Until it is heard what others have changed.
+  // Nothing is cached before notifications of other replicas arrive.
   if (isReplica) callers.useUntil(Number.NEGATIVE_INFINITY);
   const store = invalidatingStore(engine.store, callers);
 
@@ -44,21 +44,21 @@ export async function openMemory({ config, engine, log, now, place }: Core) {
   const follower = isReplica ? new PlatformFollower(store, ranking) : null;
   const outcomes = new OutcomeStreams(engine);
   return {
-    /** The engine's store; `callers` notes what changes through it. */
+    /** The engine's store; `callers` notes the changes made through it. */
     store,
     callers,
     limiter: rateLimiter(now, shares),
     ranking,
-    /** Keeps the ranking as other replicas change it; null where there are none. */
+    /** Applies changes by other replicas to the ranking; null if there are none. */
     follower,
     catalogue,
     /** Empty until the admin listener starts. */
     operatorKeys,
-    /** What is read again where another replica changed it. */
+    /** The reads that are repeated after changes by other replicas. */
     again: { eventTypes, operatorKeys: keys },
     cursors: new Cursors(await cursorKeyOf(store)),
     outcomes,
-    /** Ends open streams, and reads nothing again. */
+    /** Ends open streams and repeated reads. */
     async stop() {
       outcomes.close();
       for (const one of [eventTypes, keys, follower]) one?.stop();

@@ -20,7 +20,7 @@ import type { Memory } from "./memory.ts";
 
 export type RunningPublic = Awaited<ReturnType<typeof startPublicListener>>;
 
-/** Starts to accept connections. Throws when the port is taken. */
+/** Starts the public listener. Throws if the port is taken. */
 export async function startPublicListener(core: Core, memory: Memory) {
   const { config, engine, log, now, counter, tracing } = core;
   const { store, callers, limiter, ranking, catalogue, cursors, outcomes } = memory;
@@ -32,7 +32,7 @@ export async function startPublicListener(core: Core, memory: Memory) {
     },
   };
   const signingKey = (await store.settings.get(signingKeySetting)) ?? "";
-  // Read on first use, because loading node:crypto delays the first answer.
+  // Read on first use, because loading node:crypto would delay the first answer.
   const keys = lazily({
     signing: () => readSigningKey(signingKey),
     public: () => publicKeyForms(signingKey),
@@ -48,7 +48,7 @@ export async function startPublicListener(core: Core, memory: Memory) {
     keptMs: shortestKeptMs(config),
     isTrimmed: config.maxDataSize !== null,
   });
-  tellOfRanking(ranking, () => outcomes.changedHere("ranking"));
+  announceRanking(ranking, () => outcomes.changedHere("ranking"));
   const traffic = new Traffic("public", counter, tracing?.requestsOf(false));
   let url = config.publicUrl ?? "";
   const app = publicApp({
@@ -77,51 +77,51 @@ export async function startPublicListener(core: Core, memory: Memory) {
   const listening = listenAs("public", app, core);
   url ||= listening.url;
   return {
-    /** Where it listens. */
+    /** The URL of the listener. */
     url: listening.url,
-    /** Where it is reached from outside, without a trailing slash. */
+    /** The URL from outside, without a trailing slash. */
     publicUrl: () => url,
     traffic,
     streams,
     /** Ends event streams and waits up to `graceMs` for requests in flight. */
     async stop(graceMs: number) {
-      // The listener waits for open answers, and a stream does not end by itself.
+      // Before the listener stops, because it waits for open answers, and streams never end by themselves.
       streams.close();
       await listening.stop(graceMs);
     },
   };
 }
 
-/** The time after which a delivery may be gone, whatever became of it. */
+/** The shortest time for which any delivery is kept. */
 function shortestKeptMs(config: Config): number {
   const { keepDeliveredDays, keepFailedDays, keepBodiesDays, keepByType } = config;
   const times = [keepDeliveredDays, keepFailedDays, keepBodiesDays, ...Object.values(keepByType)];
   return Math.min(...times.map(keptMs));
 }
 
-/** The time from a change of the ranking to its message; longer than the ranking needs to show it. */
+/** The time from a change of the ranking to its announcement; longer than the ranking needs to show the change. */
 const rankingEveryMs = 2 * second;
 
-function tellOfRanking(ranking: Ranking, tell: () => void): void {
-  let isToTell = false;
+function announceRanking(ranking: Ranking, announce: () => void): void {
+  let isPending = false;
   ranking.onChanged(() => {
-    if (isToTell) return;
-    isToTell = true;
-    const tellNow = () => {
-      isToTell = false;
-      tell();
+    if (isPending) return;
+    isPending = true;
+    const announceNow = () => {
+      isPending = false;
+      announce();
     };
-    setTimeout(tellNow, rankingEveryMs).unref();
+    setTimeout(announceNow, rankingEveryMs).unref();
   });
 }
 
-/** How the portal presents itself; null where it is switched off. */
+/** Returns the appearance of the portal; null if it is off. */
 function portalLook({ portal, portalName, portalAccent, portalLogo, portalLogin }: Config): PageLook | null {
   const logo = portalLogo === null ? null : Bun.file(portalLogo);
   return portal ? { title: portalName, accent: portalAccent, logo, hasLogin: portalLogin !== null } : null;
 }
 
-/** Loads the JWT library only when the platform's tokens are accepted. */
+/** Returns the reader of the platform's tokens; null if they are not accepted. Loads the JWT library only if needed. */
 async function jwtReader(
   { jwksUrl, jwtIssuer, jwtAudience, jwtAppWithoutSub: appWithoutSub }: Config,
   store: Store,

@@ -4,33 +4,33 @@ import { pause, type Service } from "../runtime/services.ts";
 import { heldSetting } from "../store/settings.ts";
 import type { Store } from "../store/store.ts";
 
-/** A release is noticed so soon. */
+/** The interval at which a release is looked for. */
 const lookEveryMs = second;
 
-/** Whether everything that is sent by itself waits: deliveries, and notices to the operator. */
+/** The hold of everything that is sent automatically: deliveries, and notices to the operator. */
 export interface DeliveryHold {
   readonly isHeld: boolean;
-  /** Waits for the release, which is stored: by this process or another, and calls `released`. */
+  /** Returns the service that waits until any process has stored the release, and then calls `released`. */
   readonly service: (released: () => void) => Service;
 }
 
 interface HoldOptions {
   readonly store: Pick<Store, "settings">;
-  /** Whether the settings ask for it: then each start holds. */
-  readonly isAsked: boolean;
+  /** Whether the settings require a hold at each start. */
+  readonly isRequired: boolean;
   readonly now: () => number;
   readonly log: Log;
 }
 
-/** Reads whether deliveries are held, as in a copy that was restored. */
-export async function openHold({ store, isAsked, now, log }: HoldOptions): Promise<DeliveryHold> {
+/** Reads whether deliveries are held, for example in a restored copy; begins a hold if the settings require it. */
+export async function openHold({ store, isRequired, now, log }: HoldOptions): Promise<DeliveryHold> {
   const { settings } = store;
-  if (isAsked && !(await settings.get(heldSetting))) await settings.put(heldSetting, isoTime(now()));
+  if (isRequired && !(await settings.get(heldSetting))) await settings.put(heldSetting, isoTime(now()));
   const since = await settings.get(heldSetting);
   let isHeld = Boolean(since);
   if (isHeld) {
     const message =
-      "Nothing is sent, because another server may be sending the same: onair deliveries release lets this one begin";
+      "Deliveries are held, because another server may be sending the same ones; to start sending: onair deliveries release";
     log.warn("deliveries_held", { since, message });
   }
   return {

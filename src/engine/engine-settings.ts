@@ -7,10 +7,10 @@ import { descriptorLimit } from "../runtime/descriptors.ts";
 import { connectionCapacity } from "../webhooks/queues/connection-capacity.ts";
 import type { EngineSettings } from "./engine.ts";
 
-/** Times of the engine that no setting changes. */
+/** Times of the engine that are not settings. */
 export type EngineTimes = Pick<EngineSettings, "attemptTimeoutMs" | "gatherMs">;
 
-/** What the engine needs of the settings, and of the machine. */
+/** Returns the engine's settings, made from those of the server and the limits of the machine. */
 export function engineSettings(config: Config, times: EngineTimes): EngineSettings {
   const { allowPrivateWebhooks, webhookProxy, webhookConcurrency, notifyUrl, notifySecret } = config;
   const keepByType = Object.entries(config.keepByType);

@@ -11,72 +11,72 @@ import type { SpanCounts } from "../tracing/span-counts.ts";
 import type { DispatcherStats } from "../webhooks/dispatcher.ts";
 import type { Sample, SampleExchange, WatchSample } from "../webhooks/sample.ts";
 
-/** What the engine needs of the settings. */
+/** The settings of the engine. */
 export interface EngineSettings {
   readonly place: DataPlace;
   readonly allowPrivateWebhooks: boolean;
-  /** The URL of the egress proxy; null: none. */
+  /** The URL of the egress proxy; null for none. */
   readonly webhookProxy: string | null;
-  /** Deliveries that may be under way to an endpoint at once, unless its application sets it. */
+  /** Concurrent attempts per endpoint, unless its application sets another number. */
   readonly webhookConcurrency: number;
-  /** Connections that deliveries may have in all. */
+  /** Connections for all endpoints together. */
   readonly webhookConnections: number;
   readonly retention: Retention;
-  /** How much the data may take; null: no limit. */
+  /** The maximum size of the data; null for no limit. */
   readonly maxDataBytes: number | null;
   /** How long the audit trail is kept. */
   readonly auditMs: number;
-  /** Where notices are sent to; null: nowhere. */
+  /** The URL that notices are sent to; null for none. */
   readonly notifyUrl: string | null;
-  /** The `whsec_…` that signs notices; null: only the platform's key does. */
+  /** The `whsec_…` that signs notices; null if only the platform's key does. */
   readonly notifySecret: string | null;
   /** Where spans go; null: nothing is traced. */
   readonly tracing: Collector | null;
   /** Whether a start holds deliveries until they are released. */
   readonly holdDeliveries?: boolean | undefined;
-  /** The time allowed for an attempt, instead of the sender's own. */
+  /** The time limit of an attempt; by default the sender's own. */
   readonly attemptTimeoutMs?: number | undefined;
-  /** How long results are gathered before they are recorded, instead of the recorder's own times. */
+  /** How long results are gathered before they are recorded; by default the recorder's own times. */
   readonly gatherMs?: number | undefined;
 }
 
-/** Everything that writes and delivers: the store, the dispatcher, retention. */
+/** The part of the server that writes and delivers: the store, the dispatcher, retention. */
 export interface Engine extends EventSink {
-  /** Settles when it writes and delivers, or could not be started. Calls before that wait. */
+  /** Resolves when the engine has started; rejects if that failed. Earlier calls wait for it. */
   readonly started: Promise<void>;
   readonly store: Store;
-  /** Sends to a disabled or failing endpoint again. */
+  /** Enables a disabled or failing endpoint. */
   enable(applicationId: string): Promise<void>;
-  /** Sends a sample to the webhook of an application; rejects with `conflict` where there is none. */
+  /** Sends a sample to the webhook of an application; rejects with `conflict` if it has none. */
   test(applicationId: string, sample: Sample, watch?: WatchSample): Promise<SampleExchange>;
-  /** Keeps a notice about the server and sends it to the operator. Never rejects. */
+  /** Stores a notice about the server and sends it to the operator. Never rejects. */
   notify(type: ServerNotice, data: ServerNoticeData): Promise<void>;
   stats(): Promise<EngineStats>;
   readonly checkStorage: CheckStorage;
-  /** From now on this one is called. */
+  /** Sets the listener. */
   listen(listener: EngineListener): void;
-  /** Says whose outcomes the listener gets from now on; by default none. Never rejects. */
+  /** Sets which outcomes the listener gets; by default none. Never rejects. */
   watchOutcomes(watched: WatchedOutcomes): Promise<void>;
-  /** Sends a message to all other replicas soon. */
+  /** Sends a message to all other replicas, with a short delay. */
   broadcast(news: SentNews): void;
   /** Lets attempts under way finish for up to `graceMs`, then closes everything. */
   stop(graceMs: number): Promise<void>;
 }
 
 export interface EngineStats extends DispatcherStats {
-  /** Whether nothing is sent until it is released. */
+  /** Whether deliveries are held until they are released. */
   readonly isHeld: boolean;
-  /** Of the engine's thread, in seconds. */
+  /** The event-loop delay of the engine's thread, in seconds. */
   readonly eventLoopDelay: Histogram;
   readonly spans: SpanCounts;
 }
 
-/** What the engine tells of by itself. */
+/** The receiver of the engine's reports. */
 export interface EngineListener {
-  /** These applications have something new on their event stream. */
+  /** Called with applications that have new events on their event stream. */
   streamed(applicationIds: readonly string[]): void;
-  /** Outcomes of deliveries, and what has changed: some times a second while they are watched. */
+  /** Called some times a second, while they are watched, with outcomes of deliveries and with changes. */
   outcomes(batches: readonly OutcomeBatch[], changed: readonly Changed[]): void;
-  /** What other replicas did; once `missed` as soon as news are heard. */
+  /** Called with notifications of other replicas; with `missed` when earlier ones may have been lost. */
   news(news: ReplicaNews): void;
 }

@@ -9,8 +9,8 @@ import type { Engine } from "./engine.ts";
 import { watchedStore } from "./watched-store.ts";
 
 /**
- * The engine of a place that is not served: it writes, and leaves deliveries to the next server. Throws when the place
- * cannot be used.
+ * Returns an engine for data that no server runs on. It writes, and leaves deliveries to the next server. Throws if the
+ * data cannot be opened.
  */
 export async function idleEngine(place: DataPlace): Promise<Engine> {
   const { store } = await openStorage(place);
@@ -32,7 +32,7 @@ export async function idleEngine(place: DataPlace): Promise<Engine> {
       await store.endpoints.enable(id, Date.now());
     },
     async test() {
-      throw new DomainError("unavailable", "Nothing is sent from data that no server is running on");
+      throw new DomainError("unavailable", "A webhook can be tested only while a server is running");
     },
     async notify() {},
     stats: async () => ({

@@ -5,29 +5,29 @@ import type { Ownership } from "../store/replicas/ownership.ts";
 import type { Store } from "../store/store.ts";
 import type { EngineSettings } from "./engine.ts";
 
-/** The pause after a step of cleaning, which leaves time for other work, and after the last step of a pass. */
+/** The pause after each step of a clean-up, which leaves time for other work, and the pause after a whole pass. */
 const cleaning = { stepMs: 5, everyMs: minute };
 
-/** The same for the size of the data, which must not be late. */
+/** The same for trimming to the maximum data size, which must follow growth soon. */
 const sizing = { stepMs: 5, everyMs: second };
 
-/** The same for free pages, each step of which writes again what was in their place. */
+/** The same for releasing free pages, where each step moves other pages. */
 const shrinking = { stepMs: 100, everyMs: minute };
 
-/** The same for the search index, whose steps are longer. */
+/** The same for merging the search index, whose steps are longer. */
 const tidying = { stepMs: 20, everyMs: 10 * second };
 
-/** Longer than the 5 minutes in which a walk goes on, as its use is noted only once a minute. */
+/** Longer than the 5 minutes for which a pagination is kept, because its use is noted only once a minute. */
 const orderKeepMs = 7 * minute;
 
-/** The services that remove what need not be kept any more, and tidy the search index. */
+/** Returns the services that remove old data and tidy the search index. */
 export function maintenance(
   store: Store,
   ownership: Pick<Ownership, "leads">,
   { retention, maxDataBytes, auditMs }: Pick<EngineSettings, "retention" | "maxDataBytes" | "auditMs">,
   now: () => number,
 ): Service[] {
-  /** Runs small steps where this process leads; the last one of a pass resolves to true. */
+  /** Returns a service that runs small steps while this process leads. The last step of a pass resolves to true. */
   const inSteps = (name: string, step: () => Promise<boolean>, { stepMs, everyMs } = cleaning): Service => ({
     name,
     async run(signal) {
@@ -51,7 +51,7 @@ export function maintenance(
       ? []
       : [inSteps("data size", () => store.retention.trim(maxDataBytes), sizing)]),
     inSteps("free pages", () => store.retention.shrink(), shrinking),
-    // While no users change.
+    // Does nothing while users are being changed.
     inSteps("search index", async () => !(await store.users.tidySearch()), tidying),
   ];
 }

@@ -9,8 +9,8 @@ import type { SentNews } from "../store/replicas/news.ts";
 import type { EndedDelivery } from "../webhooks/counts.ts";
 import type { EngineListener } from "./engine.ts";
 
-/** How often watched outcomes and changes are handed over. */
-const handEveryMs = 200;
+/** The interval at which watched outcomes and changes are reported. */
+const reportEveryMs = 200;
 
 interface ReportOptions {
   readonly counter: StatisticCounter;
@@ -19,7 +19,7 @@ interface ReportOptions {
   readonly now: () => number;
 }
 
-/** What the engine reports of its work: to the statistics, to open streams here and on other replicas. */
+/** Reports the engine's work to the statistics, and to open streams of this and other replicas. */
 export class Reports {
   readonly #options: ReportOptions;
   readonly #collector = new OutcomeCollector();
@@ -30,48 +30,50 @@ export class Reports {
     this.#options = options;
   }
 
+  /** Sets the listener. */
   listen(listener: Pick<EngineListener, "streamed" | "outcomes">): void {
     this.#listener = listener;
   }
 
+  /** Sets which outcomes and changes are collected. */
   watch(watched: WatchedOutcomes): void {
     this.#collector.watch(watched);
   }
 
-  /** A delivery has ended, or an attempt of it. */
+  /** Reports an attempt, or the end of a delivery without one. */
   readonly ended = (outcome: EndedDelivery): void => {
     const at = this.#options.now();
     countDelivery(this.#options.counter, outcome, at);
     if (!this.#collector.isWanted(outcome.delivery.application_id)) return;
     this.#collector.add(shownOutcome(outcome, at));
-    this.#handSoon();
+    this.#reportSoon();
   };
 
-  /** These applications have new events on their stream. */
+  /** Reports that applications have new events on their stream. */
   readonly streamed = (applicationIds: readonly string[]): void => {
     for (const id of applicationIds) this.#options.counter.count("deliveries", id, "streamed", null);
     this.note("deliveries", applicationIds);
     this.#wakeStreams(applicationIds);
   };
 
-  /** There are notices about the endpoints of these applications, which their streams have, too. */
+  /** Reports new notices about the endpoints of applications, which are also sent on their streams. */
   readonly noticed = (applicationIds: readonly string[]): void => {
     this.note("notices", applicationIds);
     this.#wakeStreams(applicationIds);
   };
 
-  /** These statistics are in the store. */
+  /** Reports that statistics have been stored. */
   readonly counted = (rows: readonly StatisticRow[]): void => {
     const applications = new Set(rows.map(({ subject }) => subject).filter((id) => id !== allSubjects));
     if (applications.size > 0) this.note("statistics", [...applications]);
   };
 
-  /** Takes a change that may be watched; see `OutcomeCollector`. */
+  /** Reports a change that may be watched; see `OutcomeCollector`. */
   readonly note = (...change: Parameters<OutcomeCollector["note"]>): void => {
-    if (this.#collector.note(...change)) this.#handSoon();
+    if (this.#collector.note(...change)) this.#reportSoon();
   };
 
-  /** Hands nothing over any more. */
+  /** Ends reporting to the listener. */
   stop(): void {
     if (this.#timer) clearTimeout(this.#timer);
   }
@@ -81,15 +83,15 @@ export class Reports {
     this.#options.broadcast({ kind: "streamed", applications });
   }
 
-  #handSoon(): void {
+  #reportSoon(): void {
     this.#timer ??= setTimeout(() => {
       this.#timer = null;
       this.#listener.outcomes(this.#collector.take(), this.#collector.takeChanged());
-    }, handEveryMs);
+    }, reportEveryMs);
   }
 }
 
-/** Counts what became of a delivery, and how long the first attempt took from publishing to arrival. */
+/** Counts the outcome of a delivery, and the time from publishing to arrival if the first attempt succeeded. */
 function countDelivery(
   counter: StatisticCounter,
   { delivery, result, sent }: EndedDelivery,
@@ -97,7 +99,7 @@ function countDelivery(
 ): void {
   const outcome = result.status === "pending" ? "retried" : result.status;
   const isArrival = sent?.class === "ok" && result.attempts === 1;
-  // The id of a delivery is made when it is published.
+  // The id contains the time of publishing.
   const arrivalMs = isArrival ? Math.max(0, now - idTime(delivery.id)) : null;
   counter.count("deliveries", delivery.application_id, outcome, arrivalMs);
 }

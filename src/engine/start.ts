@@ -37,7 +37,7 @@ interface EngineOptions {
   /** A clock that is never set. */
   readonly monotonic: () => number;
   readonly random: () => number;
-  /** The lock of the data directory, where it is locked already; closed with the engine. */
+  /** The lock of the data directory, if it is locked already; closed with the engine. */
   readonly lock?: DirectoryLock;
   /** Called for each read or write that finds that the storage cannot be used. */
   readonly onFault?: OnFault;
@@ -59,7 +59,7 @@ async function engineOn(
   { settings, log, now, monotonic, random }: EngineOptions,
 ): Promise<Engine> {
   const signingKey = readSigningKey(await signingKeyOf(store));
-  const hold = await openHold({ store, isAsked: settings.holdDeliveries ?? false, now, log });
+  const hold = await openHold({ store, isRequired: settings.holdDeliveries ?? false, now, log });
   const isHeld = () => hold.isHeld;
   const eventLoop = watchEventLoop();
   const tracing = await tracingOf(settings.tracing, log);
@@ -70,7 +70,8 @@ async function engineOn(
 
   const sending = sendingOf(settings, now);
   const sender = createSender(sending);
-  // Of its own, so that a notify URL that hangs takes no connection from deliveries. The operator may have it inside.
+  // A separate sender, so that a notify URL that hangs takes no connections from deliveries. The URL may be in the
+  // operator's private network.
   const noticeSender = createSender({ ...sending, allowPrivate: true, connections: 4 });
   const notices = noticesOf(settings.notifyUrl !== null);
   const notifier = createNotifier({
@@ -142,7 +143,7 @@ async function engineOn(
       const application = await store.applications.find(id);
       if (!application) throw ownerGone();
       if (!receives(application) || application.webhook_url === null) throw noReceiver(application);
-      // A sender of its own makes a new connection, whose every stage is then timed.
+      // A separate sender makes a new connection, so that every stage is timed.
       const fresh = createSender({ ...sending, ...sampleLimits });
       const by = { sender: fresh, signingKey, now: now(), isProxied: settings.webhookProxy !== null, watch };
       return sendSample(by, application, sample, stopping.signal).finally(fresh.close);
@@ -170,7 +171,7 @@ async function engineOn(
   };
 }
 
-/** How webhooks are sent. */
+/** Returns the options for sending webhooks. */
 function sendingOf(settings: EngineSettings, now: () => number): SenderOptions {
   return {
     allowPrivate: settings.allowPrivateWebhooks,

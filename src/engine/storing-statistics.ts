@@ -4,15 +4,15 @@ import { errorFields, type Log } from "../log/log.ts";
 import { pause, type Service } from "../runtime/services.ts";
 import type { Store } from "../store/store.ts";
 
-/** Counts are stored so often; a crash loses those since the last time. */
+/** The interval at which counts are stored. A crash loses the counts since the last time. */
 const storeEveryMs = 10 * second;
-/** Rows of one commit. */
+/** The most rows of one commit. */
 const rowsAtOnce = 200;
 
 /**
- * The service that stores what a counter has counted, at intervals and at its end.
+ * Returns the service that stores the counts of a counter at intervals and when it is stopped.
  *
- * @param stored called with what was stored, also with nothing
+ * @param stored called after each interval with the stored rows, perhaps none
  */
 export function storingStatistics(
   counter: StatisticCounter,
@@ -26,7 +26,7 @@ export function storingStatistics(
       try {
         await store.statistics.add(rows.slice(at, at + rowsAtOnce));
       } catch (error) {
-        // Counts are not worth more than that: nothing waits for them.
+        // The remaining counts are lost: they are not worth retries.
         return log.error("statistics_failed", { rows: rows.length - at, ...errorFields(error) });
       }
     }

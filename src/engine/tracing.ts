@@ -3,7 +3,7 @@ import type { Log } from "../log/log.ts";
 import type { AttemptTraces } from "../tracing/attempts.ts";
 import type { Collector } from "../tracing/collector.ts";
 
-/** The tracing of the engine's thread, loaded where it is set. */
+/** Starts the tracing of the engine's thread; null if it is off. Its modules are loaded only if it is on. */
 export async function tracingOf(settings: Collector | null, log: Log) {
   if (!settings) return null;
   const { startTracing } = await import("../tracing/start.ts");
@@ -12,7 +12,7 @@ export async function tracingOf(settings: Collector | null, log: Log) {
   return { attempts: new AttemptTraces(tracer), ...tracing };
 }
 
-/** Notes the trace of each event before its attempts can begin. */
+/** Returns a sink that notes the trace of each event before its attempts can begin. */
 export function tracedSink(attempts: AttemptTraces | null, sink: EventSink): EventSink {
   if (!attempts) return sink;
   return {

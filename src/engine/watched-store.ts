@@ -6,8 +6,8 @@ import type { ReplayService } from "../webhooks/replays.ts";
 import type { Reports } from "./reports.ts";
 
 /**
- * The store, which reports to the dispatcher and the replays what concerns them, and to `note` what may be watched, before
- * the change is acknowledged.
+ * Returns a store that reports changes to the dispatcher, the replays and `note` after each commit, before the change is
+ * acknowledged.
  */
 export function watchedStore(
   store: Store,
@@ -38,7 +38,7 @@ export function watchedStore(
       },
       async remove(id, now) {
         const removed = await store.applications.remove(id, now).catch(async (error: unknown) => {
-          // Where it was interrupted, the application is disabled.
+          // An interrupted removal leaves the application disabled.
           changed(id, await store.applications.find(id));
           throw error;
         });

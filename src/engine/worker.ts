@@ -1,9 +1,9 @@
 /*
- * The engine's thread. `link/` has its other end.
+ * The program of the engine's thread. `link/` is the other end of the link, in the main thread.
  */
 
 import { getPriority, setPriority } from "node:os";
-import { inOneTurn } from "../runtime/event-loop.ts";
+import { batchedPerTick } from "../runtime/event-loop.ts";
 import type { OnFault } from "../store/faults.ts";
 import type { Store } from "../store/store.ts";
 import type { ThreadContract } from "../threads/contract.ts";
@@ -11,13 +11,13 @@ import { runThread } from "../threads/run.ts";
 import type { Sample, SampleExchange, SampleStep } from "../webhooks/sample.ts";
 import type { Engine, EngineListener, EngineSettings } from "./engine.ts";
 
-/** What the engine's thread offers to the thread that answers, and calls there. */
+/** The methods that the engine's thread offers to the main thread, and those that it calls there. */
 export interface EngineThread extends ThreadContract {
   readonly start: EngineSettings;
   readonly offers: Omit<Engine, "started" | "test" | "listen" | "store"> & {
-    /** The steps are reported by `sampleStep` under this number; null: they are not. */
+    /** Reports the steps by `sampleStep` with the number `watched`; null: does not report them. */
     test(applicationId: string, sample: Sample, watched: number | null): Promise<SampleExchange>;
-    /** Without events, whose verbs take callbacks: they are published by `publish`. */
+    /** Without `events`, whose methods take callbacks: `publish` publishes events. */
     readonly store: Omit<Store, "events" | "close">;
   };
   readonly calls: EngineListener & {
@@ -26,12 +26,12 @@ export interface EngineThread extends ThreadContract {
   };
 }
 
-// Linux counts this for the calling thread alone: where there is not enough processor for both, requests go first.
-// Never higher than it was started with, which takes a privilege.
+// Linux applies this to the calling thread only. With too little processor time for both threads, requests go first.
+// The priority is never raised above that of the process, which would need a privilege.
 if (process.platform === "linux") setPriority(0, Math.max(getPriority(0), 5));
 
 runThread<EngineThread>(async ({ start, link: { notify }, log }) => {
-  // Behind the priority: on a single processor the first answers do not wait for this thread to load its modules.
+  // After the priority is set: on a single processor, loading these modules must not delay the first answers.
   const { startEngine } = await import("./start.ts");
   const engine = await startEngine({
     settings: start,
@@ -43,8 +43,8 @@ runThread<EngineThread>(async ({ start, link: { notify }, log }) => {
     lock: { close() {} },
     onFault: notify.storageFault,
   });
-  // Once for each application: many events are published in one turn.
-  const streamed = inOneTurn<string>((ids) => notify.streamed([...new Set(ids)]));
+  // Reported once per application, because many events are published in one tick.
+  const streamed = batchedPerTick<string>((ids) => notify.streamed([...new Set(ids)]));
   engine.listen({
     streamed: (applicationIds) => applicationIds.forEach(streamed),
     outcomes: notify.outcomes,

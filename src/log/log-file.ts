@@ -4,7 +4,10 @@ import type { LineWriter } from "./log-output.ts";
 
 const writeSome = promisify(write);
 
-/** Opens a file for appending, created when missing, for its owner and group. Throws when it cannot be opened. */
+/**
+ * Returns a function that opens a file for appending; a new file is readable by its owner and group. Throws if the file
+ * cannot be opened.
+ */
 export function fileLines(path: string): () => LineWriter {
   const open = () => {
     const file = openSync(path, "a", 0o640);

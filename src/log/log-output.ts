@@ -1,4 +1,4 @@
-/** A destination of lines. Returns a promise, which may reject, when it has not taken them at once. */
+/** A destination of lines. Its methods return a promise, which may reject, if they do not complete at once. */
 export interface LineWriter {
   write(lines: Uint8Array): unknown;
   flush(): unknown;
@@ -10,18 +10,18 @@ interface LogOutputOptions {
   /** Opens the destination; called again after a failed write. */
   readonly open?: () => LineWriter;
   readonly now?: () => number;
-  /** The most bytes that wait for a reader. */
+  /** The size of the buffer for a slow reader. */
   readonly mostBytes?: number;
   /** The time limit of `flush`. */
   readonly flushMs?: number;
-  /** Changes whole lines as they are written; by default they are written as they are. */
+  /** Formats complete lines; by default they are written as they are. */
   readonly render?: (lines: Uint8Array) => Uint8Array;
 }
 
 /**
- * Writes log lines to standard error or a file without ever blocking the server: a slow or stuck reader or a full disk
- * makes lines wait, at most `mostBytes` of them. Lines above that, and those that cannot be written, are dropped, and a
- * later line states their number.
+ * Writes log lines to standard error or a file without ever blocking the server. With a slow or stuck reader or a full
+ * disk, lines are buffered, up to `mostBytes`. Lines above that, and those that cannot be written, are dropped, and a later
+ * line states their number.
  */
 export class LogOutput {
   /** The number of dropped lines since the start. */
@@ -29,7 +29,7 @@ export class LogOutput {
   #unreported = 0;
   /** Whether to open a new writer for the next lines. */
   #isStale = false;
-  /** Whether the last write may have ended within a line. */
+  /** Whether a failed write may have ended within a line. */
   #isCut = false;
   #waiting: Uint8Array[] = [];
   #waitingBytes = 0;
@@ -91,10 +91,10 @@ export class LogOutput {
     this.#sending = null;
   }
 
-  /** @returns null when the lines are written; else a promise, which never rejects */
+  /** Returns null if the lines were written at once; else a promise, which never rejects. */
   #hand(lines: Uint8Array): Promise<void> | null {
     const reported = this.#unreported;
-    // The written part of a failed write is unknown: all of its lines count as dropped.
+    // How much of a failed write was written is unknown, so all of its lines count as dropped.
     const failed = () => {
       this.#close();
       this.#isCut = true;
@@ -120,7 +120,7 @@ export class LogOutput {
     return null;
   }
 
-  /** Without this, the descriptor stays open until garbage collection. */
+  /** Closes the writer, whose descriptor would otherwise stay open until garbage collection. */
   #close(): void {
     const writer = this.#writer;
     this.#writer = null;

@@ -15,7 +15,7 @@ export interface RequestLine {
   /** The client's address; "" when unknown. */
   readonly client: string;
   readonly applicationId: string | null;
-  /** null where the request is not traced. */
+  /** null if the request is not traced. */
   readonly traceId: string | null;
 }
 
@@ -36,7 +36,7 @@ export interface Log {
 }
 
 const flushAfterMs = 100;
-/** Lines that wait to be written. */
+/** The most lines in the buffer. */
 const mostLines = 256;
 
 /** The destination of lines. Neither method may throw. */

@@ -1,12 +1,12 @@
 import { minute } from "../domain/time.ts";
 import type { Log } from "./log.ts";
 
-/** Lines of an event with the same reason that are logged in a minute. */
+/** The most lines with the same reason per minute. */
 const linesAMinute = 10;
-/** So many reasons are told apart. */
+/** The most reasons that are counted separately. */
 const mostReasons = 100;
 
-/** The lines of a reason within a minute. */
+/** The counts of a reason within a minute. */
 interface Lines {
   since: number;
   logged: number;
@@ -14,8 +14,9 @@ interface Lines {
 }
 
 /**
- * Makes what logs an event that each request may meet while something is away: of those with the same reason only the first of
- * a minute. The last of them says that further ones are left out, and the next one after that how many they were.
+ * Returns a function that logs an error which may occur in each request, for example while a service is unavailable. Of
+ * lines with the same reason, only the first ones per minute are logged. The last of them says that further ones are left
+ * out, and the next line has their number.
  */
 export function repeatedLines(
   log: Pick<Log, "error">,
@@ -28,7 +29,7 @@ export function repeatedLines(
     const lines = reasons.get(reason) ?? { since: at, logged: 0, leftOut: 0 };
     if (!reasons.has(reason) && reasons.size === mostReasons) reasons.clear();
     reasons.set(reason, lines);
-    // Also where the clock was set back.
+    // Absolute, because the clock may have been set back.
     if (Math.abs(at - lines.since) >= minute) Object.assign(lines, { since: at, logged: 0 });
     if (lines.logged === linesAMinute) {
       lines.leftOut++;

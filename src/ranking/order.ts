@@ -5,8 +5,8 @@ export interface Position {
 }
 
 /**
- * The order of categories at one moment: those with viewers, more viewers first, then lower id. All others follow by id
- * and are not listed. Immutable; 16 bytes for each listed category.
+ * The order of categories at one time. It lists those with viewers: more viewers first, then lower id. All others follow
+ * by id and are not listed. Immutable; 16 bytes for each listed category.
  */
 export interface Order {
   /** Milliseconds since the epoch; unique in the process. */
@@ -25,7 +25,7 @@ export function isSameOrder(a: Order, b: Order): boolean {
   );
 }
 
-/** The index of the first listed category after a position, whose own category may be missing in this order. */
+/** Returns the index of the first listed category after a position. The category of the position need not be listed. */
 export function indexAfter({ ids, viewers }: Order, position: Position): number {
   return firstIndex(ids.length, (i) => {
     const [theirs = 0, id = 0] = [viewers[i], ids[i]];
@@ -33,7 +33,7 @@ export function indexAfter({ ids, viewers }: Order, position: Position): number 
   });
 }
 
-/** The first index at which `holds` is true; it must stay true for all that follow. `length` when there is none. */
+/** Returns the first index at which `holds` is true, or `length`. It must be true for all following indexes, too. */
 export function firstIndex(length: number, holds: (index: number) => boolean): number {
   let low = 0;
   let high = length;

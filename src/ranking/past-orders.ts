@@ -1,11 +1,11 @@
 import type { Order } from "./order.ts";
 
-/** How long an order is kept after its last use by a pagination. */
+/** How long an order is kept after the last request of a pagination that uses it. */
 export const keepMs = 5 * 60_000;
 
 /**
- * The memory limit of past orders. Above it, paginations that began more than `keepMs` ago are dropped first, so that
- * many long ones of one client do not drop those of others; then the least recently used.
+ * The memory limit of past orders. Above it, orders that are past for more than `keepMs` are dropped first, so that many
+ * long paginations of one client do not end those of others; then the least recently used.
  */
 export const maxKeptBytes = 16 * 2 ** 20;
 
@@ -14,13 +14,13 @@ const overheadBytes = 512;
 
 interface Kept {
   readonly order: Order;
-  /** When a newer order replaced it for new paginations. */
+  /** When a newer order replaced it. */
   readonly pastSince: number;
   /** The last use. */
   usedAt: number;
 }
 
-/** The orders of the last minutes, for paginations that began with one of them. */
+/** The orders of the last minutes, for paginations that began with them. */
 export class PastOrders {
   /** By `takenAt`. */
   readonly #kept = new Map<number, Kept>();
@@ -28,7 +28,7 @@ export class PastOrders {
 
   constructor(readonly maxBytes: number = maxKeptBytes) {}
 
-  /** Adds an order that was last handed out at `usedAt`, and drops expired ones. */
+  /** Adds an order that was last used at `usedAt`, and drops expired ones. */
   add(order: Order, usedAt: number, now: number): void {
     this.#kept.set(order.takenAt, { order, pastSince: now, usedAt });
     this.#bytes += sizeOf(order);
@@ -36,7 +36,7 @@ export class PastOrders {
     if (this.#bytes > this.maxBytes) this.#evict(now);
   }
 
-  /** The order of that moment, kept for another `keepMs`; null when it was dropped. */
+  /** Returns the order taken at `takenAt` and keeps it for another `keepMs`; returns null if it was dropped. */
   use(takenAt: number, now: number): Order | null {
     const kept = this.#kept.get(takenAt);
     if (!kept || isOver(kept, now)) return null;

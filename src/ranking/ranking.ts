@@ -1,24 +1,30 @@
 import type { Category } from "../domain/categories.ts";
 import { fold } from "../domain/validation/text.ts";
+import {
+  emptyLiveState,
+  type LiveChannel,
+  LiveChannels,
+  type LiveState,
+  topChannels,
+} from "./live-channels.ts";
 import { firstIndex, indexAfter, type Order, type Position } from "./order.ts";
 import { PastOrders } from "./past-orders.ts";
 import type { SharedOrders } from "./shared-orders.ts";
-import { type LiveChannel, LiveChannels, noStandings, type Standings, topChannels } from "./standings.ts";
 
 export interface RankedCategory {
   readonly category: Category;
-  /** The name in the form for comparison. */
+  /** The name without case and diacritics, for comparison. */
   readonly foldedName: string;
   readonly viewers: number;
 }
 
-/** All categories at one moment. Immutable, so results derived from it can be cached with it. */
+/** All categories at one time. Immutable, so that results derived from it can be cached with it. */
 export interface Snapshot {
   readonly order: Order;
   category(id: number): RankedCategory | undefined;
-  /** The live channels of a category, more viewers first, then lower id. */
+  /** Returns the first live channels of a category: more viewers first, then lower id. */
   topChannels(categoryId: number, count: number): LiveChannel[];
-  /** Cached answers made from this snapshot, by request; added with `keep`. */
+  /** Cached answers made from this snapshot, by request; `keep` adds one. */
   readonly pages: ReadonlyMap<string, Page>;
   keep(key: string, page: Page): Page;
 }
@@ -29,7 +35,7 @@ export interface Page {
   readonly etag: string;
 }
 
-/** The shortest time between two snapshots, and so the greatest age of one. */
+/** The shortest time between two snapshots. A snapshot is at most this much behind. */
 const refreshMs = 1_000;
 
 const maxPages = 2_000;
@@ -43,10 +49,10 @@ const ranked = ({ category, foldedName }: Known, viewers: number): RankedCategor
 /** The live order of all categories, in memory. It is loaded from the store at start. */
 export class Ranking {
   readonly #categories = new Map<number, Known>();
-  /** The ids of all categories, ascending; null when they have changed. */
+  /** The ids of all categories, ascending; null after a change. */
   #ids: readonly number[] | null = null;
   readonly #live = new LiveChannels();
-  #standings = noStandings;
+  #liveState = emptyLiveState;
   #snapshot: Snapshot | null = null;
   #takenAt = Number.NEGATIVE_INFINITY;
   #handedOutAt = 0;
@@ -55,16 +61,16 @@ export class Ranking {
   constructor(
     readonly now: () => number,
     readonly pastOrders = new PastOrders(),
-    /** Of all replicas; null where there is but one. */
+    /** The orders that replicas share; null without replicas. */
     readonly sharedOrders: SharedOrders | null = null,
   ) {}
 
-  /** Calls `listener` from now on when something has changed that `current` will show within `refreshMs`. */
+  /** Sets the listener that is called after changes, which `current` shows within `refreshMs`. */
   onChanged(listener: () => void): void {
     this.#changed = listener;
   }
 
-  /** Adds or changes categories, at once. */
+  /** Adds or updates categories. `current` shows it at once. */
   putCategories(categories: readonly Category[]): void {
     for (const category of categories) {
       this.#categories.set(category.id, { category, foldedName: fold(category.name) });
@@ -72,13 +78,13 @@ export class Ranking {
     this.#categoriesChanged(categories.length);
   }
 
-  /** Removes categories at once, also those with live channels. */
+  /** Removes categories, also those with live channels. `current` shows it at once. */
   removeCategories(ids: readonly number[]): void {
     for (const id of ids) this.#categories.delete(id);
     this.#categoriesChanged(ids.length);
   }
 
-  /** Updates livestreams; viewer counts change within `refreshMs`. */
+  /** Adds or updates livestreams. `current` shows it within `refreshMs`. */
   putLive(livestreams: readonly LiveChannel[]): void {
     this.#live.put(livestreams);
     this.#changed();
@@ -114,33 +120,33 @@ export class Ranking {
 
   current(): Snapshot {
     const now = this.now();
-    if (this.#live.hasChanged && Math.abs(now - this.#takenAt) >= refreshMs) this.#takeStandings(now);
+    if (this.#live.hasChanged && Math.abs(now - this.#takenAt) >= refreshMs) this.#takeLiveState(now);
     this.#handedOutAt = now;
-    this.#snapshot ??= this.#takeSnapshot(this.#standings);
+    this.#snapshot ??= this.#takeSnapshot(this.#liveState);
     return this.#snapshot;
   }
 
-  #takeStandings(now: number): void {
-    const { order: before } = this.#standings;
-    this.#standings = this.#live.take(before, this.#moment(now));
-    if (this.#standings.order !== before) this.pastOrders.add(before, this.#handedOutAt, now);
+  #takeLiveState(now: number): void {
+    const { order: before } = this.#liveState;
+    this.#liveState = this.#live.take(before, this.#uniqueTime(now));
+    if (this.#liveState.order !== before) this.pastOrders.add(before, this.#handedOutAt, now);
     this.#takenAt = now;
     this.#snapshot = null;
   }
 
-  /** A moment of which no other replica has an order: a fraction that a double still holds tells them apart. */
-  #moment(now: number): number {
+  /** Returns a time for an order that no other replica uses: with a random fraction of a millisecond. */
+  #uniqueTime(now: number): number {
     return this.sharedOrders ? now + Math.floor(Math.random() * 4_096) / 4_096 : now;
   }
 
-  /** Lets a walk in this order go on at any replica. */
+  /** Stores an order, so that a pagination can continue on any replica. */
   async share(order: Order): Promise<void> {
     await this.sharedOrders?.share(order);
   }
 
   /**
-   * The order of a moment, for a pagination that began with it; the current one when it was dropped, 5 minutes after
-   * its last use or earlier when memory is short: see `PastOrders`.
+   * Returns the order taken at `takenAt`, with which a pagination began. If it has been dropped (see `PastOrders`), returns
+   * the current one.
    */
   orderOf(takenAt: number): Order | Promise<Order> {
     const { order } = this.current();
@@ -158,8 +164,8 @@ export class Ranking {
   }
 
   /**
-   * The current categories in a current or past order, with the viewers of that order, after a position or from the
-   * start. Newer categories count as having no viewers.
+   * Yields the current categories in a current or past order, with the viewers of that order, after a position or from the
+   * start. Categories that are not listed in it have no viewers.
    */
   *walk(order: Order, after: Position | null): Generator<RankedCategory> {
     const { ids, viewers } = order;
@@ -176,15 +182,15 @@ export class Ranking {
     }
   }
 
-  #takeSnapshot(standings: Standings): Snapshot {
+  #takeSnapshot(liveState: LiveState): Snapshot {
     const pages = new Map<string, Page>();
     return {
-      order: standings.order,
+      order: liveState.order,
       category: (id) => {
         const known = this.#categories.get(id);
-        return known && ranked(known, standings.categories.get(id)?.viewers ?? 0);
+        return known && ranked(known, liveState.categories.get(id)?.viewers ?? 0);
       },
-      topChannels: (id, count) => topChannels(standings, id, count),
+      topChannels: (id, count) => topChannels(liveState, id, count),
       pages,
       keep(key, page) {
         if (pages.size >= maxPages) pages.clear();

@@ -1,18 +1,18 @@
 import { LRUCache } from "lru-cache";
+import { emptyLiveState } from "./live-channels.ts";
 import type { Order } from "./order.ts";
-import { noStandings } from "./standings.ts";
 
-/** Where all replicas can read orders. */
+/** The storage for orders that all replicas read. */
 interface KeptOrders {
   keep(takenAt: number, content: Uint8Array, now: number): Promise<void>;
   find(takenAt: number): Promise<Uint8Array | null>;
 }
 
-/** An order that is still used is kept anew so often. */
+/** The interval at which the expiry of an order in use is extended. */
 const renewEveryMs = 60_000;
 const maxNoted = 1_000;
 
-/** Orders that walks began with at any replica. */
+/** The orders with which paginations on any replica began. */
 export class SharedOrders {
   /** The time of the last `keep`, by `takenAt`. */
   readonly #keeping = new LRUCache<number, { readonly at: number; readonly kept: Promise<void> }>({
@@ -25,7 +25,7 @@ export class SharedOrders {
     readonly now: () => number,
   ) {}
 
-  /** Lets walks in this order go on at other replicas. Resolves also when it could not be kept: the walk goes on here. */
+  /** Stores an order, so that paginations continue on other replicas. If that fails, they continue on this one only. */
   async share(order: Order): Promise<void> {
     const now = this.now();
     const known = this.#keeping.get(order.takenAt);
@@ -34,13 +34,13 @@ export class SharedOrders {
       this.#keeping.delete(order.takenAt);
     });
     this.#keeping.set(order.takenAt, { at: now, kept });
-    // It is there already: no request waits.
+    // A renewal: the order is stored already, so the request need not wait.
     return known ? undefined : kept;
   }
 
-  /** The order of that moment; null when it is not kept, or not any more. */
+  /** Returns the order taken at `takenAt`; null if it is not stored. */
   find(takenAt: number): Promise<Order | null> {
-    if (takenAt === 0) return Promise.resolve(noStandings.order);
+    if (takenAt === 0) return Promise.resolve(emptyLiveState.order);
     const known = this.#finding.get(takenAt);
     if (known) return known;
     const found = this.store

@@ -1,4 +1,4 @@
-/** Reads a base URL, and gives it without a slash at its end. Throws a `TypeError` that states what it must be. */
+/** Parses a base URL and returns it without a slash at its end. Throws a `TypeError` that states the valid form. */
 export function baseUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   const plain = url && /^https?:$/.test(url.protocol) && !url.search && !url.hash && !url.username;

@@ -1,7 +1,7 @@
 /** About the time of ten requests that are answered from memory. */
 const sliceMs = 0.2;
 
-/** Limits how long work of many small steps blocks the event loop: `if (slice.isOver) await slice.next()`. */
+/** A time slice, so that work of many small steps does not block the event loop: `if (slice.isOver) await slice.next()`. */
 export class TimeSlice {
   #began = performance.now();
 
@@ -15,21 +15,21 @@ export class TimeSlice {
   }
 }
 
-/** Makes what collects items, and hands those of one turn of the event loop over together at its end. */
-export function inOneTurn<Item>(hand: (items: Item[]) => void): (item: Item) => void {
-  let collected: Item[] = [];
-  const handAll = () => {
-    const items = collected;
-    collected = [];
-    hand(items);
+/** Returns a function that collects items. `handle` is called with all items of one tick of the event loop at its end. */
+export function batchedPerTick<Item>(handle: (items: Item[]) => void): (item: Item) => void {
+  let batch: Item[] = [];
+  const handleBatch = () => {
+    const items = batch;
+    batch = [];
+    handle(items);
   };
   return (item) => {
-    if (collected.length === 0) setImmediate(handAll);
-    collected.push(item);
+    if (batch.length === 0) setImmediate(handleBatch);
+    batch.push(item);
   };
 }
 
-/** The value of a promise; null where it takes longer than `ms`. */
+/** Resolves to the value of a promise, or to null after `ms`. */
 export async function inTime<Value>(promise: Promise<Value>, ms: number): Promise<Value | null> {
   const late = Promise.withResolvers<null>();
   const timer = setTimeout(() => late.resolve(null), ms);

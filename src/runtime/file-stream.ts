@@ -53,10 +53,13 @@ async function* chunksOf(path: string, { start, end }: ByteRange): AsyncGenerato
   }
 }
 
-/** What a body begins with, up to so many bytes; the rest is not read. */
-export async function beginningOf(body: ReadableStream<Uint8Array> | null, most: number): Promise<Buffer> {
+/** Returns the first `maxBytes` bytes of a body; the rest is not read. */
+export async function beginningOf(
+  body: ReadableStream<Uint8Array> | null,
+  maxBytes: number,
+): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
-  let missing = most;
+  let missing = maxBytes;
   for await (const chunk of body ?? []) {
     chunks.push(chunk.subarray(0, missing));
     missing -= chunk.length;

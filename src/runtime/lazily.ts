@@ -1,4 +1,4 @@
-/** A value that is made on first use, such as a prepared statement. */
+/** Returns a function that makes a value on its first call, such as a prepared statement, and then returns the same. */
 export function once<T extends object>(make: () => T): () => T {
   let made: T | null = null;
   return () => {
@@ -9,12 +9,12 @@ export function once<T extends object>(make: () => T): () => T {
 
 type Makers<T> = { readonly [Name in keyof T]: () => T[Name] };
 
-/** An object whose properties are made on first use. Spreading it makes all of them. */
+/** Returns an object whose properties are made on first use. Spreading it makes all of them. */
 export function lazily<T extends object>(makers: Makers<T>): T {
   return defined({}, makers) as T;
 }
 
-/** A copy of `base`, still lazy, with some properties replaced. */
+/** Returns a copy of `base`, still lazy, with some properties replaced. */
 export function replacing<T extends object>(base: T, makers: Partial<Makers<T>>): T {
   return defined(Object.create(base), makers as Partial<Makers<object>>) as T;
 }

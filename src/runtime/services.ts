@@ -1,10 +1,10 @@
 import { setTimeout } from "node:timers/promises";
 import { errorFields, type Log } from "../log/log.ts";
 
-/** A task that runs as long as the server. */
+/** A task that runs as long as the server does. */
 export interface Service {
   readonly name: string;
-  /** Runs until the signal, and resolves when it has stopped; a rejection is a failure. */
+  /** Runs until the signal is aborted, and resolves when it has stopped. A rejection is a failure. */
   run(signal: AbortSignal): Promise<void>;
 }
 
@@ -38,7 +38,7 @@ export function supervise(services: readonly Service[], log: Log): Supervised {
   };
 }
 
-/** A service that repeats `work`, `everyMs` after each end. */
+/** Returns a service that repeats `work`, with a pause of `everyMs` after each run. */
 export function repeating(name: string, everyMs: number, work: () => Promise<void>): Service {
   return {
     name,
@@ -51,7 +51,7 @@ export function repeating(name: string, everyMs: number, work: () => Promise<voi
   };
 }
 
-/** Waits for a time or until the signal. */
+/** Waits for a time, or until the signal is aborted. */
 export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   await setTimeout(ms, undefined, { signal }).catch(() => {});
 }

@@ -1,13 +1,13 @@
 import { closeSync, openSync, readSync } from "node:fs";
 
-/** The content of a small file, or a pipe. Throws a `TypeError` that says why it cannot be had, to stand behind "which". */
+/** Reads a small file or pipe. Throws a `TypeError` whose message continues "FILE, which", such as "does not exist". */
 export function smallFile(path: string, mostBytes: number): string {
   const bytes = Buffer.alloc(mostBytes + 1);
   let length = 0;
   try {
     const file = openSync(path, "r");
     try {
-      // A pipe, as of "<(command)" in bash, gives its content in pieces.
+      // A pipe, such as "<(command)" in bash, returns its content in pieces.
       for (let read = -1; read !== 0; length += read) {
         read = readSync(file, bytes, length, bytes.length - length, null);
       }
@@ -25,5 +25,5 @@ export function smallFile(path: string, mostBytes: number): string {
 const reasons: Readonly<Record<string, string>> = {
   EACCES: "this user may not read",
   EISDIR: "is a directory",
-  ENOENT: "is not there",
+  ENOENT: "does not exist",
 };

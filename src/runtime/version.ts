@@ -4,5 +4,5 @@ import { commit } from "./commit.ts";
 /** The version of this build, as in `User-Agent: onair/…`. */
 export const version: string = fromPackage;
 
-/** The version as people are shown it: with its commit, where that is known. */
+/** The version for display: with its commit, if that is known. */
 export const versionWithCommit = commit === null ? version : `${version} (${commit})`;

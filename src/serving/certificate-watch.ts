@@ -5,25 +5,26 @@ import { type Certificate, CertificateError, readCertificate } from "./certifica
 /** A listener with a certificate. */
 interface WatchedListener {
   readonly name: string;
-  /** The certificate that it began with. */
+  /** The certificate of its start. */
   readonly certificate: Certificate;
-  /** New connections get this one from now on. Throws when it is not taken. */
+  /** Sets the certificate for new connections. Throws if it is not accepted. */
   readonly replace: (certificate: Certificate) => void;
 }
 
 interface WatchOptions {
   readonly log: Log;
   readonly now: () => number;
-  /** How often the files are looked at. */
+  /** The interval at which the files are read. */
   readonly everyMs?: number;
 }
 
-/** A certificate that ends so soon is warned of. */
+/** A certificate that expires within this time is logged as a warning. */
 export const warnBeforeMs = 14 * day;
 
 /**
- * Looks at the files of certificates and takes them when they have changed; one that cannot be used is logged once, and
- * the listener keeps what it has. Files are read, because a renewal may replace a link to their directory.
+ * Reads the files of certificates at intervals and uses them when they have changed. An unusable certificate is logged
+ * once, and the listener keeps the current one. Watching for file events would not do, because a renewal may replace a
+ * link to the directory.
  */
 export class CertificateWatch {
   readonly #options: WatchOptions;
@@ -34,7 +35,7 @@ export class CertificateWatch {
     this.#options = options;
   }
 
-  /** Watches the certificate of one more listener. */
+  /** Watches the certificate of a listener. */
   add(listener: WatchedListener): void {
     const { log, now, everyMs = 10 * second } = this.#options;
     const watched = watchOne(listener, log, now);
@@ -43,12 +44,12 @@ export class CertificateWatch {
     this.#timer ??= setInterval(() => this.look(), everyMs);
   }
 
-  /** Looks at the files now. */
+  /** Reads the files now. */
   look(): void {
     for (const one of this.#watched) one.look();
   }
 
-  /** Until when the certificate of each listener is good, in milliseconds since the epoch. */
+  /** The time at which the certificate of each listener expires, in milliseconds since the epoch. */
   expiries(): readonly { readonly listener: string; readonly expiresAt: number }[] {
     return this.#watched.map((one) => one.expiry);
   }

@@ -1,11 +1,11 @@
 import { smallFile } from "../runtime/small-file.ts";
 
-/** A certificate or key that cannot be used. The message says which option names it, and why. */
+/** A certificate or key cannot be used. The message has the option that names it, and the reason. */
 export class CertificateError extends Error {
   override name = "CertificateError";
 }
 
-/** The settings of TLS: paths of files. */
+/** The settings of TLS, which are paths of files. */
 interface TlsConfig {
   readonly tlsCert: string | null;
   readonly tlsKey: string | null;
@@ -14,7 +14,7 @@ interface TlsConfig {
   readonly adminTlsClientCa: string | null;
 }
 
-/** A file, and the option that names it. */
+/** A file with the option that names it. */
 interface NamedFile {
   readonly option: string;
   readonly path: string;
@@ -27,18 +27,18 @@ interface CertificateFiles {
   readonly clientCa: NamedFile | null;
 }
 
-/** A checked certificate in the form in which `Bun.serve` takes it. */
+/** A checked certificate in the form that `Bun.serve` takes. */
 export interface Certificate {
-  /** Where it was read. */
+  /** The files that it was read from. */
   readonly files: CertificateFiles;
   readonly cert: string;
   readonly key: string;
-  /** null: clients need no certificate. */
+  /** null if clients need no certificate. */
   readonly clientCa: string | null;
   readonly expiresAt: number;
 }
 
-/** The files that the settings name for each listener; null: plain HTTP. */
+/** Returns the files that the settings name for each listener; null for plain HTTP. */
 export function certificateFiles(config: TlsConfig): {
   readonly public: CertificateFiles | null;
   readonly admin: CertificateFiles | null;
@@ -58,7 +58,7 @@ export function certificateFiles(config: TlsConfig): {
   };
 }
 
-/** The certificate of each listener; null: plain HTTP. Throws a `CertificateError`. */
+/** Returns the certificate of each listener; null for plain HTTP. Throws a `CertificateError`. */
 export function listenerCertificates(config: TlsConfig, now: number) {
   const files = certificateFiles(config);
   return {
@@ -67,7 +67,7 @@ export function listenerCertificates(config: TlsConfig, now: number) {
   };
 }
 
-/** What is wrong with the settings of TLS and the files that they name, each in one sentence. */
+/** Returns the mistakes in the settings of TLS and the files that they name, one sentence for each. */
 export function tlsMistakes(
   config: TlsConfig & { readonly redirectPort: number | null; readonly publicUrl: string | null },
   now: number,
@@ -79,9 +79,9 @@ export function tlsMistakes(
   together("tlsCert", "tlsKey", "--tls-cert and --tls-key must be given together");
   together("adminTlsCert", "adminTlsKey", "--admin-tls-cert and --admin-tls-key must be given together");
   if (config.adminTlsClientCa !== null && config.adminTlsCert === null)
-    mistakes.push("--admin-tls-client-ca goes with --admin-tls-cert");
+    mistakes.push("--admin-tls-client-ca requires --admin-tls-cert");
   if (config.redirectPort !== null && !config.publicUrl?.startsWith("https:"))
-    mistakes.push("--redirect-port needs a --public-url with https, to which it sends");
+    mistakes.push("--redirect-port requires a --public-url with https, the target of redirects");
   const attempt = (read: () => unknown): boolean => {
     try {
       read();
@@ -101,7 +101,7 @@ export function tlsMistakes(
   return mistakes;
 }
 
-/** Loaded on first use: most servers have a proxy that does TLS. */
+/** Loaded on first use, because most servers leave TLS to a proxy. */
 const crypto = () => require("node:crypto") as typeof import("node:crypto");
 
 /** Reads and checks the files of a listener. Throws a `CertificateError`. */
@@ -116,16 +116,13 @@ export function readCertificate(files: CertificateFiles, now: number): Certifica
   const expiresAt = Date.parse(leaf.validTo);
   if (expiresAt <= now) throw wrong(cert, `expired at ${new Date(expiresAt).toISOString()}: renew it`);
   if (from > now)
-    throw wrong(
-      cert,
-      `is not valid before ${new Date(from).toISOString()}: look at the clock of this machine`,
-    );
+    throw wrong(cert, `is not valid before ${new Date(from).toISOString()}: check the clock of this machine`);
   const clientCaText = clientCa && contentOf(clientCa);
   if (clientCa && clientCaText !== null) certificatesOf(clientCa, clientCaText);
   return { files, cert: certText, key: keyText, clientCa: clientCaText, expiresAt };
 }
 
-/** Whether clients accept it for a host: a name, or an address as URLs have it. */
+/** Whether a certificate is valid for a host, which is a name or an address in the form of URLs. */
 export function isFor({ cert }: Certificate, host: string): boolean {
   const leaf = new (crypto().X509Certificate)(cert);
   const address = host.replace(/^\[|\]$/g, "");
@@ -153,12 +150,12 @@ function certificatesOf(file: NamedFile, text: string) {
     try {
       return new (crypto().X509Certificate)(block);
     } catch {
-      throw wrong(file, `has a certificate that is damaged, the ${at + 1}. of ${blocks.length}`);
+      throw wrong(file, `has a damaged certificate: number ${at + 1} of ${blocks.length}`);
     }
   });
 }
 
-/** Its errors do not repeat the text, which is secret. */
+/** Reads a private key. Errors do not contain the text, which is secret. */
 function privateKeyOf(file: NamedFile, text: string) {
   if (/-----BEGIN ENCRYPTED|Proc-Type: 4,ENCRYPTED/.test(text))
     throw wrong(file, "is encrypted: it must be without a passphrase");
@@ -167,6 +164,6 @@ function privateKeyOf(file: NamedFile, text: string) {
   try {
     return crypto().createPrivateKey(text);
   } catch {
-    throw wrong(file, "has a private key that is damaged");
+    throw wrong(file, "has a damaged private key");
   }
 }

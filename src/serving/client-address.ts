@@ -1,4 +1,4 @@
-/** Loaded on first use: most servers have no proxy in front. */
+/** Loaded on first use, because servers without a proxy need it seldom. */
 const net = () => process.getBuiltinModule("node:net");
 
 /** Whether an address belongs to a trusted proxy. */
@@ -31,7 +31,7 @@ function readNetwork(entry: string): { address: string; prefix: number } {
 }
 
 /**
- * The client's address: the peer's, unless the peer is a trusted proxy. Then `X-Forwarded-For` is read from the right,
+ * Returns the client's address: the peer's, unless the peer is a trusted proxy. Then `X-Forwarded-For` is read from the right,
  * where each proxy appends the address of its own peer, up to the first address that is not a trusted proxy's.
  * Everything left of that is unverified. An invalid entry ends the search at the address before it.
  */
@@ -50,8 +50,8 @@ export function clientAddress(peer: string, forwardedFor: string | null, isTrust
 }
 
 /**
- * The unit of limits by address: an IPv4 address, or the first 64 bits of an IPv6 address, because one caller has all
- * of a /64. Anything else stays as it is.
+ * Returns the unit for limits by address: an IPv4 address, or the first 64 bits of an IPv6 address, because one caller
+ * usually has a whole /64. Returns any other text unchanged.
  */
 export function clientNetwork(address: string): string {
   if (!address.includes(":")) return address;
@@ -82,7 +82,7 @@ function mappedIpv4(address: string): string | null {
   return /^::ffff:([0-9.]+)$/i.exec(address)?.[1] ?? null;
 }
 
-/** The canonical form of an address, without a port; null for anything else. An IPv4-mapped address becomes IPv4. */
+/** Returns the canonical form of an address, without a port; null for other texts. IPv4-mapped addresses become IPv4. */
 function plainAddress(text: string): string | null {
   const withPort = /^(?:\[([^\]]*)\](?::[0-9]{1,5})?|([0-9.]+):[0-9]{1,5})$/.exec(text);
   const address = withPort?.[1] ?? withPort?.[2] ?? text;

@@ -1,19 +1,19 @@
 import type { Log } from "../log/log.ts";
 
 /**
- * Tells systemd the state of the service (`Type=notify`): a datagram to the socket that `NOTIFY_SOCKET` names. Bun and
- * `node:dgram` have no such sockets, so the C library sends it; without one it is not told.
+ * Notifies systemd of the state of the service (`Type=notify`), by datagrams to the Unix socket in `NOTIFY_SOCKET`. Bun and
+ * `node:dgram` do not support these, so the C library sends them; without one, nothing is sent.
  */
 interface ServiceManager {
-  /** The server takes requests. From then on the watchdog hears of it, where systemd wants that. */
+  /** Reports that the server accepts requests. From then on it also notifies the watchdog, if that is enabled. */
   ready(): void;
-  /** The server ends. The watchdog goes on hearing of it until the process has ended. */
+  /** Reports that the server is stopping. The watchdog is notified until the process ends. */
   stopping(): void;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The service manager that started this process; one that hears nothing where there is none. */
+/** Returns the service manager that started this process; one that does nothing if there is none. */
 export async function serviceManager(env: Environment, log: Log): Promise<ServiceManager> {
   const path = env["NOTIFY_SOCKET"];
   if (!path) return { ready() {}, stopping() {} };
@@ -29,14 +29,14 @@ export async function serviceManager(env: Environment, log: Log): Promise<Servic
     ready() {
       send("READY=1");
       const everyMs = watchdogMs(env) / 3;
-      // A main thread that hangs runs no timer, and systemd starts the service anew.
+      // If the main thread hangs, it runs no timer, and systemd restarts the service.
       if (everyMs > 0) setInterval(() => send("WATCHDOG=1"), everyMs).unref();
     },
     stopping: () => send("STOPPING=1"),
   };
 }
 
-/** How long systemd waits for a sign of life; 0 where it wants none of this process. */
+/** Returns the watchdog time of systemd; 0 if the watchdog is off or for another process. */
 function watchdogMs(env: Environment): number {
   const isMeant = env["WATCHDOG_PID"] === undefined || env["WATCHDOG_PID"] === `${process.pid}`;
   const ms = Number(env["WATCHDOG_USEC"]) / 1000;

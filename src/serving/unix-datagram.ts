@@ -1,20 +1,20 @@
 import { dlopen } from "bun:ffi";
 
 const [unixFamily, datagram, closeOnExec, dontWait] = [1, 2, 0o2000000, 0x40];
-/** `sun_path` of `sockaddr_un`, with the zero at its end. */
+/** The longest `sun_path` of `sockaddr_un`, which ends with a zero byte. */
 const longestPath = 107;
 
 /** The C libraries of Linux: glibc, and musl for both architectures. */
 const libraries = ["libc.so.6", "/lib/ld-musl-x86_64.so.1", "/lib/ld-musl-aarch64.so.1"];
 
-/** Sends texts to a socket, without waiting and without an answer; `@` begins an abstract name. Linux alone. */
+/** Returns a function that sends a text to a socket, without waiting. A name with `@` is abstract. Linux only. */
 export function datagramTo(path: string): (text: string) => void {
   const name = Buffer.from(path.replace(/^@/, "\0"));
   if (name.length > longestPath) throw new RangeError("the name of the socket is too long");
   const { socket, sendto } = library();
   const address = Buffer.concat([Buffer.from(new Uint16Array([unixFamily]).buffer), name]);
   const descriptor = socket(unixFamily, datagram | closeOnExec, 0);
-  if (descriptor < 0) throw new Error("no socket can be had");
+  if (descriptor < 0) throw new Error("the socket cannot be created");
   return (text) => {
     const bytes = Buffer.from(text);
     sendto(descriptor, bytes, bytes.length, dontWait, address, address.length);
@@ -29,7 +29,7 @@ function library() {
         sendto: { args: ["int", "buffer", "u64", "int", "buffer", "u32"], returns: "i64" },
       }).symbols;
     } catch {
-      // Another C library.
+      // The system has another C library.
     }
   }
   throw new Error("no C library was found");

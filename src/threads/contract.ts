@@ -1,21 +1,21 @@
-/** What the two ends of a thread agree on. The types of both ends follow from it. */
+/** The contract between a thread and the thread that starts it. The types of both ends are derived from it. */
 export interface ThreadContract {
-  /** What the thread starts with; it has to be cloneable. */
+  /** The argument with which the thread starts; must be cloneable. */
   readonly start: unknown;
   /** The methods that the thread offers to the one that started it. */
   readonly offers: object;
-  /** The methods that it calls there. */
+  /** The methods of the starting thread that the thread calls. */
   readonly calls: object;
 }
 
-/** Of a thread that calls nothing in the one that started it. */
+/** The `calls` of a thread that calls no methods. */
 export type NoCalls = Record<never, never>;
 
-/** Functions cannot be sent to another thread. */
+/** Whether a method takes a callback, which cannot be sent to another thread. */
 type TakesCallback<Args extends readonly unknown[]> =
   Extract<Args[number], (...args: never[]) => unknown> extends never ? false : true;
 
-/** The methods of `Offered`, called from another thread. One that takes a callback cannot be called. */
+/** The methods of `Offered` as another thread calls them. Methods that take callbacks are `never`. */
 export type Remote<Offered> = {
   readonly [Name in keyof Offered]: Offered[Name] extends (...args: infer Args) => infer Result
     ? TakesCallback<Args> extends true

@@ -1,13 +1,13 @@
 import type { Log } from "../log/log.ts";
 
 /**
- * Ends the process with code 1 once it has lost a thread without which it neither keeps nor delivers anything; a service
- * manager starts it again.
+ * Returns a function that ends the process with code 1 after the failure of a thread that it cannot do without. A service
+ * manager then restarts it.
  */
 export function exitWithout(thread: string, log: Pick<Log, "flush">): () => void {
   return () => {
     process.stderr.write(
-      `onair: The thread ${thread} has ended, without which nothing is kept or delivered; the log says why (thread_failed). Start it again.\n`,
+      `onair: The ${thread} thread has failed, so nothing can be stored or delivered. The log has the reason (thread_failed). Restart the server.\n`,
     );
     void log
       .flush()

@@ -1,26 +1,26 @@
 import { DomainError } from "../domain/errors.ts";
-import { inOneTurn } from "../runtime/event-loop.ts";
+import { batchedPerTick } from "../runtime/event-loop.ts";
 import type { Notify, Remote } from "./contract.ts";
 import { type Answer, type Call, type LinkMessage, plainError, thrownError } from "./messages.ts";
 
 /**
- * One end of a link between two threads, over which each calls methods that the other offers. What is called or
- * answered in one turn of the event loop shares a message.
+ * One end of a link between two threads, over which each calls methods that the other offers. The calls of one tick of
+ * the event loop share a message, and so do the answers.
  */
 export class Link<Offered extends object> {
   /** The methods of the other end. Each call rejects with what the method throws. */
   readonly remote: Remote<Offered>;
-  /** The same without waiting for an answer. */
+  /** The same methods, without an answer. */
   readonly notify: Notify<Offered>;
   readonly #waiting = new Map<number, { resolve(value: never): void; reject(error: Error): void }>();
   readonly #send: (message: LinkMessage) => void;
   readonly #offeredHere: () => unknown;
   #next = 1;
   #brokenBy: Error | null = null;
-  readonly #sendSoon = inOneTurn<Call>((calls) => this.#send({ calls }));
-  readonly #answerSoon = inOneTurn<Answer>((answers) => this.#send({ answers }));
+  readonly #sendSoon = batchedPerTick<Call>((calls) => this.#send({ calls }));
+  readonly #answerSoon = batchedPerTick<Answer>((answers) => this.#send({ answers }));
 
-  /** @param offeredHere what the other end may call, or a promise of it */
+  /** @param offeredHere returns the object whose methods the other end may call, or a promise of it */
   constructor(send: (message: LinkMessage) => void, offeredHere: () => unknown) {
     this.#send = send;
     this.#offeredHere = offeredHere;
@@ -38,7 +38,7 @@ export class Link<Offered extends object> {
     });
   }
 
-  /** Takes a message of the other end. */
+  /** Handles a message of the other end. */
   received(message: LinkMessage): void {
     if ("calls" in message) for (const call of message.calls) void this.#make(call);
     else for (const answer of message.answers) this.#answered(answer);
@@ -51,7 +51,7 @@ export class Link<Offered extends object> {
     else call?.resolve(answer.value as never);
   }
 
-  /** The other end is gone: pending and later calls reject. */
+  /** Rejects pending and later calls, because the other end has ended. */
   broken(error: Error): void {
     this.#brokenBy ??= error;
     for (const call of this.#waiting.values()) call.reject(thrownError(plainError(error)));
@@ -82,18 +82,17 @@ function callMethod(offered: unknown, method: string, args: readonly unknown[]):
   return Reflect.apply(target, owner, args);
 }
 
-/** Calls a method by its path. */
 type CallPath = (path: string, args: readonly unknown[]) => unknown;
 
 /**
- * An object whose methods, at any depth, call `call` with their path: `proxy.store.users.find(name)` calls it with
- * `store.users.find`. The types of a link decide which methods there are.
+ * Returns an object whose methods, at any depth, call `call` with their path: `proxy.store.users.find(name)` calls it with
+ * `store.users.find`. The types of a link restrict the methods.
  */
 function pathProxy(call: CallPath, path = ""): object {
   const known = new Map<string, object>();
   return new Proxy((...args: unknown[]) => call(path, args), {
     get(_, name) {
-      // A promise must not take it for another promise.
+      // With a method `then`, a promise would treat it as another promise.
       if (typeof name !== "string" || name === "then") return undefined;
       let member = known.get(name);
       if (!member) {

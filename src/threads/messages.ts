@@ -3,25 +3,25 @@ import type { LogLevel } from "../log/log.ts";
 import { BatchRefused, type BatchResult } from "../store/batch.ts";
 import { StoreError } from "../store/faults.ts";
 
-/** To a thread: how to start, or what is said over its link. */
+/** A message to a thread: the arguments of its start, or a message of its link. */
 export type ToThread = { readonly start: unknown; readonly logLevel: LogLevel } | LinkMessage;
 
-/** From a thread. */
+/** A message from a thread. */
 export type FromThread =
   | { readonly started: true }
   | { readonly failed: PlainError }
-  /** Lines of its log. */
+  /** Lines of the thread's log. */
   | { readonly log: Uint8Array<ArrayBuffer> }
   | LinkMessage;
 
-/** Between two threads: many calls or answers in one message, because each message costs. */
+/** Many calls or many answers in one message, because each message has a cost. */
 export type LinkMessage =
   | { readonly calls: readonly Call[] }
   | {
       readonly answers: readonly Answer[];
     };
 
-/** A method that the other end offers, by its path: `publish`, `store.users.upsert`. */
+/** A call of a method of the other end by its path, such as `publish` or `store.users.upsert`. */
 export interface Call {
   /** null: no answer is sent. */
   readonly id: number | null;
@@ -33,7 +33,7 @@ export type Answer =
   | { readonly id: number; readonly value: unknown }
   | { readonly id: number; readonly error: PlainError };
 
-/** An error as it can be sent to another thread. */
+/** An error in a form that can be sent to another thread. */
 type PlainError =
   | {
       readonly kind: "domain";
@@ -45,6 +45,7 @@ type PlainError =
   | { readonly kind: "batch"; readonly results: BatchResult }
   | { readonly kind: "other"; readonly message: string; readonly stack: string | undefined };
 
+/** Returns an error in the form for messages. */
 export function plainError(error: unknown): PlainError {
   if (error instanceof DomainError) {
     return { kind: "domain", code: error.code, message: error.message, details: error.details };
@@ -58,6 +59,7 @@ export function plainError(error: unknown): PlainError {
   return { kind: "other", message, stack };
 }
 
+/** Returns the error of a message as an `Error` of its class. */
 export function thrownError(plain: PlainError): Error {
   if (plain.kind === "domain") return new DomainError(plain.code, plain.message, plain.details);
   if (plain.kind === "batch") return new BatchRefused(plain.results);

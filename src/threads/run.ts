@@ -5,18 +5,18 @@ import { type FromThread, plainError, type ToThread } from "./messages.ts";
 
 declare const self: Worker;
 
-/** What a thread starts with. */
-interface Beginning<Contract extends ThreadContract> {
+/** The arguments with which a thread starts. */
+interface ThreadStart<Contract extends ThreadContract> {
   readonly start: Contract["start"];
-  /** To the thread that started this one. */
+  /** The link to the thread that started this one. */
   readonly link: Link<Contract["calls"]>;
-  /** Its lines go to the thread that started this one, which alone writes the log. */
+  /** A log whose lines are written by the thread that started this one. */
   readonly log: Log;
 }
 
-/** Runs this thread: `begin` makes what it offers from what it starts with. */
+/** Runs this thread. `begin` returns the methods that the thread offers. */
 export function runThread<Contract extends ThreadContract>(
-  begin: (beginning: Beginning<Contract>) => Promise<Contract["offers"]>,
+  begin: (start: ThreadStart<Contract>) => Promise<Contract["offers"]>,
 ): void {
   const begun = Promise.withResolvers<Contract["offers"]>();
   const send = (message: FromThread) => self.postMessage(message);

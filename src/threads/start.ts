@@ -4,35 +4,35 @@ import { Link } from "./link.ts";
 import { type FromThread, type ToThread, thrownError } from "./messages.ts";
 
 interface ThreadOptions<Contract extends ThreadContract> {
-  /** Its name in the log. */
+  /** The name in the log. */
   readonly name: string;
   /** The URL of a module that calls `runThread` with the same contract. */
   readonly program: string;
   readonly start: Contract["start"];
   readonly logLevel: LogLevel;
   readonly log: Log;
-  /** Called when it broke down, or has ended by itself: it is not started again. */
+  /** Called when the thread has failed or ended unexpectedly. It is not restarted. */
   readonly failed: (error: Error) => void;
-  /** What it may call here. */
+  /** The methods that it may call here. */
   readonly offered: Contract["calls"];
 }
 
-/** A thread that was started from here. */
+/** A thread that this one has started. */
 export interface Thread<Contract extends ThreadContract> {
-  /** Rejects with what starting it threw. */
+  /** Rejects with the error of its start. */
   readonly started: Promise<void>;
-  /** What it offers. Calls wait until it has started. */
+  /** The methods that it offers. Calls wait until it has started. */
   readonly remote: Remote<Contract["offers"]>;
   end(): void;
 }
 
-/** Starts a thread, whose log is written here. */
+/** Starts a thread and writes its log. */
 export function startThread<Contract extends ThreadContract>(
   options: ThreadOptions<Contract>,
 ): Thread<Contract> {
   const { name, program, start, logLevel, log, failed, offered } = options;
   const { promise: started, resolve, reject } = Promise.withResolvers<void>();
-  /** By `end`, or because it broke down. */
+  /** By `end`, or by a failure. */
   let hasEnded = false;
   const worker = new Worker(program);
   const post = (message: ToThread) => worker.postMessage(message);
@@ -43,7 +43,7 @@ export function startThread<Contract extends ThreadContract>(
     else if ("started" in data) resolve();
     else link.received(data);
   };
-  const broke = (error: Error) => {
+  const failedWith = (error: Error) => {
     if (hasEnded) return;
     hasEnded = true;
     log.error("thread_failed", { thread: name, ...errorFields(error) });
@@ -51,8 +51,8 @@ export function startThread<Contract extends ThreadContract>(
     reject(error);
     failed(error);
   };
-  worker.onerror = ({ message }) => broke(new Error(message));
-  worker.addEventListener("close", () => broke(new Error(`The thread ${name} has ended by itself`)));
+  worker.onerror = ({ message }) => failedWith(new Error(message));
+  worker.addEventListener("close", () => failedWith(new Error(`The thread ${name} has ended unexpectedly`)));
   post({ start, logLevel });
 
   started.catch((error) => {

@@ -11,12 +11,12 @@ interface EndedAttemptFields {
   readonly error: string | null;
 }
 
-/** Events whose trace is known. */
+/** The most events whose trace is kept in memory. */
 const maxEvents = 20_000;
 
 /**
- * The spans of attempts. To which trace an event belongs is known to the process that took it, for the last ones. Attempts
- * for other events, as after a restart or on another replica, have a trace that follows from the event's id.
+ * The spans of attempts. The process that published an event keeps its trace in memory, for the last events. Attempts for
+ * other events, for example after a restart or on another replica, have a trace that is derived from the event's id.
  */
 export class AttemptTraces {
   readonly #tracer: Tracer;
@@ -27,7 +27,7 @@ export class AttemptTraces {
     this.#tracer = tracer;
   }
 
-  /** Notes the trace of an event; one that is published again stays in its first. */
+  /** Notes the trace of an event. A repeated event keeps its first trace. */
   note({ id, trace }: NewEvent): void {
     if (!trace || this.#events.has(id)) return;
     const [oldest] = this.#events.keys();
@@ -35,16 +35,18 @@ export class AttemptTraces {
     this.#events.set(id, trace);
   }
 
+  /** Begins the span of an attempt. */
   begin({ event }: Pick<DueDelivery, "event">): ActiveSpan {
     const parent = this.#events.get(event.id);
     return parent ? this.#tracer.begin(parent) : this.#tracer.beginTrace(traceIdOf(event.id));
   }
 
-  /** Sends the trace to the receiver. */
+  /** Adds the header that passes the trace to the receiver. */
   addHeader(headers: Record<string, string>, { context }: ActiveSpan): void {
     headers["traceparent"] = traceparentOf(context);
   }
 
+  /** Ends the span of an attempt. */
   end(span: ActiveSpan, { delivery, url, outcome, status, error }: EndedAttemptFields): void {
     if (!span.context.isSampled) return;
     const { id, application_id, subscription_id, attempts, event } = delivery;
@@ -54,7 +56,7 @@ export class AttemptTraces {
       kind: "client",
       attributes: {
         "http.request.method": "POST",
-        // Not the path, which may hold a secret of the receiver's.
+        // Without the path, which may contain a secret of the receiver.
         "server.address": target?.hostname ?? null,
         "server.port": target && portOf(target),
         "http.response.status_code": status,
@@ -73,7 +75,7 @@ export class AttemptTraces {
 
 const portOf = ({ port, protocol }: URL) => Number(port) || (protocol === "https:" ? 443 : 80);
 
-/** The status where that is the error; null without one. */
+/** Returns the status if it is the error, else the class of the outcome; null for a success. */
 function errorType(outcome: string, status: number | null): string | null {
   if (outcome === "ok") return null;
   return outcome === "status" && status !== null ? String(status) : outcome;

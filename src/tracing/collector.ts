@@ -1,7 +1,7 @@
-/** Where a collector takes spans, below its address. */
+/** The path of the collector's endpoint for spans. */
 export const tracesPath = "/v1/traces";
 
-/** Where spans go. */
+/** The settings of the collector that spans are exported to. */
 export interface Collector {
   readonly endpoint: string;
   readonly headers: Readonly<Record<string, string>>;

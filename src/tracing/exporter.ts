@@ -6,26 +6,26 @@ import { noSpans, type SpanCounts } from "./span-counts.ts";
 import type { EndedSpan } from "./tracer.ts";
 
 interface ExporterOptions {
-  /** Where a collector takes OTLP over HTTP, without `/v1/traces`. */
+  /** The collector's URL for OTLP over HTTP, without `/v1/traces`. */
   readonly endpoint: string;
   /** Sent with each request. */
   readonly headers: Readonly<Record<string, string>>;
   readonly log: Log;
   /** The time limit of a request. */
   readonly timeoutMs?: number;
-  /** How long a stop waits for the last ones. */
+  /** How long `stop` waits for the last spans. */
   readonly lastMs?: number;
 }
 
-/** Spans that wait at most. */
+/** The size of the buffer, in spans. */
 const maxWaiting = 4_096;
-/** Those of one request, whose JSON takes less than a millisecond. */
+/** The most spans of one request. Encoding them must not block the thread for long. */
 const batchSize = 128;
 const gatherMs = second / 2;
 
 /**
- * Sends spans to a collector, one request at a time. No caller waits for it: while the collector is slow or away, spans
- * above the size of the buffer are dropped and counted, and so are those that it refuses; nothing is sent twice.
+ * Sends spans to a collector, one request at a time, without delaying callers. If the collector is slow or unavailable,
+ * spans above the size of the buffer are dropped and counted, and so are spans that it refuses. Nothing is sent twice.
  */
 export class SpanExporter {
   readonly #options: ExporterOptions;
@@ -56,7 +56,7 @@ export class SpanExporter {
     else this.#timer ??= setTimeout(() => this.#send(), gatherMs).unref();
   };
 
-  /** Sends what waits, within a time limit. */
+  /** Sends the buffered spans, within a time limit. */
   async stop(): Promise<void> {
     const { lastMs = 5 * second } = this.#options;
     const late = setTimeout(() => this.#stopping.abort(), lastMs);
@@ -83,7 +83,7 @@ export class SpanExporter {
     }
   }
 
-  /** @returns why the collector did not take them; null when it did */
+  /** Returns the reason why the collector did not accept the spans; null if it did. */
   async #post(batch: readonly EndedSpan[]): Promise<string | null> {
     const { headers, timeoutMs = 10 * second } = this.#options;
     try {
@@ -102,7 +102,7 @@ export class SpanExporter {
     }
   }
 
-  /** One line when the collector begins to fail, one when it takes spans again. */
+  /** Logs one line when the collector begins to fail, and one when it accepts spans again. */
   #logChange(problem: string | null): void {
     if (this.#isFailing === (problem !== null)) return;
     this.#isFailing = problem !== null;

@@ -1,7 +1,7 @@
 import { version } from "../runtime/version.ts";
 import type { EndedSpan } from "./tracer.ts";
 
-/** As the protocol numbers them. */
+/** The protocol's numbers of span kinds and of the status "error". */
 const kinds = { server: 2, client: 3, producer: 4 } as const;
 const failed = 2;
 
@@ -14,7 +14,7 @@ const resource = {
   attributes: [attribute("service.name", "onair"), attribute("service.version", version)],
 };
 
-/** Spans as OTLP has them in JSON. */
+/** Returns spans in the JSON encoding of OTLP. */
 export function otlpBody(spans: readonly EndedSpan[]): string {
   const scopeSpans = [{ scope: { name: "onair", version }, spans: spans.map(otlpSpan) }];
   return JSON.stringify({ resourceSpans: [{ resource, scopeSpans }] });
@@ -38,7 +38,7 @@ function otlpSpan({ span, name, kind, endedAt, attributes, error }: EndedSpan) {
   };
 }
 
-/** In microseconds, which a number can hold, with three zeros. */
+/** Nanoseconds would exceed the exact integers of a number, so this has microseconds and three zeros. */
 function nanosecondsOf(at: number): string {
   return `${Math.round((performance.timeOrigin + at) * 1000)}000`;
 }

@@ -1,7 +1,7 @@
 import type { NewEvent, PublishedEvent, TraceContext } from "../domain/deliveries.ts";
 import type { ActiveSpan, Tracer } from "./tracer.ts";
 
-/** The spans of publishing: until an event is on disk. */
+/** The spans of publishing. Each ends when its event is on disk. */
 export class PublishTraces {
   readonly #tracer: Tracer;
 
@@ -9,18 +9,18 @@ export class PublishTraces {
     this.#tracer = tracer;
   }
 
-  /** Publishes an event in a span of its own, to which its attempts then belong. */
+  /** Publishes an event in a span, which becomes the parent of its attempts. */
   async one(
     event: NewEvent,
     parent: TraceContext | null,
     publish: (event: NewEvent) => Promise<PublishedEvent>,
   ): Promise<PublishedEvent> {
     const [published] = await this.all([event], parent, async ([traced = event]) => [await publish(traced)]);
-    if (!published) throw new Error("an event was published without an answer");
+    if (!published) throw new Error("publishing returned no event");
     return published;
   }
 
-  /** The same for several events, which are kept together or not at all. */
+  /** The same for several events, all or none of which are stored. */
   async all(
     events: readonly NewEvent[],
     parent: TraceContext | null,
@@ -32,7 +32,7 @@ export class PublishTraces {
       this.#end(events, spans, (i) => ({ deliveries: published[i]?.deliveries ?? null, error: null }));
       return published;
     } catch (error) {
-      this.#end(events, spans, () => ({ deliveries: null, error: "It was not kept." }));
+      this.#end(events, spans, () => ({ deliveries: null, error: "The event was not stored." }));
       throw error;
     }
   }
@@ -40,11 +40,11 @@ export class PublishTraces {
   #end(
     events: readonly NewEvent[],
     spans: readonly ActiveSpan[],
-    became: (i: number) => { readonly deliveries: number | null; readonly error: string | null },
+    outcomeOf: (i: number) => { readonly deliveries: number | null; readonly error: string | null },
   ): void {
     for (const [i, span] of spans.entries()) {
       const event = events[i];
-      const { deliveries, error } = became(i);
+      const { deliveries, error } = outcomeOf(i);
       this.#tracer.end(span, {
         name: `publish ${event?.name}`,
         kind: "producer",

@@ -5,7 +5,7 @@ import { startTracing } from "./start.ts";
 import { readTraceparent } from "./trace-context.ts";
 import type { ActiveSpan, Tracer } from "./tracer.ts";
 
-/** The tracing of the thread that answers. */
+/** Starts the tracing of the main thread. */
 export function startRequestTracing(settings: Collector, log: Log) {
   const { tracer, ...tracing } = startTracing(settings, log);
   return {
@@ -21,21 +21,21 @@ interface AnsweredRequest {
   readonly url: string;
   readonly path: string;
   readonly status: number;
-  /** Of the document; null for a request that came to none. */
+  /** The operation id in the OpenAPI document; null if the request matched none. */
   readonly operation: string | null;
   readonly requestId: string;
   readonly applicationId: string | null;
 }
 
-/** What only watches the server is not traced. */
+/** Paths that only monitor the server, and are not traced. */
 const probes = new Set(["/healthz", "/readyz", "/metrics"]);
 
-/** Characters of a path that a span keeps: a client may ask for long ones. */
+/** The most characters of a path in a span. */
 const maxPathLength = 1_024;
 
 /** The spans of the requests of one listener. */
 export class RequestTraces {
-  /** @param isTrusted whether its callers decide what is exported */
+  /** @param isTrusted whether callers may decide that their traces are sampled */
   constructor(
     readonly tracer: Tracer,
     readonly isTrusted: boolean,

@@ -1,7 +1,7 @@
-/** What became of spans since the start. */
+/** The number of spans since the start, by outcome. */
 export interface SpanCounts {
   readonly exported: number;
-  /** Spans that the collector refused, and those dropped by a full buffer. */
+  /** Spans that the collector refused or that a full buffer dropped. */
   readonly dropped: number;
 }
 

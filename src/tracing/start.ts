@@ -3,7 +3,7 @@ import type { Collector } from "./collector.ts";
 import { SpanExporter } from "./exporter.ts";
 import { Tracer } from "./tracer.ts";
 
-/** Begins to export the spans of this thread; `stop` sends the last ones. */
+/** Starts to export the spans of this thread; `stop` sends the last ones. */
 export function startTracing({ endpoint, headers, share }: Collector, log: Log) {
   const exporter = new SpanExporter({ endpoint, headers, log });
   return {

@@ -2,24 +2,24 @@ import type { TraceContext } from "../domain/deliveries.ts";
 
 type SpanKind = "server" | "client" | "producer";
 
-/** A span that has begun. */
+/** A span that has not ended. */
 export interface ActiveSpan {
   readonly context: TraceContext;
-  /** The id by which a collector has the trace; null where it is not sampled. */
+  /** The trace id in the collector; null if the trace is not sampled. */
   readonly sampledTraceId: string | null;
-  /** null at the root of a trace. */
+  /** null for the root of a trace. */
   readonly parentId: string | null;
   /** On the clock of `performance.now`. */
   readonly startedAt: number;
 }
 
-/** What is known of a span at its end. */
+/** The properties of a span that are set at its end. */
 interface SpanEnd {
   readonly name: string;
   readonly kind: SpanKind;
-  /** Those that are null are left out. */
+  /** Attributes that are null are left out. */
   readonly attributes: Readonly<Record<string, string | number | null>>;
-  /** What went wrong; null for nothing. */
+  /** The error; null for none. */
   readonly error: string | null;
 }
 
@@ -29,20 +29,20 @@ export interface EndedSpan extends SpanEnd {
   readonly endedAt: number;
 }
 
-/** Makes spans, and hands those that are sampled over at their end. */
+/** Makes spans, and passes sampled ones on at their end. */
 export class Tracer {
   readonly #add: (span: EndedSpan) => void;
   readonly #share: number;
 
-  /** @param share of the traces that begin here which are sampled, from 0 to 1 */
+  /** @param share the share of traces beginning here that are sampled, from 0 to 1 */
   constructor(add: (span: EndedSpan) => void, share: number) {
     this.#add = add;
     this.#share = share;
   }
 
   /**
-   * Begins a span. A parent decides whether it is sampled; one from outside (`isTrusted` is false) may only leave it out,
-   * because any client could have everything exported.
+   * Begins a span. It is sampled if its parent is. If the parent is untrusted, because any client may have sent it, the
+   * share must include the trace, too.
    */
   begin(parent: TraceContext | null, isTrusted = true): ActiveSpan {
     if (!parent) return this.beginTrace(randomHex(16));
@@ -56,11 +56,12 @@ export class Tracer {
     return begun(traceId, null, this.#isChosen(traceId));
   }
 
+  /** Ends a span. */
   end(span: ActiveSpan, end: SpanEnd): void {
     if (span.context.isSampled) this.#add({ ...end, span, endedAt: performance.now() });
   }
 
-  /** By the id, so that all processes choose alike. */
+  /** Whether the share includes a trace. Decided by the id, so that all processes decide alike. */
   #isChosen(traceId: string): boolean {
     return Number.parseInt(traceId.slice(-12), 16) < this.#share * 2 ** 48;
   }

@@ -159,7 +159,7 @@ describe("a key in ONAIR_ADMIN_KEY", () => {
     expect([listed.code, listed.stdout]).toEqual([0, expect.stringContaining("ONAIR_ADMIN_KEY")]);
     const mistakes = [
       [{ ONAIR_ADMIN_KEY_FILE: file, ONAIR_ADMIN_KEY: "x" }, "exclude each other"],
-      [{ ONAIR_ADMIN_KEY_FILE: join(directory, "none") }, "which is not there"],
+      [{ ONAIR_ADMIN_KEY_FILE: join(directory, "none") }, "which does not exist"],
     ] as const;
     for (const [variables, message] of mistakes) {
       expectFailure(await run(["admin-key", ...list], { env: variables }), 2, message);

@@ -113,7 +113,7 @@ describe("onair login with client id and secret", () => {
       /has more than 4096 bytes/,
     ],
     ["no URL", ["--url", "here"], 2, /--url must be an http or https URL, not "here"/],
-    ["no such file", ["--secret-file", "nowhere"], 2, /nowhere is not there/],
+    ["no such file", ["--secret-file", "nowhere"], 2, /nowhere does not exist/],
     ["a directory", ["--secret-file", directory], 2, /is a directory/],
     ["a device without an end", ["--secret-file", "/dev/zero"], 2, /\/dev\/zero has more than 4096 bytes/],
     ["a name that leads elsewhere", ["--profile", "../x"], 2, /cannot be the name of a profile/],

@@ -42,8 +42,8 @@ test("each kind of value is read: text, integer, switch, list, table, and a file
 test("a mistake in a file that a setting names tells the line of that setting, for each of them", () => {
   const file = fileWith('tls-cert = "/none/cert"\ntls-key = "/none/key"\n');
   expect(checkConfig(["--config", file], {}).mistakes).toEqual([
-    `${file}:1 tls-cert names /none/cert, which is not there`,
-    `${file}:2 tls-key names /none/key, which is not there`,
+    `${file}:1 tls-cert names /none/cert, which does not exist`,
+    `${file}:2 tls-key names /none/key, which does not exist`,
   ]);
   expect(checkConfig(["--config", file, "--tls-key", "/x"], {}).mistakes[1]).toStartWith(
     "--tls-key names /x",
@@ -90,7 +90,7 @@ test.each<[string, string, RegExp[]]>([
   [
     "a secret's file that is not there",
     'admin-key-file = "/none/key"',
-    [/:1 admin-key-file cannot be read: it names \/none\/key, which is not there\n/],
+    [/:1 admin-key-file cannot be read: it names \/none\/key, which does not exist\n/],
   ],
   ["a name twice", "port = 1\nport = 2", [/:2 is not TOML: .*redefine/]],
   ["a table that is not a setting", "[server]\nport = 1", [/:1 server is not a setting/]],
@@ -127,7 +127,7 @@ test("a file that cannot be read is told by the option or variable that names it
   const large = fileWith(`# ${"x".repeat(64 * 1024)}`);
   mkdirSync(join(directory, "folder"), { recursive: true });
   const told = (path: string) => checkConfig([], { ONAIR_CONFIG: path }).mistakes;
-  expect(told("/none.toml")).toEqual(["ONAIR_CONFIG names /none.toml, which is not there"]);
+  expect(told("/none.toml")).toEqual(["ONAIR_CONFIG names /none.toml, which does not exist"]);
   expect(told(large)).toEqual([`ONAIR_CONFIG names ${large}, which has more than 65536 bytes`]);
   expect(told(join(directory, "folder"))[0]).toMatch(/which is a directory/);
   expect(checkConfig(["--config", "/none.toml"], {}).mistakes[0]).toStartWith("--config names");

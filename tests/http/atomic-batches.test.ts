@@ -118,7 +118,7 @@ describe("what is taken", () => {
   test("is bounded, and over the bound takes none", async () => {
     const before = await platform.everything();
     const rows = Array.from({ length: atomicLimits.lines + 1 }, (_, i) => user(100 + i));
-    const message = "An atomic batch may have at most 2,000 lines and 4 MiB; nothing was taken";
+    const message = "An atomic batch may have at most 2,000 lines and 4 MiB; nothing was stored";
     const refused = { code: "body_too_large", message };
     const tooMany = await platform.put("users/batch?atomic=true", rows);
     expect([tooMany.status, await json<object>(tooMany)]).toMatchObject([413, refused]);

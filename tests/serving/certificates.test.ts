@@ -74,7 +74,7 @@ test.each<[string, string, string, RegExp]>([
     other.key,
     /^--tls-key names .*other\.key, which is not the key of the first certificate in .*one\.crt$/,
   ],
-  ["no such file", join(directory, "none"), one.key, /^--tls-cert names .*none, which is not there$/],
+  ["no such file", join(directory, "none"), one.key, /^--tls-cert names .*none, which does not exist$/],
   ["a directory", directory, one.key, /which is a directory$/],
   ["no PEM", file("no-pem.crt", "hello"), one.key, /^--tls-cert names .*, which has no certificate in PEM/],
   ["the two exchanged", one.key, one.cert, /^--tls-cert names .*one\.key, which has no certificate in PEM/],
@@ -85,7 +85,7 @@ test.each<[string, string, string, RegExp]>([
       `${readFileSync(one.cert, "utf8")}-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n`,
     ),
     one.key,
-    /damaged, the 2\. of 2$/,
+    /damaged certificate: number 2 of 2$/,
   ],
   [
     "no key in PEM",
@@ -97,7 +97,7 @@ test.each<[string, string, string, RegExp]>([
     "a damaged key",
     one.cert,
     file("damaged.key", `-----BEGIN PRIVATE KEY-----\n${key.slice(4)}\n-----END PRIVATE KEY-----\n`),
-    /damaged$/,
+    /damaged private key$/,
   ],
   [
     "an encrypted key",
@@ -114,8 +114,8 @@ test.each<[string, string, string, RegExp]>([
 test.each([
   [["--tls-cert", one.cert], "--tls-cert and --tls-key must be given together"],
   [["--admin-tls-key", one.key], "--admin-tls-cert and --admin-tls-key must be given together"],
-  [["--admin-tls-client-ca", one.cert], "--admin-tls-client-ca goes with --admin-tls-cert"],
-  [["--redirect-port", "0"], "--redirect-port needs a --public-url with https, to which it sends"],
+  [["--admin-tls-client-ca", one.cert], "--admin-tls-client-ca requires --admin-tls-cert"],
+  [["--redirect-port", "0"], "--redirect-port requires a --public-url with https, the target of redirects"],
 ])("%p is half of a setting", (args, sentence) => {
   expect(mistakesOf(args)).toEqual([sentence]);
 });
@@ -124,7 +124,7 @@ test("a certificate that has expired, or is not valid yet, is refused", () => {
   const at = (days: number) => () => readCertificate(named(one), Date.now() + days * day);
   expect(at(0)().expiresAt).toBeGreaterThan(Date.now() + 29 * day);
   expect(at(31)).toThrow(/^--tls-cert names .*one\.crt, which expired at 20\S+Z: renew it$/);
-  expect(at(-1)).toThrow(/which is not valid before 20\S+Z: look at the clock of this machine$/);
+  expect(at(-1)).toThrow(/which is not valid before 20\S+Z: check the clock of this machine$/);
 });
 
 test("both listeners speak TLS 1.2 and newer, and say so in their addresses", async () => {

@@ -78,7 +78,7 @@ test("the unit starts the server with options that there are, and stops it later
   const { mistakes } = checkConfig(words.split(" "), {});
   // The file is made where the unit is installed.
   expect(mistakes).toEqual([
-    expect.stringMatching(/^--config names \/etc\/onair\/onair\.toml, which is not there$/),
+    expect.stringMatching(/^--config names \/etc\/onair\/onair\.toml, which does not exist$/),
   ]);
   expect(Number(/^TimeoutStopSec=(\d+)$/m.exec(text)?.[1])).toBeGreaterThan(30);
 });

@@ -5,8 +5,8 @@ import type { Remote } from "../../threads/contract.ts";
 import type { EngineThread } from "../worker.ts";
 
 /**
- * The store as the thread that answers uses it: the verbs that are listed here read from a connection of this thread,
- * all others are called in the engine's thread. A read that follows a write sees it: the answer comes after the commit.
+ * Returns the store of the main thread. The methods listed here read through a connection of this thread; all others are
+ * called in the engine's thread. A read after a write sees it, because the write is acknowledged after its commit.
  */
 export function sharedStore(reader: Store, engine: Remote<EngineThread["offers"]["store"]>): Store {
   return lazily<Store>({
@@ -56,11 +56,11 @@ export function sharedStore(reader: Store, engine: Remote<EngineThread["offers"]
   });
 }
 
-/** A noun of which some verbs read here, and the others are called in the engine's thread. */
+/** Combines the methods of a noun: those in `here` of the reader, all others of the engine's thread. */
 function shared<Noun extends object>(reader: Noun, engine: Noun, here: readonly (keyof Noun)[]): Noun {
-  const verbs = Object.keys(reader) as (keyof Noun)[];
-  const methods = verbs.map((verb) => [verb, (here.includes(verb) ? reader : engine)[verb]]);
-  // A boundary: it has exactly the verbs of the reader.
+  const names = Object.keys(reader) as (keyof Noun)[];
+  const methods = names.map((name) => [name, (here.includes(name) ? reader : engine)[name]]);
+  // A boundary: it has exactly the methods of the reader.
   return Object.fromEntries(methods) as Noun;
 }
 

@@ -14,23 +14,23 @@ interface EngineThreadOptions {
   readonly settings: EngineSettings;
   readonly logLevel: LogLevel;
   readonly log: Log;
-  /** Called when the thread broke down: nothing can be written or delivered any more. */
+  /** Called when the thread has failed: nothing can be written or delivered any more. */
   readonly failed: (error: Error) => void;
   /** Called for each read or write, in either thread, that finds that the storage cannot be used. */
   readonly onFault: OnFault;
 }
 
 /**
- * Runs the engine in a thread of its own, so that neither a sync nor the signing of thousands of deliveries delays a
- * request. Where reads can be answered at once, this resolves without waiting for the thread. Throws when the directory
- * cannot be locked, or what starting the engine threw.
+ * Runs the engine in a separate thread, so that neither syncs nor signatures delay requests. If the data can be read at
+ * once, resolves before the thread has started. Rejects if the directory cannot be locked, or with the error of starting
+ * the engine.
  */
 export async function startEngineThread(options: EngineThreadOptions): Promise<Engine> {
   const { settings, onFault, ...rest } = options;
   const { place } = settings;
   const lock = "directory" in place ? lockDirectory(place.directory) : null;
   let listener: EngineListener | null = null;
-  /** Whether other replicas did something before there was a listener. */
+  /** Whether notifications of other replicas arrived before there was a listener. */
   let hasMissed = false;
   const watches = new Map<number, WatchSample>();
   let lastWatch = 0;
@@ -73,7 +73,7 @@ export async function startEngineThread(options: EngineThreadOptions): Promise<E
       watches.set(watched, watch);
       return remote.test(id, sample, watched).finally(() => watches.delete(watched));
     },
-    // Its callers handle no error, nor do those of `broadcast` and `watchOutcomes`: without the thread the process ends.
+    // The errors of these three calls are ignored: without the thread the process ends anyway.
     notify: (type, data) => remote.notify(type, data).catch(() => {}),
     stats: remote.stats,
     checkStorage: remote.checkStorage,
@@ -86,7 +86,7 @@ export async function startEngineThread(options: EngineThreadOptions): Promise<E
     watchOutcomes: (watched) => remote.watchOutcomes(watched).catch(() => {}),
     async stop(graceMs) {
       await reader.close();
-      // It never throws: a caller that stops during the start has no use for the reason.
+      // Does not reject if the start has failed, because `started` has rejected with the reason.
       if (!(await isStarted)) return;
       await remote.stop(graceMs);
       thread.end();

@@ -1,5 +1,5 @@
 import type { DueDelivery, SentEvent } from "../../../domain/deliveries.ts";
-import { inOneTurn } from "../../../runtime/event-loop.ts";
+import { batchedPerTick } from "../../../runtime/event-loop.ts";
 import type { Claimed, DeliveryStore } from "../../deliveries.ts";
 import type { Postgres } from "../database/pool.ts";
 import type { HandedOut, Look } from "./handed-out.ts";
@@ -138,7 +138,7 @@ export function deliveryClaims(
     }
   };
 
-  const claimSoon = inOneTurn<Claim>((claims) => {
+  const claimSoon = batchedPerTick<Claim>((claims) => {
     while (claims.length > 0) void claimTogether(claims.splice(0, mostClaims));
   });
 

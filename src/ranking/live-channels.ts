@@ -5,36 +5,36 @@ import { isSameOrder, type Order } from "./order.ts";
 export type LiveChannel = Pick<Livestream, "channel_id" | "category_id" | "viewers">;
 
 interface LiveCategory {
-  /** The sum over its channels. */
+  /** The sum of the viewers of its channels. */
   readonly viewers: number;
   readonly channels: readonly LiveChannel[];
 }
 
 /** The live channels at one moment. Immutable. */
-export interface Standings {
+export interface LiveState {
   readonly order: Order;
-  /** Those with live channels, by id. */
+  /** The categories with live channels, by id. */
   readonly categories: ReadonlyMap<number, LiveCategory>;
 }
 
-export const noStandings: Standings = {
+export const emptyLiveState: LiveState = {
   order: { takenAt: 0, ids: new Float64Array(), viewers: new Float64Array() },
   categories: new Map(),
 };
 
-/** The live channels of a category, more viewers first, then lower id. */
-export function topChannels({ categories }: Standings, categoryId: number, count: number): LiveChannel[] {
+/** Returns the first live channels of a category: more viewers first, then lower id. */
+export function topChannels({ categories }: LiveState, categoryId: number, count: number): LiveChannel[] {
   const channels = categories.get(categoryId)?.channels ?? [];
   return channels.toSorted((a, b) => b.viewers - a.viewers || a.channel_id - b.channel_id).slice(0, count);
 }
 
-/** The current live channels, from which standings are taken. */
+/** The current live channels. */
 export class LiveChannels {
-  /** By id. What is in it is replaced, not changed. */
+  /** By id. Entries are replaced, not changed, because states that were taken share them. */
   readonly #live = new Map<number, LiveChannel>();
   #hasChanged = false;
 
-  /** Whether anything has changed since the last standings. */
+  /** Whether anything has changed since the last `take`. */
   get hasChanged(): boolean {
     return this.#hasChanged;
   }
@@ -43,6 +43,7 @@ export class LiveChannels {
     return [...this.#live.keys()];
   }
 
+  /** Adds or updates live channels. */
   put(livestreams: readonly LiveChannel[]): void {
     for (const { channel_id, category_id, viewers } of livestreams) {
       this.#live.set(channel_id, { channel_id, category_id, viewers });
@@ -50,17 +51,18 @@ export class LiveChannels {
     this.#hasChanged ||= livestreams.length > 0;
   }
 
+  /** Removes live channels. */
   end(channelIds: readonly number[]): void {
     for (const id of channelIds) this.#hasChanged = this.#live.delete(id) || this.#hasChanged;
   }
 
-  /** Counts as a change: other data in answers has changed. */
+  /** Counts a change of other data in answers as a change. */
   touch(): void {
     this.#hasChanged = true;
   }
 
-  /** Takes the current standings, with the order of `before` when it is still the same. */
-  take(before: Order, now: number): Standings {
+  /** Returns the current state, with the object `before` as its order if the order has not changed. */
+  take(before: Order, now: number): LiveState {
     this.#hasChanged = false;
     const categories = new Map<number, { viewers: number; readonly channels: LiveChannel[] }>();
     for (const channel of this.#live.values()) {

@@ -60,7 +60,7 @@ function contentOf({ ids, viewers }: Order): Uint8Array {
 }
 
 function orderFrom(takenAt: number, content: Uint8Array): Order {
-  // Copied, because the numbers have to begin at a multiple of eight bytes.
+  // Copied, because a Float64Array must begin at a multiple of eight bytes.
   const both = new Float64Array(Uint8Array.from(Bun.zstdDecompressSync(content)).buffer);
   const half = both.length / 2;
   return { takenAt, ids: both.slice(0, half), viewers: both.slice(half) };

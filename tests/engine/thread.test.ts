@@ -145,6 +145,6 @@ test.each(["load throws", "load exits", "begin exits", "later throws", "later re
     expect(code).toBe(1);
     if (ending.startsWith("later")) expect(stdout).toBe("started\n");
     expect(stderr).toContain('"event":"thread_failed","thread":"engine"');
-    expect(stderr.match(/^onair: The thread engine has ended, .* Start it again\.$/gm)).toHaveLength(1);
+    expect(stderr.match(/^onair: The engine thread has failed, .* Restart the server\.$/gm)).toHaveLength(1);
   },
 );

@@ -60,8 +60,7 @@ SELECT d.seq::float8, d.id, d.application_id, d.subscription_id, d.sequence::flo
   d.resume_at::float8, d.expires_at::float8, d.event_seq::float8, d.event_id, d.type, d.version::float8, e.body,
   (SELECT count(*) > 0 FROM subscriptions s WHERE s.id = d.subscription_id) AS "isWanted"
 FROM deliveries d LEFT JOIN events e ON e.seq = d.event_seq
-WHERE d.seq = ANY($1::bigint[]) AND d.status = 'pending'
-ORDER BY d.attempts > 0, d.seq`;
+WHERE d.seq = ANY($1::bigint[]) AND d.status = 'pending'`;
 
 /** The earliest or latest pending delivery of each application. A loose index scan: one step per application. */
 const ofApplications = (order: "ASC" | "DESC") => `
@@ -115,12 +114,12 @@ export function deliveryClaims(
     const taken = choices.map(({ chosen }, n) =>
       chosen.filter(({ seq }) => handedOut.take(look, fences[n] as Fence, seq)),
     );
-    const claimOf = new Map(taken.flatMap((some, n) => some.map(({ seq }) => [seq, n] as const)));
-    const details = await detailsOf([...claimOf.keys()]);
-    const due = Map.groupBy(details, ({ seq }) => claimOf.get(seq));
+    const details = await detailsOf(taken.flat().map(({ seq }) => seq));
+    const bySeq = new Map(details.map((one) => [one.seq, one]));
     claims.forEach(({ resolve }, n) => {
       const { hasBacklog = false, retryAt = null } = choices[n] ?? {};
-      resolve({ due: due.get(n) ?? [], hasBacklog, retryAt });
+      const due = (taken[n] ?? []).flatMap(({ seq }) => bySeq.get(seq) ?? []);
+      resolve({ due, hasBacklog, retryAt });
     });
   };
 

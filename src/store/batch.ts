@@ -14,9 +14,9 @@ interface Named {
 
 /**
  * Returns the ids of rows in `known` whose names the batch gives to other rows, for example when two rows swap names. Both
- * databases check uniqueness row by row, so these rows get their `nameInBetween` before the batch is stored.
+ * databases check uniqueness row by row, so these rows get their `temporaryName` before the batch is stored.
  */
-export function givingUp(known: readonly Named[], batch: readonly Named[]): number[] {
+export function rowsToRename(known: readonly Named[], batch: readonly Named[]): number[] {
   const wanted = new Set(batch.map(({ name }) => name));
   const last = new Map(batch.map(({ id, name }) => [id, name]));
   return known
@@ -25,7 +25,7 @@ export function givingUp(known: readonly Named[], batch: readonly Named[]): numb
 }
 
 /** A temporary name that is always free: no real name begins with a space. */
-export const nameInBetween = (id: number): string => ` ${id}`;
+export const temporaryName = (id: number): string => ` ${id}`;
 
 /** An atomic batch was undone. In its results, null marks the items that were valid. */
 export class BatchRefused extends Error {

@@ -58,7 +58,7 @@ describe("what is refused", () => {
     ["users/x", { username: "x" }, 400, "id must be an integer from 1 to 9007199254740991"],
     ["categories/7", { name: "X", slug: "chess" }, 409, 'slug "chess" is taken by category 5'],
     ["categories/7", tagged(9, "Calm"), 409, 'tag "Calm" has the id 2 here, not 9'],
-    ["categories/7", tagged(1, "New"), 409, 'tag id 1 is that of "Board game"'],
+    ["categories/7", tagged(1, "New"), 409, 'tag id 1 is taken by "Board game"'],
     ["channels/13", { user_id: 1, slug: "two" }, 409, 'slug "two" is taken by channel 12'],
     ["channels/13", { user_id: 99, slug: "x" }, 409, "user_id 99 is not a known user: import users first"],
     ["categories/7", { name: "X" }, 400, "slug is required"],

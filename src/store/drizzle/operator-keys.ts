@@ -12,7 +12,7 @@ export function operatorKeyStore(db: Dialect): OperatorKeyStore {
     orm.select().from(operatorKeys).orderBy(operatorKeys.created_at, operatorKeys.id);
 
   /** Runs changes of keys one at a time: whether one is allowed depends on the other keys. */
-  const alone = <T>(work: (orm: Orm) => Work<T>): Promise<T> =>
+  const exclusively = <T>(work: (orm: Orm) => Work<T>): Promise<T> =>
     db.transact(function* (orm) {
       yield* db.lockTable(orm, operatorKeys);
       return yield* work(orm);
@@ -25,9 +25,9 @@ export function operatorKeyStore(db: Dialect): OperatorKeyStore {
 
   return {
     all: async () => allOf(orm),
-    create: (key) => alone((orm) => create(orm, key)),
+    create: (key) => exclusively((orm) => create(orm, key)),
     generate: (key) =>
-      alone(function* (orm) {
+      exclusively(function* (orm) {
         const unshown = and(eq(operatorKeys.source, "generated"), isNull(operatorKeys.shown_at));
         yield* execute(orm.delete(operatorKeys).where(unshown));
         yield* execute(orm.insert(operatorKeys).values(key));
@@ -35,7 +35,7 @@ export function operatorKeyStore(db: Dialect): OperatorKeyStore {
     markShown: (id, now) => write(orm.update(operatorKeys).set({ shown_at: now }).where(isIt(id))),
     endGenerated: () => write(orm.delete(operatorKeys).where(eq(operatorKeys.source, "generated"))),
     reset: (key) =>
-      alone(function* (orm) {
+      exclusively(function* (orm) {
         const isOperator = eq(operatorKeys.role, "operator");
         const ended = orm.delete(operatorKeys).where(isOperator).returning({ id: operatorKeys.id });
         const { length } = yield* execute(ended);
@@ -43,7 +43,7 @@ export function operatorKeyStore(db: Dialect): OperatorKeyStore {
         return length;
       }),
     revoke: (id, now, hasOther) =>
-      alone(function* (orm) {
+      exclusively(function* (orm) {
         checkRevocation(yield* execute(allOf(orm)), id, now, hasOther);
         yield* execute(orm.delete(operatorKeys).where(isIt(id)));
         yield* execute(orm.delete(sessions).where(eq(sessions.key_id, id)));

@@ -48,7 +48,7 @@ export function* tagsAmong(db: Dialect, orm: Orm, wanted: readonly NewTag[]): Wo
       if (!isTagId(id)) return `tag "${name}" has no id from 1 to ${maxId}`;
       if (its) return its.id === id ? its : `tag "${name}" has the id ${its.id} here, not ${id}`;
       const owner = byId.get(id);
-      return owner ? `tag id ${id} is that of "${owner.name}"` : add({ id, name });
+      return owner ? `tag id ${id} is taken by "${owner.name}"` : add({ id, name });
     },
     store: () => db.put(orm, tags, added),
   };

@@ -1,7 +1,7 @@
 import { eq, getTableColumns, gt, inArray, type SQL, sql } from "drizzle-orm";
 import { sessionFamily } from "../../domain/tokens.ts";
 import { type NewUser, refusedUsername } from "../../domain/users.ts";
-import { givingUp, nameInBetween } from "../batch.ts";
+import { rowsToRename, temporaryName } from "../batch.ts";
 import type { RemovedUser, UserStore } from "../users.ts";
 import { cancelRemoved } from "./deliveries/ending.ts";
 import { type Dialect, execute, type Orm, type Work } from "./dialect.ts";
@@ -54,12 +54,12 @@ export function userRecords(
     const ids = batch.map(({ id }) => id);
     const columns = { id: users.id, username: users.username };
     const known = yield* execute(orm.select(columns).from(users).where(isOneOf(users.id, ids)));
-    for (const id of givingUp(known.map(named), batch.map(named))) {
+    for (const id of rowsToRename(known.map(named), batch.map(named))) {
       renaming?.(id);
       yield* execute(
         orm
           .update(users)
-          .set({ username: nameInBetween(id) })
+          .set({ username: temporaryName(id) })
           .where(eq(users.id, id)),
       );
     }

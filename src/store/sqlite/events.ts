@@ -16,13 +16,13 @@ export function eventStore(
   commit: Commit,
   modes: DeliveryModes,
   staged: StagedEvents,
-  size: Pick<DataSize, "noRoom">,
+  size: Pick<DataSize, "fullError">,
 ): EventStore {
   const publish = eventFanOut(db, orm, modes, staged);
 
   const publishAll = (all: readonly NewEvent[], takes: (applicationId: string) => boolean) => {
     const published: StoredEvent[] = [];
-    const transaction = { together: all.length, noRoom: size.noRoom() };
+    const transaction = { together: all.length, fullError: size.fullError() };
     const refusals = all.map((event) => {
       try {
         published.push(publish(event, takes, transaction));
@@ -42,7 +42,7 @@ export function eventStore(
 
   return {
     publish: (event, takes) =>
-      commit((together) => publish(event, takes, { together, noRoom: size.noRoom() }), true),
+      commit((together) => publish(event, takes, { together, fullError: size.fullError() }), true),
     publishAll: (all, takes) => commit(() => publishAll(all, takes), true),
   };
 }

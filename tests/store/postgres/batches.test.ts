@@ -73,7 +73,7 @@ describe.skipIf(!hasPostgres)("a batch is kept as if its items were kept one aft
       null,
       'slug "x" is taken by category 1',
       null,
-      'tag id 1 is that of "first"',
+      'tag id 1 is taken by "first"',
       null,
       null,
     ]);

@@ -40,7 +40,7 @@ export function replayStore(db: Dialect, log: OwnLog): ReplayStore {
       .where(and(eq(replays.id, id), within(scope), isRunning));
 
   /** Throws `conflict` when a running replay excludes this one. Removes old replays that are no longer listed. */
-  function* makeWay(orm: Orm, replay: NewReplay): Work<void> {
+  function* admit(orm: Orm, replay: NewReplay): Work<void> {
     const isOwners = eq(replays.application_id, replay.application_id);
     const others = yield* execute(orm.select().from(replays).where(and(isOwners, isRunning)));
     checkBeside(replay, others.map(shownReplay));
@@ -72,7 +72,7 @@ export function replayStore(db: Dialect, log: OwnLog): ReplayStore {
     // Locked, so that two replays of an application are created one after the other, and the second sees the first.
     if ((yield* execute(lock(owner, "no key update"))).length === 0) throw ownerGone();
     if (!replay.dry_run) yield* requireReceiver(tables, orm, replay.application_id);
-    yield* makeWay(orm, replay);
+    yield* admit(orm, replay);
     const range = yield* log.range(orm, from, to);
     const times = { from_at: from, to_at: to, position: range.first };
     const row = { ...rest, ...range, ...times, state: "running" as const };

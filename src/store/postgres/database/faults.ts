@@ -76,7 +76,7 @@ function storeFault(thrown: unknown): unknown {
   // 57014: canceled by the statement timeout. 55P03: canceled by the lock timeout.
   const isPassing = storageFaultOf(error) !== null || isConflictOfWork(error);
   if (!isPassing && !/^(53|57014$|55P03$)/.test(codeOf(error))) return error;
-  const message = "The database cannot take this now. Try again in a moment.";
+  const message = "The database is not available now. Try again in a moment.";
   return Object.assign(new DomainError("unavailable", message, { retryAfterSeconds: 5 }), { cause: error });
 }
 

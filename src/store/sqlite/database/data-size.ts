@@ -17,7 +17,7 @@ export interface DataSize {
   /** Sets the largest size in bytes; null for no limit. */
   limit(maxBytes: number | null): void;
   /** The error `unavailable` when the data has its largest size, else null. */
-  noRoom(): DomainError | null;
+  fullError(): DomainError | null;
   /** Whether old data must be removed before its retention ends. */
   isLarge(): boolean;
   /** Whether the database has free pages to return to the file system, and can do so. */
@@ -40,12 +40,12 @@ export function dataSize(db: Database): DataSize {
     limit(most) {
       maxBytes = most ?? Number.POSITIVE_INFINITY;
     },
-    noRoom() {
+    fullError() {
       if (used() < maxBytes) return null;
       const size = `${Math.round(maxBytes / 1e6)} MB`;
       return new DomainError(
         "unavailable",
-        `The data has its largest size (--max-data-size, ${size}), and nothing more of it has ended and can be removed. Set a larger size, or have what is pending delivered or canceled`,
+        `The data has its largest size (--max-data-size, ${size}), and no finished deliveries are left to remove. Set a larger size, or have pending deliveries delivered or canceled`,
         { isNothingKept: true },
       );
     },

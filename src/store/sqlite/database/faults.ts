@@ -35,7 +35,7 @@ const passing = /^SQLITE_(FULL|IOERR|BUSY|LOCKED|READONLY|CANTOPEN|NOMEM)/;
 export function storeFault(error: unknown): unknown {
   if (isForeignKeyViolation(error)) return Object.assign(ownerGone(), { cause: error });
   if (!passing.test(codeOf(error))) return error;
-  const message = "The storage cannot take this now; nothing was changed. Try again in a moment.";
+  const message = "The storage is not available now. Nothing was changed. Try again in a moment.";
   return Object.assign(new DomainError("unavailable", message, { retryAfterSeconds: 5 }), { cause: error });
 }
 

@@ -17,7 +17,7 @@ interface Transaction {
   /** The number of pieces of work that share it. */
   readonly together: number;
   /** The error for new events when the data has its largest size, else null. */
-  readonly noRoom: DomainError | null;
+  readonly fullError: DomainError | null;
 }
 
 /** Stores an event and its deliveries, inside a transaction; see `EventStore`. */
@@ -95,7 +95,7 @@ export function eventFanOut(
     return few.map((one) => ({ ...one, sequence: one.sequence + staged.countOf(one.id) + 1 }));
   };
 
-  return (event, takes, { together, noRoom }) => {
+  return (event, takes, { together, fullError }) => {
     const { id, name, version, broadcaster_user_id, body, fingerprint, published_at, expires_at } = event;
     const earlier = byId.get(id) ?? staged.find(id);
     if (earlier) {
@@ -104,7 +104,7 @@ export function eventFanOut(
       }
       throw new DomainError("conflict", `The id ${id} is that of another event`);
     }
-    if (noRoom) throw noRoom;
+    if (fullError) throw fullError;
     const few = together < fewTogether ? fewOf(event) : null;
     if (few === null) staged.move();
     const receivers = few ?? subscribers.all(broadcaster_user_id, name, version);

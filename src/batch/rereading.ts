@@ -24,7 +24,7 @@ export function rereading(read: () => Promise<void>): Rereading {
       try {
         await read();
       } catch {
-        // The storage reports by itself that it cannot be used.
+        // Not logged here: the storage reports its own failures.
         isAsked = true;
         await Bun.sleep(againAfterMs);
       }

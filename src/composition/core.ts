@@ -75,7 +75,7 @@ export async function openCore(options: AppOptions) {
   };
 }
 
-/** Starts the engine in a thread of its own, or in this one when a clock is injected. */
+/** Starts the engine in a separate thread, or in this one if a clock is injected. */
 async function startedEngine(options: AppOptions, { note: onFault }: StorageWatch): Promise<Engine> {
   const { config, log, now, monotonic, random = Math.random, times = {} } = options;
   const settings = engineSettings(config, times);

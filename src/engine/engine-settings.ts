@@ -36,9 +36,7 @@ export function engineSettings(config: Config, times: EngineTimes): EngineSettin
   };
 }
 
-/**
- * The number of webhook connections: three quarters of the file descriptors. The rest is for the listeners and files.
- */
+/** Returns the number of webhook connections. They leave a quarter of the descriptors to listeners and files. */
 function webhookConnections(): number {
   const descriptors = descriptorLimit();
   const memory = process.constrainedMemory();

@@ -30,7 +30,7 @@ export interface EngineSettings {
   readonly notifyUrl: string | null;
   /** The `whsec_…` that signs notices; null if only the platform's key does. */
   readonly notifySecret: string | null;
-  /** Where spans go; null: nothing is traced. */
+  /** The collector of spans; null if tracing is off. */
   readonly tracing: Collector | null;
   /** Whether a start holds deliveries until they are released. */
   readonly holdDeliveries?: boolean | undefined;

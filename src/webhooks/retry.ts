@@ -5,15 +5,15 @@
 import { hour, minute, second } from "../domain/time.ts";
 
 /**
- * How an attempt ended, by the stage that ended it.
+ * The outcomes of an attempt, by the stage in which it ended.
  *
  * - `ok`: a 2xx. `status`: any other final status.
- * - `dns`: the name did not resolve. `blocked`: it may not be called (see address.ts).
- * - `refused`, `unreachable`: no connection. `tls`: no trusted encryption.
+ * - `dns`: the name did not resolve. `blocked`: the URL or its address may not be called (see address.ts).
+ * - `refused`, `unreachable`: no connection. `tls`: no trusted TLS connection.
  * - `proxy`: the operator's egress proxy failed, which says nothing about the receiver.
  * - `reset`: the connection broke before a status. `timeout`: no status in time.
  * - `protocol`: the answer was not HTTP. `too_large`: its headers were too long.
- * - `canceled`: this process cut the attempt short. `internal`: it could not make one.
+ * - `canceled`: this process canceled the attempt. `internal`: this process failed to make it.
  */
 export const outcomeClasses = [
   "ok",
@@ -60,7 +60,7 @@ export const retrySchedule: readonly number[] = [
   24 * hour,
 ];
 
-/** No retry is due later than this. */
+/** An upper bound of all waits: longer than the last one of the schedule with its jitter. */
 export const longestWaitMs = 30 * hour;
 
 /** Attempts of the schedule, the first one included. */

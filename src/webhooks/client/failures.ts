@@ -16,8 +16,8 @@ export type SendStage =
 export interface SendFailure {
   readonly class: OutcomeClass;
   /**
-   * One sentence for the owner of the endpoint. It names no address: what a name resolves to inside the operator's
-   * network is confidential.
+   * One sentence for the owner of the endpoint. It contains no address, because addresses in the operator's network are
+   * confidential.
    */
   readonly error: string;
   /** The scheme that the receiver expects, if it is certain and differs from the URL. */

@@ -70,7 +70,7 @@ export function createNotifier(options: NotifierOptions): Notifier {
       await store.notices.put(notice);
       if (unstored.get(notice.id) === notice) unstored.delete(notice.id);
     } catch {
-      // The storage reports by itself that it cannot be written.
+      // Not logged here: the storage reports its own failures.
       for (const id of unstored.keys()) if (unstored.size > maxUnstored) unstored.delete(id);
     }
   };

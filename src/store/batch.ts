@@ -6,7 +6,6 @@ export interface BatchMode {
   readonly atomic?: boolean;
 }
 
-/** A row with its unique name. */
 interface Named {
   readonly id: number;
   readonly name: string;

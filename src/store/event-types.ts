@@ -8,9 +8,6 @@ export interface EventTypeStore {
    */
   put(type: NewEventType, now: number): Promise<RegisteredEventType>;
   all(): Promise<RegisteredEventType[]>;
-  /**
-   * Removes a type and its subscriptions. Resolves to false when there is none. Rejects with `conflict` when an event of this
-   * type was published.
-   */
+  /** Removes a type and its subscriptions; false when there is none. Rejects with `conflict` when an event was published. */
   remove(name: string, version: number): Promise<boolean>;
 }

@@ -3,10 +3,7 @@ import type { BatchMode, BatchResult } from "./batch.ts";
 
 /** The live channels, each with its category. */
 export interface LivestreamStore {
-  /**
-   * @param now the `started_at` of a new livestream that has none
-   * @param mode with `only`, every other livestream ends
-   */
+  /** `now` is the `started_at` of a new livestream that has none. With `only`, every other livestream ends. */
   upsert(
     livestreams: readonly NewLivestream[],
     now: string,

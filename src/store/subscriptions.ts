@@ -43,7 +43,6 @@ export interface SubscribeRequest {
   readonly token?: Uint8Array | null;
 }
 
-/** The results of a `SubscribeRequest`. */
 export interface SubscribeResults {
   /** One for each wanted event, in order. */
   readonly results: readonly SubscribeResult[];
@@ -62,7 +61,6 @@ export interface SubscriptionList {
   readonly used: number;
 }
 
-/** Removed subscriptions of an application. */
 export interface RemovedSubscriptions {
   readonly application_id: string;
   readonly ids: readonly string[];

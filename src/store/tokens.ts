@@ -15,10 +15,7 @@ export interface TokenStore {
   inspect(hash: Uint8Array, now: number): Promise<TokenRecord | null>;
   /** Exchanges an authorization code for the first tokens of its family. */
   redeemCode(hash: Uint8Array, given: CodePresentation, tokens: NewTokens, now: number): Promise<Exchanged>;
-  /**
-   * Exchanges a refresh token for new tokens. `scopes` is the subset that the access token gets; null for all scopes of the
-   * refresh token.
-   */
+  /** Exchanges a refresh token for new tokens. `scopes` are those of the access token; null for all of the refresh token. */
   refresh(
     hash: Uint8Array,
     given: { readonly applicationId: string; readonly scopes: readonly ScopeName[] | null },

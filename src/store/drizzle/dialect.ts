@@ -40,8 +40,8 @@ export function* execute<Result>(statement: PromiseLike<Result>): Work<Result> {
 }
 
 /**
- * Runs `select` queries in this order and returns the rows of each. Each sees everything that was committed before it began.
- * On PostgreSQL all of them take one round trip.
+ * Runs `select` queries in this order, on PostgreSQL in one round trip, and returns the rows of each. Each query sees all that
+ * was committed before it began.
  */
 export function* executeAll<Rows extends readonly (readonly unknown[])[]>(
   ...queries: { readonly [I in keyof Rows]: PromiseLike<Rows[I]> }

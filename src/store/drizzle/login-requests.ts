@@ -33,7 +33,7 @@ export function loginRequestStore(db: Dialect): LoginRequestStore {
   const isLive = (challengeHash: Uint8Array, now: number) =>
     and(eq(loginRequests.challenge_hash, Buffer.from(challengeHash)), gt(loginRequests.expires_at, now));
 
-  /** Stores an authorization code, and the consent, if the user consented. */
+  /** Stores an authorization code if the user consented, and the consent if it is to be remembered. */
   function* keepCode(orm: Orm, login: AnsweredLogin, codeHash: Uint8Array, now: number): Work<void> {
     const { answer, applicationId, redirectUri, scopes: asked, codeChallenge } = login;
     if (!("userId" in answer)) return;

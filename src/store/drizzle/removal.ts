@@ -67,10 +67,7 @@ export async function removeMostOfApplication(db: Dialect, id: string): Promise<
   return removeInTurns(db, tokens, eq(tokens.application_id, id));
 }
 
-/**
- * Does the same for the tokens of a user, or of a user and one application. The newest tokens first, because most of the others
- * are no longer valid.
- */
+/** Does the same for a user, or a user and one application. Newest tokens first: most of the others are no longer valid. */
 export async function removeMostOfUser(db: Dialect, userId: number, applicationId?: string): Promise<void> {
   for (const table of [db.tables.refreshTokens, db.tables.tokens]) {
     const isOfApplication = applicationId === undefined ? undefined : eq(table.application_id, applicationId);

@@ -39,10 +39,7 @@ export function subscriptionStore(db: Dialect, own: OwnStatements): Subscription
 
 type Made = Tables["subscriptions"]["$inferInsert"];
 
-/**
- * Returns the wanted subscriptions, and creates those that are missing. Creates none after the token, its consent or its
- * application was removed.
- */
+/** Returns or creates the wanted subscriptions. Creates none after the token, its consent or its application was removed. */
 function* subscribe(
   db: Dialect,
   own: OwnStatements,

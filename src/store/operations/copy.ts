@@ -89,12 +89,7 @@ export class AlreadyCopied extends Error {
   }
 }
 
-/**
- * The error for data that was copied elsewhere.
- *
- * @param place the source without user and password, as it may be shown
- * @param named the source as an argument of `onair copy`
- */
+/** The error for data that was copied elsewhere. `place` is the source as it may be shown, `named` as `onair copy` takes it. */
 export function movedMessage(place: string, named: string, to: string): string {
   return `The data of ${place} was moved to ${to}, or a copy to it was interrupted: serve ${to}, or copy again. If ${to} is not used, undo this: onair copy --reopen --from ${named}`;
 }
@@ -105,9 +100,8 @@ export function incompleteMessage(place: string): string {
 }
 
 /**
- * Throws `AlreadyCopied` when this copy has filled the target, else a `StoreError`.
- *
- * @param completed the `copiedSetting` of the target
+ * Throws `AlreadyCopied` when this copy has filled the target, else a `StoreError`. `completed` is the `copiedSetting` of the
+ * target.
  */
 export function refuseFull(place: string, copyId: string, completed: string | undefined): never {
   const [id, at = ""] = completed?.split(" ") ?? [];

@@ -5,10 +5,7 @@ import type { StatisticKind, StatisticPeriod, StatisticRow } from "../../domain/
 export interface StatisticStore {
   /** Adds counts of minutes to the stored counts of their minutes, hours and days. A few hundred rows at most. */
   add(rows: readonly StatisticRow[]): Promise<void>;
-  /**
-   * The counts of periods that began at or after `from` and before `to`, in order. A null `subject` selects every single
-   * subject, without the total of all.
-   */
+  /** Counts of periods that began from `from` to before `to`, in order. A null `subject` selects all but the total. */
   read(question: StatisticQuestion): Promise<StatisticRow[]>;
   /** The size of the database in bytes, without its write-ahead log. */
   databaseBytes(): Promise<number>;

@@ -40,10 +40,8 @@ export async function openPostgresStore(
 }
 
 /**
- * Opens the store as one of the replicas that serve the database.
- *
- * @param direct a connection without a pooler
- * @param mayServe called after the first heartbeat; rejects when this process must not join the others
+ * Opens the store as one of the replicas that serve the database. `direct` leads there without a pooler. `mayServe` is called
+ * after the first heartbeat, and rejects when this process must not join the others.
  */
 export async function openPostgresReplica(
   settings: ConnectionSettings,

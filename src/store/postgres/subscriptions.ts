@@ -13,7 +13,6 @@ export const subscriptionStatements = (queries: Queries): OwnStatements => ({
     and(eq(subscriptions.app_id, applicationId), isOneOf(subscriptions.broadcaster_user_id, broadcasters)),
 });
 
-/** The records of one slice. */
 const sliceSize = 1_000;
 
 /** PostgreSQL builds the JSON, which is faster than building objects. One statement reads one snapshot. */

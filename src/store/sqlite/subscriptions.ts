@@ -49,10 +49,7 @@ const allOfBroadcaster = `SELECT CAST(group_concat(${record}, ',' ORDER BY id) A
 
 const keptCount = "SELECT subscriptions FROM subscription_counts WHERE application_id = ?";
 
-/**
- * Reads the subscriptions of an application, or those with one broadcaster, on the connection of a snapshot. SQLite builds the
- * JSON from an index with all shown columns, which is faster than building objects.
- */
+/** Reads a list on the connection of a snapshot. SQLite builds the JSON, from an index that covers all columns of it. */
 async function readSubscriptionList(
   moment: Database,
   applicationId: string,

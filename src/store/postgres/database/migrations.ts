@@ -149,10 +149,7 @@ async function hasReplicas(run: Queries["run"]): Promise<boolean> {
   return found?.is_there === true;
 }
 
-/**
- * Returns the number of applied migrations, as `checkedCount` does. Throws a `StoreError` for a database of another program
- * too. Only reads.
- */
+/** Returns the number of applied migrations, as `checkedCount` does. Throws for a database of another program. Only reads. */
 export async function appliedSteps(
   connection: Queries,
   list: readonly SchemaStep[] = schemaSteps,

@@ -98,11 +98,7 @@ SELECT g.n::float8, g.is_known, k.n IS NOT NULL AS is_new, d.seq::float8, ${deli
 FROM given g LEFT JOIN kept k ON k.n = g.n LEFT JOIN numbered d ON d.n = k.n
 ORDER BY d.seq NULLS LAST, g.n`;
 
-/**
- * Stores events with their deliveries.
- *
- * @param publisher the id of this process
- */
+/** Stores events with their deliveries. `publisher` is the id of this process. */
 export function fanOut(
   connection: Queries,
   events: readonly NewEvent[],

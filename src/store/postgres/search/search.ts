@@ -131,8 +131,8 @@ export function userSearch(db: Postgres): Pick<UserStore, "search" | "tidySearch
   };
 
   /**
-   * Searches one class of the order by walking along popularity until enough users are found. The statistics only estimate how
-   * many users match, so a first, short walk measures it. If the index of terms is cheaper, the result is not complete.
+   * Searches one class of the order by a walk. The statistics only estimate how many users match, so a first, short walk
+   * measures it. If the index of terms is cheaper, the result is not complete.
    */
   const walked = async (terms: readonly number[], patterns: Patterns, limit: number): Promise<Some> => {
     if (limit <= 0) return { rows: [], isComplete: true };

@@ -21,7 +21,6 @@ import { type KeptBody, readableBody } from "../deliveries/bodies.ts";
 import { attemptReader } from "../deliveries/log.ts";
 import { sqliteTables } from "./tables.ts";
 
-/** Rows of one batch. */
 const batchRows = 500;
 
 /**

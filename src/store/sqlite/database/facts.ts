@@ -34,7 +34,6 @@ SELECT ${settingOf("data_id")} AS dataId, ${settingOf("signing_key")} AS signing
   (SELECT e.published_at FROM deliveries d JOIN events e ON e.seq = d.event_seq
    WHERE d.seq = (SELECT oldest FROM pending)) AS oldestPendingAt`;
 
-/** The facts as SQLite returns them. */
 interface Row extends Omit<FileFacts, "freeBefore" | "unwellApplications" | "isPendingPartial"> {
   readonly freeBefore: string | null;
   readonly unwellApplications: string;

@@ -121,10 +121,7 @@ function checkMigrations(db: Database, list: readonly Migration[] = migrations):
   return checkedCount(list, applied, { what: "The data", wayBack, isMisuse: false });
 }
 
-/**
- * Returns the number of applied migrations of any database, 0 for an empty one. Throws a `StoreError` for a database of another
- * program too. Only reads.
- */
+/** Does the same for any database: 0 for an empty one. Throws a `StoreError` for one of another program. Only reads. */
 export function appliedMigrations(db: Database): number {
   if (isOurs(db)) return checkMigrations(db);
   // An interrupted first start leaves the empty table of migrations.

@@ -2,10 +2,7 @@ import type { Database } from "bun:sqlite";
 import type { Attempt, AttemptResult } from "../../../domain/deliveries.ts";
 import { rowInserter } from "./rows.ts";
 
-/**
- * Makes a function that records results of attempts, inside a transaction. It uses raw SQL, because this is part of the
- * engine's innermost loop.
- */
+/** Makes a function that records results inside a transaction. Raw SQL, because this is in the engine's innermost loop. */
 export function attemptRecorder(db: Database): (results: readonly AttemptResult[]) => void {
   const settle = db.prepare<
     null,

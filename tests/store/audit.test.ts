@@ -28,7 +28,7 @@ describe("the audit trail", () => {
   });
   const kept = () => store.audit.page(all, null, 1_000);
 
-  test("counts equal changes of an hour as one, and keeps apart what differs", async () => {
+  test("counts equal changes of an hour as one entry, and different ones apart", async () => {
     await store.audit.count([entry(1), entry(2)]);
     await store.audit.count([entry(5, { count: 3, last_at: 9 }), entry(6, { actor_id: "other" })]);
     await store.audit.count([entry(hour)]);
@@ -40,7 +40,7 @@ describe("the audit trail", () => {
     ]);
   });
 
-  test("a range begins with what has its last change in it, and ends with what has its first", async () => {
+  test("a range includes entries that begin before its end and whose last change is not before its start", async () => {
     await store.audit.count([entry(5, { count: 3, last_at: 9 }), entry(2, { actor_id: "other" })]);
     const found = async (range: object) =>
       (await store.audit.page({ ...all, ...range }, null, 10)).map(({ actor_id, count }) => [
@@ -53,7 +53,7 @@ describe("the audit trail", () => {
     expect(await found({ before: 6 })).toHaveLength(2);
   });
 
-  test("keeps the newest of an application, which make none of an operator's go", async () => {
+  test("keeps the newest entries of an application, without removing an operator's", async () => {
     await store.audit.add(entry(0));
     const own = { actor_kind: "application", actor_id: "app" } as const;
     for (let at = 1; at <= auditLimits.ofApplication + 3; at++) await store.audit.add(entry(at, own));
@@ -62,7 +62,7 @@ describe("the audit trail", () => {
     expect(older.map(({ at }) => at).slice(-2)).toEqual([4, 0]);
   });
 
-  test("removes what is older than a time", async () => {
+  test("removes entries older than a time", async () => {
     for (const at of [1, 2, 3]) await store.audit.add(entry(at));
     expect(await store.audit.prune(3)).toBe(true);
     expect((await kept()).map(({ at, fields }) => [at, fields])).toEqual([[3, ["name"]]]);

@@ -30,7 +30,7 @@ const { store } = await testStore();
 
 describe("the log of deliveries", () => {
   let [large, half, rare, none] = ["", "", "", ""];
-  /** What was published and recorded, oldest first. */
+  /** The published and recorded deliveries, oldest first. */
   const log: Expected[] = [];
 
   beforeAll(async () => {
@@ -125,12 +125,12 @@ describe("the log of deliveries", () => {
       () => ({ application_id: large, broadcaster_user_id: 3 }),
       (d) => d.application_id === large && d.broadcaster_user_id === 3,
     ],
-  ])("a walk gives exactly what matches, in order, each once: %s", async (_, filter, isExpected) => {
+  ])("paging returns each matching delivery once, in order: %s", async (_, filter, isExpected) => {
     const found = await loggedDeliveries(store, filter());
     expect(found.map(({ seq }) => seq)).toEqual(log.filter(isExpected).map(({ seq }) => seq));
   });
 
-  test("the end is known: a full last page has nothing behind it", async () => {
+  test("a full last page has no next one", async () => {
     const pageOf = (limit: number) =>
       store.deliveries.page({ ...wholeLog, application_id: rare }, null, limit);
     expect([(await pageOf(3)).deliveries.length, (await pageOf(3)).next]).toEqual([3, null]);
@@ -138,7 +138,7 @@ describe("the log of deliveries", () => {
     expect([part.deliveries.length, part.next === null]).toEqual([2, false]);
   });
 
-  test("one page looks only at a part of the log, and says where it goes on", async () => {
+  test("a page reads only a part of the log, and returns where the next one starts", async () => {
     const filter = { ...wholeLog, application_id: large, broadcaster_user_id: broadcasters + 2 };
     const page = await store.deliveries.page(filter, null, 25);
     expect(page.deliveries).toEqual([]);
@@ -153,7 +153,7 @@ describe("the log of deliveries", () => {
     expect(next).toBeNull();
   });
 
-  test("shows an attempt as it was, and one delivery only to those who may see it", async () => {
+  test("shows an attempt with all its fields, and a delivery only within its scope", async () => {
     const failed = log.find(({ status, application_id }) => status === "failed" && application_id === half);
     const [shown] = (await loggedDeliveries(store, { application_id: half, status: "failed" })).slice(0, 1);
     expect(shown).toMatchObject({ seq: failed?.seq, status: "failed", next_attempt_at: null });
@@ -172,7 +172,7 @@ describe("the log of deliveries", () => {
     expect(await store.deliveries.find(everything, "unknown")).toBeNull();
   });
 
-  test("what waits is counted for one subscription, with its oldest", async () => {
+  test("pending deliveries of a subscription are counted, with the oldest", async () => {
     for (const application of [large, half]) {
       const subscription = subscriptionOf(application);
       const waiting = log.filter((d) => d.subscription_id === subscription && d.status === "pending");
@@ -189,7 +189,7 @@ describe("the log of deliveries", () => {
     });
   });
 
-  test("what is pending of all applications is counted, from the oldest on", async () => {
+  test("pending deliveries of all applications are counted, with the oldest", async () => {
     const waiting = log.filter((d) => d.status === "pending");
     expect(await store.deliveries.backlogOfAll()).toEqual({
       pending: waiting.length,
@@ -225,7 +225,7 @@ describe("the log of deliveries", () => {
       const before = log.filter(({ published_at }) => published_at < time);
       const after = log.find(({ published_at }) => published_at >= time);
       const last = await store.deliveries.lastBefore(time);
-      // Where numbers have gaps, one of those between the two.
+      // If numbers have gaps, one between the two.
       expect(last).toBeGreaterThanOrEqual(before.at(-1)?.seq ?? 0);
       if (after) expect(last).toBeLessThan(after.seq);
     }

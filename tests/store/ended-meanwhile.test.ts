@@ -11,8 +11,8 @@ import {
 } from "../support/store.ts";
 
 /*
- * A subscription or an application may be removed while an attempt of it is under way. What is pending of it is canceled;
- * what the receiver took all the same was delivered, and the log says so.
+ * A subscription or an application is removed while an attempt of it is under way. Its pending deliveries are canceled. A
+ * delivery that the receiver accepts nevertheless is logged as delivered.
  */
 
 const now = storedAt;
@@ -48,7 +48,7 @@ describe("an attempt is under way while", () => {
     const change = () => changes[name]?.();
 
     test.each([true, false])(
-      "what is delivered is not canceled; claimed from the store: %p",
+      "a delivery that succeeds is delivered, not canceled; claimed from the store: %p",
       async (isClaimed) => {
         const taken = [...(await publish("a", !isClaimed)).taken];
         await publish("b");
@@ -64,7 +64,7 @@ describe("an attempt is under way while", () => {
       },
     );
 
-    test("what is not delivered stays canceled, and keeps the attempt", async () => {
+    test("a delivery that fails stays canceled, and keeps the attempt", async () => {
       for (const id of ["a", "b"]) await publish(id);
       const { due } = await store.deliveries.claim(application, now, 8);
       await change();
@@ -78,7 +78,7 @@ describe("an attempt is under way while", () => {
       );
     });
 
-    test("what ended without an attempt, or was recorded for an earlier claim, stays canceled", async () => {
+    test("a delivery stays canceled if it ended without an attempt, or was recorded for an earlier claim", async () => {
       for (const id of ["a", "b"]) await publish(id);
       const { due } = await store.deliveries.claim(application, now, 8);
       await store.deliveries.record([ended(due[1], "pending")], []);

@@ -29,7 +29,7 @@ const event = (id: string, broadcaster_user_id = 1) =>
 const publish = (id: string, takes: (applicationId: string) => boolean) =>
   store.events.publish(event(id), takes);
 
-// One by one, as many as a statement takes, and around that.
+// Few, and around the sizes of one and of three statements.
 test.each([0, 1, 2, 49, 50, 51, 149, 150])(
   "an event has one delivery for each of %i subscribers",
   async (count) => {
@@ -67,7 +67,7 @@ test.each([0, 1, 2, 49, 50, 51, 149, 150])(
         [...modes].flatMap(([application, mode]) => (mode === "webhook" ? [] : application)).sort(),
       );
     }
-    // What was not taken can be claimed, and only that.
+    // Only deliveries that were not taken into memory can be claimed.
     for (const [application, mode] of modes) {
       const { due } = await store.deliveries.claim(application, publishedAt, 8);
       expect(due).toHaveLength(mode === "stream" || hasRoom.has(application) ? 0 : 2);
@@ -87,7 +87,7 @@ test("the same id again answers as before and sends nothing; with other contents
   expect(await loggedDeliveries(store)).toHaveLength(1);
 });
 
-test("claims of one moment take what is of their own application, within their limit, and nothing twice", async () => {
+test("concurrent claims take deliveries of their own application, within their limit, and none twice", async () => {
   const applications = [await subscribed("webhook"), await subscribed("webhook"), await subscribed("stream")];
   for (const id of ["a", "b", "c"]) await publish(id, never);
   const asked = [...applications, applications[0] ?? ""];
@@ -102,7 +102,7 @@ test("claims of one moment take what is of their own application, within their l
   expect(ofFirst.slice(0, 2)).toEqual(["a of 0", "b of 0"]);
 });
 
-test("one that is refused does not touch those that were published with it", async () => {
+test("a refused event does not affect events published with it", async () => {
   const application = await subscribed("webhook");
   const results = await Promise.allSettled([
     publish("a", never),
@@ -142,7 +142,7 @@ test("a batch is kept as a whole, in its order, or not at all", async () => {
   expect(kept.streamed).toEqual([application]);
 });
 
-test("what is published one after the other, by many at once, is in this order for each subscription", async () => {
+test("events that many publish concurrently, each one after the other, are delivered in the order of publishing", async () => {
   const application = await subscribed("webhook");
   const taken: number[] = [];
   await Promise.all(
@@ -184,7 +184,7 @@ test.each([
 });
 
 test.each(["waits in the store", "is in memory"])(
-  "what is asked for while it %s before its first attempt does not expire any more, and has its whole schedule",
+  "a manual retry of a delivery that %s before its first attempt ends its expiry and leaves its whole schedule",
   async (where) => {
     const application = await subscribed("webhook");
     await publish("asked", where === "is in memory" ? always : never);

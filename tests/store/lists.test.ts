@@ -70,7 +70,7 @@ describe("lists for people", () => {
     expect(await found({ name: "eclair", owner_user_id: 8 })).toEqual([]);
   });
 
-  test("applications are found by what becomes of their events, by a part of their URL, and by id", async () => {
+  test("applications are found by the state of their delivery, by a part of their URL, and by id", async () => {
     const url = "https://Bots.example/hook";
     const made = {
       enabled: await storedApplication(store, { name: "well", webhook_url: url }),

@@ -30,7 +30,7 @@ describe("notices", () => {
   const times = async (applicationId: string | null = null) =>
     (await kept(applicationId)).map(({ created_at }) => created_at);
 
-  test("are kept once, with what became of sending them", async () => {
+  test("are stored once, with the state of sending", async () => {
     const notice = ofServer(5);
     await store.notices.put(notice);
     const sending = { status: "failed", attempts: 10, next_attempt_at: null, error: "no" } as const;
@@ -40,7 +40,7 @@ describe("notices", () => {
     expect(only).toEqual({ ...notice, sending, seq: only?.seq ?? 0 });
   });
 
-  test("of an application: the newest hundred, gone with it; none of one that does not exist", async () => {
+  test("of an application: the newest hundred are kept, removed with it, and not stored for an unknown one", async () => {
     await store.notices.put(about("01KATHZX5M9S3E6R8B2D4F7G1H", 1));
     expect(await kept()).toEqual([]);
     const [id, other] = [await storedApplication(store), await storedApplication(store)];
@@ -58,7 +58,7 @@ describe("notices", () => {
     expect(await times()).toEqual([500]);
   });
 
-  test("are claimed by one, and again when that one did not come to an end", async () => {
+  test("are claimed by one process, and again when its lease has ended", async () => {
     const [first, second] = [ofServer(10), ofServer(20)];
     for (const notice of [first, second, ofServer(10, false)]) await store.notices.put(notice);
     const ids = async (now: number, until: number) =>

@@ -23,7 +23,7 @@ describe("sessions of operators", () => {
     expect(await operatorKeys.hasSession(hash(3), 0)).toBe(false);
   });
 
-  test("of one key are bounded: expired ones go first, then those that would expire first; those of others stay", async () => {
+  test("of one key are bounded: expired ones are removed first, then the next to expire; those of other keys stay", async () => {
     const { store } = await ownStore();
     const { operatorKeys } = store;
     await operatorKeys.beginSession(session(0, 5), 0);
@@ -31,7 +31,7 @@ describe("sessions of operators", () => {
     await operatorKeys.beginSession(session(other, 500, "b"), 0);
     const numbers = Array.from({ length: maxOperatorSessions }, (_, i) => i + 1);
     await Promise.all(numbers.map((n) => operatorKeys.beginSession(session(n, 1_000 + n), 10)));
-    // It has expired, and is not kept for another clock either.
+    // The expired session was removed, also for a clock that is behind.
     expect(await operatorKeys.hasSession(hash(0), 0)).toBe(false);
     expect(await operatorKeys.hasSession(hash(1), 10)).toBe(true);
     await operatorKeys.beginSession(session(maxOperatorSessions + 1, 5_000), 10);
@@ -39,7 +39,7 @@ describe("sessions of operators", () => {
     expect(await Promise.all(open)).toEqual([false, true, true, true]);
   });
 
-  test("go with their key", async () => {
+  test("are removed with their key", async () => {
     const { store } = await ownStore();
     const { operatorKeys } = store;
     const { key } = newOperatorKey({ name: "Ada", role: "reader", source: "created", now: 0 });

@@ -15,8 +15,7 @@ import {
 } from "../support/store.ts";
 
 /*
- * An implementation may keep everything for a while longer than is said, a day with this retention: what is asked here is
- * at least so far off.
+ * An implementation may keep rows for longer than set, up to a day with this retention: the tests stay clear of that.
  */
 
 const start = storedAt;
@@ -41,7 +40,7 @@ describe("retention", () => {
     }
   }
 
-  /** Lets time pass, in which the store is tidied now and then. */
+  /** Moves the clock, and prunes twice a day. */
   async function pass(days: number): Promise<void> {
     for (const until = now + days * day; now < until; await prune()) now = Math.min(until, now + day / 2);
   }
@@ -65,7 +64,7 @@ describe("retention", () => {
     await store.deliveries.release(due.map(({ seq }) => seq));
   }
 
-  /** What the log has, and of which of these the body is kept. */
+  /** The deliveries of the log, and the events among them whose body is kept. */
   async function kept() {
     const logged = await loggedDeliveries(store);
     const bodies = [];
@@ -75,7 +74,7 @@ describe("retention", () => {
     return { deliveries: logged.map(({ event_id }) => event_id), bodies, logged };
   }
 
-  test("keeps what is younger than its time, with its attempts, and everything that is pending", async () => {
+  test("keeps deliveries younger than their time, with their attempts, and all pending ones", async () => {
     await past("failed 40", "failed");
     await pass(20);
     await past("pending 20", "pending");
@@ -97,12 +96,12 @@ describe("retention", () => {
     expect(deliveries).toEqual(["pending 20", "canceled 8.5", "failed 8.5", "delivered 3.5", ...young]);
     expect(bodies).toEqual(["pending 20", ...young]);
     expect(logged.map(({ attempts }) => attempts.length)).toEqual([0, 1, 1, 1, 1, 1, 0]);
-    // It can still be sent.
+    // Pending deliveries can still be sent.
     const { due } = await store.deliveries.claim(application, now, 8);
     expect(due.map(({ event }) => event.body.toString())).toEqual(["{}", "{}"]);
   });
 
-  test("remembers the id of an event for seven days, and not much longer", async () => {
+  test("keeps the id of an event for seven days, and not much longer", async () => {
     await past("old", "delivered");
     await pass(8);
     await past("known", "delivered");
@@ -113,7 +112,7 @@ describe("retention", () => {
     expect((await kept()).deliveries).toEqual(["old"]);
   });
 
-  test("gives no number of a delivery a second time when all are gone, and knows what was removed", async () => {
+  test("gives no delivery number twice after all were removed, and knows the last removed one", async () => {
     await past("a", "delivered");
     await past("b", "delivered");
     const numbers = (await kept()).logged.map(({ seq }) => seq);
@@ -131,7 +130,7 @@ describe("retention", () => {
     expect(await store.deliveries.lastRemoved(application)).toBe(numbers[1] ?? 0);
   });
 
-  test("ends what is pending of an endpoint that was disabled three days ago, and nothing younger", async () => {
+  test("expires deliveries of an endpoint three days after it was disabled, and no younger ones", async () => {
     await past("old", "pending");
     const disabled = { ...newEndpoint(application), failing_since: now, disabled_at: now };
     await store.deliveries.record([], [{ ...disabled, disabled_reason: "gone" }]);

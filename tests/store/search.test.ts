@@ -30,7 +30,7 @@ function slowSearch(users: Iterable<NewUser>, query: string, limit: number): num
     .map(({ id }) => id);
 }
 
-// Of private use are those that stand for "ann" and "nan" at the beginning of a username, and for four zeros.
+// The private-use characters stand for "ann" and "nan" at the beginning of a username, and for four zeros.
 const syllables = [
   "an",
   "na",
@@ -58,7 +58,7 @@ const syllables = [
 ];
 const followerCounts = [0, 1, 1, 2, 7, 255, 256, 257, 300, 1_000, 1_001, 1_020, 5_000_000, 2 ** 40];
 
-test("gives exactly what a slow search gives, on random users that change", async () => {
+test("finds the same as a scan of all users, while they change at random", async () => {
   const opened = await ownStore();
   let { store } = opened;
   const random = randomFrom(42);
@@ -145,7 +145,7 @@ async function expectCrowd(directory: string): Promise<void> {
   }
 }
 
-test("a connection that only reads finds whatever was written before, tidied or not", async () => {
+test("a read-only connection finds all that was written before, also before the index is merged", async () => {
   const { store, path } = emptyStore();
   const reader = openReader(path);
   onTestFinished(() => reader.close());

@@ -44,7 +44,7 @@ describe("statistics", () => {
     expect(await store.statistics.databaseBytes()).toBeGreaterThan(before + 1_000_000);
   });
 
-  test("what takes the room is known by kind", async () => {
+  test("the size is known by kind of data", async () => {
     const before = await store.statistics.kindSizes();
     const users = Array.from({ length: 2_000 }, (_, i) =>
       userFrom({ id: i + 1, username: `user_number_${i}` }),
@@ -58,7 +58,7 @@ describe("statistics", () => {
     expect(Math.min(events, deliveries, others.subscriptions, others.access)).toBeGreaterThan(0);
   });
 
-  test("two at once lose nothing", async () => {
+  test("concurrent additions are all counted", async () => {
     await Promise.all(
       Array.from({ length: 20 }, () => store.statistics.add([row("", hour, 1), row("a", hour, 1)])),
     );
@@ -66,7 +66,7 @@ describe("statistics", () => {
     expect(await read("a", "day")).toEqual([row("a", 0, 20)]);
   });
 
-  test("minutes go after two hours, hours after eight days", async () => {
+  test("minutes are removed after two hours, hours after eight days", async () => {
     await store.statistics.add([row("", day / 2, 1), row("", 9 * day, 1)]);
     expect(await store.statistics.prune(9 * day - hour)).toBe(true);
     expect((await read("", "minute")).map(({ at }) => at)).toEqual([9 * day]);

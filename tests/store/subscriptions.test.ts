@@ -22,7 +22,7 @@ const type = {
 };
 
 let store: Store;
-/** As the main thread of a server has it. */
+/** A connection like that of the main thread of a server. */
 let reader: Store;
 let app: string;
 beforeEach(async () => {
@@ -69,7 +69,7 @@ describe("a list", () => {
     },
   );
 
-  test("shows what it is given as it is", async () => {
+  test("shows stored text unchanged", async () => {
     const event = 'odd "name" \\ ü\n';
     await store.eventTypes.put({ ...type, name: event, version: 7 }, now);
     await subscribeTo([{ broadcaster_user_id: 2, event, version: 7 }]);
@@ -108,7 +108,7 @@ test("none is to an event type that is not there, as one that was removed meanwh
   expect([used, (await listed()).used]).toEqual([2, 2]);
 });
 
-describe("the kept count is what counting gives", () => {
+describe("the stored count equals the number of subscriptions", () => {
   const counted = async (of = app) => {
     const count = await reader.subscriptions.count(of);
     expect(count).toBe((await reader.subscriptions.ofApplication(of)).length);

@@ -80,14 +80,11 @@ describe("a family of many tokens", () => {
     expect(await left()).toBe(0);
   });
 
-  test.skipIf(isOnPostgres)(
-    "whose application is being removed works no more from the beginning",
-    async () => {
-      const removing = store.applications.remove(applicationId, last);
-      await store.settings.put("one", "x");
-      expect((await store.applications.find(applicationId))?.disabled).toBe(true);
-      await removing;
-      expect(await store.applications.find(applicationId)).toBeNull();
-    },
-  );
+  test.skipIf(isOnPostgres)("stops working as soon as the removal of its application begins", async () => {
+    const removing = store.applications.remove(applicationId, last);
+    await store.settings.put("one", "x");
+    expect((await store.applications.find(applicationId))?.disabled).toBe(true);
+    await removing;
+    expect(await store.applications.find(applicationId)).toBeNull();
+  });
 });

@@ -22,7 +22,7 @@ test("a user is found by name without regard to ASCII case; null where there is 
   for (const name of ["nobody", "", "ada", "ada_l%", "ÁDA_L"]) expect(await find(name)).toBeNull();
 });
 
-test("users who are looked for at once are each found, whatever the other names are", async () => {
+test("concurrent look-ups each find their user", async () => {
   const names = ["null", "NULL_", "ada", "x-1"];
   await store.users.upsert(
     names.map((username, i) => userFrom({ id: i + 1, username })),

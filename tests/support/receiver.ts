@@ -45,7 +45,7 @@ export class Receiver implements AsyncDisposable {
     return `http://127.0.0.1:${this.#server.port}/webhook`;
   }
 
-  /** Resolves when `count` deliveries have arrived in all; rejects after 10 seconds. */
+  /** Resolves when `count` deliveries have arrived in all; rejects after 30 seconds. */
   async arrived(count: number): Promise<readonly Received[]> {
     const { received } = this;
     await until(

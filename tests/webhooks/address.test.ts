@@ -6,7 +6,7 @@ import { blocks4, blocks6 } from "./fixtures/address-blocks.ts";
 const strict = { allowPrivate: false };
 const lax = { allowPrivate: true };
 
-/** What a text lists, between white space. */
+/** The words of a text. */
 const words = (text: string) => text.trim().split(/\s+/);
 
 const publicAddresses = words(`
@@ -44,7 +44,7 @@ const otherAddresses = [
 
 describe("isPublicAddress", () => {
   test.each([...blocks4, ...blocks6])(
-    "%s to %s is not, what is beside it is",
+    "%s to %s is not public, the addresses beside it are",
     (first, last, before, after) => {
       expect(isPublicAddress(first)).toBe(false);
       expect(isPublicAddress(last)).toBe(false);
@@ -175,7 +175,7 @@ describe("checkWebhookUrl", () => {
     expect(checkWebhookUrl("http://127.0.0.1:3000/hook", lax)).toMatchObject({ ok: true });
   });
 
-  test("what it accepts with an address as host is a public one", () => {
+  test("an accepted URL with an address as host has a public one", () => {
     for (const ip of [...publicAddresses, ...carriedPublicAddresses, ...otherAddresses]) {
       const verdict = checkWebhookUrl(`https://${ip.includes(":") ? `[${ip}]` : ip}/`, strict);
       if (isIP(ip) !== 0) expect({ ip, ok: verdict.ok }).toEqual({ ip, ok: isPublicAddress(ip) });

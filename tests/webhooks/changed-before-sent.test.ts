@@ -33,7 +33,7 @@ const send = async (request: SendRequest): Promise<SendResult> => {
   return request.mayBeSent?.() === false ? notSent : ok;
 };
 
-test("a rotated secret: it is signed anew, and counts one attempt", async () => {
+test("a rotated secret: the request is signed again, and counts as one attempt", async () => {
   const one = dispatching(store, { send });
   await one.publish("e1");
   await until(() => requests.length === 1);
@@ -57,7 +57,7 @@ test("a rotated secret: it is signed anew, and counts one attempt", async () => 
 test.each([
   ["disabled", (id: string, { applications }: Store) => applications.update(id, { disabled: true }, 0)],
   ["removed", (id: string, { applications }: Store) => applications.remove(id, 0)],
-])("an application that is %s: it is not sent", async (_, change) => {
+])("an application that is %s: the request is not sent", async (_, change) => {
   const one = dispatching(store, { send });
   await one.publish("e1");
   await until(() => requests.length === 1);
@@ -72,7 +72,7 @@ test.each([
   await one.stop();
 });
 
-test("a subscription that is removed: it is not sent, and one to another subscription is", async () => {
+test("a removed subscription: the request is not sent, one for another subscription is", async () => {
   const user = userFrom({ id: 2, username: "user_2" });
   await store.users.upsert([user], "2026-01-14T16:00:00.000Z");
   const wanted = [{ broadcaster_user_id: 2, event: "channel.followed", version: 1 }];
@@ -93,7 +93,7 @@ test("a subscription that is removed: it is not sent, and one to another subscri
   await one.stop();
 });
 
-test("another application: it is sent", async () => {
+test("another application: the request is sent", async () => {
   const other = await subscriber(store, { broadcaster: 2 });
   const one = dispatching(store, { send });
   await one.publish("e1");
@@ -108,7 +108,7 @@ test("another application: it is sent", async () => {
   await one.stop();
 });
 
-test("what is being claimed meanwhile goes back as well, and does not overtake it", async () => {
+test("deliveries being claimed meanwhile are returned as well, and do not overtake it", async () => {
   const claimed = Promise.withResolvers<void>();
   let brought = 0;
   const claim: Store["deliveries"]["claim"] = async (...asked) => {

@@ -10,7 +10,7 @@ import { someTurns, until } from "../support/until.ts";
 const followed = (count: number, broadcaster: number) =>
   Array.from({ length: count }, () => event("channel.followed", { broadcaster_user_id: broadcaster }));
 
-test("as many are under way to an endpoint as the setting says, or as the operator says for the application", async () => {
+test("the attempts under way to an endpoint are limited by the setting, or by the application's own limit", async () => {
   const server = await ownServer({ args: ["--webhook-concurrency", "4"], users });
   const held: (() => void)[] = [];
   const receiver = ownReceiver(async () => {
@@ -46,7 +46,7 @@ test("as many are under way to an endpoint as the setting says, or as the operat
   clearInterval(answering);
 });
 
-test("an endpoint with a latency that jitters gets 1,500 events within ten seconds", async () => {
+test("an endpoint with jittering latency gets 1,500 events within 30 seconds", async () => {
   const server = await ownServer({ engineThread: true, users });
   const receiver = ownReceiver(async () => {
     await Bun.sleep(50 + 150 * Math.random());

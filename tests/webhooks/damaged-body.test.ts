@@ -13,10 +13,10 @@ interface Shown {
   readonly attempts: readonly { outcome: string; status: number | null; error: string | null }[];
 }
 
-test("a delivery whose body is damaged fails with its reason, and everything else is sent", async () => {
+test("a delivery whose body is damaged fails with the reason, and all others are sent", async () => {
   const data = ownDirectory();
   const receiver = ownReceiver();
-  // What is held is claimed from the database when it is released.
+  // Held deliveries are claimed from the database after the release.
   const held = await ownServer({ isOnSqlite: true, data, args: ["--hold-deliveries"] });
   await held.load("users", [{ id: 1001, username: "maya" }]);
   const app = await held.application({ webhook_url: receiver.url });

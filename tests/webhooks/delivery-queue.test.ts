@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import type { DueDelivery } from "../../src/domain/deliveries.ts";
 import { DeliveryQueue } from "../../src/webhooks/queues/delivery-queue.ts";
 
-/** As much of a delivery as a queue sees. */
+/** The fields of a delivery that a queue reads. */
 function delivery(seq: number, attempts = 0): DueDelivery {
   return { seq, attempts, isWanted: true } as DueDelivery;
 }
@@ -32,23 +32,23 @@ describe("a delivery queue", () => {
       [4, 1, 2, 3],
     ],
     [
-      "every fourth place is for a retry",
+      "every fourth is a retry",
       [...firsts(1, 2, 3, 4, 5, 6, 7), ...retries(11, 12, 13)],
       [1, 2, 3, 11, 4, 5, 6, 12, 7, 13],
     ],
-    ["nothing comes of nothing", [], []],
+    ["an empty queue has none", [], []],
   ])("%s", (_, deliveries, order) => {
     expect(drained(queueOf(deliveries))).toEqual(order);
   });
 
-  test("tells how many of each it has, and gives all of them up", () => {
+  test("counts first attempts and retries, and can be cleared", () => {
     const queue = queueOf([...retries(1, 2), ...firsts(3)]);
     expect([queue.length, queue.firsts, queue.retries]).toEqual([3, 1, 2]);
     expect(queue.clear().map(({ seq }) => seq)).toEqual([3, 1, 2]);
     expect([queue.length, queue.firsts, queue.retries]).toEqual([0, 0, 0]);
   });
 
-  test("changes what is in it and leaves the order", () => {
+  test("changes deliveries without changing their order", () => {
     const queue = queueOf([...retries(1), ...firsts(2, 3)]);
     queue.change((one) => (one.seq === 3 ? one : { ...one, isWanted: false }));
     expect(queue.items().map(({ seq, isWanted }) => [seq, isWanted])).toEqual([

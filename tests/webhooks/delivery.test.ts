@@ -19,7 +19,7 @@ async function subscribed({ url }: Receiver, names: string[], broadcaster = 1001
   return { ...app, subscriptions: await subscribe(server, app, names, broadcaster) };
 }
 
-describe("two events that were published", () => {
+describe("two published events", () => {
   const names = ["channel.followed", "chat.message.sent"];
   const receiver = testReceiver();
   let app: Awaited<ReturnType<typeof subscribed>>;
@@ -79,7 +79,7 @@ describe("two events that were published", () => {
     }
   });
 
-  test("body and headers are those of the contract", () => {
+  test("body and headers are as the contract says", () => {
     const byType = new Map(arrived.map((one) => [one.headers["onair-event-type"], one]));
     for (const [i, name] of names.entries()) {
       const { headers, body } = byType.get(name) ?? { headers: {} as Record<string, string>, body: "" };
@@ -105,7 +105,7 @@ describe("two events that were published", () => {
   });
 });
 
-test("each matching subscription once, with the same bytes, and nobody else", async () => {
+test("an event is delivered once for each matching subscription, with the same bytes, and for no other", async () => {
   const [one, two, other] = [ownReceiver(), ownReceiver(), ownReceiver()];
   await subscribed(one, ["channel.followed"], 1029);
   await subscribed(two, ["channel.followed"], 1029);
@@ -137,7 +137,7 @@ test("first attempts start in the order of publishing, with a sequence without g
   );
 });
 
-test("an endpoint that never answers holds up nobody else", async () => {
+test("an endpoint that never answers does not delay others", async () => {
   const release = Promise.withResolvers<Response>();
   const [dead, healthy] = [ownReceiver(() => release.promise), ownReceiver()];
   await subscribed(dead, ["moderation.banned"], 1018);

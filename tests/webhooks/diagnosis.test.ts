@@ -22,7 +22,7 @@ const answered = (status: number, more: Partial<Diagnosed> = {}) => {
 const unanswered = (outcome: OutcomeClass, more: Partial<Diagnosed> = {}) =>
   diagnose({ ...usual, class: outcome, status: null, ...more });
 
-test("a receiver that answers 2xx soon did all right", () => {
+test("a quick 2xx has no diagnosis", () => {
   for (const status of [200, 201, 202, 204]) expect(answered(status)).toBeNull();
   expect(answered(200, { responseBody: '{"ok":true}', durationMs: 4_999 })).toBeNull();
 });
@@ -43,7 +43,7 @@ test.each<[number, string]>([
   expect(answered(status)).toContain(word);
 });
 
-test("a slow success, and a web page, are warned of", () => {
+test("there is a warning for a slow success and for a web page", () => {
   expect(answered(204, { durationMs: 8_120 })).toContain("only after 8.1 seconds");
   for (const responseBody of ["<!DOCTYPE html><title>Hi", "\n<html lang=en>"])
     expect(answered(200, { responseBody })).toContain("web page");
@@ -78,7 +78,7 @@ test.each<[string, string | null]>([
   ],
   ["http, and a redirect to the same with https", answered(308, { url, location: usual.url })],
   ["https, and a redirect to the same with http", answered(301, { location: url })],
-])("a wrong scheme is asked about: %s", (_, said) => {
+])("a wrong scheme is suspected: %s", (_, said) => {
   expect(said).toContain("http or https?");
 });
 
@@ -91,7 +91,7 @@ test.each<[string, string | null]>([
   ["something else than HTTP", unanswered("protocol", { url })],
   ["a redirect to elsewhere", answered(302, { url, location: "https://login.example/" })],
   ["a 400 of another reason", answered(400, { url, responseBody: "no such type" })],
-])("a right one is not: %s", (_, said) => {
+])("no wrong scheme is suspected: %s", (_, said) => {
   expect(said).not.toContain("http or https?");
 });
 
@@ -110,21 +110,21 @@ test.each([
   [401, "log in first"],
   [404, "no such signature"],
   [500, "TypeError: wrong signature of a function"],
-])("%i with %p: not so", (status, responseBody) => {
+])("%i with %p: no wrong secret", (status, responseBody) => {
   expect(answered(status, { responseBody })).not.toContain("secret");
 });
 
-test("a 401 without a word has two usual causes", () => {
+test("a 401 with an empty body has two usual causes", () => {
   const said = answered(401, { responseBody: "" });
   expect(said).toContain("probably the wrong secret");
   expect(said).toContain("does something in front of the receiver ask for a login?");
 });
 
-test("a timestamp that is refused leads to the clock", () => {
+test("a refused timestamp is explained by a wrong clock", () => {
   expect(answered(400, { responseBody: "Message timestamp too old" })).toContain("its clock is wrong");
 });
 
-test("a redirect is shown with where it leads, whole and bounded", () => {
+test("a redirect is shown with its resolved and bounded destination", () => {
   expect(answered(302, { location: "/login?next=x" })).toContain(
     "a redirect to https://bot.example/login?next=x, which is not followed",
   );

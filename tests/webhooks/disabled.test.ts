@@ -10,7 +10,7 @@ beforeEach(async () => {
   ({ store } = await ownStore());
 });
 
-test("an endpoint that was disabled while an attempt succeeded is still known as that by the next process", async () => {
+test("an endpoint that was disabled while an attempt succeeded is still disabled in the next process", async () => {
   const application = await subscriber(store);
   const one = dispatching(store);
   await one.publish("gone");
@@ -28,7 +28,7 @@ test("an endpoint that was disabled while an attempt succeeded is still known as
 
   const next = dispatching(store);
   await next.settled();
-  // Kept in the store, where it can expire: in memory it would take a place until somebody enables the endpoint.
+  // It stays in the store, where it can expire: in memory it would hold a slot until the endpoint is enabled.
   await next.publish("kept");
   await next.settled();
   expect(next.dispatcher.stats).toMatchObject({ queued: 0, heldUp: 1 });
@@ -39,7 +39,7 @@ test("an endpoint that was disabled while an attempt succeeded is still known as
   await next.stop();
 });
 
-test("an endpoint that asked to be left alone is left alone by the next process, and sent one delivery then", async () => {
+test("a pause by Retry-After holds in the next process, which sends one delivery when it ends", async () => {
   const application = await subscriber(store);
   const asked = { ...gone, status: 429, retryAfterMs: hour };
   const one = dispatching(store);
@@ -70,7 +70,7 @@ test("an endpoint that asked to be left alone is left alone by the next process,
   await next.stop();
 });
 
-test("an endpoint that asked to be left alone is sent what a person asks for, also before its state was read", async () => {
+test("a manual retry is sent during a pause by Retry-After, also before the stored state was read", async () => {
   const application = await subscriber(store);
   const one = dispatching(store);
   await one.publish("refused");

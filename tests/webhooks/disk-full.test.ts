@@ -14,7 +14,7 @@ describe.skipIf(!canMount)("a full disk", () => {
   let disk: SmallDisk;
   let receiver: Receiver;
   let server: ServerProcess;
-  /** What deliveries have to wait for before they are answered. */
+  /** Deliveries are answered after this. */
   let gate: Promise<unknown>;
 
   const start = async () => {
@@ -84,7 +84,7 @@ describe.skipIf(!canMount)("a full disk", () => {
     expect([...sequences].sort((a, b) => a - b)).toEqual(events.map((_, i) => i + 1));
   }
 
-  test("while publishing: 503 with Retry-After and nothing half-written; it recovers by itself", async () => {
+  test("while publishing: 503 with Retry-After, and nothing half-written; publishing works again when there is space", async () => {
     disk.fill();
     const { kept, refused, refusedIds } = await publishUntilFull();
     for (const response of refused) {
@@ -112,10 +112,10 @@ describe.skipIf(!canMount)("a full disk", () => {
   test.each([
     ["is recorded when there is space again", false],
     ["and was killed meanwhile is sent again under the same id", true],
-  ])("while recording: what was sent %s", async (_, kill) => {
+  ])("while recording: a sent delivery %s", async (_, kill) => {
     const { promise, resolve } = Promise.withResolvers<void>();
     gate = promise;
-    // Some of them in flight, waiting for their answers, when the space runs out.
+    // Some wait for their answers when the space runs out.
     const early = Array.from({ length: 200 }, (_, n) => `early-${n}`);
     const answers = await Promise.all(early.map(publish));
     expect(answers.filter(({ status }) => status !== 202)).toEqual([]);

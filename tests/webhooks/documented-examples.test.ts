@@ -56,7 +56,7 @@ const publishing = (name: string, data: unknown) =>
   publish(server, { name, version: 1, broadcaster_user_id: 1001, data });
 
 const names = Object.keys(examples);
-test.each(names)("%s: the documented example is taken and sent as it is", async (name) => {
+test.each(names)("%s: the documented example is accepted and sent unchanged", async (name) => {
   const before = receiver.received.length;
   expect((await publishing(name, examples[name])).status).toBe(202);
   const sent = (await receiver.arrived(before + 1))[before];
@@ -71,7 +71,7 @@ test.each(names)("%s: the documented example is taken and sent as it is", async 
   ]);
 });
 
-test.each(names)("%s: what the platform sends of is_anonymous and identity is sent, too", async (name) => {
+test.each(names)("%s: is_anonymous and identity are sent if the platform gives them", async (name) => {
   const before = receiver.received.length;
   const example = examples[name] ?? {};
   const broadcaster = { is_anonymous: false, ...(example["broadcaster"] as object), identity: null };
@@ -81,7 +81,7 @@ test.each(names)("%s: what the platform sends of is_anonymous and identity is se
 });
 
 test.each(names)(
-  "%s: somebody hidden is named by nobody, and what else is missing is refused",
+  "%s: an anonymous person with a name, and a person without a field, are refused",
   async (name) => {
     const example = examples[name] ?? {};
     const broadcaster = example["broadcaster"] as Record<string, unknown>;
@@ -98,7 +98,7 @@ test.each(names)(
   },
 );
 
-test.each(names)("%s: the schema and the example that the catalogue shows say so", async (name) => {
+test.each(names)("%s: the schema and the example of the catalogue have these fields", async (name) => {
   const answer = await server.get("/public/v1/events/types");
   const { data } = await json<{
     data: {

@@ -4,7 +4,7 @@ import { newEndpoint } from "../../src/domain/endpoints.ts";
 import { EndpointQueue } from "../../src/webhooks/queues/endpoint-queue.ts";
 import type { Priority } from "../../src/webhooks/queues/scheduler.ts";
 
-/** As much of deliveries as a queue reads. */
+/** Deliveries with the fields that a queue reads. */
 const waiting = (attempts: number, seqs: readonly number[]) =>
   seqs.map((seq) => ({ seq, attempts, isWanted: true }) as DueDelivery);
 const firsts = (...seqs: number[]) => waiting(0, seqs);
@@ -25,7 +25,7 @@ describe("an endpoint queue", () => {
     ["not before first attempts that wait in the store", { hasBacklog: true }, false],
     ["not while some of them are being claimed", { isClaiming: true }, false],
     ["not while some of them are on their way back into it", { returning: 1 }, false],
-  ])("takes what is published now into memory: %s", (_, state, canTake) => {
+  ])("takes a new delivery into memory: %s", (_, state, canTake) => {
     expect(queueWith(state).canTake(at)).toBe(canTake);
   });
 

@@ -14,7 +14,7 @@ import {
 import { until } from "../support/until.ts";
 
 /*
- * An outcome counts for the URL that was called, and a change by a person is newer than what was seen before it.
+ * An outcome counts for the URL that was called. Outcomes of attempts before a change by a person do not undo it.
  */
 
 const clock = new Clock();
@@ -24,7 +24,7 @@ let former: Receiver;
 let present: Receiver;
 let app: TestApplication;
 let subscription: string;
-/** What the former URL answers, once it does. */
+/** Status of the answers of the former URL. */
 let held: PromiseWithResolvers<number>;
 
 beforeEach(async () => {
@@ -61,7 +61,7 @@ describe("while the former URL holds a request", () => {
     expect((await move()).status).toBe(200);
   });
 
-  test("the new one gets what is published at once", async () => {
+  test("the new URL gets new events at once", async () => {
     await kick("new");
     await present.arrived(1);
     expect(eventsAt(present)).toEqual(["new"]);
@@ -110,7 +110,7 @@ test("an attempt that began before the endpoint was enabled does not disable it"
   await former.arrived(1);
   expect((await enable()).status).toBe(200);
   held.resolve(410);
-  // It is asked once more, and what it answers to that does count.
+  // It is sent once more, and the answer to that does count.
   await former.arrived(2);
   await settled(server);
   expect(await status()).toBe("disabled");
@@ -118,7 +118,7 @@ test("an attempt that began before the endpoint was enabled does not disable it"
 });
 
 test.each(["by hand", "by another URL"])(
-  "a 410 that is not recorded yet does not disable what is enabled %s, nor after a restart",
+  "a 410 that is not recorded yet does not disable an endpoint that is enabled %s, nor after a restart",
   async (how) => {
     await kick("held");
     await former.arrived(1);
@@ -148,7 +148,7 @@ test("the same URL once more is no change", async () => {
   expect(await status()).toBe("enabled");
 });
 
-test("what the former URL answered last is not told of the new one, but is of the same one that was enabled", async () => {
+test("the last answer of the former URL is not shown for the new one; it is for the same URL after it was enabled", async () => {
   held.resolve(204);
   const shown = async () => {
     const answer = await server.get("/public/v1/application", app.token);

@@ -38,19 +38,19 @@ function lookup(
 }
 
 describe("guardedLookup", () => {
-  test("hands on all public addresses, in their order", () => {
+  test("returns all public addresses in their order", () => {
     expect(lookup(["8.8.8.8", "2606:4700:4700::1111"]).address).toEqual([
       { address: "8.8.8.8", family: 4 },
       { address: "2606:4700:4700::1111", family: 6 },
     ]);
   });
 
-  test("hands on the first where one is asked for", () => {
+  test("returns the first when one is asked for", () => {
     const { error, address, family } = lookup(["2606:4700:4700::1111", "8.8.8.8"], { all: false });
     expect({ error, address, family }).toEqual({ error: null, address: "2606:4700:4700::1111", family: 6 });
   });
 
-  test("one address that is not public spoils the answer", () => {
+  test("fails when one of the addresses is not public", () => {
     for (const addresses of [
       ["127.0.0.1"],
       ["8.8.8.8", "10.0.0.1"],
@@ -67,14 +67,14 @@ describe("guardedLookup", () => {
     }
   });
 
-  test("lets everything pass where private addresses are allowed", () => {
+  test("returns all addresses when private ones are allowed", () => {
     expect(lookup(["127.0.0.1"], { allowPrivate: true })).toMatchObject({
       error: null,
       address: [{ address: "127.0.0.1", family: 4 }],
     });
   });
 
-  test("an empty answer is no such name; an error stays what it is", () => {
+  test("fails with ENOTFOUND for an empty answer, and with the error of the lookup", () => {
     expect(lookup([]).error?.code).toBe("ENOTFOUND");
     const failed = Object.assign(new Error("server failed"), { code: "ESERVFAIL" });
     expect(lookup(failed).error).toBe(failed);

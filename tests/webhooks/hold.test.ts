@@ -34,7 +34,7 @@ async function published(server: TestServer, id: string): Promise<void> {
 describe("with --hold-deliveries", () => {
   const args = ["--hold-deliveries"];
 
-  test("what is published is kept, and sent once it is released", async () => {
+  test("published events are stored, and sent after the release", async () => {
     const lines: string[] = [];
     const log = createLog("warn", Date.now, {
       write: (bytes) => void lines.push(new TextDecoder().decode(bytes)),
@@ -46,11 +46,11 @@ describe("with --hold-deliveries", () => {
     await until(() => lines.join("").includes("onair deliveries release lets this one begin"));
     expect([await isHeld(server), await heldSince(server)]).toEqual([true, expect.stringMatching(/Z$/)]);
     await published(server, "one");
-    // A server that stops waits for what is under way.
+    // A server that stops waits for attempts under way.
     await server.stop();
     expect(receiver.received).toEqual([]);
 
-    // It is kept that it is held.
+    // The hold is stored.
     const again = await ownServer({ data });
     await published(again, "two");
     expect(await isHeld(again)).toBe(true);
@@ -83,7 +83,7 @@ describe("with --hold-deliveries", () => {
     expect(notice?.body).toContain("A backup failed.");
   });
 
-  test("a reader may look, and not release", async () => {
+  test("an operator who only reads sees the hold and cannot end it", async () => {
     const server = await ownServer({ data, args });
     const made = await server.admin("POST", "/admin/v1/keys", { name: "r", role: "reader" });
     const { key } = await json<{ key: string }>(made);
@@ -112,7 +112,7 @@ describe.skipIf(isOnPostgres)("a restored backup", () => {
     expect(stdout).toContain("Once no other server of this data runs, let it send: onair deliveries release");
   });
 
-  test("sends nothing until a running server is told to", async () => {
+  test("sends nothing until the hold of the running server is ended", async () => {
     const server = await ownServer({ data: restored() });
     await published(server, "new");
     expect(await isHeld(server)).toBe(true);
@@ -125,7 +125,7 @@ describe.skipIf(isOnPostgres)("a restored backup", () => {
     expect((await run(release, { env })).stdout).toBe("No deliveries were held.\n");
   });
 
-  test("is released before its start, too; doctor tells that it is held", async () => {
+  test("can be released before the server starts; doctor reports the hold", async () => {
     const doctor = async () =>
       (await run(["doctor", "--data", restored(), "--port", "0", "--admin-port", "0"])).stdout;
     expect(await doctor()).toMatch(

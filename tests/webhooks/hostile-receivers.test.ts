@@ -40,7 +40,7 @@ type Hostile = readonly [
   expected?: Expected,
 ];
 
-/** What the tests share is open until the last of them. */
+/** Servers stay open until the last test. */
 const open = { after: afterTests };
 
 const at = (started: Promise<Receiver>, scheme = "http", host = "127.0.0.1") =>
@@ -223,16 +223,16 @@ describe("a receiver that", () => {
     },
   );
 
-  test("takes its time has 15 seconds", () => {
+  test("is slow has 15 seconds", () => {
     expect(attemptTimeoutMs).toBe(15_000);
   });
 
-  test("redirects has nobody else called", async () => {
+  test("redirects has no other server called", async () => {
     for (const [name] of table) await recorded(name);
     expect(internal.connections).toHaveLength(0);
   });
 
-  test.skipIf(process.platform !== "linux")("is any of these costs little memory", async () => {
+  test.skipIf(process.platform !== "linux")("is one of these costs little memory", async () => {
     for (const [name] of table) await recorded(name);
     expect(peakResidentBytes(server.pid) - residentBefore).toBeLessThan(100_000_000);
   });

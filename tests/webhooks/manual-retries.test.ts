@@ -123,7 +123,7 @@ test("a delivery that has failed for good is sent once for each manual retry", a
   await server.app.engine.enable(app.id);
   await asks["retries the delivery"]?.(0);
   await settled(server);
-  // Its schedule goes on, as it had not ended.
+  // The schedule goes on.
   for (const wait of retrySchedule) {
     await publishAccepted();
     await pass(wait);

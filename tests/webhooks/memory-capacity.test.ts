@@ -20,7 +20,7 @@ describe("memory capacity", () => {
     return deliveries(count);
   }
 
-  test("queues that wait for it are asked in their order, one for each place that is free", () => {
+  test("waiting queues are called in their order, one for each free slot", () => {
     const claimed = deliveries(2_100);
     capacity.add(claimed, false);
     const waiting = ["a", "b", "c", "d"];
@@ -36,7 +36,7 @@ describe("memory capacity", () => {
     expect(capacity.queued).toBe(0);
   });
 
-  test("a part is left for endpoints that have little, and for what is new of them in the store", () => {
+  test("a part is reserved for endpoints with few deliveries, also for their new ones in the store", () => {
     const published = publish(12_288, false);
     expect(capacity.reserve(false)).toBe(false);
     expect(capacity.canClaim("new", true)).toBe(true);
@@ -48,7 +48,7 @@ describe("memory capacity", () => {
     expect(capacity.canClaim("new", true)).toBe(true);
   });
 
-  test("backlogs and new deliveries keep no places from each other", () => {
+  test("backlogs and new deliveries have slots of their own", () => {
     const published = publish(12_288, false);
     expect(capacity.canClaim("old", false)).toBe(true);
     capacity.add(deliveries(2_048), false);

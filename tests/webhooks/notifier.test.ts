@@ -63,7 +63,7 @@ function notifierOn(store: Pick<Store, "notices">) {
 }
 
 describe("the notify URL", () => {
-  test("gets what was not sent before a restart", async () => {
+  test("gets a notice that was not sent before a restart", async () => {
     const { store } = emptyStore();
     const notice = noticesOf(true).ofServer("backup.failed", { summary: "It failed.", advice: null }, 1_000);
     await store.notices.put(notice);
@@ -102,7 +102,7 @@ describe("the notify URL", () => {
     ).toBe("ok");
   });
 
-  test("gets a notice that the storage refuses, once, and the store gets it as soon as it can", async () => {
+  test("gets a notice that the storage refuses once; the notice is stored as soon as that is possible", async () => {
     const { store } = emptyStore();
     let isFull = true;
     let refused = 0;
@@ -115,7 +115,7 @@ describe("the notify URL", () => {
     const data = { summary: "The disk is full.", advice: null };
     await notifier.announce(noticesOf(true).ofServer("storage.failing", data, now()));
     await run(async () => {
-      // What is announced, and that it was sent.
+      // The notice, and the result of sending it.
       await until(() => refused === 2);
       isFull = false;
       await until(async () => (await store.notices.page(null, null, 10)).length === 1);
@@ -127,7 +127,7 @@ describe("the notify URL", () => {
     });
   });
 
-  test("gets a notice once that is stored while it is being sent from memory", async () => {
+  test("gets a notice once when it is stored while it is being sent from memory", async () => {
     const { store } = emptyStore();
     const storing = Promise.withResolvers<void>();
     const put: Store["notices"]["put"] = async (notice) => {
@@ -148,7 +148,7 @@ describe("the notify URL", () => {
 });
 
 describe("the storage", () => {
-  test("that cannot be written, and that it can again, is announced once each", async () => {
+  test("is announced once when it cannot be written, and once when it can again", async () => {
     const told: [string, ServerNoticeData][] = [];
     let found: "full" | null = null;
     let time = 0;
@@ -173,7 +173,7 @@ describe("the storage", () => {
 });
 
 describe("stuck deliveries", () => {
-  test("are announced once after ten minutes without an attempt, and so is that they go on", async () => {
+  test("are announced once after ten minutes without an attempt, and once when attempts go on", async () => {
     let at = 0;
     const told: [string, ServerNoticeData][] = [];
     const counts = { ...new DeliveryCounter().counts, attempts: { ok: 1 } };
@@ -199,7 +199,7 @@ describe("stuck deliveries", () => {
     // Nothing is due: it is not stuck.
     due = [];
     await pass(hour);
-    // What is due belongs to an endpoint that is held up: it is not stuck.
+    // The due delivery belongs to a held-up endpoint: it is not stuck.
     due = [{ application_id: "a", due_at: 0 }];
     held.add("a");
     await pass(hour);

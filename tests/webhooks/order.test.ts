@@ -14,7 +14,7 @@ beforeEach(async () => {
   ({ store } = opened);
 });
 
-/** Does not record what was sent until the disk has space again. */
+/** Refuses to record results until the disk has space again. */
 const fullDisk = () => {
   const disk = { isFull: true };
   const record: Store["deliveries"]["record"] = async (...batch) => {
@@ -24,7 +24,7 @@ const fullDisk = () => {
   return { disk, record };
 };
 
-test("what is published does not overtake first attempts that are on their way back into the store", async () => {
+test("a new event does not overtake first attempts that are being returned to the store", async () => {
   const application = await subscriber(store);
   const recording = Promise.withResolvers<void>();
   const { dispatcher, sent, receiver, publish, stop } = dispatching(store, {
@@ -36,7 +36,7 @@ test("what is published does not overtake first attempts that are on their way b
 
   for (let i = 1; i <= 20; i++) await publish(`e${i}`);
   await until(() => sent.length === 8);
-  // The endpoint is disabled: what has not started goes back. It is enabled before that is on disk.
+  // The endpoint is disabled: deliveries not started are returned. It is enabled before that is on disk.
   sent[0]?.answer(gone);
   for (const { answer } of sent.slice(1)) answer(ok);
   await dispatcher.enable(application);
@@ -51,7 +51,7 @@ test("what is published does not overtake first attempts that are on their way b
 });
 
 test.each(["enabled by hand", "given another URL"])(
-  "a 410 that a full disk keeps from being recorded does not disable what is %s meanwhile",
+  "a 410 that cannot be recorded on a full disk does not disable an endpoint that is %s meanwhile",
   async (how) => {
     const application = await subscriber(store);
     const { disk, record } = fullDisk();
@@ -77,7 +77,7 @@ test.each(["enabled by hand", "given another URL"])(
   },
 );
 
-test("a retry that is not recorded yet when the endpoint is enabled is due at once, as those that are", async () => {
+test("a retry that is not recorded yet when the endpoint is enabled is due at once, like recorded ones", async () => {
   const application = await subscriber(store);
   const { disk, record } = fullDisk();
   const one = dispatching(store, { record });
@@ -95,7 +95,7 @@ test.each([
   ["disabled", { disabled: true }, { disabled: false }, "canceled"],
   ["switched to the stream", { delivery: "stream" }, { delivery: "webhook" }, "delivered"],
 ] as const)(
-  "what is in memory when its application is %s is not sent, although that is undone at once",
+  "deliveries in memory when their application is %s are not sent, also if that is undone at once",
   async (_, change, undo, status) => {
     const application = await subscriber(store);
     const one = dispatching(store);
@@ -103,7 +103,7 @@ test.each([
     await until(() => one.sent.length === 8);
     const { applications } = one.store;
     const changing = applications.update(application, change, one.now());
-    // On SQLite both are in one commit; elsewhere what is asked for at the same time has no order.
+    // On SQLite both are in one commit; on PostgreSQL concurrent changes have no order.
     if (isOnPostgres) await changing;
     await applications.update(application, undo, one.now());
     // Committed behind both of them: this one is due.
@@ -121,7 +121,7 @@ test.each([
   },
 );
 
-test("an event that was kept, but whose answer was lost, is sent all the same, and nothing newer before it", async () => {
+test("an event that was stored but whose acknowledgement was lost is sent, and before newer ones", async () => {
   const application = await subscriber(store);
   const noAnswer = new DomainError("unavailable", "The answer was lost");
   const forgetful = {
@@ -148,7 +148,7 @@ test("an event that was kept, but whose answer was lost, is sent all the same, a
   await one.stop();
 });
 
-test("an event whose answer was lost while the dispatcher starts is sent although nothing else happens", async () => {
+test("an event whose acknowledgement was lost while the dispatcher starts is sent without any other event", async () => {
   await subscriber(store);
   const sole = soleOwnership(() => store.deliveries.releaseAll());
   const [joined, started] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -172,7 +172,7 @@ test("an event whose answer was lost while the dispatcher starts is sent althoug
   };
   const one = dispatching(forgetful, { ownership });
   one.receiver.answersAll = true;
-  // What is pending was looked up before.
+  // The pending deliveries were read before.
   await joined.promise;
   await expect(one.publish("e1")).rejects.toThrow("lost");
   started.resolve();

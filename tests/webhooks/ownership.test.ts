@@ -29,7 +29,7 @@ async function owning() {
   return { application, state, elsewhere: store, ...run };
 }
 
-test("while others may own what it holds, nothing starts; then it goes on in order", async () => {
+test("nothing is sent without a lease; with it again, deliveries go on in order", async () => {
   const { state, dispatcher, sent, publish, stop } = await owning();
   await publish("a");
   await until(() => sent.length === 1);
@@ -50,7 +50,7 @@ test("while others may own what it holds, nothing starts; then it goes on in ord
   await stop();
 });
 
-test("while it may not send, what was asked for is shown to wait", async () => {
+test("a manual retry counts as waiting while there is no lease", async () => {
   const { application, state, dispatcher, sent, publish, settled, stop } = await owning();
   await publish("a");
   await until(() => sent.length === 1);
@@ -67,7 +67,7 @@ test("while it may not send, what was asked for is shown to wait", async () => {
   await stop();
 });
 
-test("what belongs to another one is not started, and what is published for it is told", async () => {
+test("deliveries of an endpoint that another process owns are not sent; that process is notified", async () => {
   const { state, sent, application, dispatcher, publish, stop } = await owning();
   await publish("a");
   await until(() => sent.length === 1);
@@ -76,7 +76,7 @@ test("what belongs to another one is not started, and what is published for it i
   await until(() => sent.length === 2);
   state.holds = false;
   state.deliverer?.lost(() => true);
-  // It was under way, and ends; nothing is told of it.
+  // The attempt under way goes on, without a notification.
   expect(state.told).toEqual([]);
   sent[1]?.answer(ok);
   await publish("c");
@@ -90,7 +90,7 @@ test("what belongs to another one is not started, and what is published for it i
     { kind: "asked", application },
     { kind: "changed", application },
   ]);
-  // It has the endpoint again, with what was published meanwhile.
+  // It owns the endpoint again, with the events published meanwhile.
   state.holds = true;
   await state.deliverer?.gained(() => true);
   await until(() => sent.length === 3);
@@ -99,7 +99,7 @@ test("what belongs to another one is not started, and what is published for it i
   await stop();
 });
 
-test("a replay of what belongs to another one is told to that one, whose replays are then looked at", async () => {
+test("a replay for an endpoint of another process is notified to it, and makes it look for replays", async () => {
   const { state, application, store, now, stop } = await owning();
   const replay = {
     application_id: application,
@@ -128,7 +128,7 @@ test.each([
   ["enabled", { disabled: true }, { disabled: false }],
   ["given a webhook", { delivery: "stream" }, { delivery: "webhook" }],
 ] as const)(
-  "an application %s at another process is sent what is published before that is heard",
+  "an application that another process has %s gets events published before the notification of it",
   async (_, off, on) => {
     const { state, sent, application, dispatcher, publish, elsewhere, settled, stop } = await owning();
     await publish("a");

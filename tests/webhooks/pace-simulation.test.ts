@@ -2,17 +2,17 @@ import { describe, expect, test } from "bun:test";
 import { minute, second } from "../../src/domain/time.ts";
 import { latencies, type SimulatedReceiver, Simulation, workers } from "./fixtures/simulated-endpoint.ts";
 
-// Adaptive concurrency against receivers that are simulated, on a clock that goes from one event to the next.
+// Adaptive concurrency against simulated receivers, on a clock that jumps from event to event.
 
 const max = 128;
 
-/** Of the deliveries that a receiver of this mean latency would take with all concurrency always in use. */
+/** Share of the deliveries that are possible with this mean latency and all concurrency always in use. */
 const shareOfPossible = (delivered: number, ms: number, meanLatencyMs: number) =>
   delivered / ((max / meanLatencyMs) * ms);
 
-describe("a healthy receiver that is simulated", () => {
+describe("a simulated healthy receiver", () => {
   test.each<[string, SimulatedReceiver, forMs?: number]>([
-    // So many in 3 seconds as the others in minutes.
+    // As many in 3 seconds as the others in minutes.
     ["at once", latencies.steady(1), 3 * second],
     ["steady, 125 ms", latencies.steady(125)],
     ["uniform, 50 to 200 ms", latencies.uniform(50, 200)],
@@ -24,7 +24,7 @@ describe("a healthy receiver that is simulated", () => {
     ["Pareto, from 50 ms, shape 1.5", latencies.pareto(50, 1.5)],
     ["Pareto, from 30 ms, shape 1.1, some never in time", latencies.pareto(30, 1.1)],
     ["uniform, of which one in a hundred fails", withFailures(latencies.uniform(50, 200), 0.01)],
-  ])("%s: gets seven tenths of what is possible", (_, receiver, forMs = 30 * second) => {
+  ])("%s: gets seven tenths of the possible throughput", (_, receiver, forMs = 30 * second) => {
     for (const seed of [1, 2, 3, 4, 5]) {
       const run = new Simulation(receiver, { seed }).run(forMs);
       expect(shareOfPossible(run.delivered, forMs, run.meanLatencyMs)).toBeGreaterThan(0.7);

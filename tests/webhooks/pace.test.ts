@@ -9,7 +9,7 @@ class Endpoint {
   readonly pace = new Pace({ max });
   at = 1_000_000;
 
-  /** As many attempts at once as may run, each of which ends in the same way. */
+  /** Runs as many attempts as the pace allows; all have the same outcome. */
   round(durationMs: number, outcome: Partial<Feedback> = {}): void {
     const startedAt = this.at;
     this.at += durationMs;
@@ -49,7 +49,7 @@ describe("concurrency", () => {
     expect(endpoint.pace.limit).toBe(8);
   });
 
-  test("halves when the endpoint refuses, once for what ran together", () => {
+  test("halves when the endpoint refuses, once for attempts that ran together", () => {
     const endpoint = new Endpoint();
     endpoint.rounds(5, 20);
     const startedAt = endpoint.at;
@@ -63,7 +63,7 @@ describe("concurrency", () => {
     expect(endpoint.pace.isOpen).toBe(false);
   });
 
-  test("then grows to nine tenths of what was refused, and slowly beyond that, at first", () => {
+  test("then grows to nine tenths of the refused concurrency, and slowly beyond it at first", () => {
     const endpoint = new Endpoint();
     endpoint.rounds(5, 20);
     endpoint.pace.inFlight = 99;
@@ -91,7 +91,7 @@ describe("concurrency", () => {
     expect(endpoint.pace.limit).toBe(limit);
   });
 
-  test("shrinks when a round as a whole is slower than those before", () => {
+  test("shrinks when a whole round is slower than earlier ones", () => {
     const endpoint = new Endpoint();
     endpoint.rounds(20, 20);
     endpoint.rounds(5, 500);
@@ -116,20 +116,20 @@ describe("concurrency", () => {
     expect(endpoint.pace.limit).toBe(max);
   });
 
-  test("never is less than one", () => {
+  test("is at least one", () => {
     const endpoint = new Endpoint();
     endpoint.rounds(40, 20, refused);
     expect(endpoint.pace.limit).toBe(1);
   });
 
-  test("and latency say how many end in a second", () => {
+  test("and latency give the attempts a second", () => {
     const endpoint = new Endpoint();
     expect(endpoint.pace.perSecond).toBe(Number.POSITIVE_INFINITY);
     endpoint.rounds(10, 500);
     expect(endpoint.pace.perSecond).toBeCloseTo(256);
   });
 
-  test("is what was set where that is less, at once", () => {
+  test("is limited at once by a lower setting", () => {
     const endpoint = new Endpoint();
     endpoint.rounds(5, 20);
     endpoint.pace.max = 3;

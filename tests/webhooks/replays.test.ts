@@ -7,7 +7,7 @@ beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
 
 /**
- * The service over replays whose steps are told one after the other; what was done is in `done`. Those with "dry" in their
+ * The service over replays whose steps advance as given; its calls are in `done`. Replays with "dry" in their
  * names only count.
  */
 function service(running: readonly string[], steps: readonly boolean[] = [], holds = true) {
@@ -40,7 +40,7 @@ async function afterMs(ms: number): Promise<void> {
   await settle();
 }
 
-test("with nothing to replay it looks once a second, and at once when it is woken", async () => {
+test("without a replay it polls once a second, and at once when it is woken", async () => {
   const { done, wake, stop, running } = service([]);
   await afterMs(999);
   expect(done).toEqual(["look"]);
@@ -54,7 +54,7 @@ test("with nothing to replay it looks once a second, and at once when it is woke
   expect(done.length).toBe(3);
 });
 
-test("what is asked for during a look is not forgotten", async () => {
+test("a wake-up during a poll is not lost", async () => {
   const { done, wake, stop, running } = service([]);
   wake();
   await settle();
@@ -76,7 +76,7 @@ test("a replay takes step after step, and is tried again soon when its endpoint 
   expect(done.length).toBe(8);
 });
 
-test("a replay goes on as soon as something of its application was sent, and others wait for theirs", async () => {
+test("a replay goes on as soon as a delivery of its application was sent; others wait for theirs", async () => {
   const { done, resume, stop, running } = service(["a", "b"], [false, false, true, false]);
   await afterMs(100);
   expect(done).toEqual(["look", "advance a", "advance b"]);
@@ -92,7 +92,7 @@ test("a replay goes on as soon as something of its application was sent, and oth
   await running;
 });
 
-test("of an endpoint that another process delivers to, only what counts is advanced", async () => {
+test("of replays for endpoints of another process, only dry runs advance", async () => {
   const { done, stop, running } = service(["a", "dry"], [true], false);
   await settle();
   expect(done).toEqual(["look", "advance dry"]);

@@ -48,7 +48,7 @@ async function attemptAfter(ms: number): Promise<Received> {
   return last;
 }
 
-test("retries follow the schedule under the same id, with a new timestamp and number, across a restart, until it is given up", async () => {
+test("retries follow the schedule to its end under one id, each with its own timestamp and number, also across a restart", async () => {
   await publish(server, event("channel.followed"));
   const [first] = await receiver.arrived(1);
   const schedule = [
@@ -91,7 +91,7 @@ test("retries wait as long as Retry-After asks", async () => {
   expect(await dueIn()).toBeNull();
 });
 
-test("retries end when the time is over that was set for a type", async () => {
+test("retries end with the time to live that is set for a type", async () => {
   status = 500;
   const before = receiver.received.length;
   await publish(server, event("livestream.status.updated"));
@@ -104,7 +104,7 @@ test("retries end when the time is over that was set for a type", async () => {
   await showLife();
 });
 
-test("retries end when the event has outlived its time: chat after 10 minutes", async () => {
+test("retries of a chat message end after 10 minutes", async () => {
   status = 500;
   const before = receiver.received.length;
   await publish(server, event("chat.message.sent"));

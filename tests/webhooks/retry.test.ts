@@ -55,7 +55,7 @@ describe("the schedule", () => {
     expect(decide(failure("refused"), { random })).toMatchObject({ kind: "retry", at: now + wait });
   });
 
-  test("every class but ok and canceled waits its turn", () => {
+  test("every outcome but ok and canceled is retried by the schedule", () => {
     const classes = outcomeClasses.filter((name) => !["ok", "status", "canceled"].includes(name));
     for (const kind of classes) {
       expect(decide(failure(kind), { attempt: 2 })).toEqual({ kind: "retry", at: now + 300_000 });
@@ -63,45 +63,45 @@ describe("the schedule", () => {
   });
 });
 
-describe("an attempt that a person asked for", () => {
+describe("a manual retry", () => {
   test("leaves the schedule where it was", () => {
     for (const attempt of [0, 1, 5, 9]) {
       expect(decide(status(500), { attempt, resumeAt: now + 600_000 })).toMatchObject({ at: now + 600_000 });
     }
   });
 
-  test("is followed by the schedule's no sooner than after its shortest wait, and by what Retry-After asks", () => {
+  test("is followed by the schedule's next attempt, after its shortest wait and Retry-After", () => {
     expect(decide(status(500), { attempt: 4, resumeAt: now - 1 })).toMatchObject({ at: now + 5_000 });
     expect(decide(status(429, 60_000), { attempt: 4, resumeAt: now, random: 0 })).toMatchObject({
       at: now + 60_000,
     });
   });
 
-  test("is followed by the schedule within its longest wait, although a clock that was ahead named a later time", () => {
+  test("is followed by the schedule's next attempt within its longest wait, also when a clock that was ahead set a later time", () => {
     for (const wait of [...retrySchedule, maxRetryAfterMs]) expect(wait * 1.2).toBeLessThan(longestWaitMs);
     const resumeAt = now + 365 * 24 * 3_600_000;
     expect(decide(status(500), { attempt: 4, resumeAt })).toMatchObject({ at: now + longestWaitMs });
   });
 
-  test("has failed where the schedule is at its end", () => {
+  test("has failed when the schedule has ended", () => {
     expect(decide(status(500), { attempt: 10, resumeAt: now })).toMatchObject({ kind: "failed" });
   });
 
-  test("is delivered, gives up and expires as any other", () => {
+  test("can be delivered, fail or expire like any other", () => {
     expect(decide(status(204), { resumeAt: now })).toEqual({ kind: "delivered" });
     expect(decide(status(410), { resumeAt: now })).toMatchObject({ kind: "failed" });
     expect(decide(status(500), { resumeAt: now + 9, expiresAt: now })).toMatchObject({ kind: "expired" });
   });
 });
 
-describe("what the status says", () => {
+describe("the status of the answer", () => {
   test.each([200, 201, 204, 299])("%p is delivered, on any attempt and however late", (code) => {
     for (const attempt of [1, 10, 99]) {
       expect(decide(status(code, 60_000), { attempt, expiresAt: now - 1 })).toEqual({ kind: "delivered" });
     }
   });
 
-  test.each([429, 502, 503, 504])("%p slows the endpoint down, whatever becomes of the message", (code) => {
+  test.each([429, 502, 503, 504])("%p slows the endpoint down, also when the delivery has failed", (code) => {
     expect(isOverloaded(code)).toBe(true);
     expect(decide(status(code))).toEqual({ kind: "retry", at: now + 5_000 });
     expect(decide(status(code), { attempt: 10 })).toEqual({ kind: "failed" });
@@ -138,7 +138,7 @@ describe("time to live", () => {
 });
 
 describe("Retry-After", () => {
-  test("lengthens the wait, and is spread only to later", () => {
+  test("lengthens the wait; the jitter only adds to it", () => {
     expect(decide(status(429, 60_000), { random: 0 })).toMatchObject({ at: now + 60_000 });
     expect(decide(status(429, 60_000), { random: 1 })).toMatchObject({ at: now + 72_000 });
     expect(decide(status(500, 60_000), { random: 0 })).toMatchObject({ at: now + 60_000 });
@@ -205,8 +205,8 @@ describe("Retry-After", () => {
     expect(parseRetryAfter(value, now)).toBe(wait);
   });
 
-  test("reads any date in each of its three forms, and any number; what it reads lies between 0 and a day", () => {
-    // As many years as two digits tell apart.
+  test("any date in each of the three forms, and any number, is read as a wait between 0 and a day", () => {
+    // The years that two digits can name.
     const dates = fc
       .date({ min: new Date("1950-01-01"), max: new Date("2049-12-31"), noInvalidDate: true })
       .map((date) => Math.floor(date.getTime() / 1_000) * 1_000);

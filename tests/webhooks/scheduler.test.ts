@@ -7,7 +7,7 @@ const always = { mayRun: () => true, signal };
 const nothingNew = (): Priority => "backlog";
 
 describe("the scheduler", () => {
-  test("goes round: a long backlog of one delays no other", async () => {
+  test("takes turns, so that a long backlog of one delays no other", async () => {
     const left = new Map([
       ["long", 5],
       ["short", 2],
@@ -50,7 +50,7 @@ describe("the scheduler", () => {
     expect(others).toBeGreaterThan(2);
   });
 
-  test("waits while nothing may run, and goes on where it was", async () => {
+  test("waits while nothing may run, and then goes on with the next", async () => {
     let may = false;
     const ran: string[] = [];
     const scheduler = new Scheduler<string>(nothingNew);

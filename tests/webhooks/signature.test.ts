@@ -143,7 +143,7 @@ describe("the standardwebhooks package", () => {
   const fresh = Math.floor(Date.now() / 1_000);
   const library = new Webhook(secret);
 
-  test("accepts what sign makes, also amid other signatures", () => {
+  test("accepts a signature of sign, also among others", () => {
     const secrets = [newWebhookSecret(), secret];
     const signature = sign({ id, timestampSeconds: fresh, body: bodyBytes, secrets, ed25519: signingKey });
     const headers = { "webhook-id": id, "webhook-timestamp": String(fresh), "webhook-signature": signature };
@@ -151,7 +151,7 @@ describe("the standardwebhooks package", () => {
     expect(() => library.verify(body.replace("grüße", "gruesse"), headers)).toThrow(WebhookVerificationError);
   });
 
-  test("signs what verify accepts", () => {
+  test("makes a signature that verify accepts", () => {
     const signature = library.sign(id, new Date(now), body);
     expect(signature).toBe(sign({ id, timestampSeconds, body, secrets: [secret] }));
     expect(verify({ id, timestamp, signature, body: bodyBytes, secret, now })).toBe("ok");
@@ -253,7 +253,7 @@ describe("verify", () => {
     },
   );
 
-  test("tells that a header is missing", () => {
+  test("reports a missing header", () => {
     for (const header of ["id", "timestamp", "signature"]) {
       expect(verify({ ...good, [header]: null })).toBe("missing_header");
       expect(verify({ ...good, [header]: undefined })).toBe("missing_header");

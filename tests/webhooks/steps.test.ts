@@ -7,8 +7,7 @@ import { temporaryDirectory, testDirectory } from "../support/server.ts";
 import { subscriber } from "../support/store.ts";
 
 /*
- * What SIGKILL leaves behind at each step: the files as they are at that moment. They are copied there, and another
- * dispatcher begins with the copy.
+ * SIGKILL at each step of a delivery: the files are copied at that moment, and another dispatcher starts on the copy.
  */
 
 const directory = testDirectory();
@@ -19,7 +18,7 @@ function copyAt(step: string): void {
   if (copies.has(step)) return;
   const copy = temporaryDirectory();
   copies.set(step, copy);
-  // Without the lock, which the kernel lets go of.
+  // Without the lock, which the kernel releases.
   for (const file of ["onair.db", "onair.db-wal"]) cpSync(`${directory}/${file}`, `${copy.path}/${file}`);
 }
 

@@ -17,10 +17,10 @@ const usual = { rivals: 6, actors: 8, publishers: 4, forMs: 1_200 };
 describe("tenants are apart", () => {
   test.each([
     ["in a thread of its own", true],
-    // There requests and deliveries share turns of the event loop, and so commits.
+    // Requests and deliveries share turns of its event loop, and so commits.
     ["in the thread of the requests", false],
   ])(
-    "whatever others do, and the operator does to them: what was acknowledged arrives, once and in order, with the engine %s",
+    "acknowledged events arrive once and in order whatever other applications and the operator do, with the engine %s",
     async (_, engineThread) => {
       const server = await ownServer({ engineThread, users });
       const problems: string[] = [];
@@ -45,7 +45,7 @@ describe("tenants are apart", () => {
       const publisher = async (number: number) => {
         const random = seeded(seed + number);
         for (let n = 0; !isOver(); n++) {
-          // In the same moments as what must not touch them.
+          // At the same time as deletions that must not affect them.
           const requests = Array.from({ length: random() < 0.5 ? 1 : 8 }, async (_, part) => {
             const deletes = Array.from({ length: 3 }, () => rivals.deleteNothing(random));
             const some = Array.from({ length: random() < 0.7 ? 1 : 8 }, (_, i) => ({
@@ -79,9 +79,9 @@ describe("tenants are apart", () => {
   );
 
   test.each(["before", "behind"])(
-    "what is published in the same turn as a DELETE of nothing, %s it, is not canceled",
+    "an event published in the same turn as a DELETE that removes nothing, %s it, is not canceled",
     async (place) => {
-      // With a clock of its own the server has its engine in this thread, so that both share a commit.
+      // With a clock the server has its engine in this thread, so that both share a commit.
       const server = await ownServer({ clock: new Clock(), users });
       const receiver = ownReceiver();
       const victim = await server.application({ webhook_url: receiver.url });

@@ -36,7 +36,7 @@ describe("the URL of a database", () => {
     ["postgres://a:secret@b,,d/c", "each of its hosts"],
     ["postgres://a:secret@b,d:x/c", "must be a URL like"],
     ["postgres://a:secret@b,d/c?target_session_attrs=any", "read-write"],
-  ])("%s is refused, and the password is not told", (url, message) => {
+  ])("%s is refused, and the password is not in the message", (url, message) => {
     let said = "";
     try {
       readDatabaseUrl(url);

@@ -7,7 +7,7 @@ import { ReplicaNewsExchange } from "../../../src/store/postgres/replicas/news.t
 import type { SentNews, Share } from "../../../src/store/replicas/news.ts";
 import { until } from "../../support/until.ts";
 
-/** What is told to a database that does not answer the first statement before `answer` is called. */
+/** Notifications to a database that answers the first statement when `answer` is called. */
 function telling() {
   const sent: SentNews[] = [];
   const first = Promise.withResolvers<void>();

@@ -50,7 +50,7 @@ describe.skipIf(!hasPostgres)("notifications between replicas", () => {
     expect(missed()).toBe(0);
   });
 
-  test("may be missed when the connection was ended: that is told at once, and then they are heard again", async () => {
+  test("may be missed when the connection is ended: that is reported at once, and later ones arrive", async () => {
     const { pool, heard, missed } = await listening();
     await pool.run(
       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'",

@@ -23,7 +23,7 @@ function sending() {
   return { outbox, state };
 }
 
-test("what was asked for is sent until it has arrived, and what was published once", async () => {
+test("manual retries are notified again until the database takes them, published events once", async () => {
   const { outbox, state } = sending();
   outbox.add(asked);
   outbox.add(published);

@@ -8,9 +8,8 @@ import { storedApplication } from "../../support/store.ts";
 import { until } from "../../support/until.ts";
 
 /*
- * What stands on an application or a user is made while these are removed. Both lock applications, then users, then what
- * is theirs: so neither waits for the other in a circle, which PostgreSQL would notice after a second, and again with
- * each further attempt.
+ * Rows of an application or a user are inserted while it is removed. Both transactions lock applications, then users, then
+ * their rows, so that they cannot deadlock: PostgreSQL would notice that after a second, at every attempt.
  */
 
 const now = Date.parse("2026-01-14T16:00:00.000Z");
@@ -101,7 +100,7 @@ describe.skipIf(!hasPostgres)("while it is removed", () => {
         await run(`SELECT FROM ${owner} FOR UPDATE`);
         isUsed = use(store, application).catch((error: unknown) => error);
         await until(async () => (await waitingForLocks(remover)) > 0);
-        // It holds nothing that goes with the owner.
+        // It holds no lock on rows that are removed with the owner.
         await run("SET LOCAL lock_timeout = '1ms'");
         await run(`DELETE FROM ${owner}`);
       });

@@ -20,7 +20,7 @@ import { attemptResult, newEvent, storedAt, wholeLog } from "../../support/store
 import { until } from "../../support/until.ts";
 
 /*
- * What several processes do on one database at the same time: each of them here is a pool with what stands on it.
+ * Several processes on one database at the same time: each is a pool and the store on it.
  */
 
 const now = storedAt;
@@ -147,7 +147,7 @@ describe.skipIf(!hasPostgres)("several processes on one PostgreSQL", () => {
     expect(await Promise.all([claimed("one"), claimed("two")])).toEqual([["unreadable", "a"], []]);
   });
 
-  test("what a former URL answered while it was replaced neither disables the endpoint nor delays its retries", async () => {
+  test("an answer of a former URL neither disables the endpoint nor delays its retries", async () => {
     const [here, elsewhere] = [await owner("one"), await replica()];
     await here.events.publish(newEvent("a"), never);
     const { due } = await here.deliveries.claim("one", now, 1);
@@ -173,7 +173,7 @@ describe.skipIf(!hasPostgres)("several processes on one PostgreSQL", () => {
     expect(await here.deliveries.pending()).toEqual([{ application_id: "one", due_at: now }]);
   });
 
-  test("an owner that another has replaced claims nothing, and changes nothing of what it had", async () => {
+  test("an owner that was replaced claims nothing, and changes no delivery that it had claimed", async () => {
     const [former, next] = [await owner("one"), await replica()];
     for (const id of ["a", "b", "c"]) await former.events.publish(newEvent(id), never);
     const { due } = await former.deliveries.claim("one", now, 2);
@@ -191,7 +191,7 @@ describe.skipIf(!hasPostgres)("several processes on one PostgreSQL", () => {
     expect(again.due.map(({ sequence, attempts }) => `${sequence}, ${attempts}`)).toEqual(["2, 0", "3, 0"]);
     expect(again.due[0]?.id).toBe(due[1]?.id);
 
-    // What one publishes may wait in the store: what another publishes behind it is not taken past it.
+    // A later event of another process is not taken into memory past one that waits in the store.
     const inOrder = (_: string, isBehind = false) => !isBehind;
     await former.events.publish(newEvent("d"), never);
     expect((await next.events.publish(newEvent("e"), inOrder)).taken).toEqual([]);
@@ -212,7 +212,7 @@ describe.skipIf(!hasPostgres)("several processes on one PostgreSQL", () => {
     expect(found?.attempts).toEqual([ended(due[0], "pending").attempt] as never);
   });
 
-  test("what is ended while an attempt is under way stays ended, and keeps the attempt", async () => {
+  test("a delivery that is ended while an attempt is under way stays ended, and keeps the attempt", async () => {
     const { pool, events, deliveries } = await owner("one", "two");
     for (const id of ["a", "b"]) await events.publish(newEvent(id), never);
     const ours = (await deliveries.claim("one", now, 8)).due;
@@ -236,7 +236,7 @@ describe.skipIf(!hasPostgres)("several processes on one PostgreSQL", () => {
     expect(await deliveries.pending()).toHaveLength(0);
   });
 
-  test("what waits of a removed subscription is canceled, however much waits of others", async () => {
+  test("pending deliveries of a removed subscription are canceled, however many others there are", async () => {
     const { pool } = await owner("one");
     await pool.run(
       `INSERT INTO deliveries (seq, id, event_seq, event_id, type, version, broadcaster_user_id, published_at,

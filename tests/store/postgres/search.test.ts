@@ -50,7 +50,7 @@ describe.skipIf(!hasPostgres)("a search, once the statistics tell how common its
     database = await emptyDatabase();
     store = await openPostgresStore(readDatabaseUrl(database.url), { connections: 4 });
     await store.users.upsert(users, "2026-01-14T16:00:00Z");
-    // What `autovacuum` does in time. The counters of changed rows lag behind.
+    // Done by `autovacuum` in production. The counters of changed rows lag behind.
     const pool = await import("../../../src/store/postgres/database/pool.ts");
     const db = pool.openPool(readDatabaseUrl(database.url), { connections: 1 });
     await db.run("ANALYZE user_search");

@@ -51,7 +51,7 @@ describe.skipIf(!hasPostgres)("of several hosts", () => {
     const pool = await open(first.port, url.port);
     await pool.transact(({ run }) => run("CREATE TABLE kept (n integer)"));
     first.cut();
-    // What was under way may fail, and for some moments what follows.
+    // Statements under way may fail, and some after them.
     const insert = () => pool.transact(({ run }) => run("INSERT INTO kept VALUES (1)"));
     while (
       !(await insert().then(
@@ -72,11 +72,11 @@ describe.skipIf(!hasPostgres)("of several hosts", () => {
     for (let round = 0; round < 3; round++) {
       expect(await pool.run("SELECT 1 AS one")).toEqual([{ one: 1 }]);
       first.release();
-      // It is sought again.
+      // It is looked for again.
       await administer(url.href, `${endAll} AND datname = current_database()`);
       await until(async () => (await pool.run("SELECT 1").catch(() => [])).length === 1);
     }
-    // Nothing goes through the first one.
+    // No statement uses the first one.
     first.hold();
     expect(await pool.run("SELECT 1 AS one")).toEqual([{ one: 1 }]);
   });
@@ -106,7 +106,7 @@ describe.skipIf(!hasPostgres)("of several hosts", () => {
     );
   });
 
-  test("a wrong password is told as such, and is not in the error", async () => {
+  test("a wrong password is reported as that, and is not in the error", async () => {
     url.password = "hunter2";
     const opened = openPostgres(withPorts(await unusedPort(), url.port), { connections: 1 });
     const error = await opened.catch((error: unknown) => error);

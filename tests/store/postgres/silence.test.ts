@@ -39,7 +39,7 @@ describe.skipIf(!hasPostgres)("a server that says nothing", () => {
     await pool.close();
   });
 
-  test("a commit that waits for a standby is given up, but not canceled: nobody sees it before it is there too", async () => {
+  test("a commit that waits for a standby is given up, not canceled: it is visible only when the standby has it", async () => {
     const server = await startPostgres();
     onTestFinished(server.stop);
     const settings = readDatabaseUrl(server.url("postgres"));

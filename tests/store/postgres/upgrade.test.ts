@@ -35,7 +35,7 @@ const incompatible: SchemaStep = {
   sql: "ALTER TABLE users RENAME COLUMN bio TO about",
 };
 
-/** Lets an index be made only while nobody holds the lock. */
+/** Makes the creation of an index wait while the lock is held. */
 const gate = 4_711;
 const gatedKey = `CREATE FUNCTION gated(key text) RETURNS text IMMUTABLE LANGUAGE plpgsql AS
   $$ BEGIN PERFORM pg_advisory_xact_lock_shared(${gate}); RETURN key; END $$`;

@@ -11,13 +11,13 @@ function lengths() {
   return { asked, find };
 }
 
-test("what is asked for in one turn is looked up at once, and each gets its own row", async () => {
+test("keys of one turn are looked up together, and each call gets its own row", async () => {
   const { asked, find } = lengths();
   expect(await Promise.all(["a", "bb", "", "a"].map(find))).toEqual([1, 2, null, 1]);
   expect(asked).toEqual([["a", "bb", ""]]);
 });
 
-test("what is asked for later is looked up again", async () => {
+test("a key of a later turn is looked up again", async () => {
   const { asked, find } = lengths();
   const first = find("a");
   await Bun.sleep(0);
@@ -32,7 +32,7 @@ test("one statement looks up 256 rows at most", async () => {
   expect(asked.map((batch) => batch.length)).toEqual([256, 256, 88]);
 });
 
-test("a fault is told to all who wait, and to none that asks later", async () => {
+test("an error rejects all waiting calls, and no later one", async () => {
   let isBroken = true;
   const find = gathered(async (keys) => {
     if (isBroken) throw new Error("no connection");

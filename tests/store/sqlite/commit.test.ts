@@ -28,7 +28,7 @@ const rows = () =>
     .all()
     .map(({ n }) => n);
 
-test("work that arrives together shares one transaction, and sees what came before it", async () => {
+test("work of one moment shares a transaction, and sees the changes of earlier work", async () => {
   const seen = await Promise.all([
     commit(insert(1)).then(() => "first"),
     commit(() => {
@@ -81,7 +81,7 @@ test("a database that another process keeps locked is unavailable, not a crash",
   expect(rows()).toEqual([1]);
 });
 
-test("work that takes long leaves the rest to later transactions, and what is urgent goes before it", async () => {
+test("slow work leaves the rest to later transactions, and urgent work goes before it", async () => {
   let ms = 0;
   const commitInTime = groupCommit(db, { now: () => ms });
   const order: string[] = [];
@@ -94,11 +94,11 @@ test("work that takes long leaves the rest to later transactions, and what is ur
   await first[0];
   expect(order).toEqual(["0", "1"]);
   await Promise.all([...first, work("urgent", 50, true)]);
-  // One of the others goes on, however much is urgent.
+  // The other work goes on after the urgent one.
   expect(order).toEqual(["0", "1", "urgent", "2", "3", "4", "5"]);
 });
 
-test("work that is given by other work comes in the next transaction", async () => {
+test("work that other work adds is done in the next transaction", async () => {
   let given: Promise<unknown> | null = null;
   await commit(() => {
     given = commit(insert(1));

@@ -43,7 +43,7 @@ function replace(data: string, ...statements: readonly string[]): void {
   change(data, ...statements);
 }
 
-/** What is in the place of the database: neither content nor rights may change. */
+/** The file at the path of the database: neither content nor mode may change. */
 function state(data: string) {
   const { mode } = statSync(fileIn(data), { throwIfNoEntry: false }) ?? { mode: 0 };
   const content = (mode & 0o170000) === 0o100000 ? Bun.hash(readFileSync(fileIn(data))) : null;
@@ -61,7 +61,7 @@ function inPlaceOf(file: string): void {
   mkdirSync(file);
 }
 
-describe("what cannot be the database is reported in one line and left alone", () => {
+describe("a file that cannot be the database is reported in one line and not changed", () => {
   test.each<[string, (data: string) => void, string]>([
     ["a header of noise", (data) => overwrite(data, 0, noise(100)), isDamaged("SQLITE_NOTADB")],
     [
@@ -197,7 +197,7 @@ describe("what cannot be the database is reported in one line and left alone", (
   });
 });
 
-describe("what SQLite ignores is no damage", () => {
+describe("bytes that SQLite ignores are no damage", () => {
   test.each<[string, string]>([
     ["a log of noise", "-wal"],
     ["a log's index of noise", "-shm"],
@@ -219,7 +219,7 @@ test("a first start that was killed leaves nothing in the way of the next", asyn
   expect(statSync(fileIn(data)).mode & 0o777).toBe(0o600);
 });
 
-test("what a database has to have is what the migrations make", () => {
+test("the expected tables are the ones that the migrations create", () => {
   const db = new Database(":memory:");
   migrate(db);
   const sql = "SELECT name FROM sqlite_schema WHERE type = ? AND name NOT LIKE 'sqlite_%' ORDER BY name";

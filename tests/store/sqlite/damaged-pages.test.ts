@@ -36,7 +36,7 @@ function damagePagesWith(data: string, text: string): void {
   writeFileSync(fileIn(data), database);
 }
 
-describe("damage that only a read finds", () => {
+describe("damage that is found by a read", () => {
   test.each<[string, (data: string) => void, readonly string[]]>([
     ["of users", (data) => damagePagesWith(data, damagedUser), ["export", "users"]],
     ["of applications", noisyRoot("applications"), ["apps", "list"]],
@@ -51,7 +51,7 @@ describe("damage that only a read finds", () => {
     expect(stderr).toContain(toRestore + data);
   });
 
-  test("by a backup is reported with what may help", async () => {
+  test("by a backup is reported with advice", async () => {
     const data = sample.copy((of) => damagePagesWith(of, damagedUser));
     const { code, stdout, stderr } = await onair(["backup"], data);
     expect([code, stdout]).toEqual([1, ""]);
@@ -60,7 +60,7 @@ describe("damage that only a read finds", () => {
     );
   });
 
-  test("fails the requests that need it, is logged without secrets, and all else goes on", async () => {
+  test("fails the requests that need it, is logged without secrets, and other requests work", async () => {
     const data = sample.copy((of) => damagePagesWith(of, damagedUser));
     const log = join(sample.directory, "log");
     const server = await serve(["--data", data], { log });
@@ -82,7 +82,7 @@ describe("damage that only a read finds", () => {
         300,
       );
       expect((await fetch(`${server.adminUrl}/healthz`)).status).toBe(200);
-      // It has begun with an answer, which it can only break off.
+      // The answer has begun, and can only be cut off.
       await expect(
         server.admin("GET", "/admin/v1/users/batch").then((answer) => answer.text()),
       ).rejects.toThrow();
@@ -98,7 +98,7 @@ describe("damage that only a read finds", () => {
     for (const secret of await secretsIn(sample.path)) expect(lines.join("\n")).not.toContain(secret);
   });
 
-  test("in what the engine works on is logged, and all else goes on", async () => {
+  test("in the data of the engine is logged, and other work goes on", async () => {
     const data = sample.copy(noisyRoot("deliveries"));
     const log = join(sample.directory, "engine.log");
     const server = await serve(["--data", data], { log });

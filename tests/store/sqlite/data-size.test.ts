@@ -84,7 +84,7 @@ describe("a largest size", () => {
     expect(await kept()).toEqual({ delivered: { deliveries: 500, bodies: 500 } });
   });
 
-  test("the oldest that arrived go first, with their bodies; what is pending or failed stays", async () => {
+  test("the oldest delivered ones are removed first, with their bodies; pending and failed ones stay", async () => {
     await published("pending", 300, "pending");
     await published("failed", 300, "failed");
     await published("old", 600, "delivered");
@@ -105,7 +105,7 @@ describe("a largest size", () => {
     expect((await store.events.publish(event("old 0"), () => true)).taken).toEqual([]);
   });
 
-  test("then what has ended otherwise goes, and events are refused once nothing is left that may", async () => {
+  test("then deliveries that ended otherwise are removed, and events are refused once none of these is left", async () => {
     await published("failed", 500, "failed");
     await published("delivered", 500, "delivered");
     await published("pending", 1_000, "pending");
@@ -117,7 +117,7 @@ describe("a largest size", () => {
     const refused = { code: "unavailable", message };
     await expect(store.events.publish(event("one more"), () => true)).rejects.toMatchObject(refused);
     await expect(store.events.publishAll([event("one more")], () => true)).rejects.toMatchObject(refused);
-    // Everything else goes on, and makes room.
+    // All else works, and frees space.
     const rows = await loggedDeliveries(store);
     await store.deliveries.record(
       rows.map((one) => attemptResult(one, { attempt: null })),
@@ -127,7 +127,7 @@ describe("a largest size", () => {
     expect((await store.events.publish(event("one more"), () => true)).deliveries).toBe(1);
   });
 
-  test("what has no subscriber goes, too, as earlier versions kept it: before anything was delivered, and when nothing of that is left", async () => {
+  test("bodies of events without a subscriber, which earlier versions kept, are removed, before any delivery and after all of them", async () => {
     await published("delivered", 100, "delivered");
     for (const round of ["first", "second"]) {
       const name = "livestream.status.updated";
@@ -143,7 +143,7 @@ describe("a largest size", () => {
   });
 });
 
-test("by its type, an event is kept for a shorter or a longer time than others", async () => {
+test("an event type can have a shorter or a longer retention", async () => {
   const publishedAt = now - 10 * hour;
   await published("short", 3, "delivered", { name: "channel.followed", publishedAt });
   await published("other", 3, "delivered", { publishedAt });
@@ -173,7 +173,7 @@ describe("free pages", () => {
     while (!(await store.retention.prune(noRetention, now + 1)));
   }
 
-  test("are given back in steps, but for some", async () => {
+  test("are given back in steps, except for a reserve", async () => {
     await freed();
     const before = pages();
     expect(before.free).toBeGreaterThan(2_000);

@@ -65,7 +65,7 @@ function expected(where: string, ...values: (string | number)[]): number[] {
 }
 
 // Every filter is held on both stores by store/delivery-log.test.ts; these walk through many regions, or find one far away.
-describe("a walk through the regions gives exactly what matches, newest first, each once", () => {
+describe("paging through the regions returns each matching delivery once, newest first", () => {
   const later = from + 150_000;
   test.each<[string, Partial<DeliveryFilter>, string, (string | number)[]]>([
     ["of a large application", { application_id: "large" }, "application_id = ?", ["large"]],
@@ -96,7 +96,7 @@ describe("a walk through the regions gives exactly what matches, newest first, e
   });
 });
 
-test("one page looks only at a part of the log, and says where it goes on", async () => {
+test("a page reads only a part of the log, and returns where the next one starts", async () => {
   const none = { ...wholeLog, status: "delivered" as const, application_id: "large", broadcaster_user_id: 2 };
   const page = await store.deliveries.page(none, null, 25);
   expect(page.deliveries).toEqual([]);
@@ -104,8 +104,8 @@ test("one page looks only at a part of the log, and says where it goes on", asyn
   expect((await walk(none)).pages).toBeGreaterThan(5);
 });
 
-describe("what waits is counted", () => {
-  test("for one subscription, and where there is more than is counted, at least its newest", async () => {
+describe("pending deliveries are counted", () => {
+  test("for one subscription; above the limit of counting, at least its newest", async () => {
     db.run("BEGIN");
     db.run("UPDATE deliveries SET status = 'pending', next_attempt_at = 5 WHERE application_id = 'large'");
     db.run("UPDATE deliveries SET status = 'pending', next_attempt_at = 0 WHERE application_id = 'small-3'");

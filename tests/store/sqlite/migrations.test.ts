@@ -35,10 +35,10 @@ type Row = Readonly<Record<string, unknown>>;
 
 const rowsOf = (db: Database, table: string) => db.query<Row, []>(`SELECT * FROM "${table}"`).all();
 
-/** What is made anew from the users. */
+/** Tables that are rebuilt from the users. */
 const isDerived = (table: string) => /search/.test(table);
 
-/** Rows of before that no row of now agrees with, by the columns that there are still. */
+/** Earlier rows that no present row equals, by the columns that still exist. */
 function lostRows(before: ReadonlyMap<string, readonly Row[]>, db: Database): Row[] {
   return [...before].flatMap(([table, rows]) => {
     if (isDerived(table) || !tablesOf(db).includes(table)) return [];
@@ -51,12 +51,12 @@ function lostRows(before: ReadonlyMap<string, readonly Row[]>, db: Database): Ro
   });
 }
 
-/** What columns take: the same in all of a kind, so that rows refer to each other. */
+/** Values of columns: the same in all of one type, so that rows refer to each other. */
 interface Sample {
   readonly number: number;
   readonly text: string;
   readonly bytes: Uint8Array;
-  /** Whether columns that may be left out have it as well. */
+  /** Whether nullable columns have a value as well. */
   readonly isWhole: boolean;
 }
 
@@ -87,7 +87,7 @@ function cellOf({ name, type }: Column, { number, text, bytes }: Sample): string
 const whole = new Database(":memory:");
 migrate(whole);
 
-/** Whether a database of the first migrations, with data, becomes what a new one is, and keeps the data. */
+/** Checks that a database of the first migrations gets the schema of a new one, and keeps its data. */
 function becomesWhole(last: number, sample: Sample): void {
   const db = new Database(":memory:");
   migrate(db, migrations.slice(0, last + 1));
@@ -109,7 +109,7 @@ test.each(migrations.map(({ name }, i) => [name, i] as const))(
   (_, last) => becomesWhole(last, smallest),
 );
 
-test("the same holds of any data, from any migration on", () => {
+test("the same holds for random data, from any migration on", () => {
   const sample = fc.record<Sample>({
     number: fc.maxSafeNat(),
     text: fc.string({ unit: "grapheme", minLength: 1, maxLength: 60 }),

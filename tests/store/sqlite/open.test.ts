@@ -16,14 +16,14 @@ beforeEach(() => {
 });
 
 describe("the data directory", () => {
-  test("is made where missing, for its owner alone", async () => {
+  test("is created if missing, for its owner alone", async () => {
     const path = join(directory, "deep", "data");
     await openStore(path).close();
     expect(statSync(path).mode & 0o777).toBe(0o700);
     expect(statSync(join(path, "onair.db")).mode & 0o777).toBe(0o600);
   });
 
-  test("in use by another server says so, with its pid, and is free again when that was killed", async () => {
+  test("in use by another server is refused with its pid, and is free again when that was killed", async () => {
     const server = await serve(["--data", directory]);
     const second = await run(["serve", "--data", directory, "--port", "0", "--admin-port", "0"]);
     expect([second.code, second.stdout]).toEqual([1, ""]);
@@ -81,13 +81,13 @@ describe("the data directory", () => {
     expect(readFileSync(part, "utf8")).toBe("a part");
   });
 
-  test("that cannot be made is named with what to do", () => {
+  test("that cannot be created is named with what to do", () => {
     // Not even root can make a directory there.
     expect(() => openStore("/proc/onair")).toThrow("The data directory /proc/onair is not writable");
   });
 });
 
-test("what the write-ahead log grew during a long read, such as a backup, is given back", async () => {
+test("the write-ahead log shrinks after a long read, such as a backup", async () => {
   const store = openStore(directory);
   const logBytes = () => statSync(join(directory, "onair.db-wal")).size;
   const reader = new Database(join(directory, "onair.db"), { readonly: true });
@@ -130,7 +130,7 @@ describe("migrations", () => {
     );
   });
 
-  test("a migration that was applied in other words is refused", () => {
+  test("a migration that was applied with another text is refused", () => {
     const db = new Database(":memory:");
     migrate(db);
     const changed = migrations.map(

@@ -60,8 +60,8 @@ function kept() {
 }
 
 describe("retention", () => {
-  // What is kept for how long is held on both stores by store/retention.test.ts.
-  test("takes attempts, bodies and events with the deliveries, each at its time to the day", async () => {
+  // store/retention.test.ts checks, on both stores, how long rows are kept.
+  test("removes attempts, bodies and events with the deliveries, each at its time to the day", async () => {
     await past(20, "delivered");
     await past(9, "failed");
     await past(6, "delivered");
@@ -78,7 +78,7 @@ describe("retention", () => {
     });
   });
 
-  test("gives no number of a delivery a second time when all are gone", async () => {
+  test("gives no delivery number twice after all were removed", async () => {
     await past(40, "delivered");
     await past(6, "delivered");
     await prune();
@@ -90,7 +90,7 @@ describe("retention", () => {
     expect(due[0]?.seq).toBe(3);
   });
 
-  test("comes to an end with many, and the file does not grow while as many come as go", async () => {
+  test("ends also with many, and the file does not grow while as many are added as removed", async () => {
     const sizes: number[] = [];
     for (let round = 0; round < 4; round++) {
       const contents = { body: "x".repeat(500), published_at: now - 40 * day };

@@ -24,7 +24,7 @@ beforeAll(async () => {
       });
       await server.app.store.users.upsert(users, at);
     }
-    // Those that contain the query: the most popular one, and the least popular one.
+    // Users whose names contain the query: the most popular and the least popular one.
     const found = [
       { id: count + 1, username: "the_abcd_one", followers_count: 10 ** 9 },
       { id: count + 2, username: "one_more_abcd", followers_count: 0 },
@@ -46,7 +46,7 @@ async function msOf(search: () => Promise<unknown>): Promise<number> {
 test("a search among names that have all its trigrams but do not contain it takes no longer among more of them", async () => {
   for (const { app } of servers) {
     const { users, isComplete } = await app.store.users.search("abcd", 25);
-    // What is found before the search is cut off: the exact name, by its own index, and the most popular one.
+    // Found before the search is cut off: the exact name, by its own index, and the most popular one.
     expect(users.map(({ username }) => username)).toEqual(["abcd", "the_abcd_one"]);
     expect(isComplete).toBe(false);
   }
@@ -61,13 +61,13 @@ test("a search among names that have all its trigrams but do not contain it take
   expect(isBounded()).toBe(true);
 });
 
-test("trigrams that no name has together are searched to the end where that is cheap", async () => {
+test("trigrams that no name has together are searched to the end if that is cheap", async () => {
   for (const { app } of servers) {
     expect(await app.store.users.search("pqrs", 25)).toEqual({ users: [], isComplete: true });
   }
 });
 
-test("what is found by its own trigrams is complete, whatever else there is", async () => {
+test("matches by their own trigrams are complete, whatever other names there are", async () => {
   for (const { app } of servers) {
     const { users, isComplete } = await app.store.users.search("one_more", 25);
     expect([users.map(({ username }) => username), isComplete]).toEqual([["one_more_abcd"], true]);
@@ -76,7 +76,7 @@ test("what is found by its own trigrams is complete, whatever else there is", as
   }
 });
 
-test("over HTTP a search that is cut off is 200 with what was found, and a header that says so", async () => {
+test("over HTTP a search that is cut off is 200 with the users found so far, and a header that says so", async () => {
   for (const server of servers) {
     const { token } = await server.application();
     const ask = async (query: string) => {

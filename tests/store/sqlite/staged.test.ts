@@ -17,7 +17,7 @@ import {
 } from "../../support/store.ts";
 
 const publishedAt = storedAt;
-/** So many can be staged. */
+/** The number of slots for staged events. */
 const places = 256;
 
 let store: Store;
@@ -57,7 +57,7 @@ test("an event that is published alone writes no more than two pages", async () 
   expect(waiting()).toBe(110);
 });
 
-describe("a staged event is there for everything that asks for it", () => {
+describe("a staged event is found by every reader", () => {
   beforeEach(async () => {
     await publish("first");
     await publish("second");
@@ -120,7 +120,7 @@ describe("a staged event is there for everything that asks for it", () => {
     expect(await logged()).toEqual(both);
   });
 
-  test("a claim finds what was not taken, behind it", async () => {
+  test("a claim finds it behind a delivery that was not taken into memory", async () => {
     await publish("left", () => false);
     const { due } = await store.deliveries.claim(application, publishedAt, 8);
     expect(due.map(({ event, sequence }) => [event.id, sequence])).toEqual([["left", 3]]);
@@ -144,7 +144,7 @@ describe("a staged event is there for everything that asks for it", () => {
   });
 });
 
-test("with more of them than there are places none is lost, and all are in order", async () => {
+test("with more events than slots none is lost, and all are in order", async () => {
   const names = Array.from({ length: 2 * places + 10 }, (_, n) => `event ${n}`);
   for (const name of names) await publish(name);
   expect(await logged()).toEqual(names.map((name, n) => [name, n + 1, "pending"]));
@@ -163,7 +163,7 @@ test("large events and small ones, alone and many at once, keep their order", as
   expect(await logged()).toEqual(names.map((name, n) => [name, n + 1, "pending"]));
 });
 
-test("what was undone is not known", async () => {
+test("an event that was rolled back is unknown", async () => {
   await publish("kept");
   const [refused, fine] = await Promise.allSettled([
     store.events.publish(newEvent("refused"), () => {
@@ -190,7 +190,7 @@ test("what was undone is not known", async () => {
   ]);
 });
 
-test("a body is in no place any more once it is too old, by its type as well", async () => {
+test("a body that is too old, also by its type, is erased from its slot", async () => {
   await publish("old", undefined, '{"text":"too old"}');
   const [old] = await loggedDeliveries(store);
   await store.deliveries.record([attemptResult(old, { attempt: null })], []);

@@ -78,7 +78,7 @@ test("which of some keys an application has is read by their index, however many
   ]);
 });
 
-test("a snapshot that fails to be read ends, and the next one sees what is there then", async () => {
+test("a snapshot whose read fails ends, and the next one sees the current rows", async () => {
   const path = ownDirectory();
   const store = openStore(path);
   const snapshots = new Snapshots(() => openForReading(path));

@@ -6,7 +6,7 @@ import { openStore } from "../../../src/store/sqlite/store.ts";
 import { ownDirectory } from "../../support/server.ts";
 import { loggedDeliveries, newEvent, subscriber } from "../../support/store.ts";
 
-/* What SIGKILL leaves behind at random moments while the file is made smaller. More often: ONAIR_TEST_KILLS=100. */
+/* SIGKILL at random moments while the file is made smaller. More often: ONAIR_TEST_KILLS=100. */
 
 const kills = Number(process.env["ONAIR_TEST_KILLS"] ?? 3);
 
@@ -19,7 +19,7 @@ beforeEach(async () => {
   await store.close();
 });
 
-/** Starts the program, lets it end a round, and kills it at some moment of the next; gives the last round that it told. */
+/** Starts the program, and kills it at a random moment after its first round; returns the last round that it reported. */
 async function kill(mode: string[]): Promise<number> {
   const program = join(import.meta.dir, "fixtures/vacuum-worker.ts");
   const child = Bun.spawn([process.execPath, program, path, ...mode], { stdout: "pipe", stderr: "pipe" });
@@ -42,7 +42,7 @@ function integrity(): string | undefined {
   return found?.integrity_check;
 }
 
-/** What has to be there whatever happened: the deliveries that are still pending. */
+/** The deliveries that are still pending, which may never be lost. */
 async function pending(): Promise<string[]> {
   const store = openStore(path);
   const logged = await loggedDeliveries(store, { status: "pending" });

@@ -74,7 +74,7 @@ describe("the body of an answer", () => {
     const result = await sender().send(delivery(target.url));
     await target.connections[0]?.closed;
     expect(result).toMatchObject({ class: "ok", status: 200, error: null, responseBody: "x".repeat(1_024) });
-    // What left the receiver is in the buffers of the two kernels' ends.
+    // No more than the socket buffers of the kernel hold.
     expect(written).toBeLessThan(32_000_000);
   });
 

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import type { Socket } from "node:net";
 import { writeInBatch } from "../../../src/webhooks/client/batched-writes.ts";
 
-/** As much of a socket as is written to, and what it was given in `written`. */
+/** The part of a socket that is written to; `written` has the bytes. */
 function socket(name: string, written: string[], { destroyed = false } = {}) {
   const made = { destroyed, write: (bytes: Buffer) => written.push(`${name} ${bytes}`) };
   return made as unknown as Socket & { destroyed: boolean };
@@ -21,7 +21,7 @@ test("requests leave in their order at the end of the step, not before", async (
   expect(written).toEqual(["a 1", "b 2", "a 3"]);
 });
 
-test("what comes up while they leave, leaves with the next", async () => {
+test("writes that are made while a batch is written are in the next one", async () => {
   const written: string[] = [];
   const b = socket("b", written);
   const a = { write: () => writeInBatch(b, request("2")), destroyed: false } as unknown as Socket;

@@ -64,7 +64,7 @@ describe("TLS", () => {
     }
   });
 
-  test("fails by a certificate that nobody vouches for", async () => {
+  test("fails with an untrusted certificate", async () => {
     const target = await respond(204, { tls: true });
     expect(await sender().send(delivery(target.url))).toMatchObject({
       class: "tls",
@@ -194,7 +194,7 @@ describe("addresses that are not public", () => {
 
   test("are not called by a name that was public the last time", async () => {
     const target = await respond(200, { tls: true });
-    // Within global unicast, and given to nobody: it is tried, and nobody is there.
+    // Within global unicast, and unassigned: the connection is tried, and fails.
     const { resolve, asked } = resolveInTurn(["2000::1"], ["127.0.0.1"]);
     const one = sender({ allowPrivate: false, ca: certificate, resolve, timeoutMs: 100 });
     const first = await one.send(delivery(target.url));
@@ -204,7 +204,7 @@ describe("addresses that are not public", () => {
     expect(target.connections).toHaveLength(0);
   });
 
-  test("the name is resolved once for a connection: what was judged is what is called", async () => {
+  test("the name is resolved once for a connection: the checked address is the one it connects to", async () => {
     const target = await respond();
     const { resolve, asked } = resolveInTurn(["127.0.0.1"], ["192.0.2.1"]);
     const one = sender({ resolve });

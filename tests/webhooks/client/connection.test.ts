@@ -77,7 +77,7 @@ describe("a kept connection", () => {
     }
   });
 
-  test("that broke is not replaced by another kept one, which may have gone the same way", async () => {
+  test("that broke is replaced by a new one, as other idle ones may be broken too", async () => {
     const target = await rawReceiver((socket, count) => (count === 1 ? socket.write(ok) : socket.end()));
     const one = sender();
     await Promise.all([1, 2, 3].map(() => one.send(delivery(target.url))));
@@ -130,7 +130,7 @@ describe("a kept connection", () => {
     expect(target.requests).toHaveLength(2);
   });
 
-  test("does not carry over what a receiver sends unasked", async () => {
+  test("does not read unrequested bytes as the next response", async () => {
     const target = await rawReceiver((socket) => socket.write(ok + ok.replace("200 OK", "500 Oops")));
     const one = sender();
     for (let attempt = 1; attempt <= 3; attempt++) {
@@ -153,7 +153,7 @@ describe("a kept connection", () => {
   });
 });
 
-describe("connections that nobody uses", () => {
+describe("idle connections", () => {
   test("are closed when the receiver has announced that it will", async () => {
     const target = await rawReceiver((socket) =>
       socket.write("HTTP/1.1 204 No Content\r\nkeep-alive: timeout=2\r\n\r\n"),

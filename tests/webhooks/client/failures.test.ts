@@ -42,7 +42,7 @@ describe("failureOf", () => {
     expect(failureOf(new BlockedAddressError(), "resolving the host name").class).toBe("blocked");
   });
 
-  test("several addresses that failed are told by the first", () => {
+  test("of several failed addresses, the first one is reported", () => {
     const all = Object.assign(new AggregateError([failure("ECONNREFUSED")]), { code: "ECONNREFUSED" });
     expect(failureOf(all, "connecting").class).toBe("refused");
   });
@@ -56,7 +56,7 @@ describe("failureOf", () => {
     }
   });
 
-  test("tells at which stage a connection broke or the time was over", () => {
+  test("names the stage at which a connection broke or timed out", () => {
     expect(failureOf(failure("ECONNRESET"), "agreeing on encryption").error).toBe(
       "The connection was closed while agreeing on encryption.",
     );

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import type { Connection } from "../../../src/webhooks/client/connection.ts";
 import { Pool } from "../../../src/webhooks/client/pool.ts";
 
-/** As much of a connection as a pool sees. */
+/** The fields of a connection that a pool reads. */
 function connectionTo(origin: string) {
   const connection = {
     destination: { origin },
@@ -58,7 +58,7 @@ test("one that broke meanwhile is passed over", () => {
   pool.close();
 });
 
-test("as many are kept as there may be beside those in use, of all origins together", () => {
+test("idle connections of all origins and those in use are bounded together", () => {
   const kept = ["https://a", "https://a", "https://b", "https://a"].map(connectionTo);
   const pool = poolOf(8, 5);
   for (const one of kept) pool.keep(one, unlimited, 1_000);

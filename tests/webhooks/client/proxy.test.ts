@@ -39,7 +39,7 @@ function senderBy(proxy: string, options = {}) {
 const credentials = "hush:s%40crets";
 const authorization = `Basic ${btoa("hush:s@crets")}`;
 
-/** What nobody but the operator may know of a proxy is in no part of a result. */
+/** Checks that no part of a result has what only the operator may know of a proxy. */
 function expectDiscreet(result: SendResult, proxy: { port: number }): void {
   const text = JSON.stringify(result);
   for (const secret of ["hush", "s@crets", authorization, "127.0.0.1", String(proxy.port)]) {
@@ -110,7 +110,7 @@ describe("by an egress proxy", () => {
     });
   }
 
-  test("an https target is not reached where nobody vouches for it", async () => {
+  test("an https target with an untrusted certificate is not reached", async () => {
     const target = await receiver((_, response) => response.end(), { tls: true });
     const proxy = await egressProxy();
     const one = senderBy(`http://127.0.0.1:${proxy.port}`, { ca: undefined });
@@ -118,7 +118,7 @@ describe("by an egress proxy", () => {
     expect(target.requests).toHaveLength(0);
   });
 
-  test("a proxy of https must be one that somebody vouches for", async () => {
+  test("an https proxy must have a trusted certificate", async () => {
     const proxy = await egressProxy({ encrypted: true });
     const result = await senderBy(`https://127.0.0.1:${proxy.port}`, { ca: undefined }).send(
       delivery("https://hook.test/"),
@@ -130,7 +130,7 @@ describe("by an egress proxy", () => {
     expect(proxy.requests).toHaveLength(0);
   });
 
-  test("nothing is sent to what is not public by its text; the address of the proxy itself is not judged", async () => {
+  test("nothing is sent to a URL with a private address; the address of the proxy itself may be private", async () => {
     const proxy = await egressProxy();
     const one = senderBy(`http://127.0.0.1:${proxy.port}`, { allowPrivate: false });
     for (const host of ["127.0.0.1", "0x7f.1", "[::1]", "169.254.169.254", "localhost", "a.internal"]) {

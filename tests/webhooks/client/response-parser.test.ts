@@ -229,7 +229,7 @@ describe("the answer to CONNECT", () => {
     ],
     { tunnel: true },
   );
-  test("leaves what follows unread", () => {
+  test("leaves the bytes behind the response unread", () => {
     const answer = new ResponseParser(limits, { tunnel: true });
     expect(answer.feed(Buffer.from(`${ok}\r\nearly`))).toBe(ok.length + 2);
   });
@@ -238,7 +238,7 @@ describe("the answer to CONNECT", () => {
 describe("headers", () => {
   const bytes = `HTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\n${ok}Content-Length: 0\r\nX-A:  b \r\nx-a: c\r\n\r\n`;
 
-  test("are kept where that is asked for, those of the final answer alone", () => {
+  test("are kept when asked for, of the final response alone", () => {
     for (const pieces of divisions(bytes)) {
       const answer = new ResponseParser({ ...limits, keepHeaders: true });
       for (const piece of pieces) answer.feed(piece);

@@ -193,7 +193,7 @@ describe("cut short", () => {
     await target.connections[0]?.closed;
   });
 
-  test("while the name is resolved: what it resolves to is not called", async () => {
+  test("while the name is resolved: there is no connection to its address", async () => {
     const target = await respond();
     const late = Promise.withResolvers<() => void>();
     const stop = new AbortController();
@@ -209,7 +209,7 @@ describe("cut short", () => {
     expect(target.connections).toHaveLength(1);
   });
 
-  test("after the status: it stands", async () => {
+  test("after the status: the delivery is ok", async () => {
     const stop = new AbortController();
     const target = await receiver((_, response) => {
       response.writeHead(200).write("a");

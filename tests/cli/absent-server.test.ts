@@ -37,11 +37,11 @@ async function follows(whose: "own" | "all"): Promise<void> {
   await publish(server, event("channel.followed", { id: `before-${whose}` }));
   await follower.shows(`"event_id":"before-${whose}"`);
   proxy.isAlone = true;
-  await follower.shows("it is asked again every second");
+  await follower.shows("trying again every second");
   await publish(server, event("channel.followed", { id: `after-${whose}` }));
   proxy.isAlone = false;
   await follower.shows(`"event_id":"after-${whose}"`);
-  expect(follower.output.match(/it is asked again every second/g)).toHaveLength(1);
+  expect(follower.output.match(/trying again every second/g)).toHaveLength(1);
   expect(await follower.end()).toBe(0);
 }
 
@@ -54,13 +54,13 @@ test("listen begins when the server is there, and ends with Ctrl-C before that",
   const busy = { status: 503, headers: { "retry-after": "30" } };
   const never = ownListener(() => new Response("", busy));
   const waiting = new RunningCommand(["listen", "--url", never.url, "--token", app.token]);
-  await waiting.shows("answered 503; again in 30 s");
+  await waiting.shows("answered 503; trying again in 30 s");
   expect(await waiting.end()).toBe(0);
 
   const proxy = proxyOf(server.publicUrl);
   proxy.isAlone = true;
   const listener = new RunningCommand(["listen", "--url", proxy.url, "--token", app.token]);
-  await listener.shows("answered 502; again in 0 s");
+  await listener.shows("answered 502; trying again in 0 s");
   proxy.isAlone = false;
   await listener.shows("Listening to");
   expect(await listener.end()).toBe(0);

@@ -131,7 +131,10 @@ describe.each(["at a running server", "in a data directory"])("%s", (way) => {
     if (!server) await running.stop();
     const file = await fileOf("events.ndjson", [event, "{", event]);
     const counts = "2 accepted, 1 rejected";
-    for (const told of [counts, `Already sent: ${counts} the first time. Nothing was sent now.`]) {
+    for (const told of [
+      counts,
+      `This file was already published with this idempotency key (${counts}). Nothing was sent now.`,
+    ]) {
       const result = await onair("events", "publish", file, "--idempotency-key", `once-${way.length}`);
       expect(untimed(result)).toEqual({
         code: 1,

@@ -22,7 +22,7 @@ test("shows who changed what, newest first, and what a filter leaves", async () 
 
 test.each([
   [["--after", "yesterday"], 1, "--after"],
-  [["--since", "1h", "--after", "2026-01-14T16:00:00Z"], 2, "exclude each other"],
+  [["--since", "1h", "--after", "2026-01-14T16:00:00Z"], 2, "--since excludes"],
   [["more"], 2, "more"],
 ])("%p is wrong", async (args, code, message) => {
   const result = await run(["audit", ...args], { env });

@@ -56,7 +56,7 @@ describe("of a running server", () => {
     writeFileSync(file, "mine", { mode: 0o644 });
     const refused = await onair([file, "--url", url]);
     expect([refused.code, refused.stdout, readFileSync(file, "utf8")]).toEqual([2, "", "mine"]);
-    expect(refused.stderr).toContain(`${file} exists; --force replaces it`);
+    expect(refused.stderr).toContain(`${file} exists already; --force replaces it`);
     expect((await onair([file, "--force", "--url", url])).code).toBe(0);
     expect(userCount(file)).toEqual({ n: users.length });
     expect(statSync(file).mode & 0o777).toBe(0o600);

@@ -109,7 +109,7 @@ describe("what is offered", () => {
     const meaning = async (...typed: string[]) => (await candidatesFor(typed, env))[0]?.meaning;
     expect(await meaning("backu")).toStartWith("make a backup of the whole database");
     expect(await meaning("deliveries", "sho")).toStartWith("shows a delivery: its attempts");
-    expect(await meaning("trigger", "--onc")).toStartWith("with --forward: sends the event");
+    expect(await meaning("trigger", "--onc")).toStartWith("with --forward: only send the event");
   });
 });
 

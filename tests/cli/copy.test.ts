@@ -65,7 +65,7 @@ describe("wrong usage changes nothing", () => {
     [["--from", "/nowhere/at-all", "--to", "x"], "There is no data in /nowhere/at-all"],
     [["--from", "mysql://db/onair", "--to", "x"], "must be a URL like postgres://"],
     [["--from", "postgres://a:hunter2@db/onair", "--to", "x"], "--from must be without a password"],
-    [["--from", "postgres://a@db/onair", "--to", "x", "--reopen"], "--reopen goes without --to"],
+    [["--from", "postgres://a@db/onair", "--to", "x", "--reopen"], "--reopen excludes --to"],
   ])("%p", async (args, message) => {
     const { code, stdout, stderr } = await run(["copy", ...args]);
     expect([code, stdout]).toEqual([2, ""]);

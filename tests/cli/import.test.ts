@@ -162,7 +162,7 @@ describe("onair import, wrong usage", () => {
     ["a word too many", () => ["users", file(), "x"], {}, '"x" is not expected here'],
     ["both ways", () => ["users", file(), "--url", "http://x", "--data", "y"], {}, "exclude each other"],
     ["no key", () => ["users", file(), "--url", "http://127.0.0.1:9"], {}, "ONAIR_ADMIN_KEY"],
-    ["a URL that is none", () => ["users", file(), "--url", "x"], {}, "--url must be an http URL"],
+    ["a URL that is none", () => ["users", file(), "--url", "x"], {}, "--url must be an http or https URL"],
     [
       "--snapshot of users",
       () => ["users", file(), "--snapshot"],

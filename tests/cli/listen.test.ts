@@ -146,7 +146,7 @@ test("a refusal ends it with what the server says", async () => {
 });
 
 test.each([
-  [[], "nothing says who you are"],
+  [[], "there are no credentials"],
   [["--token", "x", "--url", "ftp://a"], "--url must be an http or https URL"],
   [["--token", "x", "--forward", "localhost:3000"], "--forward must be an http or https URL"],
   [["--token", "x", "--secret", "whsec_short"], "--secret must be whsec_"],

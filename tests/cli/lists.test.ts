@@ -52,7 +52,7 @@ describe.each([
     expect(stdout.trimEnd().split("\n")).toHaveLength(count + 1);
     expect(stdout.match(/^ID /gm)).toHaveLength(1);
     if (count === all) expect(stderr).toBe("");
-    else expect(stderr).toMatch(/^There are more: --all, or --cursor=\S+\n$/);
+    else expect(stderr).toMatch(/^There are more: use --all, or continue with --cursor=\S+\n$/);
   });
 
   test("--cursor goes on where a list ended", async () => {
@@ -97,13 +97,18 @@ describe("which server or directory", () => {
   test.each<[string, string[], Record<string, string>, RegExp]>([
     ["--data wins over ONAIR_URL", ["--data", "/nowhere-at-all"], {}, /There is no data in \/nowhere-at-all/],
     ["--url wins over ONAIR_URL", ["--url", "http://127.0.0.1:1"], {}, /127\.0\.0\.1:1 cannot be reached/],
-    ["ONAIR_URL without a key", [], { ONAIR_ADMIN_KEY: "" }, /ONAIR_URL needs the operator key/],
-    ["ONAIR_URL that is none", [], { ONAIR_URL: "here" }, /ONAIR_URL must be an http URL, .* not "here"/],
+    ["ONAIR_URL without a key", [], { ONAIR_ADMIN_KEY: "" }, /ONAIR_URL needs an operator key/],
+    [
+      "ONAIR_URL that is none",
+      [],
+      { ONAIR_URL: "here" },
+      /ONAIR_URL must be an http or https URL, .* not "here"/,
+    ],
     [
       "a wrong key",
       [],
       { ONAIR_ADMIN_KEY: "wrong-key" },
-      /revoked or expired\. ONAIR_ADMIN_KEY must hold the operator key\./,
+      /revoked or expired\. ONAIR_ADMIN_KEY must hold a valid operator key\./,
     ],
   ])("%s", async (_, args, more, message) => {
     const { code, stderr } = await run(["apps", "list", ...args], { env: { ...env, ...more } });
@@ -123,7 +128,7 @@ describe("what is sent again", () => {
     ]);
     await settled(server);
     const good = await onair("deliveries", "retry", id, "--wait");
-    expect([good.code, good.stderr]).toEqual([0, "It is delivered.\n"]);
+    expect([good.code, good.stderr]).toEqual([0, "The delivery was delivered.\n"]);
     status = 500;
     const bad = await onair("deliveries", "retry", id, "--wait");
     status = 204;

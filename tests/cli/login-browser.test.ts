@@ -105,7 +105,7 @@ describe("onair login --browser", () => {
     const result = await run(args, { env: { ...env, BROWSER: browser } });
     expect([result.code, result.stderr]).toEqual([
       1,
-      expect.stringContaining(`is ${url} by its own account`),
+      expect.stringContaining(`is ${url}: if you trust that, give it as --url`),
     ]);
     expect([asked, existsSync(opened)]).toEqual([["/.well-known/oauth-authorization-server"], false]);
   });
@@ -121,10 +121,7 @@ describe("onair login --browser", () => {
       );
       const args = ["login", "--url", platform.url, "--browser", "--client-id", "x"];
       const result = await run(args, { env: { ...env, BROWSER: browser } });
-      expect([result.code, result.stderr]).toEqual([
-        1,
-        expect.stringContaining("names no page to sign in at"),
-      ]);
+      expect([result.code, result.stderr]).toEqual([1, expect.stringContaining("has no valid sign-in page")]);
       expect(result.stderr + result.stdout).not.toContain("evil");
       expect(existsSync(opened)).toBe(false);
     },

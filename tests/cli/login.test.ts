@@ -16,7 +16,7 @@ describe("onair login with client id and secret", () => {
   test("keeps a profile that only its owner may read, with a token that works", async () => {
     const { code, stdout, stderr } = await login();
     expect([code, stderr]).toEqual([0, ""]);
-    expect(stdout).toContain(`the profile "default" in ${file("default")}`);
+    expect(stdout).toContain(`The profile "default" is stored in ${file("default")}`);
     expect(stdout).not.toContain(app.client_secret);
     expect(statSync(file("default")).mode & 0o777).toBe(0o600);
     expect(statSync(profiles).mode & 0o777).toBe(0o700);
@@ -80,7 +80,7 @@ describe("onair login with client id and secret", () => {
     asking.write(`${app.client_id}\n`);
     await asking.shows("Client secret (not shown): ");
     asking.write(`x\x7f${app.client_secret}\r`);
-    await asking.shows("is kept as the profile");
+    await asking.shows("Signed in to");
     expect((await asking.ended()).stdout).not.toContain(app.client_secret);
     expect(await works(read("default").session.accessToken)).toBe(true);
   });
@@ -117,10 +117,10 @@ describe("onair login with client id and secret", () => {
     ["a directory", ["--secret-file", directory], 2, /is a directory/],
     ["a device without an end", ["--secret-file", "/dev/zero"], 2, /\/dev\/zero has more than 4096 bytes/],
     ["a name that leads elsewhere", ["--profile", "../x"], 2, /cannot be the name of a profile/],
-    ["a port without a browser", ["--port", "1"], 2, /--port is for --browser/],
-    ["an unknown application", ["--client-id", "x"], 1, /answered 401: .* Look at the client id/],
+    ["a port without a browser", ["--port", "1"], 2, /--port needs --browser/],
+    ["an unknown application", ["--client-id", "x"], 1, /answered 401: .* Check the client id/],
     ["the admin listener", ["--url", server.adminUrl], 1, /The URL must be that of the public listener/],
-    ["a server of another program", ["--url", foreign.url], 1, /401: that is not .* The URL must be/],
+    ["a server of another program", ["--url", foreign.url], 1, /401: this is not .* The URL must be/],
     ["nobody there", ["--url", "http://127.0.0.1:1"], 1, /nothing listens there/],
     ["a mistyped option", ["--brwoser"], 2, /Did you mean --browser\?/],
   ])("%s is refused, and nothing is kept", async (_, args, code, message) => {
@@ -131,7 +131,7 @@ describe("onair login with client id and secret", () => {
 
   test("a secret that would go unencrypted over the network is worth a word", async () => {
     const { stderr } = await login("--url", "http://no.such.host.invalid");
-    expect(stderr).toContain("is not encrypted: others on the way can read the secret");
+    expect(stderr).toContain("is not encrypted: others on the network can read the secret");
     expect((await login()).stderr).toBe("");
   });
 
@@ -141,6 +141,6 @@ describe("onair login with client id and secret", () => {
     for (const word of ["--url", "--client-id", "--secret-file"])
       expect(stderr).toContain(`${word} is missing`);
     expect(stderr).toContain('"-" reads standard input');
-    expect(stderr).toContain("without a terminal nothing can be asked for");
+    expect(stderr).toContain("there is no terminal to prompt for it");
   });
 });

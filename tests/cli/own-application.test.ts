@@ -105,7 +105,7 @@ describe("onair deliveries with a profile", () => {
     expect((await onair(`deliveries show ${id}`)).stdout).toContain("The answer was 500.");
     status = 204;
     const again = await onair(`deliveries retry ${id} --wait`);
-    expect([again.code, again.stderr]).toEqual([0, "It is delivered.\n"]);
+    expect([again.code, again.stderr]).toEqual([0, "The delivery was delivered.\n"]);
     const counted = await answered<object>("deliveries replay --since 1h --dry-run");
     expect(counted).toMatchObject({ state: "completed", queued: 1 });
     const replayed = await onair("deliveries replay --since 1h --wait");
@@ -145,7 +145,7 @@ describe("onair test", () => {
   test("shows the exchange, and what the receiver did wrong", async () => {
     status = 200;
     const good = await onair("test kicks.gifted");
-    expect([good.code, good.stderr]).toEqual([0, "The receiver did all right.\n"]);
+    expect([good.code, good.stderr]).toEqual([0, "The receiver answered correctly.\n"]);
     const request = [`POST ${receiver.url}`, "onair-test", '"type":"kicks.gifted"'];
     const stages = ["Connected ", "Request sent ", "First byte of the answer ", "Answer 200 after", "said"];
     for (const part of [...request, ...stages]) expect(good.stdout).toContain(part);
@@ -191,7 +191,7 @@ describe("onair app", () => {
 
   test("rotate-webhook-secret shows the new one, and both sign meanwhile", async () => {
     const { code, stdout, stderr } = await onair("app rotate-webhook-secret --overlap 10m");
-    expect([code, stderr]).toEqual([0, "The secret is shown only now.\n"]);
+    expect([code, stderr]).toEqual([0, "The secret is shown only once: store it now.\n"]);
     const secret = /whsec_\S+/.exec(stdout)?.[0] ?? "";
     const before = receiver.received.length;
     await onair("test");
@@ -270,7 +270,7 @@ describe("wrong usage is reported and changes nothing", () => {
     ["subscriptions delete", "the id of the subscription is missing"],
     ["subscriptions list --broadcaster 1", "--broadcaster is not for list"],
     ["app shwo", "Did you mean show?"],
-    ["app change", "there is nothing to change"],
+    ["app change", "nothing to change: give at least one option"],
     ["app show --data x", "--data is not a known option"],
     ["app enable-endpoint x", '"x" is not expected here'],
     ["test a b", '"b" is not expected here'],

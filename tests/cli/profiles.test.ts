@@ -12,7 +12,7 @@ describe("who a command is", () => {
     run(["listen", ...args], { env: { ...env, ...more } });
 
   test.each<[string, string[], Record<string, string>, number, RegExp]>([
-    ["nobody", [], {}, 2, /nothing says who you are: make a profile/],
+    ["nobody", [], {}, 2, /there are no credentials: sign in with/],
     ["an unknown profile", ["--profile", "x"], {}, 2, /there is no profile "x"/],
     ["a profile of the environment", [], { ONAIR_PROFILE: "x" }, 2, /there is no profile "x"/],
     ["two at once", ["--profile", "x", "--token", "y"], {}, 2, /exclude each other/],
@@ -67,7 +67,7 @@ describe("who a command is", () => {
     ];
     for (const text of ["", "{", "{}", "null", ...damaged.map((one) => JSON.stringify(one))]) {
       writeFileSync(file("default"), text, { mode: 0o600 });
-      expectFailure(await listen([]), 1, "is damaged: onair login --url URL --profile ");
+      expectFailure(await listen([]), 1, "is damaged; to replace it: onair login --url URL --profile ");
     }
   });
 
@@ -98,7 +98,7 @@ describe("who a command is", () => {
     await login("--client-id", mine.client_id, "--secret-file", join(directory, "mine"));
     await server.admin("DELETE", `/admin/v1/applications/${mine.id}`);
     const { code, stderr } = await listen([]);
-    expect([code, stderr]).toEqual([1, expect.stringContaining(`"onair login --url ${url}" signs in again`)]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining(`Sign in again: onair login --url ${url}`)]);
     expect(stderr).not.toContain(mine.client_secret);
   });
 });

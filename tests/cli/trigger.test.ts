@@ -75,7 +75,7 @@ describe("onair trigger", () => {
     const { code, stdout } = await trigger("channel.followed");
     expect(code).toBe(0);
     expect(stdout).toContain("(1001) is published as ");
-    expect(stdout).toContain("No application has subscribed to it for this broadcaster");
+    expect(stdout).toContain("No application has subscribed to this event of this broadcaster");
   });
 
   test("knows registered types and takes the newest version", async () => {
@@ -120,7 +120,7 @@ describe("onair trigger", () => {
   });
 
   test.each([
-    [["no.such"], 2, "There is no event no.such"],
+    [["no.such"], 2, "There is no event type no.such"],
     [["channel.followed", "--version", "7"], 2, "There is no version 7 of channel.followed"],
     [["channel.followed", "--set", "follower"], 2, "must be a path and a value"],
     [["channel.followed", "--set", "nobody.username=a"], 2, "there is no nobody"],
@@ -134,7 +134,7 @@ describe("onair trigger", () => {
     ],
     [["channel.followed", "--broadcaster", "999999"], 1, "There is no user with this id"],
     [["channel.followed", "--idempotency-key", "x"], 2, "--idempotency-key is not a known option"],
-    [["channel.followed", "--once"], 2, "--secret and --once are for --forward"],
+    [["channel.followed", "--once"], 2, "--secret and --once need --forward"],
     [[], 2, 'the type of the event, one of "onair events types", is missing'],
   ])("%p: exit code %i, %s", async (args, code, message) => {
     const before = receiver.received.length;

@@ -28,9 +28,13 @@ describe("files and options", () => {
     [["export", "users", "file/x"], 2, "There is no directory file"],
     [["export", "users", "sub"], 2, "sub is a directory"],
     [["export", "users", "sub", "--force"], 2, "sub is a directory"],
-    [["export", "users", "pipe", "--force"], 2, 'pipe is not a regular file; "-" is standard output'],
+    [
+      ["export", "users", "pipe", "--force"],
+      2,
+      'pipe is not a regular file; name another, or "-" for standard output',
+    ],
     [["backup", "pipe", "--force"], 2, "pipe is not a regular file"],
-    [["backup", "file"], 2, "file exists; --force replaces it"],
+    [["backup", "file"], 2, "file exists already; --force replaces it"],
     [["openapi", "--out", "pipe"], 2, "pipe is not a regular file"],
     [["openapi", "--out", "sub"], 2, "sub is a directory"],
     [["import", "users", "sub"], 2, "sub is a directory"],
@@ -146,13 +150,13 @@ describe("servers", () => {
         socket.end(
           "HTTP/1.1 302 Found\r\nlocation: http://evil.example/\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",
         ),
-      "it leads to http://evil.example/",
+      "it redirects to http://evil.example/",
     ],
     [
       "shows a page",
       (socket) =>
         socket.end("HTTP/1.1 404 Not Found\r\ncontent-length: 13\r\nconnection: close\r\n\r\n<html></html>"),
-      "that is not an answer of On Air. --url must name the admin listener.",
+      "this is not an answer of On Air. --url must name the admin listener.",
     ],
   ])("one that %s", async (_, answer, message) => {
     const other = createServer((socket) => {
@@ -176,7 +180,7 @@ describe("servers", () => {
 
   test.each([
     ["http://127.0.0.1:1", "nothing listens there. Is the server running?"],
-    ["http://no.such.host.invalid", "there is no host of this name"],
+    ["http://no.such.host.invalid", "there is no host with this name"],
   ])("%s cannot be reached", async (address, message) => {
     for (const command of [["apps", "list"], ["import", "users", path("file")], ["backup"]]) {
       const result = await run([...command, "--url", address], { env });
@@ -191,7 +195,7 @@ describe("servers", () => {
 
   test("TLS where there is none", async () => {
     const result = await run(["apps", "list", "--url", url.replace("http:", "https:")], { env });
-    expect(result.stderr).toContain("the TLS handshake failed: it may be http and not https");
+    expect(result.stderr).toContain("the TLS handshake failed: the server may use http instead of https");
   });
 
   test("an admin port that is taken", async () => {

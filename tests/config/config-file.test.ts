@@ -135,7 +135,7 @@ test("a file that cannot be read is told by the option or variable that names it
 
 test("onair config check tells mistakes with exit code 2, and says when all is right", async () => {
   const right = await run(["config", "check", "--config", fileWith("port = 1\n")]);
-  expect(right).toMatchObject({ code: 0, stdout: "The settings are right.\n" });
+  expect(right).toMatchObject({ code: 0, stdout: "The settings are correct.\n" });
   const wrong = await run(["config", "check", "--config", fileWith("port = 99999\n")]);
   expect(wrong).toMatchObject({ code: 2, stdout: "" });
   expect(wrong.stderr).toContain("port must be an integer");
@@ -143,8 +143,8 @@ test("onair config check tells mistakes with exit code 2, and says when all is r
 
 test("onair config warns of variables that are no settings, and of what was likely meant", async () => {
   const warning =
-    "ONAIR_PROT is set, and no setting has that variable. Did you mean ONAIR_PORT?\n" +
-    "ONAIR_IMAGE_TAG is set, and no setting has that variable.\n";
+    "ONAIR_PROT is set, but is not a setting. Did you mean ONAIR_PORT?\n" +
+    "ONAIR_IMAGE_TAG is set, but is not a setting.\n";
   const env = { ONAIR_PROT: "1", ONAIR_IMAGE_TAG: "3", ONAIR_URL: "http://127.0.0.1:1" };
   expect(await run(["config", "check"], { env })).toEqual({ code: 1, stdout: "", stderr: warning });
   expect(await run(["config", "show"], { env })).toMatchObject({ code: 0, stderr: warning });
@@ -163,9 +163,9 @@ test.each<[string, Record<string, string>, boolean]>([
   const env = { AWS_SHARED_CREDENTIALS_FILE: credentials, ...variables };
   const warning =
     "backup-to is s3://bucket/onair. No credentials for S3: set AWS_ACCESS_KEY_ID and " +
-    `AWS_SECRET_ACCESS_KEY, or write them into ${credentials} under [default]. Where the service alone has them, all is well.\n`;
+    `AWS_SECRET_ACCESS_KEY, or write them into ${credentials} under [default]. If only the service has them in its environment, that is fine.\n`;
   const args = ["config", "check", "--backup-to", "s3://bucket/onair"];
-  const right = { code: 0, stdout: "The settings are right.\n" };
+  const right = { code: 0, stdout: "The settings are correct.\n" };
   expect(await run(args, { env })).toEqual({ ...right, stderr: isTold ? warning : "" });
   expect(await run(["config", "check", "--backup-to", directory], { env })).toEqual({ ...right, stderr: "" });
 });

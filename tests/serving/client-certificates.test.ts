@@ -40,7 +40,7 @@ describe("onair apps", () => {
   });
 
   test.each<[string, string[], 1 | 2, RegExp]>([
-    ["none", [], 1, /cannot be reached: .*(ask for a client certificate|closed the connection)/],
+    ["none", [], 1, /cannot be reached: .*(require a client certificate|closed the connection)/],
     [
       "one of another authority",
       ["--client-cert", server.cert, "--client-key", server.key],

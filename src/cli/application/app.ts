@@ -12,21 +12,22 @@ const help = `Usage: onair app show
        onair app rotate-webhook-secret [--overlap DURATION]
        onair app enable-endpoint
 
-Your application, by its own client id and secret; a user's token is not enough.
+Manages your application. It needs the client id and secret of the application; a user's token is
+refused.
 
-  show                   its settings, its limits and what is left of them, and how its endpoint is
-  change                 changes what the options name, where the platform has not locked it
-  rotate-webhook-secret  makes a new one, shown only now; both sign for the overlap
+  show                   shows its settings, its limits with what is left, and its endpoint's state
+  change                 changes what the options name, unless the platform has locked it
+  rotate-webhook-secret  makes a new secret, shown only once; both secrets sign during the overlap
   enable-endpoint        sends to the webhook URL again, after a 410 or a day of failures
 
-  --webhook-url URL      where its events are sent; "" for nowhere
+  --webhook-url URL      the URL that its events are sent to; "" for none
   --delivery MODE        how it gets its events: webhook, stream, or both
-  --redirect-uri URI     where its users may be sent back to; may be repeated
-  --overlap DURATION     how long the older secret stays good, like 90s, 30m, 1h or 2d (default: 1d)
+  --redirect-uri URI     where its users may be redirected after sign-in; may be repeated
+  --overlap DURATION     how long the old secret stays valid, like 90s, 30m, 1h or 2d (default: 1d)
 ${publicHelp}
   --json                 print the answer as JSON
 
-Exit code: 0 when it is done, 1 when it failed, 2 for wrong usage.
+Exit code: 0 on success, 1 on failure, 2 for wrong usage.
 `;
 
 const options = {
@@ -55,7 +56,8 @@ export const app = command({
   async run({ action, values, env, out, mistakes, check }) {
     const overlap = readSeconds("overlap", values.overlap, mistakes);
     const changes = changesOf(values);
-    if (action === "change" && Object.keys(changes).length === 0) mistakes.push("there is nothing to change");
+    if (action === "change" && Object.keys(changes).length === 0)
+      mistakes.push("nothing to change: give at least one option, such as --webhook-url");
     const target = readPublicTarget(values, env, mistakes);
     check();
     await withPublicApi(target, async (api) => {
@@ -87,7 +89,7 @@ async function rotate(api: Client, overlap: number | undefined, out: Output): Pr
   const body = overlap === undefined ? {} : { overlap_seconds: overlap };
   const { data } = await api.post(`${path}/webhook-secret`, { body });
   await out.record(data);
-  if (!out.json) note("The secret is shown only now.");
+  if (!out.json) note("The secret is shown only once: store it now.");
 }
 
 async function show(application: OwnApplication, out: Output): Promise<void> {
@@ -97,7 +99,9 @@ async function show(application: OwnApplication, out: Output): Promise<void> {
   const record = {
     ...rest,
     rate_limit:
-      remaining === null ? "unlimited" : `${counted(remaining)} of ${counted(limit)} a minute are left`,
+      remaining === null
+        ? "unlimited"
+        : `${counted(remaining)} of ${counted(limit)} requests per minute left`,
     subscriptions: `${counted(subscriptions.used)} of ${counted(subscriptions.limit)}`,
     endpoint: `${endpoint.status}: ${endpoint.summary}`,
     ...(endpoint.advice !== null && { advice: endpoint.advice }),
@@ -110,9 +114,9 @@ async function show(application: OwnApplication, out: Output): Promise<void> {
   ]);
   const parts = [recordLines(record, on), table(["SECRET", "PREFIX", "MADE", "ENDS"], rows, on)];
   if (notices.length > 0) {
-    const told = notices.map(({ created_at, type, data }) => [created_at, type, data.summary]);
+    const rows = notices.map(({ created_at, type, data }) => [created_at, type, data.summary]);
     // Not cut to the terminal, so that sentences stay complete.
-    parts.push(table(["NOTICED", "WHAT", "SUMMARY"], told, { ...on, columns: null }));
+    parts.push(table(["NOTICED", "WHAT", "SUMMARY"], rows, { ...on, columns: null }));
   }
   await out.answer(application, parts.join("\n\n"));
 }

@@ -15,27 +15,27 @@ interface BrowserLogin {
   readonly clientId: string;
   /** Absent for a public client. */
   readonly clientSecret: string | undefined;
-  /** The port of the redirect URI on this machine; 0 for any, which only public clients may have. */
+  /** The port of the redirect URI on this machine; 0 for any port, which only public clients may use. */
   readonly port: number;
   readonly scopes: readonly string[] | undefined;
 }
 
 const hostname = "127.0.0.1";
 const path = "/callback";
-const patienceMs = 5 * minute;
+const timeoutMs = 5 * minute;
 
-/** The redirect URI that an application registers for it. */
+/** Returns the redirect URI that an application must register for the sign-in. */
 export const redirectUriOf = (port: number) => `http://${hostname}${port === 0 ? "" : `:${port}`}${path}`;
 
 /**
- * Signs a user in with the browser of this machine: authorization code with PKCE (RFC 7636) and a redirect to loopback
- * (RFC 8252). Throws when the user or the platform refuses, or nothing comes back within five minutes.
+ * Signs a user in with the browser of this machine: authorization code with PKCE (RFC 7636) and a loopback redirect
+ * (RFC 8252). Throws when the user or the platform refuses, or when there is no answer within five minutes.
  */
 export async function signInByBrowser(login: BrowserLogin, env: Environment): Promise<Session> {
   const { issuer, authorization_endpoint: endpoint } = await metadataOf(login.url);
   if (endpoint === undefined)
     throw new Error(
-      `${login.url} has no login page: it gives tokens to applications alone, without --browser`,
+      `${login.url} has no login page, so users cannot sign in: leave out --browser to use the application's own tokens`,
     );
   const state = randomBytes(16).toString("base64url");
   const verifier = randomBytes(32).toString("base64url");
@@ -49,18 +49,27 @@ export async function signInByBrowser(login: BrowserLogin, env: Environment): Pr
       const { pathname, searchParams } = new URL(asked.url);
       if (pathname !== path || asked.method !== "GET") return new Response(null, { status: 404 });
       const isOurs = searchParams.get("state") === state && searchParams.get("iss") === issuer;
-      if (!isOurs) return page(400, "Not signed in", "This does not belong to the sign-in that was begun.");
+      if (!isOurs)
+        return page(
+          400,
+          "Not signed in",
+          "This is not the answer to the sign-in that the terminal waits for.",
+        );
       const code = searchParams.get("code");
       if (code !== null) {
         resolve(code);
-        return page(200, "Signed in", "You can close this page and go back to the terminal.");
+        return page(200, "Signed in", "You can close this page and return to the terminal.");
       }
-      const why = searchParams.get("error_description") ?? searchParams.get("error") ?? "there is no code";
+      const why =
+        searchParams.get("error_description") ?? searchParams.get("error") ?? "the answer has no code";
       reject(new Error(`The sign-in was refused: ${printable(why)}`));
       return page(400, "Not signed in", "The terminal says why.");
     },
   });
-  const late = setTimeout(() => reject(new Error("There was no sign-in within five minutes")), patienceMs);
+  const late = setTimeout(
+    () => reject(new Error("Nobody signed in within five minutes. Try again")),
+    timeoutMs,
+  );
   try {
     const redirect_uri = redirectUriOf(server.port ?? 0);
     const query = new URLSearchParams({
@@ -84,7 +93,7 @@ export async function signInByBrowser(login: BrowserLogin, env: Environment): Pr
     return await requestToken(login.url, form, throughRequest);
   } finally {
     clearTimeout(late);
-    // Lets the page through to the browser.
+    // Waits until the browser has received the page.
     await server.stop();
   }
 }
@@ -95,8 +104,8 @@ interface Metadata {
 }
 
 /**
- * What the platform says of its authorization server (RFC 8414). Its `issuer` must be where it was asked (section 3.3):
- * another one could send the browser to a platform that it poses as, and would get the code of that one.
+ * Fetches the metadata of the authorization server (RFC 8414). The `issuer` must be the requested URL (section 3.3):
+ * otherwise a malicious server could name another platform's login page, and receive a code that is valid there.
  */
 async function metadataOf(url: string): Promise<Metadata> {
   const response = await request(`${url}/.well-known/oauth-authorization-server`);
@@ -105,19 +114,17 @@ async function metadataOf(url: string): Promise<Metadata> {
   if (!response.ok || typeof issuer !== "string")
     throw new Error(`${url} is not the public listener of an On Air server`);
   if (!URL.canParse(issuer) || new URL(issuer).href !== new URL(url).href)
-    throw new Error(
-      `${url} is ${printable(issuer)} by its own account: name that with --url, if you mean it`,
-    );
+    throw new Error(`${url} says that its URL is ${printable(issuer)}: if you trust that, give it as --url`);
   if (endpoint === undefined) return { issuer };
-  // It is shown, and given to another program: nothing but a page of the web.
+  // The URL is shown, and passed to another program: allow only web pages.
   const page = typeof endpoint === "string" && URL.canParse(endpoint) ? new URL(endpoint) : null;
-  if (!page || !/^https?:$/.test(page.protocol)) throw new Error(`${url} names no page to sign in at`);
+  if (!page || !/^https?:$/.test(page.protocol)) throw new Error(`${url} has no valid sign-in page`);
   return { issuer, authorization_endpoint: page.href };
 }
 
-/** Shows an address, and opens it in the browser where there is one. */
+/** Prints a URL, and opens it in the browser if there is one. */
 function open(address: string, env: Environment): void {
-  note(`Sign in with the browser of this machine:\n\n  ${address}\n`);
+  note(`Sign in with a browser on this machine:\n\n  ${address}\n`);
   const openers: Readonly<Record<string, readonly string[]>> = {
     darwin: ["open"],
     win32: ["rundll32", "url.dll,FileProtocolHandler"],
@@ -126,7 +133,7 @@ function open(address: string, env: Environment): void {
   try {
     Bun.spawn([...command, address], { stdin: "ignore", stdout: "ignore", stderr: "ignore" }).unref();
   } catch {
-    // There is none; the address is shown.
+    // There is no browser; the user can open the printed URL.
   }
 }
 

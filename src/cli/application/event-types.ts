@@ -9,8 +9,8 @@ interface TypeVersion {
 }
 
 /**
- * These event types of a platform in the version that is asked for, by default the newest of each. Throws `UsageError`
- * for one that the platform does not know.
+ * Returns these event types with the requested version, by default the newest of each. Throws a `UsageError` for a type
+ * that the platform does not know.
  */
 export async function knownTypes(
   api: Client,
@@ -22,6 +22,8 @@ export async function knownTypes(
     const versions = data.filter((type) => type.name === name).map((type) => type.version);
     if (versions.length > 0) return { name, version: version ?? Math.max(...versions) };
     const meant = didYouMean(name, [...new Set(data.map((type) => type.name))]);
-    throw new UsageError(`There is no event ${name}.${meant} "onair events types" lists the built-in ones.`);
+    throw new UsageError(
+      `There is no event type ${name}.${meant} "onair events types" lists the built-in ones.`,
+    );
   });
 }

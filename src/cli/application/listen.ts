@@ -23,25 +23,24 @@ import { untilEnded } from "../signals.ts";
 
 const help = `Usage: onair listen [options]
 
-Receives the events of an application over the event stream, from any machine, verifies the
-platform's signature of each and prints it. With --forward it sends them on to a local program as
-webhooks, one after the other, and prints what that answered. Goes on where it was after any
-interruption. The application needs the delivery "stream" or "both".
+Receives the events of an application over its event stream, on any machine. It verifies the
+platform's signature of each event and prints the event. With --forward, it also sends each event to
+a local program as a webhook, one after another, and prints the answer. After an interruption it
+continues where it stopped. The application needs the delivery "stream" or "both".
 
 ${publicHelp}
   --forward URL  the local program, like http://localhost:3000/webhook
   --secret SECRET
-                 whsec_…, which signs what is forwarded (ONAIR_WEBHOOK_SECRET; default: one made for
-                 this run, and shown). The application's own secret is never asked for and never
-                 sent
-  --from ID      begin behind this id of the stream; without it with what happens from now on
+                 whsec_…, which signs the forwarded webhooks (ONAIR_WEBHOOK_SECRET; default: a new
+                 secret for this run, which is shown). The application's own secret is not used
+  --from ID      start after this id of the stream (default: start now)
   --json         print each event as one line of JSON
 
-Ends with Ctrl-C. Exit code: 0 when it was ended, 1 when the server refused it, 2 for wrong usage.
+Stop it with Ctrl-C. Exit code: 0 when stopped, 1 when the server refused, 2 for wrong usage.
 `;
 
 export const listen = command({
-  summary: "receive events over the stream, print them, forward them to a local program",
+  summary: "receive events over the stream; print and forward them",
   help,
   options: { ...publicOptions, ...valued("forward", "secret", "from"), ...switches("json") },
   values: { profile: profileNames },
@@ -50,7 +49,7 @@ export const listen = command({
     const target = readPublicTarget(values, env, mistakes);
     const forwardUrl = to === undefined ? null : readHttpUrl(to, "--forward", mistakes);
     if (given !== undefined && !isWebhookSecret(given))
-      mistakes.push("--secret must be whsec_ and the base64 of 24 to 64 bytes");
+      mistakes.push("--secret must be whsec_ and 24 to 64 bytes in base64");
     if (from !== undefined && !/^[\x21-\x7e]{1,200}$/.test(from))
       mistakes.push("--from must be an id of the stream");
     check();
@@ -60,19 +59,19 @@ export const listen = command({
     // With JSON on standard output, notices go to standard error.
     const terminal = terminalOn(json ? process.stderr : process.stdout, env);
     if (forwardUrl && given === undefined) {
-      terminal.print(`Forwards to ${forwardUrl}, signed with ${secret} (made for this run)\n`);
+      terminal.print(`Forwarding to ${forwardUrl}, signed with ${secret} (made for this run)\n`);
     }
     const follow = {
       from,
       signal,
-      connected: () => terminal.line(terminal.style("dim", `Listening to ${url}. Ctrl-C ends it.`)),
+      connected: () => terminal.line(terminal.style("dim", `Listening to ${url}. Stop with Ctrl-C.`)),
       interrupted(reason: unknown, retryMs: number) {
         const sentence = printable(describeError(forPeople(reason, target)));
-        terminal.line(terminal.style("yellow", `${sentence}; again in ${retryMs / 1000} s`));
+        terminal.line(terminal.style("yellow", `${sentence}; trying again in ${retryMs / 1000} s`));
       },
     };
     const listening = withPublicApi(target, async (api) => {
-      // Verifies signatures without a secret.
+      // The public key verifies signatures without the application's secret.
       const { data } = await api.get("/public/v1/public-key", { signal });
       const publicKey = readPublicKey(data.public_key);
       for await (const streamed of followStream(api, follow)) {
@@ -92,7 +91,7 @@ export const listen = command({
   },
 });
 
-/** An event of the stream by its kind. */
+/** A message of the stream by its kind. */
 type Received =
   | { readonly kind: "delivery"; readonly delivery: ReceivedDelivery }
   | { readonly kind: "gap"; readonly from: string; readonly to: string }
@@ -100,7 +99,7 @@ type Received =
 
 function read({ type, data }: Streamed, publicKey: KeyObject): Received {
   const value: StreamedData | null = jsonObject(data);
-  if (!value) return { kind: "unverified", reason: "not what On Air sends" };
+  if (!value) return { kind: "unverified", reason: "not an event of On Air" };
   if (type === "gap") return { kind: "gap", from: value.from ?? "", to: value.to ?? "" };
   const { headers = {}, body = "" } = value;
   const verdict = verify({
@@ -116,7 +115,7 @@ function read({ type, data }: Streamed, publicKey: KeyObject): Received {
     : { kind: "unverified", reason: verdictReasons[verdict] };
 }
 
-/** The data of an event of the stream. */
+/** The data of a message of the stream. */
 interface StreamedData {
   readonly headers?: Record<string, string>;
   readonly body?: string;
@@ -128,7 +127,7 @@ function printReceived({ style, line }: Terminal, { type }: Streamed, received: 
   const time = style("dim", clockTime(Date.now()));
   if (received.kind === "gap") {
     const { from, to } = received;
-    line(`${time} ${style("yellow", "gap")} what was published from ${from} to ${to} is no longer kept`);
+    line(`${time} ${style("yellow", "gap")} events published from ${from} to ${to} are no longer kept`);
   } else if (received.kind === "unverified") {
     line(`${time} ${style("red", "refused ")} ${printable(type)}: ${received.reason}`);
   } else {
@@ -144,7 +143,7 @@ function printReceived({ style, line }: Terminal, { type }: Streamed, received: 
   }
 }
 
-/** What a notice says; null for an event. */
+/** Returns the sentences of a notice; null for an event. */
 function noticeIn(body: string): string | null {
   const { type, data } = (jsonObject(body) ?? {}) as Partial<NoticeEvent>;
   return endpointNotices.some((one) => one === type) && data ? `${data.summary} ${data.advice ?? ""}` : null;

@@ -13,29 +13,30 @@ import { askFor, askForSecret, secretIn } from "./secret.ts";
 const help = `Usage: onair login --url URL [--client-id ID] [--secret-file FILE] [options]
        onair login --url URL --browser [--client-id ID] [--port N] [options]
 
-Keeps who you are at a platform, so that "app", "subscriptions", "deliveries", "test" and "listen"
-need nothing else: the client id and secret of an application, or with --browser the tokens of a
-user who signs in to it. Tokens are fetched and renewed when they are needed.
+Stores credentials for a platform as a profile, for "app", "subscriptions", "deliveries", "test" and
+"listen": the client id and secret of an application, or with --browser the tokens of a user who
+signs in to it. The commands fetch and renew tokens when they need them.
 
   --url URL      the public listener of the platform, like https://api.example.com
-  --client-id ID the application (default: asked for)
+  --client-id ID the application (default: prompt for it)
   --secret-file FILE
-                 a file with its client secret; "-" reads standard input (default: asked for, and
-                 not shown)
-  --browser      sign in as a user of the application, with the browser of this machine. A public
-                 client registers the redirect URI ${redirectUriOf(0)}; one with a
-                 secret registers it with a port, and needs --port and --secret-file
+                 a file with its client secret; "-" reads standard input (default: prompt for the
+                 secret without showing it)
+  --browser      sign in as a user of the application, with a browser on this machine. A public
+                 client must have the redirect URI ${redirectUriOf(0)}; a client with
+                 a secret must have one with a port, and needs --port and --secret-file
   --port N       the port of the redirect URI (default: any)
-  --scope SCOPE  what the tokens are for; may be repeated (default: everything)
-  --profile NAME the name under which it is kept (ONAIR_PROFILE, default: "${defaultProfile}")
-  --json         print where it is kept as JSON
+  --scope SCOPE  a scope of the tokens; may be repeated (default: all scopes)
+  --profile NAME the name of the profile (ONAIR_PROFILE, default: "${defaultProfile}")
+  --json         print the profile and its file as JSON
 
-Profiles are files in ~/.config/onair/profiles (XDG_CONFIG_HOME) that only you may read. "onair
-logout" removes one. Exit code: 0 when it is kept, 1 when the platform refused, 2 for wrong usage.
+Profiles are files in ~/.config/onair/profiles (or below XDG_CONFIG_HOME) that only you can read.
+"onair logout" removes a profile. Exit code: 0 on success, 1 if the platform refused, 2 for wrong
+usage.
 `;
 
 export const login = command({
-  summary: "keep who you are at a platform, as a profile",
+  summary: "sign in to a platform, and store the credentials as a profile",
   help,
   options: {
     ...valued("url", "client-id", "secret-file", "port", "profile"),
@@ -48,8 +49,9 @@ export const login = command({
     if (values.url === undefined) mistakes.push("--url is missing: the public listener of the platform");
     const url = readHttpUrl(values.url ?? "http://missing", "--url", mistakes).replace(/\/+$/, "");
     const name = values.profile ?? (env["ONAIR_PROFILE"] || defaultProfile);
-    if (!isProfileName(name)) mistakes.push(`"${name}" cannot be the name of a profile`);
-    if (values.port !== undefined && !browser) mistakes.push("--port is for --browser");
+    if (!isProfileName(name))
+      mistakes.push(`"${name}" cannot be the name of a profile: use letters, digits, ".", "_" and "-"`);
+    if (values.port !== undefined && !browser) mistakes.push("--port needs --browser");
     const port = readNumber("port", values.port, mistakes) ?? 0;
     const canAsk = process.stdin.isTTY === true;
     if (values["client-id"] === undefined && !canAsk) mistakes.push(`--client-id is missing, ${unasked}`);
@@ -58,11 +60,13 @@ export const login = command({
     check();
     const { protocol, hostname } = new URL(url);
     if (protocol === "http:" && !isLoopback(hostname))
-      note(`${url} is not encrypted: others on the way can read the secret. Is it https?`);
+      note(
+        `${url} is not encrypted: others on the network can read the secret. Use https if the platform has it.`,
+      );
     const clientId = values["client-id"] ?? (await askFor("Client id"));
     const asked = browser ? undefined : () => askForSecret("Client secret");
     const clientSecret = file === undefined ? await asked?.() : await secretIn(file);
-    const target = { url, advice: "Look at the client id and the secret." };
+    const target = { url, advice: "Check the client id and the secret." };
     const session = await explained(target, () => {
       const wanted = { url, clientId, clientSecret, scopes };
       return browser ? signInByBrowser({ ...wanted, port }, env) : appToken(wanted);
@@ -77,12 +81,12 @@ export const login = command({
     const kept = new Profiles(env).save(name, profile);
     await out.answer(
       { profile: name, url, client_id: clientId, file: kept },
-      `${url} takes ${clientId}. It is kept as the profile "${name}" in ${kept}`,
+      `Signed in to ${url} as ${clientId}. The profile "${name}" is stored in ${kept}`,
     );
   },
 });
 
-const unasked = "and without a terminal nothing can be asked for";
+const unasked = "and there is no terminal to prompt for it";
 
 interface Application {
   readonly url: string;

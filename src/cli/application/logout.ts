@@ -8,16 +8,16 @@ import { note, print } from "../output/print.ts";
 
 const help = `Usage: onair logout [--profile NAME | --all]
 
-Removes what "onair login" keeps, and ends its tokens at the platform.
+Removes a profile of "onair login", and revokes its tokens at the platform.
 
   --profile NAME the profile (ONAIR_PROFILE, default: "${defaultProfile}")
   --all          all profiles
 
-Exit code: 0 when it is removed, 2 for wrong usage.
+Exit code: 0 on success, 2 for wrong usage.
 `;
 
 export const logout = command({
-  summary: "remove a profile and end its tokens",
+  summary: "remove a profile and revoke its tokens",
   help,
   options: { ...valued("profile"), ...switches("all") },
   values: { profile: profileNames },
@@ -31,18 +31,18 @@ export const logout = command({
       mistakes.push(`there is no profile "${name}".${didYouMean(name, known)}`);
     check();
     for (const one of all ? known : [name]) {
-      const problem = await endTokens(profiles, one);
+      const problem = await revokeTokens(profiles, one);
       profiles.remove(one);
       await print(`The profile "${one}" is removed.`);
       if (problem !== null)
-        note(`Its tokens could not be ended, and stay good until they expire: ${problem}`);
+        note(`Its tokens could not be revoked, and stay valid until they expire: ${problem}`);
     }
     if (all && known.length === 0) note("There are no profiles.");
   },
 });
 
-/** Ends the tokens of a profile at the platform. Returns why that could not be done, or null. */
-async function endTokens(profiles: Profiles, name: string): Promise<string | null> {
+/** Revokes the tokens of a profile at the platform. Returns the reason of a failure, or null. */
+async function revokeTokens(profiles: Profiles, name: string): Promise<string | null> {
   try {
     const profile = profiles.find(name);
     return profile?.session ? await revoke(profile) : null;

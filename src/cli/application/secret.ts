@@ -3,10 +3,10 @@ import { smallFile } from "../../runtime/small-file.ts";
 import { UsageError } from "../command.ts";
 
 const longestSecretBytes = 4096;
-/** A shell's exit code for a program that Ctrl-C stopped. */
+/** The exit code that shells give for a program stopped by Ctrl-C. */
 const stoppedExitCode = 130;
 
-/** A secret in a file or a pipe, or on standard input for "-". Throws `UsageError`. */
+/** Reads a secret from a file or a pipe, or from standard input for "-". Throws a `UsageError`. */
 export async function secretIn(file: string): Promise<string> {
   const secret = (file === "-" ? await Bun.stdin.text() : contentOf(file)).trim();
   if (/^[\x21-\x7e]+$/.test(secret)) return secret;
@@ -23,10 +23,10 @@ function contentOf(file: string): string {
   }
 }
 
-/** Asks for a line on the terminal. Ctrl-C and Ctrl-D end the process. Throws `UsageError` for an empty one. */
+/** Prompts for a line on the terminal. Ctrl-C and Ctrl-D end the process. Throws a `UsageError` for an empty line. */
 export async function askFor(what: string): Promise<string> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  // Ctrl-C closes it, too, where nothing else is said.
+  // Without a SIGINT listener, Ctrl-C closes the interface.
   terminal.once("close", stop);
   try {
     return given(what, await terminal.question(`${what}: `));
@@ -47,10 +47,10 @@ function stop(): never {
   process.exit(stoppedExitCode);
 }
 
-/** The same for a secret, of which the terminal shows nothing. */
+/** Prompts for a secret without showing it. Otherwise like `askFor`. */
 export async function askForSecret(what: string): Promise<string> {
   const { stdin, stderr } = process;
-  // Before the question: what is pasted as soon as it appears is not shown either.
+  // Set before the prompt appears, so that text pasted at once is not shown.
   stdin.setRawMode(true);
   stderr.write(`${what} (not shown): `);
   stdin.resume();

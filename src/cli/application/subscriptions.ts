@@ -14,31 +14,32 @@ const help = `Usage: onair subscriptions list
        onair subscriptions create <event type> … [--broadcaster USER] [--version N]
        onair subscriptions delete <id> …
 
-The event subscriptions of your application.
+Manages the event subscriptions of your application.
 
-  list               all of them
-  show               one of them: its state, what waits, the last success and failure
-  create             subscribes to events of a channel; again is the same subscription
-  delete             ends them; what waits for them is not sent any more
+  list               lists all subscriptions
+  show               shows a subscription: its state, its pending deliveries, and its last success
+                     and failure
+  create             subscribes to events of a channel; a subscription that exists is returned
+  delete             deletes subscriptions; their pending deliveries are not sent any more
 
-  --broadcaster USER for create: whose channel, by username or user id; with a user's token it is
+  --broadcaster USER for create: the channel's owner, by username or user id; with a user's token,
                      that user
   --version N        for create (default: the newest of each type)
 ${publicHelp}
   --json             print the answer as JSON
 
-Exit code: 0 when it is done, 1 when it failed, 2 for wrong usage.
+Exit code: 0 on success, 1 on failure, 2 for wrong usage.
 `;
 
 const options = { ...publicOptions, ...switches("json"), ...valued("broadcaster", "version") };
 const path = "/public/v1/events/subscriptions";
-/** Ids of one request, at most. */
+/** The maximum number of ids in one request. */
 const mostDeleted = 50;
 
 const needs = "the id of the subscription";
 
 export const subscriptions = command({
-  summary: "list, make and delete the event subscriptions of your application",
+  summary: "list, create and delete the event subscriptions of your application",
   help,
   options,
   actions: {
@@ -92,7 +93,7 @@ async function show(api: Client, id: string, out: Output): Promise<void> {
 
 type Item = AnswerOf<typeof path, "post">["data"][number];
 
-/** Subscribes, and prints a line for each event. Returns whether all of them are subscribed to. */
+/** Subscribes, and prints a line for each event type. Returns whether all subscriptions exist. */
 async function create(
   api: Client,
   names: readonly string[],
@@ -126,7 +127,7 @@ async function broadcasterId(api: Client, user: string): Promise<number> {
   return found.id;
 }
 
-/** What became of each event, also where all of them are refused. */
+/** Subscribes, and returns the result for each event type, even if all are refused. */
 async function subscribed(
   api: Client,
   body: { readonly events: { name: string; version: number }[]; readonly broadcaster_user_id?: number },
@@ -140,8 +141,8 @@ async function subscribed(
 }
 
 /**
- * Deletes those that are there. The API says of no id whether it was there, so that a mistyped one is found by the list.
- * Returns whether all of them were.
+ * Deletes the subscriptions that exist, and returns whether all did. The API ignores unknown ids, so mistyped ones are
+ * found by listing the subscriptions first.
  */
 async function remove(api: Client, words: readonly string[], out: Output): Promise<boolean> {
   const named = [...new Set(words)];

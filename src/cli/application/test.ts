@@ -10,19 +10,19 @@ import { knownTypes } from "./event-types.ts";
 
 const help = `Usage: onair test [event type] [options]
 
-Has the platform send a signed sample to your webhook URL now, and shows the exchange stage by stage
-while it happens, and what the receiver did wrong. Ten a minute. "onair trigger --forward" checks a
-receiver on this machine without any server.
+Lets the platform send a signed sample event to your webhook URL now. Shows each stage of the
+exchange as it happens, and what the receiver did wrong. At most ten per minute. To check a receiver
+on this machine without a server, use "onair trigger --forward".
 
-  --version N    the version of the type (default: the newest)
+  --version N    the version of the event type (default: the newest)
 ${publicHelp}
   --json         print the exchange as JSON
 
-Exit code: 0 when the receiver took it, 1 when it did not or it failed, 2 for wrong usage.
+Exit code: 0 if the receiver accepted the event, 1 if not or on failure, 2 for wrong usage.
 `;
 
 export const testCommand = command({
-  summary: "have a signed sample sent to your webhook URL, and see the exchange",
+  summary: "send a signed sample to your webhook URL, and show the exchange",
   help,
   options: { ...publicOptions, ...valued("version"), ...switches("json") },
   most: 1,
@@ -57,17 +57,17 @@ interface Stage {
   readonly at_ms: number;
 }
 
-/** The stages, and on a terminal what is waited for after each. */
+/** The text of each stage, and what a terminal shows while waiting for the next one. */
 const stages: Readonly<Record<Stage["stage"], readonly [passed: string, next: string]>> = {
   dns: ["Host name resolved", "Connecting"],
-  connect: ["Connected", "Agreeing on TLS"],
-  tls: ["TLS agreed on", "Sending"],
+  connect: ["Connected", "Negotiating TLS"],
+  tls: ["TLS established", "Sending"],
   sent: ["Request sent", "Waiting for the answer: the receiver has 15 seconds"],
   first_byte: ["First byte of the answer", "Reading the answer"],
 };
 const stageWidth = 26;
 
-/** Prints the request and each stage as it happens. Returns the exchange; throws when the stream breaks. */
+/** Prints the request and each stage as it happens. Returns the exchange. Throws when the stream breaks off. */
 async function follow(stream: ReadableStream<Uint8Array>, on: Screen): Promise<Exchange> {
   const isTerminal = process.stdout.isTTY === true;
   const wait = (text: string) => (isTerminal ? write(`${on.style("dim", `${text}…`)}`) : null);
@@ -83,7 +83,7 @@ async function follow(stream: ReadableStream<Uint8Array>, on: Screen): Promise<E
       const { method, url, headers, body } = value as Exchange["request"];
       isTls = url.startsWith("https:");
       await print([`${method} ${url}`, recordLines(headers, on), `${escaped(body)}\n`].join("\n\n"));
-      await wait("Looking for the host");
+      await wait("Resolving the host name");
     } else if (type === "stage") {
       const { stage, at_ms } = value as Stage;
       const [passed, next] = stages[stage];
@@ -92,7 +92,7 @@ async function follow(stream: ReadableStream<Uint8Array>, on: Screen): Promise<E
       await wait(stage === "connect" && !isTls ? "Sending" : next);
     }
   }
-  throw new Error("The connection broke before the test had ended");
+  throw new Error("The connection broke off before the test ended. Try again");
 }
 
 async function show(
@@ -107,5 +107,5 @@ async function show(
     ...(response?.body ? [recordLines({ body: response.body }, on)] : []),
   ];
   await print(parts.join("\n\n"));
-  note(problem ?? error ?? (delivered ? "The receiver did all right." : "It is not delivered."));
+  note(problem ?? error ?? (delivered ? "The receiver answered correctly." : "The event was not delivered."));
 }

@@ -3,8 +3,8 @@ import { note } from "../output/print.ts";
 import { Refused, Unreachable } from "./http.ts";
 
 /**
- * Asks a server that is asked again every second. Returns null, and says so once, while it is away: not reached, busy, or
- * behind a proxy that does not reach it. Throws any other error.
+ * Returns a function for requests that are repeated every second. While the server is unreachable or busy, it returns
+ * null, with a note the first time. Throws any other error.
  */
 export function askingAgain() {
   let isAway = false;
@@ -15,7 +15,7 @@ export function askingAgain() {
       return answer;
     } catch (error) {
       if (!isPassing(error)) throw error;
-      if (!isAway) note(`${error.message}; it is asked again every second`);
+      if (!isAway) note(`${error.message}; trying again every second`);
       isAway = true;
       return null;
     }
@@ -25,6 +25,6 @@ export function askingAgain() {
 function isPassing(error: unknown): error is Error {
   if (error instanceof Unreachable) return true;
   if (!(error instanceof OnairError || error instanceof Refused)) return false;
-  // A fault of the server itself, as damaged data, is 500: it stays however often it is asked.
+  // 500 is a fault of the server, such as damaged data: repeating the request does not help.
   return error.status === 429 || error.status >= 502;
 }

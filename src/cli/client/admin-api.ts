@@ -32,21 +32,21 @@ interface Sent {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Query or body by field, checked by the server. */
+/** Fields of a query or body; the server checks them. */
 export type Fields = Readonly<Record<string, string | number | boolean | undefined>>;
 
 /** The admin API of a target, over HTTP or in this process. */
 export interface AdminApi {
-  /** Sends a request; throws the API's error message for an error answer. */
+  /** Sends a request. Throws `Refused` for an error answer. */
   send(request: Sent): Promise<Response>;
   /** Sends a request and parses the answer as JSON. */
   json<T>(request: Sent): Promise<T>;
-  /** The same for GET, with the fields of `query` that are given. */
+  /** Sends a GET request with the defined fields of `query`, and parses the answer as JSON. */
   get<T>(path: string, query?: Fields): Promise<T>;
 }
 
 /**
- * Opens the admin API of a target for `work`. Throws when it cannot be reached, or there is no data.
+ * Opens the admin API of a target for `work`. Throws when the server cannot be reached, or there is no data.
  */
 export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => Promise<T>): Promise<T> {
   const { server } = target;
@@ -122,7 +122,7 @@ export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => P
 
 const inProcess = "http://in-process.invalid";
 
-/** Collects internal errors in place of a log, because an answer does not describe them. */
+/** A log that keeps the last internal error, because an error answer does not describe it. */
 class Faults {
   last: string | null = null;
   readonly log: Log = {
@@ -133,7 +133,7 @@ class Faults {
   };
 }
 
-/** @param origin the server's; null for this process */
+/** @param origin of the server; null for an app in this process */
 function adminApi(
   origin: string | null,
   base: string,

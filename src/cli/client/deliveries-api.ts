@@ -11,10 +11,10 @@ import type { AdminApi, Fields } from "./admin-api.ts";
 type OperatorDelivery = Static<typeof OperatorDeliverySchema> &
   Partial<Pick<Static<typeof OperatorSentDeliverySchema>, "request">>;
 
-/** The application is known to operators alone. */
+/** Only operators see the application. */
 type WithoutApplication<T extends { app_id: string }> = Omit<T, "app_id"> & Partial<Pick<T, "app_id">>;
 
-/** A delivery of either API; of one alone also with what was sent. */
+/** A delivery of either API; a single delivery also has the last request. */
 export type Delivery = WithoutApplication<OperatorDelivery>;
 
 /** A replay of either API. */
@@ -30,7 +30,7 @@ export interface DeliveriesApi {
   cancelReplay(id: string): Promise<void>;
 }
 
-/** Those of all applications, by the admin API. */
+/** The deliveries of all applications, by the admin API. */
 export function allDeliveries(api: AdminApi): DeliveriesApi {
   const deliveries = "/admin/v1/deliveries";
   const replays = "/admin/v1/replays";
@@ -45,18 +45,18 @@ export function allDeliveries(api: AdminApi): DeliveriesApi {
   };
 }
 
-/** The fields that hold something. */
+/** Returns the fields that are not empty. */
 function given(fields: Fields): Fields {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== ""));
 }
 
-/** Those of the application or user of the client, by the public API. */
+/** The deliveries of the client's application or user, by the public API. */
 export function ownDeliveries(api: Client): DeliveriesApi {
   const deliveries = "/public/v1/events/deliveries";
   const replays = "/public/v1/events/replays";
   const at = (id: string) => ({ params: { path: { id } } });
   return {
-    // A boundary: what the fields may hold is for the server to say.
+    // A boundary: the server checks the fields.
     page: (query) => api.get(deliveries, { params: { query: given(query) as never } }),
     show: async (id) => (await api.get(`${deliveries}/{id}`, at(id))).data,
     retry: async (id) => (await api.post(`${deliveries}/{id}/retry`, at(id))).data,

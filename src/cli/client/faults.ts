@@ -1,4 +1,4 @@
-/** Describes an error for people; falls back on the message of the system or of Bun. */
+/** Describes an error in a sentence; falls back on the message of the system or of Bun. */
 export function describeError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { code, path, syscall } = error as NodeJS.ErrnoException;
@@ -10,16 +10,16 @@ export function describeError(error: unknown): string {
 }
 
 const sentences: Readonly<Record<string, string>> = {
-  EACCES: "This user may not use it; does it belong to another user?",
-  EPERM: "This user may not do that",
+  EACCES: "Permission denied for this user; check its owner and mode",
+  EPERM: "This user may not do this",
   EBUSY: "Another program uses it",
-  EDQUOT: "The disk quota is used up",
+  EDQUOT: "The disk quota is exceeded",
   EEXIST: "It exists already",
   EFBIG: "The file would be larger than allowed",
-  EIO: "The disk fails",
+  EIO: "The disk failed to read or write",
   EISDIR: "That is a directory",
-  ELOOP: "The links lead in a circle",
-  EMFILE: "This process may not open more files (ulimit -n)",
+  ELOOP: "The path has a loop of symbolic links",
+  EMFILE: "This process has too many open files (ulimit -n)",
   ENAMETOOLONG: "The name is too long",
   ENFILE: "The system has too many open files",
   ENOENT: "There is no such file or directory",
@@ -34,27 +34,29 @@ const faults: Readonly<Record<string, string>> = {
   ConnectionRefused: "nothing listens there. Is the server running?",
   ECONNRESET: "the other end closed the connection",
   ConnectionClosed: "the other end closed the connection",
-  EHOSTUNREACH: "there is no way to this address",
-  ENETUNREACH: "there is no way to this address",
-  ENOTFOUND: "there is no host of this name",
-  EAI_AGAIN: "the name cannot be looked up now",
+  EHOSTUNREACH: "the network has no route to this address",
+  ENETUNREACH: "the network has no route to this address",
+  ENOTFOUND: "there is no host with this name",
+  EAI_AGAIN: "the name cannot be resolved now; check the network, and try again",
   ETIMEDOUT: "nothing answered in time",
-  EPROTO: "the TLS handshake failed: it may be http and not https, or ask for a client certificate",
-  Malformed_HTTP_Response: "what answers there is not an HTTP server",
-  InvalidHTTPResponse: "what answers there is not an HTTP server",
+  EPROTO:
+    "the TLS handshake failed: the server may use http instead of https, or require a client certificate",
+  Malformed_HTTP_Response: "the program that answers there is not an HTTP server",
+  InvalidHTTPResponse: "the program that answers there is not an HTTP server",
   CERT_HAS_EXPIRED: "its certificate has expired",
   CERT_NOT_YET_VALID: "its certificate is not valid yet",
-  DEPTH_ZERO_SELF_SIGNED_CERT: "its certificate is self-signed; NODE_EXTRA_CA_CERTS can name a file with it",
+  DEPTH_ZERO_SELF_SIGNED_CERT:
+    "its certificate is self-signed; to trust it, set NODE_EXTRA_CA_CERTS to a file with it",
   SELF_SIGNED_CERT_IN_CHAIN:
-    "its certificate is of an unknown authority; NODE_EXTRA_CA_CERTS can name a file with that",
+    "its certificate is signed by an unknown authority; set NODE_EXTRA_CA_CERTS to a file with the authority's certificate",
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
-    "its certificate is of an unknown authority; NODE_EXTRA_CA_CERTS can name a file with that",
+    "its certificate is signed by an unknown authority; set NODE_EXTRA_CA_CERTS to a file with the authority's certificate",
   UNABLE_TO_VERIFY_LEAF_SIGNATURE:
-    "its certificate is of an unknown authority; NODE_EXTRA_CA_CERTS can name a file with that",
+    "its certificate is signed by an unknown authority; set NODE_EXTRA_CA_CERTS to a file with the authority's certificate",
   ERR_TLS_CERT_ALTNAME_INVALID: "its certificate is for another name",
 };
 
-/** Describes why a request got no answer, or an incomplete one. */
+/** Describes why the answer to a request is missing or incomplete. */
 export function connectionFault(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { code, name, message } = error as NodeJS.ErrnoException;

@@ -15,7 +15,7 @@ export interface Forwarded {
   /** null without an answer. */
   readonly status: number | null;
   readonly durationMs: number;
-  /** The first bytes of the answer, or the reason why there was none. */
+  /** The first bytes of the answer, or the reason for a missing answer. */
   readonly answer: string;
 }
 
@@ -24,8 +24,8 @@ const timeoutMs = 15 * second;
 const shownBytes = 1024;
 
 /**
- * Sends a delivery to a local program in the form of its webhook. The `v1` signature is made with a secret of this
- * program's choice; the platform's own `v1a` stays valid, because id, time and body are the same.
+ * Sends a delivery to a local program as a webhook. The `v1` signature is made with `secret`; the platform's `v1a`
+ * signature stays valid, because id, time and body are unchanged.
  */
 export async function forward(
   { headers, body }: ReceivedDelivery,

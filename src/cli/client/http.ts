@@ -2,7 +2,7 @@ import { isLoopback } from "../../doctor/ask.ts";
 import { minute, second } from "../../domain/time.ts";
 import { connectionFault } from "./faults.ts";
 
-/** A server gave no answer. */
+/** The error for a server that gave no answer. */
 export class Unreachable extends Error {
   override name = "Unreachable";
   constructor(
@@ -13,7 +13,7 @@ export class Unreachable extends Error {
     super(`${origin} cannot be reached: ${connectionFault(cause)}${hint}`);
   }
 
-  /** Whether the connection broke after it was established. */
+  /** Whether an established connection broke off. */
   get isBrokenOff(): boolean {
     return isReset(this.cause);
   }
@@ -33,9 +33,9 @@ export class Refused extends Error {
 }
 
 /**
- * Sends a request to an On Air server; all commands use it. It follows no redirect. The answer must begin within
- * `withinMs`, by default a minute, unless a stream is sent. Requests to this machine bypass the proxy of the environment,
- * which would see the key or token. Throws `Unreachable`, or the error of the body.
+ * Sends a request to an On Air server, for all commands. Follows no redirects. The answer must begin within `withinMs`,
+ * by default a minute, unless a stream is sent. Requests to loopback bypass the proxy of the environment, which would
+ * see the key or token. Throws `Unreachable`, or the error of the request body's source.
  */
 export async function request(
   url: URL | string,
@@ -68,7 +68,7 @@ export async function request(
 const isStream = (body: unknown): body is AsyncIterable<Uint8Array> =>
   typeof body === "object" && body !== null && Symbol.asyncIterator in body && !(body instanceof Blob);
 
-/** Records an error of the body's source, to distinguish it from a broken connection. */
+/** Passes the body on, and records an error of its source, to distinguish it from a broken connection. */
 async function* recordingErrors(
   input: AsyncIterable<Uint8Array>,
   source: { failure: unknown },

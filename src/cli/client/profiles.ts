@@ -21,9 +21,9 @@ const ProfileFile = Type.Object({
   clientId: Type.String(),
   /** Absent for a public client. */
   clientSecret: Type.Optional(Type.String()),
-  /** The scopes to ask for; absent for all of the application. */
+  /** The scopes to request; absent for all of the application. */
   scopes: Type.Optional(Type.Array(Type.String())),
-  /** The tokens of the last command; with a refresh token they are those of a user. */
+  /** The current tokens; with a refresh token, those of a user. */
   session: Type.Optional(
     Type.Object({
       accessToken: Type.String(),
@@ -33,16 +33,16 @@ const ProfileFile = Type.Object({
   ),
 });
 
-/** A platform and who its user is there, as `onair login` keeps it. */
+/** A platform and credentials for it, as stored by `onair login`. */
 export type Profile = Readonly<Static<typeof ProfileFile>>;
 
 const nameForm = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const suffix = ".json";
 
-/** The name of the profile that is used where none is named. */
+/** The name of the profile used when none is named. */
 export const defaultProfile = "default";
 
-/** The profiles of this user of the machine: a file for each, with mode 0600. */
+/** The profiles of this operating system user, each in a file with mode 0600. */
 export class Profiles {
   readonly #directory: string | null;
 
@@ -51,7 +51,7 @@ export class Profiles {
     this.#directory = home ? join(home, "onair", "profiles") : null;
   }
 
-  /** Their names in alphabetical order. */
+  /** Returns the names in alphabetical order. */
   names(): string[] {
     if (this.#directory === null) return [];
     try {
@@ -65,7 +65,7 @@ export class Profiles {
     }
   }
 
-  /** null when there is none of this name. Throws when other users may read it, or it is damaged. */
+  /** Returns the profile with this name, or null. Throws when other users can read its file, or the file is damaged. */
   find(name: string): Profile | null {
     const file = this.#fileOf(name);
     const stats = file === null ? undefined : statSync(file, { throwIfNoEntry: false });
@@ -75,11 +75,11 @@ export class Profiles {
       throw new Error(`${file} can be read by other users of the machine: chmod 600 ${file}`);
     const profile = parsed(readFileSync(file, "utf8"));
     if (profile === null)
-      throw new Error(`${file} is damaged: onair login --url URL --profile ${name} makes it anew`);
+      throw new Error(`${file} is damaged; to replace it: onair login --url URL --profile ${name}`);
     return profile;
   }
 
-  /** Keeps a profile in place of the one with this name. Returns its file. */
+  /** Stores a profile, replacing the one with this name. Returns its file. */
   save(name: string, profile: Profile): string {
     const file = this.#fileOf(name);
     if (file === null || this.#directory === null)
@@ -88,7 +88,7 @@ export class Profiles {
     const partial = `${file}.${process.pid}.partial`;
     try {
       writeFileSync(partial, `${JSON.stringify(profile, null, 2)}\n`, { mode: 0o600 });
-      // A file that was there keeps its mode.
+      // An existing file would keep its mode.
       chmodSync(partial, 0o600);
       renameSync(partial, file);
     } finally {
@@ -97,7 +97,7 @@ export class Profiles {
     return file;
   }
 
-  /** Removes a profile; false when there is none of this name. */
+  /** Removes a profile. Returns false when there is none with this name. */
   remove(name: string): boolean {
     const file = this.#fileOf(name);
     if (file === null || !statSync(file, { throwIfNoEntry: false })) return false;

@@ -15,28 +15,28 @@ interface PublicTarget {
   /** The public listener, without a trailing slash. */
   readonly url: string;
   readonly credentials: Credentials;
-  /** What to do when the server does not know the token. */
+  /** What the user can do when the server refuses the token. */
   readonly advice: string;
-  /** The option that names the target to another command, with a space before it; "" when there is no need. */
+  /** The option for suggested commands that names the same target, with a leading space; "" when not needed. */
   readonly option: string;
 }
 
 export const publicOptions = valued("url", "token", "profile");
 type GivenTarget = Given<typeof publicOptions>;
 
-export const publicHelp = `  --profile NAME what "onair login" keeps: where the platform is, and who you are there
-                 (ONAIR_PROFILE, default: "default")
+export const publicHelp = `  --profile NAME the profile of "onair login" with platform and credentials (ONAIR_PROFILE, default:
+                 "default")
   --url URL, --token TOKEN
                  instead: the public listener (ONAIR_URL, default: http://127.0.0.1:8080) and an
-                 access token with the scope events:subscribe (better: ONAIR_TOKEN, which other
-                 users of the machine cannot see)`;
+                 access token with the scope events:subscribe (better in ONAIR_TOKEN, because other
+                 users of the machine can see options)`;
 
 const noCredentials =
-  'nothing says who you are: make a profile with "onair login --url URL", or set ONAIR_TOKEN to an access token';
+  'there are no credentials: sign in with "onair login --url URL", or set ONAIR_TOKEN to an access token';
 
 /**
- * Reads the credentials for the public API: `--profile` or `--token`, else `ONAIR_TOKEN`, else `ONAIR_PROFILE` or the default
- * profile. Adds problems to `mistakes`.
+ * Reads the credentials for the public API: `--profile` or `--token`, else `ONAIR_TOKEN`, else `ONAIR_PROFILE` or the
+ * default profile. Adds problems to `mistakes`.
  */
 export function readPublicTarget(given: GivenTarget, env: Environment, mistakes: string[]): PublicTarget {
   if (given.token !== undefined && given.profile !== undefined)
@@ -45,7 +45,7 @@ export function readPublicTarget(given: GivenTarget, env: Environment, mistakes:
   return token === undefined ? ofProfile(given, env, mistakes) : ofToken(token, given, env, mistakes);
 }
 
-/** Variables that make a command one for operators. */
+/** Variables that make a command use the admin API. */
 const operatorVariables = [
   "ONAIR_ADMIN_KEY",
   "ONAIR_ADMIN_KEY_FILE",
@@ -55,8 +55,8 @@ const operatorVariables = [
 ];
 
 /**
- * Whether a command that both can use is for the public API: an operator key, a data directory or a database makes it
- * the admin API, unless `--profile` or `--token` is given; without any of these a token or profile that is there decides.
+ * Whether a command that supports both APIs uses the public API. It does with `--profile` or `--token`. Otherwise an
+ * operator key, a data directory or a database selects the admin API. Otherwise it does if a token or profile exists.
  */
 export function usesPublicApi(given: GivenTarget & NamedData, env: Environment): boolean {
   if (given.profile !== undefined || given.token !== undefined) return true;
@@ -69,13 +69,14 @@ export function usesPublicApi(given: GivenTarget & NamedData, env: Environment):
 function ofToken(token: string, given: GivenTarget, env: Environment, mistakes: string[]): PublicTarget {
   const { url } = given;
   const holder = given.token === undefined ? "ONAIR_TOKEN" : "--token";
-  if (!/^[\x21-\x7e]+$/.test(token)) mistakes.push("the access token has a character that no token has");
+  if (!/^[\x21-\x7e]+$/.test(token))
+    mistakes.push("the access token has invalid characters: check that it was copied correctly");
   const source = url === undefined && env["ONAIR_URL"] ? "ONAIR_URL" : "--url";
   const address = readHttpUrl(url ?? (env["ONAIR_URL"] || "http://127.0.0.1:8080"), source, mistakes);
   return {
     url: address.replace(/\/+$/, ""),
     credentials: { token },
-    advice: `${holder} must hold an access token that is still good.`,
+    advice: `${holder} must hold a valid access token.`,
     option: url === undefined ? "" : ` --url ${url}`,
   };
 }
@@ -94,10 +95,10 @@ function ofProfile({ url, profile }: GivenTarget, env: Environment, mistakes: st
     mistakes.push(isNamed ? `there is no profile "${name}".${meant}` : none);
     return noTarget;
   }
-  // The secret of a profile goes nowhere but where it was made for.
+  // The secret of a profile is sent only to the platform that it belongs to.
   if (url !== undefined && url.replace(/\/+$/, "") !== found.url)
     mistakes.push(
-      `the profile "${name}" is for ${found.url}: onair login --url ${url} --profile NAME makes another`,
+      `the profile "${name}" is for ${found.url}; to make another: onair login --url ${url} --profile NAME`,
     );
   const { url: platform, ...credentials } = found;
   return {
@@ -106,18 +107,19 @@ function ofProfile({ url, profile }: GivenTarget, env: Environment, mistakes: st
       ...credentials,
       saveSession: (session) => void profiles.save(name, { ...found, session }),
     },
-    advice: `"onair login --url ${platform}${name === defaultProfile ? "" : ` --profile ${name}`}" signs in again.`,
+    advice: `Sign in again: onair login --url ${platform}${name === defaultProfile ? "" : ` --profile ${name}`}`,
     option: profile === undefined ? "" : ` --profile ${profile}`,
   };
 }
 
-/** A client of the public API over the way that all commands take to a server. */
+/** Makes a client of the public API that sends by `request`, like all commands. */
 export function publicClient({ url, credentials }: Pick<PublicTarget, "url" | "credentials">): Client {
   return createClient({
     ...credentials,
     url,
     fetch: throughRequest,
-    waiting: (waitMs, status) => note(`${url} answered ${status}; again in ${Math.ceil(waitMs / 1000)} s`),
+    waiting: (waitMs, status) =>
+      note(`${url} answered ${status}; trying again in ${Math.ceil(waitMs / 1000)} s`),
   });
 }
 
@@ -127,13 +129,13 @@ export async function throughRequest({ url, method, headers, body, signal }: Req
   return request(url, { method, headers, signal, ...(sent && { body: sent }) });
 }
 
-/** Opens the public API for `work`. Throws errors of the API as sentences for people. */
+/** Opens the public API for `work`. Throws errors of the API as described by `forPeople`. */
 export function withPublicApi<T>(target: PublicTarget, work: (api: Client) => Promise<T>): Promise<T> {
   return explained(target, () => work(publicClient(target)));
 }
 
-/** Does the work; throws errors of the API as sentences for people. */
-export async function explained<T>(target: Told, work: () => Promise<T>): Promise<T> {
+/** Runs `work`. Throws errors of the API as described by `forPeople`. */
+export async function explained<T>(target: ErrorContext, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
@@ -141,13 +143,13 @@ export async function explained<T>(target: Told, work: () => Promise<T>): Promis
   }
 }
 
-type Told = Pick<PublicTarget, "url" | "advice">;
+type ErrorContext = Pick<PublicTarget, "url" | "advice">;
 
-/** An error of the public API as a sentence for people; any other error as it is. */
-export function forPeople(error: unknown, { url, advice }: Told): unknown {
+/** Converts an error of the public API to one whose message says what to do; returns any other error unchanged. */
+export function forPeople(error: unknown, { url, advice }: ErrorContext): unknown {
   if (error instanceof SyntaxError) return new Error(`${url} is not the public listener of an On Air server`);
   if (!(error instanceof OnairError)) return error;
-  // What the token endpoint answers to a refresh token or secret that is no longer good.
+  // The token endpoint answers this to a refresh token or secret that is no longer valid.
   const isUnknown = error.code === "invalid_grant" || error.code === "invalid_client";
   const said = publicRefusal(error, url, advice);
   return new Error(isUnknown && error.status !== 401 ? `${said} ${advice}` : said);

@@ -29,20 +29,20 @@ const optionNames: Readonly<Record<string, string>> = {
   id: "the id",
 };
 
-/** The option for a field of the API: `--rate-limit` for `rate_limit`, `--set content` for `data.content`. */
+/** Returns the option for a field of the API: `--rate-limit` for `rate_limit`, `--set content` for `data.content`. */
 function optionOf(field: string): string {
   const [, head = field, rest = ""] = /^([A-Za-z_-]+)(.*)$/s.exec(field) ?? [];
   const option = Object.hasOwn(optionNames, head)
     ? optionNames[head]
     : `--${head.toLowerCase().replaceAll("_", "-")}`;
-  // An index has no meaning for an option that is repeated.
+  // The index of a list is left out, because its option is repeated.
   return head === "data" && rest !== "" ? `${option} ${rest.replace(/^\./, "")}` : `${option}`;
 }
 
 /** Fields in seconds whose options are durations. */
 const durations: ReadonlySet<string> = new Set(["overlap_seconds", "expires_in"]);
 
-/** The problem of a field in the words of its option. */
+/** Rewrites the message for a field to match its option. */
 function problemOf(field: string, message: string): string {
   if (durations.has(field)) {
     const range = /an integer from ([0-9]+) to ([0-9]+)( or null)?$/;
@@ -54,14 +54,14 @@ function problemOf(field: string, message: string): string {
   );
 }
 
-/** The content of an error answer; null when it does not come from an On Air server. */
+/** Parses an error answer; null when it does not come from an On Air server. */
 function readError(text: string): ErrorAnswer | null {
   // A boundary: what an On Air server answers has these types.
   const { message, errors = [] } = (jsonObject(text) ?? {}) as Partial<ErrorAnswer>;
   return typeof message === "string" ? { message, errors } : null;
 }
 
-/** An error answer as far as it is told to people. */
+/** The parts of an error answer that are shown. */
 interface Refusal extends ErrorAnswer {
   readonly status: number;
   readonly location: string | null;
@@ -69,7 +69,7 @@ interface Refusal extends ErrorAnswer {
   readonly text: string;
 }
 
-/** What to do about a refusal that has one usual cause. */
+/** Advice for refusals with one usual cause. */
 interface Hints {
   readonly elsewhere: string;
   readonly unauthorized: string;
@@ -77,10 +77,10 @@ interface Hints {
 
 const adminHints: Hints = {
   elsewhere: "--url must name the admin listener.",
-  unauthorized: "ONAIR_ADMIN_KEY must hold the operator key.",
+  unauthorized: "ONAIR_ADMIN_KEY must hold a valid operator key.",
 };
 
-/** Describes an error answer of the admin API for people; fields have the names of options. */
+/** Describes an error answer of the admin API in sentences, with options in place of field names. */
 export async function refusalOf(response: Response, origin: string | null): Promise<string> {
   const { status, headers } = response;
   const text = await response.text().catch(() => "");
@@ -88,7 +88,7 @@ export async function refusalOf(response: Response, origin: string | null): Prom
   return sentenceOf({ status, location: headers.get("location"), message, errors, text }, origin, adminHints);
 }
 
-/** Describes an error of the public API for people; fields have the names of options. */
+/** Describes an error of the public API in sentences, with options in place of field names. */
 export function publicRefusal(error: OnairError, url: string, advice: string): string {
   const { status, details, message, code } = error;
   const { location, errors, body } = details;
@@ -103,7 +103,9 @@ export function publicRefusal(error: OnairError, url: string, advice: string): s
   const { retryAfterMs } = details;
   const said =
     retryAfterMs === null ? sentence : `${sentence} (Retry-After: ${Math.ceil(retryAfterMs / 1000)})`;
-  return code === "stream_disabled" ? `${said}: "onair app change --delivery both"` : said;
+  return code === "stream_disabled"
+    ? `${said}: to change that, run "onair app change --delivery both"`
+    : said;
 }
 
 function sentenceOf(refusal: Refusal, origin: string | null, { elsewhere, unauthorized }: Hints): string {
@@ -120,7 +122,7 @@ function sentenceOf(refusal: Refusal, origin: string | null, { elsewhere, unauth
 
 /** Describes an answer that does not come from an On Air server. */
 function foreignAnswer({ location, text }: Refusal): string {
-  if (location) return `it leads to ${location}, and is not followed there.`;
+  if (location) return `it redirects to ${location}, which is not followed.`;
   const beginning = printable(text).slice(0, 200);
-  return /^\s*</.test(text) || beginning === "" ? "that is not an answer of On Air." : beginning;
+  return /^\s*</.test(text) || beginning === "" ? "this is not an answer of On Air." : beginning;
 }

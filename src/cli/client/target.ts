@@ -11,40 +11,40 @@ export interface Target {
   readonly server: {
     readonly url: URL;
     readonly key: string;
-    /** With which the command shows who it is to a listener that asks for it. */
+    /** The client certificate for a listener that requires one. */
     readonly certificate: Pick<Certificate, "cert" | "key"> | null;
   } | null;
-  /** Where the data is, used when there is no server. */
+  /** The location of the data, used without a server. */
   readonly place: DataPlace;
   readonly allowPrivateWebhooks: boolean;
-  /** How backups are made and kept, used when there is no server. */
+  /** The settings of backups, used without a server. */
   readonly backups: BackupConfig;
   readonly aws: AwsVariables;
-  /** The option that names the target to another command, with a space before it; "" when the environment names it. */
+  /** The options for suggested commands that name the same target, with a leading space; "" when the environment names it. */
   readonly option: string;
 }
 
 export const targetOptions = valued("url", "data", "database", "config", "client-cert", "client-key");
 type GivenTarget = Given<typeof targetOptions>;
 
-export const targetHelp = `  --url URL      the admin listener of a running server, like http://127.0.0.1:8081 (ONAIR_URL); the
-                 operator key is taken from ONAIR_ADMIN_KEY, or from the file that
-                 ONAIR_ADMIN_KEY_FILE names
+export const targetHelp = `  --url URL      the admin listener of a running server, like http://127.0.0.1:8081 (ONAIR_URL); set
+                 the operator key in ONAIR_ADMIN_KEY, or name a file that holds it in
+                 ONAIR_ADMIN_KEY_FILE
   --client-cert FILE, --client-key FILE
-                 for a listener with --admin-tls-client-ca: a certificate of that authority and its
-                 key, both PEM (ONAIR_CLIENT_CERT, ONAIR_CLIENT_KEY)
-  --data DIR     instead: the data directory, as of "onair serve" (ONAIR_DATA, where ONAIR_URL is
-                 not set; default: onair-data); refused while a server uses it
-  --database URL instead: the PostgreSQL database (ONAIR_DATABASE, or the file that
-                 ONAIR_DATABASE_FILE names), without a password in the option
-  --config FILE  instead: the data that the file of settings of "onair serve" names (ONAIR_CONFIG)`;
+                 for a listener with --admin-tls-client-ca: a certificate signed by that authority
+                 and its key, both PEM (ONAIR_CLIENT_CERT, ONAIR_CLIENT_KEY)
+  --data DIR     instead: the data directory of "onair serve" (ONAIR_DATA, unless ONAIR_URL is set;
+                 default: onair-data); refused while a server uses it
+  --database URL instead: the PostgreSQL database, without a password in the URL (ONAIR_DATABASE, or
+                 the file that ONAIR_DATABASE_FILE names)
+  --config FILE  instead: the data named by this settings file of "onair serve" (ONAIR_CONFIG)`;
 
-/** Options that say where data is. */
+/** Options that name the location of data. */
 const placeNames = ["data", "database", "config"] as const;
 
 export type NamedData = Pick<GivenTarget, (typeof placeNames)[number]>;
 
-/** Whether an option says where data is. */
+/** Whether an option names the location of data. */
 export const namesData = (given: NamedData): boolean => placeNames.some((name) => given[name] !== undefined);
 
 /** Reads the target of a command, and adds problems to `mistakes`. */
@@ -56,10 +56,10 @@ export function readTarget(given: GivenTarget, env: Environment, mistakes: strin
   const key = address === undefined ? undefined : adminKeyOf(env, mistakes);
   if (address !== undefined) {
     if (!url || !/^https?:$/.test(url.protocol))
-      mistakes.push(`${source} must be an http URL, like http://127.0.0.1:8081, not "${address}"`);
+      mistakes.push(`${source} must be an http or https URL, like http://127.0.0.1:8081, not "${address}"`);
     for (const name of named) mistakes.push(`--url and --${name} exclude each other`);
     if (!key && mistakes.every((one) => !one.startsWith("ONAIR_ADMIN_KEY")))
-      mistakes.push(`${source} needs the operator key in ONAIR_ADMIN_KEY`);
+      mistakes.push(`${source} needs an operator key: set ONAIR_ADMIN_KEY`);
   }
   const certificate = address === undefined ? null : certificateOf(given, env, mistakes);
   const config = configOf(given, dataVariables(env, address === undefined));
@@ -79,12 +79,12 @@ function configOf(given: NamedData, env: Environment) {
   return readConfig(args, env);
 }
 
-/** Where the data is for a command that goes to no server. */
+/** Returns the location of the data for a command that never uses a server. */
 export function placeOfCommand(given: NamedData, env: Environment): DataPlace {
   return placeOf(configOf(given, dataVariables(env, true)));
 }
 
-/** The variables that concern data, of which none counts beside a server. */
+/** Returns the variables about data. With a server, its location is ignored. */
 function dataVariables(env: Environment, isHere: boolean): Environment {
   if (!isHere) return variablesOf(env, "allowPrivateWebhooks");
   const backups = ["keepBackups", "keepBackupsDays", "backupTo", "backupEndpoint", "backupRegion"] as const;
@@ -92,7 +92,7 @@ function dataVariables(env: Environment, isHere: boolean): Environment {
   return variablesOf(env, ...data, ...backups, "backupRecipients");
 }
 
-/** The certificate for requests to a server; null when there is none. */
+/** Reads the client certificate for requests to a server; null when none is given. Adds problems to `mistakes`. */
 export function certificateOf(
   given: Pick<GivenTarget, "client-cert" | "client-key">,
   env: Environment,
@@ -114,7 +114,7 @@ export function certificateOf(
   return null;
 }
 
-/** The key for requests to a server; undefined when there is none. */
+/** Reads the operator key for requests to a server; undefined when there is none. Adds problems to `mistakes`. */
 function adminKeyOf(env: Environment, mistakes: string[]): string | undefined {
   try {
     return readSecret(env, "ONAIR_ADMIN_KEY");

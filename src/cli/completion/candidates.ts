@@ -2,16 +2,16 @@ import type { Environment } from "../../config/read-config.ts";
 import type { Candidates, Command, Words } from "../command.ts";
 import { commands } from "../commands.ts";
 
-/** A word that the shell offers. */
+/** A completion that the shell offers. */
 interface Candidate {
   readonly word: string;
-  /** "" when nothing is said about it. */
+  /** A short description; "" for none. */
   readonly meaning: string;
 }
 
 /**
- * What can stand in place of the last of these words, which may be its beginning or "", after `onair`. Empty where a
- * file or a text of the user's own is expected.
+ * Returns the completions of the last of these words, which follow `onair`; it may be a prefix or "". Empty when a file
+ * or free text is expected.
  */
 export async function candidatesFor(words: readonly string[], env: Environment): Promise<Candidate[]> {
   const prefix = words.at(-1) ?? "";
@@ -66,7 +66,7 @@ function ofCommand(
   return takesFile ? [] : options();
 }
 
-/** The options of an action, or of all where none is named. */
+/** Returns the options of an action; without an action, those of all actions. */
 function optionsOf({ options, actions = {} }: Command, action = ""): string[] {
   const ofSome = new Set(Object.values(actions).flatMap((one) => one.options ?? []));
   const own = ofAction(actions, action)?.options ?? (Object.hasOwn(actions, action) ? [] : [...ofSome]);
@@ -80,14 +80,14 @@ function optionNamed(word: string | undefined, { options }: Command) {
   return option && { name, takesValue: option.type === "string" };
 }
 
-/** The words that are neither options nor their values. */
+/** Returns the words that are neither options nor their values. */
 function positionalsOf(words: readonly string[], command: Command): string[] {
   return words.filter((word, i) => {
     return !word.startsWith("-") && !optionNamed(words[i - 1], command)?.takesValue;
   });
 }
 
-/** What the help says about a word, on the line that it begins; "" when it says nothing there. */
+/** Returns the description of a word on its line of the help; "" when it has none. */
 function meaningOf(word: string, { help }: Command): string {
   const line = help.split("\n").find((one) => new RegExp(`^ {2}${word}(?![\\w-])`).test(one)) ?? "";
   return /\S {2,}(\S.*)$/.exec(line)?.[1] ?? "";

@@ -9,19 +9,19 @@ import zsh from "./onair.zsh" with { type: "text" };
 
 const help = `Usage: onair completion bash | zsh | fish
 
-Prints a script that completes commands, actions, options and their values with the tab key:
+Prints a script for the shell that completes commands, actions, options and their values:
 
   bash   onair completion bash > ~/.local/share/bash-completion/completions/onair
   zsh    onair completion zsh > "\${fpath[1]}/_onair"
   fish   onair completion fish > ~/.config/fish/completions/onair.fish
 
-To try it: source <(onair completion bash). The script asks the executable, so that it need not be
-made anew for another version.
+To try it: source <(onair completion bash). The script calls onair for the candidates, so it works
+with later versions as well.
 
-Exit code: 0 when it is printed, 2 for wrong usage.
+Exit code: 0 on success, 2 for wrong usage.
 `;
 
-/** How the scripts ask. */
+/** The word with which the scripts request candidates. */
 const question = "words";
 
 const printing = command({

@@ -1,9 +1,9 @@
-# bash completion for onair. Where onair offers nothing, files are completed.
+# bash completion for onair. Completes files where onair has no candidates.
 _onair() {
   local word before= lead= count=0
   local -a words=()
   COMPREPLY=()
-  # bash takes the "=" of --option=value for a word of its own, and completes what follows it alone.
+  # bash splits --option=value at "=", and completes only the value.
   for word in "${COMP_WORDS[@]:1:COMP_CWORD}"; do
     if [[ $word == "=" || $before == "=" ]] && (( count )); then
       words[count-1]+=$word

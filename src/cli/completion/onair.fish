@@ -1,4 +1,4 @@
-# fish completion for onair. Where onair offers nothing, files are completed.
+# fish completion for onair. Completes files where onair has no candidates.
 function __onair_words
     set -l before (commandline --tokenize --cut-at-cursor --current-process)
     set -l current (commandline --current-token --cut-at-cursor)

@@ -1,5 +1,5 @@
 #compdef onair
-# zsh completion for onair. Where onair offers nothing, files are completed.
+# zsh completion for onair. Completes files where onair has no candidates.
 _onair() {
   local -a candidates
   local word meaning

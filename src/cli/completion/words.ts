@@ -5,7 +5,7 @@ import { Profiles } from "../client/profiles.ts";
 /** The names of the built-in event types. */
 export const eventNames: readonly string[] = builtInEventTypes.map(({ name }) => name);
 
-/** The profiles that `onair login` keeps. */
+/** Returns the names of the stored profiles. */
 export function profileNames(env: Environment): readonly string[] {
   return new Profiles(env).names();
 }

@@ -6,26 +6,27 @@ import { pagesOf, pagingHelp, pagingOptions, readPaging } from "../output/list.t
 
 const help = `Usage: onair audit [filters] [options]
 
-Who changed what through the admin API, and what applications changed about themselves, newest
-first, at a running server or in a data directory that no server uses. Values are not kept.
+Shows the audit log, newest first, at a running server or in a data directory that no server uses:
+who changed what through the admin API, and what applications changed about themselves. The changed
+values are not recorded.
 
   --key ID           of this key or application
-  --action ACTION    this operation, as the reference of the admin API names it, like
+  --action ACTION    this operation, as named in the reference of the admin API, like
                      changeApplication
-  --object KIND      this kind of thing, like applications or keys
-  --object-id ID     the thing with this id
+  --object KIND      this kind of object, like applications or keys
+  --object-id ID     the object with this id
   --after TIME, --before TIME
-                     done in between, like 2026-01-14T16:00:00Z
-  --since DURATION   instead: done since then, like 90s, 30m, 1h or 2d ago
+                     in this range of time, like 2026-01-14T16:00:00Z
+  --since DURATION   instead: since then, like 90s, 30m, 1h or 2d ago
 ${pagingHelp.replaceAll("for list: ", "")}
 ${targetHelp}
   --json             print the answer as JSON
 
-Exit code: 0 when it is done, 1 when it failed, 2 for wrong usage.
+Exit code: 0 on success, 1 on failure, 2 for wrong usage.
 `;
 
 export const audit = command({
-  summary: "show who changed what",
+  summary: "show the audit log: who changed what",
   help,
   options: {
     ...targetOptions,
@@ -38,7 +39,7 @@ export const audit = command({
     const paging = readPaging(values, mistakes);
     const from = readSince(values.since, mistakes);
     const { key, action, object, "object-id": object_id, after, before, since } = values;
-    if (since && (after || before)) mistakes.push("--since and the times of a range exclude each other");
+    if (since && (after || before)) mistakes.push("--since excludes --after and --before");
     check();
     const filters = { key, action, object, object_id, after: from ?? after, before };
     const isFiltered = Object.values(filters).some((value) => value !== undefined);

@@ -8,28 +8,28 @@ import { megabytes, stopwatch } from "../output/format.ts";
 
 const help = `Usage: onair compact [options]
 
-Makes the file of the database anew, without the free space in it, so that the disk has that space
-back. For a database that an earlier version has made, once: from then on a running server gives
-free space back by itself, as it does for every new database.
+Rewrites the database file without its free space, which returns that space to the disk. This is
+needed only once, for a database made by an earlier version: afterwards, and in every new database,
+a running server returns free space by itself.
 
   --data DIR     the data directory (ONAIR_DATA, default: onair-data); no server may use it
-  --config FILE  instead: the file of settings of "onair serve" (ONAIR_CONFIG) names it
+  --config FILE  instead: the data directory of this settings file of "onair serve" (ONAIR_CONFIG)
   --json         print the sizes as JSON
 
-The new file takes the place of the old one when it is whole, checked, and on the disk; whenever
-this is cut off, the one or the other is there. It needs as much free disk as the data takes. Exit
-code: 0 when it is done, 1 when it failed, 2 for wrong usage.
+The new file replaces the old one only when it is complete, checked and on disk; an interruption
+leaves one of the two intact. The disk needs as much free space as the data uses. Exit code: 0 on
+success, 1 on failure, 2 for wrong usage.
 `;
 
 export const compact = command({
-  summary: "give the free space of the database back to the disk",
+  summary: "return the free space of the database to the disk",
   help,
   options: { ...valued("data", "config"), ...switches("json") },
   async run({ values, env, out, mistakes, check }) {
     const place = placeOfCommand(values, env);
     if ("database" in place) {
       throw new UsageError(
-        "A PostgreSQL database compacts itself (VACUUM). Name a data directory with --data",
+        "PostgreSQL compacts its databases itself (VACUUM); compact needs a data directory: name it with --data",
       );
     }
     const { directory } = place;
@@ -42,7 +42,7 @@ export const compact = command({
       const [before, after] = [beforeBytes, afterBytes].map(megabytes);
       await out.answer(
         { data: directory, before_bytes: beforeBytes, after_bytes: afterBytes },
-        `The database of ${directory} has ${after} MB now, ${before} MB before, ${took()}. A running server gives free space back from now on.`,
+        `The database in ${directory} was compacted from ${before} MB to ${after} MB ${took()}. From now on, a running server returns free space by itself.`,
       );
     } finally {
       lock.close();

@@ -21,15 +21,15 @@ export const configCommand: Command = {
   help: `Usage: onair config check [--config FILE] [options of onair serve]
        onair config show [--config FILE] [options of onair serve] [--json]
 
-check  tells all mistakes in the file of settings, the variables and the options, as the server
-       would at its start, variables that are no settings, and that backups to S3 lack credentials.
-       Starts nothing.
-show   lists the settings in force, and where each value comes from. Secrets are not shown.
+check  reports all mistakes in the settings file, the variables and the options, as a server would
+       at its start. Also reports unknown ONAIR_ variables, and missing credentials for backups to
+       S3. Starts nothing.
+show   lists the settings in effect with the source of each value. Secrets are not shown.
 
-  --config FILE      the file of settings [ONAIR_CONFIG]
+  --config FILE      the settings file [ONAIR_CONFIG]
   --json             print {data: […]} of {name, value, source, default, is_secret, help}
 
-A file of settings is TOML and names them like the options:
+A settings file is TOML, with settings named like the options:
 
   port = 8080
   public-url = "https://api.example.com"
@@ -38,7 +38,7 @@ A file of settings is TOML and names them like the options:
   [time-to-live]
   "chat.message.sent" = 600
 
-Exit code: 0 when all is well, 1 when check warns of variables that are no settings, 2 for mistakes.
+Exit code: 0 if all is correct, 1 if check found unknown variables, 2 for mistakes.
 `,
   async run(args: readonly string[], env: Environment) {
     const [word, ...rest] = args;
@@ -47,7 +47,7 @@ Exit code: 0 when all is well, 1 when check warns of variables that are no setti
     if (action === undefined) throw new UsageError(mistakes.join("\n"));
     const checked = checkConfig(rest, env, {}, switches("json"));
     const unknown = unknownVariables(env).map(({ name, meant }) => {
-      return `${name} is set, and no setting has that variable.${meant === null ? "" : ` Did you mean ${meant}?`}`;
+      return `${name} is set, but is not a setting.${meant === null ? "" : ` Did you mean ${meant}?`}`;
     });
     for (const line of [...checked.mistakes, ...unknown]) note(line);
     if (checked.mistakes.length > 0) return wrongUsage;
@@ -58,20 +58,20 @@ Exit code: 0 when all is well, 1 when check warns of variables that are no setti
   },
 };
 
-/** What to do where backups go to S3 without credentials; a mistake only where the server does not have them, either. */
+/** Returns a note when backups go to S3 without credentials; null otherwise. The server may have them in its own environment. */
 function missingCredentials(backupTo: string | null, env: Environment): string | null {
   if (!backupTo?.startsWith("s3://")) return null;
   try {
     readCredentials(awsVariables(env));
     return null;
   } catch (error) {
-    return `backup-to is ${backupTo}. ${messageOf(error)} Where the service alone has them, all is well.`;
+    return `backup-to is ${backupTo}. ${messageOf(error)} If only the service has them in its environment, that is fine.`;
   }
 }
 
 async function check(isKnown: boolean): Promise<number> {
   if (!isKnown) return failed;
-  await print("The settings are right.");
+  await print("The settings are correct.");
   return ok;
 }
 

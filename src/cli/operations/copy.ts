@@ -13,35 +13,38 @@ import { type Progress, showProgress } from "../output/progress.ts";
 
 const help = `Usage: onair copy --from PLACE --to PLACE [options]
 
-Moves everything from a data directory to a PostgreSQL database, or back: users, applications with
-their secrets, tokens, subscriptions with their sequences, deliveries with their attempts, those
-that are pending too, keys and settings. Stop all servers of the source first. The target must be
-empty: a directory without a database, or a new database.
+Moves all data from a data directory to a PostgreSQL database, or back: users, applications with
+their secrets, tokens, subscriptions with their sequences, deliveries with their attempts (pending
+ones too), keys and settings. First stop all servers of the source. The target must be empty: a
+directory without a database, or a new database.
 
-  --from PLACE   what is copied: a data directory, or postgres://user@host/database
-  --to PLACE     where to, likewise
-  --reopen       copies nothing: lets servers use --from again, after a copy of it. Only where
-                 nothing uses that copy, for else both send
+  --from PLACE   the source: a data directory, or postgres://user@host/database
+  --to PLACE     the target, likewise
+  --reopen       copy nothing; let servers use --from again after it was copied. Only if nothing
+                 uses the copy, because otherwise both would send the same deliveries
   --json         print what was copied as JSON
 
-A URL is without a password. Where it needs one, ONAIR_DATABASE, or the file that
-ONAIR_DATABASE_FILE names, has the whole URL of the same database with it.
+The URLs must not have a password. If a database needs one, set ONAIR_DATABASE to its whole URL, or
+put that into a file and its path into ONAIR_DATABASE_FILE.
 
-The source is marked as moved from the beginning, so that no server uses or changes it; it keeps its
-data. A copy that was cut off goes on with the same command, and no server uses the target before it
-is complete: both sides are counted at the end. A copy that is complete says since when, and copies
-nothing. The damaged body of an event does not come over: the event is named. Exit code: 0 when
-everything is copied, 1 when it failed, 2 for wrong usage, and for places that cannot be used.
+At the start, the source is marked as moved, so that no server uses or changes it; it keeps its
+data. To continue an interrupted copy, repeat the command. No server uses the target before the copy
+is complete: at the end, the rows of both sides are counted. Repeating a complete copy copies
+nothing, and says when it was completed. A damaged body of an event is not copied; the event is
+named.
+
+Exit code: 0 if everything is copied, 1 on failure, 2 for wrong usage, or a source or target that
+cannot be used.
 `;
 
 export const copy = command({
-  summary: "move everything from a data directory to PostgreSQL, or back",
+  summary: "move all data from a data directory to PostgreSQL, or back",
   help,
   options: { ...valued("from", "to"), ...switches("reopen", "json") },
   async run({ values, env, out, mistakes }) {
     const from = readPlace("--from", values.from, env, mistakes);
     if (from !== null && "directory" in from) requireDatabase(from.directory, "--from", mistakes);
-    if (values.reopen && values.to !== undefined) mistakes.push("--reopen goes without --to");
+    if (values.reopen && values.to !== undefined) mistakes.push("--reopen excludes --to");
     const to = values.reopen ? null : readPlace("--to", values.to, env, mistakes);
     if (mistakes.length > 0 || from === null) throw new UsageError(mistakes.join("\n"));
     if (to === null) await reopen(from);
@@ -60,7 +63,9 @@ function readPlace(
   mistakes: string[],
 ): DataPlace | null {
   if (text === undefined || text === "") {
-    mistakes.push(`${option} is missing: a data directory, or a database like postgres://onair@host/onair`);
+    mistakes.push(
+      `${option} is missing: name a data directory, or a database like postgres://onair@host/onair`,
+    );
     return null;
   }
   if (!/^[a-z]+:\/\//.test(text)) return { directory: text };
@@ -68,7 +73,7 @@ function readPlace(
     const named = readDatabaseUrl(text);
     if (named.password !== "") {
       mistakes.push(
-        `${option} must be without a password, which others can see: set ONAIR_DATABASE or ONAIR_DATABASE_FILE`,
+        `${option} must be without a password, because other users of the machine can see it: set ONAIR_DATABASE or ONAIR_DATABASE_FILE instead`,
       );
       return null;
     }
@@ -88,16 +93,16 @@ async function reopen(from: DataPlace): Promise<void> {
   await print(wasMarked ? `${place} can be served again.` : `${place} was not marked as moved.`);
 }
 
-/** The same copy again, of which everything was done. */
+/** Reports that the copy was completed earlier. */
 function showCompleted(from: DataPlace, to: DataPlace, at: string, out: Output): Promise<void> {
   const [source, target] = [shownDataPlace(from), shownDataPlace(to)];
   return out.answer(
     { from: source, to: target, copied: null, completed_at: at },
-    `${target} has everything of ${source} since ${at}, so nothing was copied now. Serve it: ${serving(to)}`,
+    `The copy from ${source} to ${target} was completed at ${at}; nothing was copied now. To serve it: ${serving(to)}`,
   );
 }
 
-/** The command that serves a place. A password stays in the variable that has it. */
+/** Returns the command that serves the data. A password is not shown; it stays in its variable. */
 function serving(place: DataPlace): string {
   if ("directory" in place) return `onair serve --data ${place.directory}`;
   const { url } = place.database;
@@ -126,15 +131,15 @@ async function copyAll(from: DataPlace, to: DataPlace, out: Output): Promise<voi
   await out.answer(
     { from: source, to: target, copied: counts, damaged_bodies: damagedBodies },
     [
-      `${target} has everything of ${source} ${took()}. Serve it now: ${serving(to)}`,
+      `Everything was copied from ${source} to ${target} ${took()}. To serve it: ${serving(to)}`,
       "",
       table(["NOUN", "COPIED"], rows),
       "",
-      `${source} is as it was, and no server uses it any more.`,
+      `${source} keeps its data, but no server can use it any more.`,
     ].join("\n"),
   );
   if (damagedBodies.length > 0 && !out.json)
     note(
-      `These events have no body any more, because it is damaged in ${source}: ${damagedBodies.join(", ")}. What is pending of them fails; the platform can publish them again, under another id.`,
+      `These events were copied without their body, which is damaged in ${source}: ${damagedBodies.join(", ")}. Their pending deliveries will fail; the platform can publish the events again under new ids.`,
     );
 }

@@ -9,8 +9,8 @@ import type { ListPage, Output } from "./output.ts";
 export type ApplicationAnswer = Static<typeof ApplicationSchema>;
 export type EndpointAnswer = Static<typeof EndpointSchema>;
 
-/** Reasons why an endpoint is disabled. */
-export const reasons = { gone: "it answered 410", failing: "it failed everything for 24 hours" } as const;
+/** The reasons for a disabled endpoint, in words. */
+export const reasons = { gone: "it answered 410", failing: "all attempts failed for 24 hours" } as const;
 
 type Listed = ApplicationAnswer & { readonly endpoint: Pick<EndpointAnswer, "status" | "disabled_reason"> };
 
@@ -35,7 +35,7 @@ export async function listApplications(api: AdminApi, paging: Paging, out: Outpu
   });
 }
 
-/** The endpoints that are failing or disabled. */
+/** Fetches the failing and disabled endpoints, by application. */
 async function failingEndpoints(api: AdminApi): Promise<Map<string, EndpointAnswer>> {
   const everything = { limit: Number.POSITIVE_INFINITY, cursor: "" };
   const found = new Map<string, EndpointAnswer>();
@@ -53,7 +53,7 @@ function endpointCell({ webhook_url, delivery, endpoint }: Listed): string {
   return disabled_reason === null ? status : `${status} (${disabled_reason})`;
 }
 
-/** An answer for people, with the endpoint's state in one line. */
+/** Returns an answer for display, with the endpoint's state in one line. */
 export function forPeople(answer: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { last_failure, endpoint, ...rest } = answer;
   if (endpoint !== undefined) return { ...rest, endpoint: sentenceOf(endpoint as EndpointAnswer) };

@@ -5,10 +5,10 @@ import { note, recordLines, type Screen, table } from "./print.ts";
 
 type Attempt = Delivery["attempts"][number];
 
-/** What became of them comes first, because a narrow terminal cuts the rest. */
+/** The outcome comes first, because a narrow terminal cuts the last columns. */
 const columns = ["ID", "STATUS", "LAST", "TYPE", "ATTEMPTS", "PUBLISHED"];
 
-/** The columns of a list of deliveries; operators see whose each is. */
+/** The columns of a list of deliveries; for operators with the application. */
 export function deliveryColumns({ forOperator }: { readonly forOperator: boolean }): string[] {
   return forOperator ? [...columns, "APPLICATION"] : columns;
 }
@@ -50,8 +50,8 @@ const outcomeOf = ({ status, outcome }: Attempt) => (status === null ? outcome :
 export function noteOutcome({ status, attempts, next_attempt_at }: Delivery): void {
   const last = attempts.at(-1);
   const why = last?.error ? `: ${last.error}` : "";
-  if (status === "delivered") note("It is delivered.");
+  if (status === "delivered") note("The delivery was delivered.");
   else if (status === "pending" && next_attempt_at)
-    note(`The attempt failed${why} Next: ${next_attempt_at}.`);
-  else note(`It is ${status}${why}`);
+    note(`The attempt failed${why} Next attempt: ${next_attempt_at}.`);
+  else note(`The delivery is ${status}${why}`);
 }

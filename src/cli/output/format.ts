@@ -20,7 +20,7 @@ export function duration(ms: number): string {
   return `${Math.floor(seconds / 60)} min ${String(seconds % 60).padStart(2, "0")} s`;
 }
 
-/** A stopwatch that starts now; returns the elapsed time as in `in 1.2 s`. */
+/** Starts a stopwatch. The returned function gives the elapsed time, like `in 1.2 s`. */
 export function stopwatch(): () => string {
   const startedAt = performance.now();
   return () => {

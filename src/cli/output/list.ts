@@ -5,13 +5,13 @@ import type { ListPage } from "./output.ts";
 export const pagingOptions = { ...valued("limit", "cursor"), ...switches("all") };
 export const pagingNames = ["limit", "cursor", "all"] as const;
 
-export const pagingHelp = `  --limit N      for list: how many at most (default: 25)
-  --all          for list: all of them
+export const pagingHelp = `  --limit N      for list: maximum number of items (default: 25)
+  --all          for list: all items
   --cursor CURSOR
-                 for list: go on behind the list that named this cursor`;
+                 for list: continue after the list that printed this cursor`;
 
 const defaultLimit = 25;
-/** The largest page that one request may ask for. */
+/** The largest page of one request. */
 const longestPage = 100;
 
 /** The requested part of a list. */
@@ -30,7 +30,7 @@ export function readPaging(
   return { limit: all ? Number.POSITIVE_INFINITY : (number ?? defaultLimit), cursor };
 }
 
-/** The requested pages, following cursors. */
+/** Fetches the requested pages, following cursors. */
 export async function* pagesOf<T>(
   { limit, cursor: from }: Paging,
   fetchPage: (page: Fields) => Promise<ListPage<T>>,

@@ -7,10 +7,10 @@ type Paint = (style: Style, text: string) => string;
 const levels: Readonly<Record<string, Style>> = { debug: "dim", info: "cyan", warn: "yellow", error: "red" };
 /** Events that have columns of their own. */
 const known: Readonly<Record<string, (fields: Fields, paint: Paint) => string>> = { request, delivery };
-/** Longer objects are not shown, such as all settings. */
+/** Longer objects, such as all settings, are abbreviated. */
 const longestObject = 100;
 
-/** Renders whole lines of the log in JSON for people: aligned, and in colour where `paint` has some. */
+/** Renders complete JSON lines of the log as aligned text, styled by `paint`. */
 export function textLines(paint: Paint): (lines: Uint8Array) => Uint8Array {
   const decoder = new TextDecoder();
   const encoder = new TextEncoder();
@@ -55,7 +55,7 @@ function delivery({ outcome, status, duration_ms, type, ...rest }: Fields, paint
   return `${paint(style, shown)} ${took}  ${printable(String(type))}${failure}${pairs(rest, paint)}`;
 }
 
-/** The other fields as `name=value`; those without a value are left out. */
+/** Formats the other fields as `name=value`, without null values. */
 function pairs(fields: Fields, paint: Paint): string {
   return Object.entries(fields)
     .filter(([, value]) => value !== null && value !== undefined)

@@ -15,8 +15,9 @@ export function checkOutputFile(
   const there = statSync(file, { throwIfNoEntry: false });
   if (!there) return;
   if (there.isDirectory()) mistakes.push(`${file} is a directory; name a file in it`);
-  else if (!there.isFile()) mistakes.push(`${file} is not a regular file; "-" is standard output`);
-  else if (!force) mistakes.push(`${file} exists; --force replaces it`);
+  else if (!there.isFile())
+    mistakes.push(`${file} is not a regular file; name another, or "-" for standard output`);
+  else if (!force) mistakes.push(`${file} exists already; --force replaces it`);
 }
 
 /** Writes a temporary file next to `file` and renames it when it is complete, so that a partial file never appears. */

@@ -22,7 +22,7 @@ interface ListForm<T> {
   readonly empty: string;
 }
 
-/** What a command prints on standard output: JSON for programs, or a text for people. */
+/** Prints the results of a command on standard output: as JSON, or as text for people. */
 export class Output {
   readonly screen: Screen;
 
@@ -38,12 +38,12 @@ export class Output {
     return print(this.json ? JSON.stringify(value) : text);
   }
 
-  /** Prints a record by its fields; `shown` is what people see of it. */
+  /** Prints a record as JSON, or the fields of `shown` as text. */
   record(value: Readonly<Record<string, unknown>>, shown = value): Promise<void> {
     return this.answer(value, recordLines(shown, this.screen));
   }
 
-  /** Prints a value, for people as a table. */
+  /** Prints a value as JSON, or the rows as a table. */
   async table(value: unknown, { columns, rows, empty }: Rows): Promise<void> {
     if (rows.length === 0 && !this.json) note(empty);
     else await this.answer(value, table(columns, rows, this.screen));
@@ -65,7 +65,8 @@ export class Output {
       count += page.data.length;
     }
     if (this.json) return print(`],"pagination":${JSON.stringify(pagination)}}`);
-    if (pagination.has_more) note(`There are more: --all, or --cursor=${pagination.cursor}`);
+    if (pagination.has_more)
+      note(`There are more: use --all, or continue with --cursor=${pagination.cursor}`);
     else if (count === 0) note(empty);
   }
 }

@@ -1,15 +1,15 @@
 import type { Environment } from "../../config/read-config.ts";
 import { cut, escapedAroundStyles, printable, type Style, terminalOn } from "../../dev/terminal.ts";
 
-/** The reader of standard output has closed it, as `head` does. */
+/** Thrown when the reader of standard output has closed it, as `head` does. */
 class OutputClosed extends Error {
   override name = "OutputClosed";
 }
 
-/** Without a listener, an error event of a stream ends the process, although the writer also gets the error. */
+/** A listener for error events of standard output, which would otherwise end the process; `write` reports the error. */
 const ignored = () => {};
 
-/** Writes to standard output as it is, and waits for it, because the process may exit right after. */
+/** Writes to standard output unchanged, and waits until it is written, because the process may exit right after. */
 export function write(data: string | Uint8Array): Promise<void> {
   const { stdout } = process;
   if (!stdout.listeners("error").includes(ignored)) stdout.on("error", ignored);
@@ -31,14 +31,14 @@ export function note(sentence: string): void {
   process.stderr.write(`${escapedAroundStyles(sentence)}\n`);
 }
 
-/** The layout of standard output for people, with styles on a terminal. */
+/** Returns the layout of standard output for text, with styles on a terminal. */
 export function screen(env: Environment): Screen {
   const { stdout } = process;
   const columns = stdout.isTTY ? stdout.columns || null : null;
   return { style: terminalOn(stdout, env).style, columns };
 }
 
-/** The layout of a text for people. */
+/** The layout of text output. */
 export interface Screen {
   style(style: Style, text: string): string;
   /** null for any width. */

@@ -9,13 +9,13 @@ export interface Progress {
   rows: number | null;
   /** The total, when rows are counted instead of bytes. */
   readonly totalRows?: number;
-  /** The counted things, when they are not rows; `share` is the part done, from 0 to 1. */
+  /** The counted items, when they are not rows; `share` is the completed part, from 0 to 1. */
   readonly counted?: { readonly nouns: string; share: number };
 }
 
 /** Shows a `Progress` during the operation. */
 interface ProgressDisplay {
-  /** Removes the bar; prints the last line when plain lines were shown. */
+  /** Removes the bar; without a terminal, prints a last line if there were any. */
   end(): void;
 }
 
@@ -24,7 +24,7 @@ const shortestBar = 8;
 const onTerminalMs = 100;
 const elsewhereMs = 5_000;
 
-/** One line for the progress after `elapsedMs`, with a bar when a terminal of `columns` has room. */
+/** Formats the progress after `elapsedMs` as one line, with a bar if it fits into `columns`. */
 export function progressLine(
   progress: Readonly<Progress>,
   elapsedMs: number,
@@ -47,7 +47,7 @@ export function progressLine(
   return barred(share, `${done}  ${speed}${left}`, columns);
 }
 
-/** Percentage and text, with a bar when there is room. */
+/** Formats percentage and text, with a bar if it fits. */
 function barred(share: number, text: string, columns: number | null): string {
   const percent = `${Math.floor(share * 100)} %`.padStart(columns === null ? 0 : 5);
   const all = percent + text;
@@ -58,11 +58,11 @@ function barred(share: number, text: string, columns: number | null): string {
   return `${"█".repeat(filled)}${"░".repeat(width - filled)} ${all}`;
 }
 
-/** Cut to one line, because a wrapped line cannot be redrawn. */
+/** Cuts a text to one line of the terminal, because a wrapped line cannot be redrawn. */
 const fitted = (text: string, columns: number | null) =>
   columns === null ? text : text.slice(0, columns - 1);
 
-/** Shows progress on standard error: a redrawn bar on a terminal, else a plain line from time to time. */
+/** Shows progress on standard error: a redrawn bar on a terminal, else a plain line every few seconds. */
 export function showProgress(progress: Readonly<Progress>): ProgressDisplay {
   const terminal = process.stderr.isTTY === true;
   const startedAt = performance.now();

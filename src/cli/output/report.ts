@@ -8,13 +8,13 @@ interface ReportOptions {
   readonly json: boolean;
   /** Whether it was interrupted. */
   readonly interrupted?: boolean;
-  /** Whether the batch repeats an earlier one, so that nothing was sent. */
+  /** Whether the batch repeats an earlier one with the same idempotency key; then nothing was sent. */
   readonly alreadySent?: boolean;
-  /** The duration, as in `in 1.2 s`. */
+  /** The duration, like `in 1.2 s`. */
   readonly took: string;
 }
 
-/** Prints the result of a batch: refused lines on standard error, counts on standard output. */
+/** Prints the result of a batch: rejected lines on standard error, counts on standard output. */
 export async function printReport(
   { accepted, rejected, ignored_fields, errors }: BatchReport,
   { json, interrupted = false, alreadySent, took }: ReportOptions,
@@ -31,6 +31,9 @@ export async function printReport(
   if (more > 0) note(`… and ${counted(more)} more; --json shows the first ${counted(maxErrors)}`);
   const ignored = ignored_fields ? `, ${countOf(ignored_fields, "unknown field")} ignored` : "";
   const counts = `${counted(accepted)} accepted, ${counted(rejected)} rejected${ignored}`;
-  if (alreadySent) return print(`Already sent: ${counts} the first time. Nothing was sent now.`);
+  if (alreadySent)
+    return print(
+      `This file was already published with this idempotency key (${counts}). Nothing was sent now.`,
+    );
   await print(`${counts} ${took}${interrupted ? "; stopped before the end" : ""}`);
 }

@@ -21,14 +21,14 @@ interface ReceiverOptions {
   readonly out: Output;
 }
 
-/** What a receiver did with one request of the check. */
+/** The result of one request of the check. */
 interface Checked {
   readonly check: "right_signature" | "wrong_signature" | "old_timestamp" | "same_id_again" | "slow_answer";
   readonly ok: boolean;
   /** null without an answer. */
   readonly status: number | null;
   readonly duration_ms: number;
-  /** The beginning of the answer, or the reason why there was none. */
+  /** The beginning of the answer, or the reason for a missing answer. */
   readonly answer: string;
   readonly should: string;
 }
@@ -39,7 +39,7 @@ const limitMs = 15 * second;
 
 const isAccepted = ({ status }: Pick<Forwarded, "status">) =>
   status !== null && status >= 200 && status < 300;
-/** A receiver that fails at a forged request does not refuse it. */
+/** A 5xx answer is a failure of the receiver, not a refusal. */
 const isRefused = ({ status }: Forwarded) => status !== null && status >= 400 && status < 500;
 
 /** Sends one signed sample and prints the answer. Returns whether it was accepted. */
@@ -56,8 +56,8 @@ export async function sendSample(sample: SampleEvent, options: ReceiverOptions):
 }
 
 /**
- * Sends a signed sample to a receiver, then what it must refuse and what it must recognise, and prints what it did with
- * each. Returns whether it did what it must. A receiver that does not accept the first one is not checked any further.
+ * Sends a signed sample to a receiver, then requests that it must refuse and one that it must recognise as a repetition.
+ * Prints its answers. Returns whether all are correct. Stops after the first request if that is not accepted.
  */
 export async function checkReceiver(sample: SampleEvent, options: ReceiverOptions): Promise<boolean> {
   const send = sender(sample, options);
@@ -90,7 +90,7 @@ export async function checkReceiver(sample: SampleEvent, options: ReceiverOption
   return ok;
 }
 
-/** How a request of the check differs from a genuine one of now. */
+/** The difference between a request of the check and a genuine one sent now. */
 interface Difference {
   readonly id?: string;
   readonly attempt?: number;
@@ -136,26 +136,25 @@ function tableOf(results: readonly Checked[], on: Screen): string {
     return [ok ? "ok" : "failed", titles[check], what, should];
   });
   // Not cut to the terminal, so that the advice stays complete.
-  return table(["STATE", "SENT", "ANSWER", "WHAT IT SHOULD"], rows, { ...on, columns: null });
+  return table(["STATE", "SENT", "ANSWER", "EXPECTED"], rows, { ...on, columns: null });
 }
 
 function conclusion(first: Forwarded, slowest: Forwarded, results: readonly Checked[], url: string): string {
-  if (!isAccepted(first)) return problemOf(first, url) ?? "The receiver does not accept what it must.";
+  if (!isAccepted(first)) return problemOf(first, url) ?? "The receiver does not accept a genuine webhook.";
   const failed = results.filter(({ ok }) => !ok);
   const notRefused = failed.filter(({ check }) => check === "wrong_signature" || check === "old_timestamp");
   if (notRefused.some(isAccepted))
-    return "The receiver accepts what it must not. Have it verify the signature and the timestamp of every request, over the body as it arrived: a library of Standard Webhooks does both.";
-  if (notRefused.length > 0)
-    return "The receiver fails at what it must refuse, so that a forged request can make it fail. Have it answer 401 there.";
+    return "The receiver accepts forged or old requests. Verify the signature and the timestamp of every request, over the body as it arrived: a Standard Webhooks library does both.";
+  if (notRefused.length > 0) return "The receiver fails at forged or old requests. Answer them with 401.";
   if (failed.some(({ check }) => check === "same_id_again"))
-    return "The receiver does not accept the same id again. Have it answer 2xx there and do nothing: what it refuses is sent again and again.";
+    return "The receiver does not accept the same id again. Answer 2xx and do nothing: a refused delivery is sent again and again.";
   const lateness = isAccepted(slowest) ? problemOf(slowest, url) : null;
   if (lateness !== null) return lateness;
-  if (failed.length > 0) return "The receiver does not do what it must.";
-  return "The receiver does what it must. Whether it does nothing for the same id a second time, look there.";
+  if (failed.length > 0) return "The receiver does not behave as it should.";
+  return "The receiver behaves as it should. Check in its own log that it did nothing for the same id the second time.";
 }
 
-/** What the receiver did wrong with a genuine delivery; null when it did all right. */
+/** Returns what the receiver did wrong with a genuine delivery; null for nothing. */
 function problemOf({ status, durationMs, answer }: Forwarded, url: string): string | null {
   if (status === null) return durationMs >= limitMs ? "Answer first, and do the work afterwards." : null;
   const outcome = status >= 200 && status < 300 ? "ok" : "status";

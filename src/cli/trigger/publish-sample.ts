@@ -10,10 +10,10 @@ import type { Output } from "../output/output.ts";
 import { print } from "../output/print.ts";
 import { type Assignment, withAssignments } from "./set-path.ts";
 
-/** An event to make of the example of its type. */
+/** An event to make from the example of its type. */
 export interface SampleRequest {
   readonly name: string;
-  /** The newest by default. */
+  /** By default the newest version. */
   readonly version: number | undefined;
   /** The broadcaster's username or user id; any user by default. */
   readonly broadcaster: string | undefined;
@@ -43,7 +43,9 @@ export async function publishSample(target: Target, sample: SampleRequest, out: 
       `${name} of ${whose} is published as ${id}, for ${countOf(deliveries, "subscription")}`,
     );
     if (deliveries === 0 && !out.json)
-      await print("No application has subscribed to it for this broadcaster; --broadcaster names another");
+      await print(
+        "No application has subscribed to this event of this broadcaster; name another with --broadcaster",
+      );
   });
 }
 
@@ -58,7 +60,7 @@ async function findType(api: AdminApi, sample: SampleRequest): Promise<SampleTyp
   return newestOf(isBuiltIn ? builtInEventTypes : await registeredTypes(api), sample);
 }
 
-/** The requested version of an event type, by default the newest. Throws `UsageError` when there is none. */
+/** Returns the requested version of an event type, by default the newest. Throws a `UsageError` when there is none. */
 export function newestOf(
   types: readonly SampleType[],
   { name, version }: Pick<SampleRequest, "name" | "version">,
@@ -67,13 +69,13 @@ export function newestOf(
   const found = versions.filter((type) => version === undefined || type.version === version);
   const newest = found.sort((a, b) => b.version - a.version)[0];
   if (newest) return newest;
-  const what = versions.length > 0 ? `version ${version} of ${name}` : `event ${name}`;
+  const what = versions.length > 0 ? `version ${version} of ${name}` : `event type ${name}`;
   const names = builtInEventTypes.map((type) => type.name);
   const meant = versions.length > 0 ? "" : didYouMean(name, names);
-  throw new UsageError(`There is no ${what}.${meant} "onair events types" lists what there is.`);
+  throw new UsageError(`There is no ${what}.${meant} "onair events types" lists all.`);
 }
 
-/** The registered event types. */
+/** Fetches the event types that the platform registered. */
 export async function registeredTypes(api: AdminApi): Promise<RegisteredEventType[]> {
   const path = "/admin/v1/event-types";
   return (await api.get<{ data: RegisteredEventType[] }>(path)).data;
@@ -84,7 +86,7 @@ function assignedBroadcaster(assignments: readonly Assignment[]): string | undef
   return typeof id === "number" && Number.isSafeInteger(id) && id > 0 ? String(id) : undefined;
 }
 
-/** The user with this username or id, by default the first user of the platform. */
+/** Finds the user with this username or id, by default the first user of the platform. */
 async function findBroadcaster(api: AdminApi, user: string | undefined): Promise<Broadcaster> {
   if (user !== undefined) {
     const id = /^[0-9]{1,16}$/.test(user) ? user : await idOf(api, user);
@@ -92,11 +94,11 @@ async function findBroadcaster(api: AdminApi, user: string | undefined): Promise
   }
   const answer = await api.send({ method: "GET", path: "/admin/v1/users/batch" });
   const line = await firstLine(answer);
-  if (line === "") throw new Error("The platform has no users yet; import some");
+  if (line === "") throw new Error('The platform has no users yet: import some with "onair import users"');
   return JSON.parse(line) as Broadcaster;
 }
 
-/** The id of the user with this username. */
+/** Finds the id of the user with this username. Throws a `UsageError` when there is none. */
 async function idOf(api: AdminApi, username: string): Promise<number> {
   const query = { query: username, limit: 1 };
   const { data } = await api.get<{ data: Broadcaster[] }>("/admin/v1/users/search", query);
@@ -110,7 +112,7 @@ async function idOf(api: AdminApi, username: string): Promise<number> {
   );
 }
 
-/** The first line of an answer; the rest is not read. */
+/** Returns the first line of an answer, without reading the rest. */
 async function firstLine({ body }: Response): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
@@ -121,7 +123,7 @@ async function firstLine({ body }: Response): Promise<string> {
   return text.split("\n", 1)[0] ?? "";
 }
 
-/** The example with this user as its broadcaster. */
+/** Returns the example with this user as its broadcaster. */
 function inChannelOf({ id, username, is_verified, profile_picture }: Broadcaster, example: unknown): unknown {
   const { broadcaster, ...rest } = example as { broadcaster?: unknown };
   if (typeof broadcaster !== "object" || broadcaster === null || !("user_id" in broadcaster)) return example;

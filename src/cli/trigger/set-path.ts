@@ -19,11 +19,13 @@ export function readAssignment(text: string): Assignment {
   const equals = text.indexOf("=");
   const path = equals === -1 ? text : text.slice(0, equals);
   if (equals === -1 || !pathForm.test(path)) {
-    throw new UsageError(`--set ${path} must be a path and a value, like sender.username=maya or list[0]=5`);
+    throw new UsageError(
+      `--set ${path} must be a path and a value, like sender.username=maya or giftees[0].user_id=7`,
+    );
   }
   const parts = [...path.matchAll(/\[([0-9]+)\]|([^.[\]]+)/g)];
   return {
-    path: parts.map(([, place, name = ""]) => (place === undefined ? name : Number(place))),
+    path: parts.map(([, index, name = ""]) => (index === undefined ? name : Number(index))),
     value: readValue(path, text.slice(equals + 1)),
   };
 }
@@ -40,8 +42,8 @@ function readValue(path: string, text: string): unknown {
 }
 
 /**
- * A copy of `sample` with the values at their paths. The last part of a path may be a new field or the index after the
- * last item; everything before it must exist. Throws `UsageError`.
+ * Returns a copy of `sample` with the values at their paths. The last part of a path may be a new field or the index
+ * after the last item; everything before it must exist. Throws a `UsageError`.
  */
 export function withAssignments(sample: unknown, assignments: readonly Assignment[]): unknown {
   const copy: unknown = structuredClone(sample);
@@ -53,9 +55,12 @@ function assign(root: unknown, path: readonly (string | number)[], value: unknow
   let target = root;
   for (const [i, part] of path.entries()) {
     const isLast = i === path.length - 1;
-    if (!hasPlace(target, part, isLast)) {
+    if (!canSet(target, part, isLast)) {
       const shown = shownPath(path.slice(0, i + 1));
-      const why = typeof part === "number" ? "it is no list that is so long" : "the sample has no such field";
+      const why =
+        typeof part === "number"
+          ? "it is not a list, or the list is shorter"
+          : "the sample has no such field";
       throw new UsageError(`--set ${shownPath(path)}: there is no ${shown}, ${why}`);
     }
     // `defineProperty`, so that a name such as `__proto__` calls no setter.
@@ -66,7 +71,7 @@ function assign(root: unknown, path: readonly (string | number)[], value: unknow
   }
 }
 
-function hasPlace(target: unknown, part: string | number, isLast: boolean): target is object {
+function canSet(target: unknown, part: string | number, isLast: boolean): target is object {
   if (Array.isArray(target)) {
     return typeof part === "number" && part < target.length + (isLast ? 1 : 0);
   }

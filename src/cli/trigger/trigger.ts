@@ -20,30 +20,30 @@ import { readAssignment, withAssignments } from "./set-path.ts";
 const help = `Usage: onair trigger <type> --forward URL --secret SECRET [--once] [options]
        onair trigger <type> [--broadcaster USER] [options]
 
-Makes an event of the example of its type. "onair events types" lists the types.
+Makes an event from the example of its type. "onair events types" lists the types.
 
-With --forward it needs no server: it sends the event to a local program, signed like a webhook, and
-then checks what that program does with a wrong signature, with an old timestamp, with the same id
-again, and how long its answers take. It prints each answer beside what it should be.
+With --forward, no server is needed: the event is sent to a local program, signed like a webhook.
+Then the program is checked: how it answers a wrong signature, an old timestamp and a repeated id,
+and how long its answers take. Each answer is shown beside the expected one.
 
-Without --forward the platform publishes the event, to all who subscribed to it.
+Without --forward, the platform publishes the event to all its subscriptions.
 
   --forward URL  the local program, like http://localhost:3000/webhook
   --secret SECRET
-                 whsec_…, with which that program verifies (ONAIR_WEBHOOK_SECRET)
-  --once         with --forward: sends the event and checks nothing else
+                 the secret that the program verifies with, whsec_… (ONAIR_WEBHOOK_SECRET)
+  --once         with --forward: only send the event, without checks
   --set PATH=VALUE
-                 changes the example, like sender.username=maya or giftees[0].user_id=7; may be
-                 repeated. A value that is JSON is what it says, any other is text
+                 change the example, like sender.username=maya or giftees[0].user_id=7; may be
+                 repeated. A value that is valid JSON is used as such, any other as a string
   --version N    the version of the type (default: the newest)
   --broadcaster USER
-                 whose channel it happens in, by username or user id (default: the platform's first
-                 user); with --forward by user id
+                 the channel's owner, by username or user id (default: the platform's first user);
+                 with --forward by user id
 ${targetHelp}
   --json         print the answers, or the event, as JSON
 
-Exit code: 0 when it is done, 1 when it failed or the program does not do what it must, as when it
-accepts a wrong signature; 2 for wrong usage.
+Exit code: 0 on success, 1 on failure or if the program does not behave as it should, for example
+accepts a wrong signature, 2 for wrong usage.
 `;
 
 const options = {
@@ -63,7 +63,7 @@ export const trigger = command({
   async run({ words: [name = ""], values, env, out, mistakes, check }) {
     const sample = readSample(name, values, mistakes);
     if (values.forward !== undefined) return forward(sample, values, { env, out, mistakes });
-    if (values.secret !== undefined || values.once) mistakes.push("--secret and --once are for --forward");
+    if (values.secret !== undefined || values.once) mistakes.push("--secret and --once need --forward");
     const target = readTarget(values, env, mistakes);
     check();
     await publishSample(target, sample, out);
@@ -97,9 +97,8 @@ async function forward(
     mistakes.push("--forward needs no server: leave out --url, --data and --database");
   const secret = given ?? env["ONAIR_WEBHOOK_SECRET"];
   if (secret === undefined)
-    mistakes.push("the secret with which the program verifies is missing: --secret or ONAIR_WEBHOOK_SECRET");
-  else if (!isWebhookSecret(secret))
-    mistakes.push("--secret must be whsec_ and the base64 of 24 to 64 bytes");
+    mistakes.push("the secret of the program is missing: give --secret or ONAIR_WEBHOOK_SECRET");
+  else if (!isWebhookSecret(secret)) mistakes.push("--secret must be whsec_ and 24 to 64 bytes in base64");
   if (mistakes.length > 0 || secret === undefined) throw new UsageError(mistakes.join("\n"));
   const type = newestOf(builtInEventTypes, { name, version });
   const set = channel === undefined ? assignments : [inChannel(channel), ...assignments];

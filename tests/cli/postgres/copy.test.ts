@@ -46,14 +46,14 @@ describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
     expect(there.stdout).not.toContain("test@");
     expect(await move(place, back)).toMatchObject({
       code: 0,
-      stdout: expect.stringContaining(`Serve it now: onair serve --data ${back}\n`),
+      stdout: expect.stringContaining(`To serve it: onair serve --data ${back}\n`),
     });
     for (const [from, to] of [
       [directory, place],
       [place, back],
     ] as const) {
       const again = await move(from, to);
-      const since = /has everything of .* since (\S+), so nothing was copied now\. Serve it: onair serve/;
+      const since = /was completed at (\S+); nothing was copied now\. To serve it: onair serve/;
       expect([again.code, again.stderr]).toEqual([0, ""]);
       expect(Date.now() - Date.parse(since.exec(again.stdout)?.[1] ?? "")).toBeWithin(-1_000, 3_600_000);
     }
@@ -196,7 +196,7 @@ describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
     expect(await move(directory, place)).toMatchObject({
       code: 0,
       stdout: expect.stringContaining(
-        "Serve it now: onair serve, with the same ONAIR_DATABASE or ONAIR_DATABASE_FILE\n",
+        "To serve it: onair serve, with the same ONAIR_DATABASE or ONAIR_DATABASE_FILE\n",
       ),
     });
     expect(await usersThere()).toBe(rowsIn(directory)["users"]?.length);

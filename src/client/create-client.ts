@@ -4,7 +4,7 @@ import { errorOf } from "./errors.ts";
 import { copyOf, type Patience, patient } from "./patience.ts";
 import { type Credentials, tokenSource } from "./tokens.ts";
 
-/** Where the platform is, who the client is there, and how long it waits. */
+/** The platform, the credentials for it, and how long to wait. */
 export interface ClientOptions extends Credentials, Patience {
   /** The public listener of the platform, like `https://api.example.com`. */
   readonly url: string;
@@ -53,22 +53,22 @@ export interface Client {
     path: Path,
     ...init: Parameters<Init<Path, "get">>
   ): AsyncGenerator<AnswerOf<Path, "get">, void>;
-  /** A request to a path of the API with the token, renewed when it was refused. Answers errors as they are. */
+  /** Sends a request to a path of the API with the token, which is renewed when refused. Returns error answers unchanged. */
   fetch(path: string, init?: RequestInit): Promise<Response>;
 }
 
-/** A token that was just renewed may be revoked, too; a server that refuses every one is not asked for ever. */
+/** A renewed token may be revoked as well; the limit ends repetition when the server refuses every token. */
 const mostRenewals = 2;
 
 /**
- * A client of the public API. Tokens are fetched when they are needed and renewed by themselves; 429 and `Retry-After`
- * are waited for. Throws a `TypeError` when the URL is none or the credentials are incomplete.
+ * Creates a client of the public API. It fetches tokens when they are needed, renews them automatically, and repeats
+ * requests after 429 and `Retry-After`. Throws a `TypeError` for an invalid URL or incomplete credentials.
  */
 export function createClient(options: ClientOptions): Client {
-  // A program in JavaScript may have left it out, or have a variable that is not set.
+  // JavaScript programs may leave it out, or pass an unset variable.
   if (!/^https?:$/.test(URL.canParse(options.url) ? new URL(options.url).protocol : ""))
     throw new TypeError(
-      `url must be that of the platform, like https://api.example.com, not "${options.url}"`,
+      `url must be the URL of the platform, like https://api.example.com, not "${options.url}"`,
     );
   const url = options.url.replace(/\/+$/, "");
   const send = options.fetch ?? ((request: Request) => fetch(request));
@@ -96,7 +96,7 @@ export function createClient(options: ClientOptions): Client {
     },
   });
 
-  // A boundary: openapi-fetch cannot infer its own types through these, which the types above give to callers.
+  // A boundary: openapi-fetch cannot infer its types through this function. Callers have the types above.
   const call = (method: HttpMethod) =>
     (async (path: never, init: never) => (await api.request(method, path, init)).data) as unknown;
   const get = call("get") as Call<"get">;
@@ -107,14 +107,14 @@ export function createClient(options: ClientOptions): Client {
     delete: call("delete") as Call<"delete">,
     pages: (path, ...[init]) => pagesOf(get, path, init as PageInit | undefined) as never,
     async fetch(path, init) {
-      // Behind anything else the token would go to another host: `@evil.example/`.
+      // Without the slash, the token could go to another host: `@evil.example/`.
       if (!path.startsWith("/")) throw new TypeError(`path must begin with a slash, not "${path}"`);
       return authorized(new Request(url + path, { redirect: "manual", ...init }));
     },
   };
 }
 
-/** Without this, all requests would wait for one token request that is lost on the way. */
+/** Limits a token request, because all other requests wait for it. */
 const tokenTimeoutMs = 30_000;
 
 function inTime(send: (request: Request) => Promise<Response>): (request: Request) => Promise<Response> {
@@ -136,7 +136,7 @@ async function* pagesOf(get: Call<"get">, path: PagedPath, init: PageInit = {}):
   }
 }
 
-/** Waits for what all requests share no longer than this one goes on. */
+/** Waits for a shared promise, but rejects as soon as this request is aborted. */
 function unlessAborted<T>(shared: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason);
@@ -146,7 +146,7 @@ function unlessAborted<T>(shared: Promise<T>, signal: AbortSignal): Promise<T> {
   });
 }
 
-/** A copy, so that the request can be sent again. */
+/** Returns a copy with the token, so that the request can be sent again. */
 function withToken(request: Request, token: string | null): Request {
   const copy = copyOf(request);
   if (token !== null) copy.headers.set("authorization", `Bearer ${token}`);

@@ -5,25 +5,25 @@ interface WrongField {
   readonly message: string;
 }
 
-/** What an error answer says besides its message. */
+/** The details of an error answer. */
 interface ErrorDetails {
   /** The HTTP status. */
   readonly status: number;
-  /** Like `invalid_parameter`; of the token endpoint like `invalid_client`; "" when the answer names none. */
+  /** Like `invalid_parameter`; from the token endpoint like `invalid_client`; "" when the answer has none. */
   readonly code: string;
   /** The id under which the server logged the request; "" when there is none. */
   readonly requestId: string;
   /** All wrong fields of the request. */
   readonly errors: readonly WrongField[];
-  /** The wait that the server asks for; null when it asks for none. */
+  /** The wait requested by the server; null for none. */
   readonly retryAfterMs: number | null;
-  /** Where a redirect leads, which is not followed. */
+  /** The target of a redirect, which is not followed. */
   readonly location: string | null;
   /** The whole answer, parsed when it is JSON. */
   readonly body: unknown;
 }
 
-/** An error answer of the API, after everything that could be repeated was repeated. */
+/** An error answer of the API, thrown after all repetitions have failed. */
 export class OnairError extends Error {
   override name = "OnairError";
   constructor(
@@ -60,7 +60,7 @@ export async function errorOf(response: Response): Promise<OnairError> {
   });
 }
 
-/** The wait of `Retry-After`, in seconds or as a date; null when there is none. */
+/** Returns the wait in `Retry-After`, which has seconds or a date; null when there is none. */
 export function retryAfterMs({ headers }: Response, now = Date.now()): number | null {
   const text = headers.get("retry-after")?.trim() ?? "";
   if (/^[0-9]{1,9}$/.test(text)) return Number(text) * 1000;

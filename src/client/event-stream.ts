@@ -2,7 +2,7 @@ import { errorOf, OnairError } from "./errors.ts";
 import { chunksOf, type ServerSentEvent, serverSentEvents } from "./server-sent-events.ts";
 import { sleep } from "./sleep.ts";
 
-/** An event of an application's event stream, as it is sent. */
+/** An event of an application's event stream, as sent by the server. */
 export interface Streamed {
   readonly type: string;
   /** The position to continue from. */
@@ -10,9 +10,9 @@ export interface Streamed {
   readonly data: string;
 }
 
-/** Where a stream begins, when it ends, and who is told of its connections. */
+/** The start and end of a stream, and callbacks for its connections. */
 export interface FollowOptions {
-  /** The id of the stream to begin after; by default it begins now. */
+  /** The id after which the stream starts; by default it starts now. */
   readonly from?: string | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Called at each connection. */
@@ -21,7 +21,7 @@ export interface FollowOptions {
   interrupted?(reason: unknown, retryMs: number): void;
 }
 
-/** What opens the stream: `fetch` of a client. */
+/** Opens the stream; `fetch` of a client does this. */
 interface Source {
   fetch(path: string, init: RequestInit): Promise<Response>;
 }
@@ -32,8 +32,8 @@ const firstWaitMs = 1_000;
 const longestWaitMs = 30_000;
 
 /**
- * Follows the event stream of an application until the signal. After an interruption it connects again and continues at
- * its position. Throws `OnairError` when the server refuses for good.
+ * Follows the event stream of an application until the signal. Reconnects after an interruption and continues at its
+ * position. Throws an `OnairError` when the server refuses permanently.
  */
 export async function* followStream(
   source: Source,
@@ -79,15 +79,18 @@ async function* connection(
 ): AsyncGenerator<ServerSentEvent, void> {
   const silence = new AbortController();
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const heard = () => {
+  const restartTimer = () => {
     clearTimeout(timer);
-    timer = setTimeout(() => silence.abort(new Error("Nothing was heard for 45 seconds")), longestSilenceMs);
+    timer = setTimeout(
+      () => silence.abort(new Error("The server sent nothing for 45 seconds")),
+      longestSilenceMs,
+    );
   };
-  heard();
+  restartTimer();
   try {
     const body = await connect(source, place, AbortSignal.any([signal, silence.signal]));
     connected?.();
-    yield* serverSentEvents(chunksOf(body, heard));
+    yield* serverSentEvents(chunksOf(body, restartTimer));
   } finally {
     clearTimeout(timer);
     silence.abort();

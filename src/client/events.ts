@@ -4,7 +4,7 @@ import type { components, webhooks } from "./api.d.ts";
 export interface AnyEvent {
   readonly type: string;
   readonly version: number;
-  /** When it was published, ISO 8601 in UTC. */
+  /** The time of publication, ISO 8601 in UTC. */
   readonly timestamp: string;
   readonly data: unknown;
 }
@@ -12,25 +12,25 @@ export interface AnyEvent {
 type NoticeType = components["schemas"]["Notice"]["type"];
 type Sent<Type extends keyof webhooks> = webhooks[Type]["post"]["requestBody"]["content"]["application/json"];
 
-/** The events of every platform, told apart by `type`. */
+/** The built-in events, discriminated by `type`. */
 export type PlatformEvent = {
   [Type in Exclude<keyof webhooks, NoticeType>]: Sent<Type>;
 }[Exclude<keyof webhooks, NoticeType>];
 
-/** A notice about the endpoint of the application, which its stream has beside events. */
+/** A notice about the endpoint of the application. It is sent on the event stream in addition to events. */
 export type NoticeEvent = { readonly [Type in NoticeType]: Sent<Type> }[NoticeType];
 
-/** What the headers of a delivery say. */
+/** The contents of the headers of a delivery. */
 export interface DeliveryInfo {
-  /** The same on every attempt and on both ways of delivery: remember it to do nothing twice. */
+  /** The same for every attempt, by webhook and by stream. Remember it to handle each delivery once. */
   readonly id: string;
   readonly eventId: string;
   readonly subscriptionId: string;
-  /** Counts the deliveries of the subscription, so that a gap shows. */
+  /** The number of the delivery within its subscription; a gap shows a missing delivery. */
   readonly sequence: number;
-  /** Counts from 1. */
+  /** The number of the attempt, from 1. */
   readonly attempt: number;
-  /** Whether it is a sample that was asked for. */
+  /** Whether it is a sample sent on request. */
   readonly isTest: boolean;
 }
 

@@ -1,11 +1,11 @@
 import { retryAfterMs } from "./errors.ts";
 import { sleep } from "./sleep.ts";
 
-/** How long a client waits for a server that is busy. */
+/** How long a client waits for a busy server. */
 export interface Patience {
-  /** Repetitions of a request, at most; by default 5. */
+  /** The maximum number of repetitions of a request; by default 5. */
   readonly maxRetries?: number;
-  /** A server that asks for a longer wait is not waited for; by default a minute. */
+  /** The longest wait. If the server asks for more, the client returns its answer. By default a minute. */
   readonly maxWaitMs?: number;
   /** Called before each wait. */
   waiting?(waitMs: number, status: number): void;
@@ -13,7 +13,7 @@ export interface Patience {
 
 const firstWaitMs = 1_000;
 
-/** Repeats a request that the server refuses for now, as `Retry-After` says, or after 1, 2, 4 … seconds. */
+/** Repeats a request that the server refuses temporarily: after `Retry-After`, or after 1, 2, 4 … seconds. */
 export function patient(
   send: (request: Request) => Promise<Response>,
   { maxRetries = 5, maxWaitMs = 60_000, waiting }: Patience,
@@ -32,13 +32,13 @@ export function patient(
   };
 }
 
-/** Whether the request may be repeated: 429 is said before anything is done; after the others a POST may be done. */
+/** Whether the request may be repeated. 429 means that nothing was done; after 502 to 504, a POST may have been executed. */
 function isForNow(status: number, method: string): boolean {
   return status === 429 || ((status === 502 || status === 503 || status === 504) && method !== "POST");
 }
 
-/** A copy whose body can be sent while that of the request stays unread. */
+/** Returns a copy to send, so that the body of the request stays unread. */
 export function copyOf(request: Request): Request {
-  // The types of Bun and of Node differ in what a clone has; both give a request of their own.
+  // The types of Bun and Node differ for clones; both return a request.
   return request.clone() as Request;
 }

@@ -1,18 +1,18 @@
 import { Webhook, WebhookVerificationError } from "standardwebhooks";
 import { type AnyEvent, eventOf, type PlatformEvent, type ReceivedEvent } from "./events.ts";
 
-/** What verifies deliveries, and what is done with their events. */
+/** The secret that verifies deliveries, and the handlers of their events. */
 export interface ReceiverOptions<Event> {
   /** The application's webhook secret, `whsec_…`. */
   readonly secret: string;
   /**
-   * Called for each event, once for each delivery. The platform gets its answer when this is done, and waits 15
-   * seconds: start longer work here and finish it elsewhere. An error makes the platform send the event again.
+   * Called once for each delivery. The platform is answered when this is done, and waits at most 15 seconds: for longer
+   * work, return early and continue in the background. An error makes the platform send the event again.
    */
   onEvent(event: ReceivedEvent<Event>): unknown;
-  /** Called with what `onEvent` threw; by default it is written to the console. */
+  /** Called with an error of `onEvent`; by default it is written to the console. */
   onError?(error: unknown, event: ReceivedEvent<Event>): void;
-  /** Ids of deliveries to remember, so that repetitions do nothing; by default 10,000. */
+  /** The number of delivery ids to remember, to ignore repetitions; by default 10,000. */
   readonly remember?: number;
 }
 
@@ -23,11 +23,11 @@ export interface WebhookReceiver {
   readonly node: (request: NodeRequest, response: NodeResponse) => Promise<void>;
 }
 
-/** The part of Node's `IncomingMessage`, and of the request of Express, that is used here. */
+/** The part of Node's `IncomingMessage` and of an Express request that is used here. */
 interface NodeRequest extends AsyncIterable<Uint8Array> {
   readonly method?: string | undefined;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** What a parser in front has made of the body. */
+  /** The body as parsed by an earlier middleware. */
   readonly body?: unknown;
 }
 
@@ -54,9 +54,9 @@ const maxBodyBytes = 1024 * 1024;
 const defaultRemembered = 10_000;
 
 /**
- * A receiver of webhooks that verifies them (Standard Webhooks) and hands over their events, each delivery once as long
- * as its id is remembered. Answers 204, 401 to what is not genuine, and 500 when `onEvent` failed. `Own` are event types
- * that the platform registered. Throws when the secret is none.
+ * Creates a receiver that verifies webhooks (Standard Webhooks) and passes their events to `onEvent`, each delivery once
+ * as long as its id is remembered. Answers 204, 401 to an invalid signature, and 500 when `onEvent` fails. `Own` are
+ * event types that the platform registered. Throws a `TypeError` for an invalid secret.
  */
 export function receiver<Own extends AnyEvent = never>(
   options: ReceiverOptions<PlatformEvent | NoInfer<Own>>,
@@ -103,9 +103,9 @@ export function receiver<Own extends AnyEvent = never>(
       header: (name) => request.headers[name]?.toString(),
       chunks: () => unparsed(request),
     }).catch((error): Reply => {
-      // Express 4 would not notice.
+      // Express 4 ignores rejected promises.
       logError(error);
-      return { status: 500, text: "The receiver is not set up rightly; its log says why" };
+      return { status: 500, text: "The receiver is not set up correctly; see its log" };
     });
     response.writeHead(status, { "content-type": "text/plain; charset=utf-8" });
     response.end(text);
@@ -117,12 +117,12 @@ function verifierOf(secret: string): Webhook {
   try {
     if (/^whsec_./.test(secret)) return new Webhook(secret);
   } catch {
-    // It is no base64.
+    // The secret is not base64.
   }
   throw new TypeError("secret must be the webhook secret, whsec_…");
 }
 
-/** The reason for which a delivery is not genuine; null when it is. */
+/** Returns why a delivery is not genuine; null when it is. */
 function refusalOf(webhook: Webhook, body: string, header: Arrived["header"]): string | null {
   const names = ["webhook-id", "webhook-timestamp", "webhook-signature"];
   const headers = Object.fromEntries(names.map((name) => [name, header(name) ?? ""]));
@@ -135,7 +135,7 @@ function refusalOf(webhook: Webhook, body: string, header: Arrived["header"]): s
   }
 }
 
-/** Does the work for an id once; a repetition has the same result, and does the work again only when it had failed. */
+/** Does the work for each id once. A repetition gets the same result, and repeats the work only after a failure. */
 function remembering(most: number) {
   const done = new Map<string, Promise<boolean>>();
   return async (id: string, work: () => Promise<boolean>): Promise<boolean> => {
@@ -153,7 +153,7 @@ function remembering(most: number) {
   };
 }
 
-/** The body as text; null when it is longer than a webhook can be. */
+/** Reads the body as text; null when it is longer than any webhook. */
 async function textOf(chunks: AsyncIterable<Uint8Array>): Promise<string | null> {
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   let bytes = 0;
@@ -175,14 +175,14 @@ async function* chunksOf(body: ReadableStream<Uint8Array> | null): AsyncGenerato
   }
 }
 
-/** The bytes of a request of Node, also where a parser in front has kept them. */
+/** Returns the bytes of a Node request, also if an earlier middleware has read them. Throws if it parsed them. */
 function unparsed(request: NodeRequest): AsyncIterable<Uint8Array> {
   const { body } = request;
   if (body === undefined) return request;
   if (body instanceof Uint8Array) return once(body);
   if (typeof body === "string") return once(new TextEncoder().encode(body));
   throw new Error(
-    "The body was parsed before it could be verified: mount the receiver in front of express.json()",
+    "The body was parsed before it could be verified: mount the receiver before express.json()",
   );
 }
 

@@ -2,9 +2,9 @@
 export interface ServerSentEvent {
   /** `message` by default. */
   readonly type: string;
-  /** null for a frame without data, which is not an event but may carry an id. */
+  /** null for a frame without data: it is not an event, but may carry an id. */
   readonly data: string | null;
-  /** The last id of the stream so far, "" before the first. */
+  /** The last id of the stream so far; "" before the first. */
   readonly lastId: string;
   /** The time to wait before connecting again; null when unspecified. */
   readonly retryMs: number | null;
@@ -14,8 +14,8 @@ export interface ServerSentEvent {
 const longestFrame = 8 * 1024 * 1024;
 
 /**
- * Parses server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html, section 9.2.6), and frames
- * without data, too. Throws when a frame exceeds 8 Mi characters.
+ * Parses server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html, section 9.2.6), including
+ * frames without data. Throws when a frame exceeds 8 Mi characters.
  */
 export async function* serverSentEvents(stream: AsyncIterable<Uint8Array>): AsyncGenerator<ServerSentEvent> {
   let lastId = "";
@@ -36,7 +36,7 @@ export async function* serverSentEvents(stream: AsyncIterable<Uint8Array>): Asyn
   }
 }
 
-/** The lines of each frame; a last frame without a blank line is dropped. */
+/** Yields the lines of each frame. Drops a last frame without a blank line. */
 async function* frames(stream: AsyncIterable<Uint8Array>): AsyncGenerator<string[]> {
   const decoder = new TextDecoder(); // removes a byte order mark
   let rest = "";
@@ -58,11 +58,11 @@ async function* frames(stream: AsyncIterable<Uint8Array>): AsyncGenerator<string
         length = 0;
       }
     }
-    if (length + rest.length > longestFrame) throw new Error("The stream sends a frame without an end");
+    if (length + rest.length > longestFrame) throw new Error("The stream sent a frame that is too long");
   }
 }
 
-/** The chunks of a body, comments included; calls `notice` for each. Not every browser can iterate a body itself. */
+/** Yields the chunks of a body, and calls `notice` for each. Needed because not every browser can iterate a body. */
 export async function* chunksOf(
   body: ReadableStream<Uint8Array>,
   notice: () => void,
@@ -76,7 +76,7 @@ export async function* chunksOf(
       yield value;
     }
   } finally {
-    // Not awaited, because a connection that is dead would hold up the next one.
+    // Not awaited, because a dead connection would delay the next one.
     reader.cancel().catch(() => {});
   }
 }

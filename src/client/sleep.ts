@@ -1,7 +1,7 @@
-/** The longest time of a timer; one that is set for longer ends at once. */
+/** The longest time of a timer; timers set for longer fire at once. */
 const longestMs = 2 ** 31 - 1;
 
-/** Waits, at most 24 days; ends early, without an error, at the signal. */
+/** Waits, at most 24 days. Resolves early at the signal, without an error. */
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve();

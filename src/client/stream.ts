@@ -9,7 +9,7 @@ import {
   type ReceivedEvent,
 } from "./events.ts";
 
-/** What was published in this time is no longer kept; `GET /public/v1/events/deliveries` may still tell what it was. */
+/** Events published in this time are no longer kept. `GET /public/v1/events/deliveries` may still list their deliveries. */
 export interface StreamGap {
   readonly type: "gap";
   /** The position in the stream. */
@@ -23,13 +23,13 @@ export type StreamNotice = NoticeEvent & {
   readonly position: string;
 };
 
-/** An event of the stream; `position` is where a later stream can begin. */
+/** An event of the stream; a later stream can start after its `position`. */
 export type StreamEvent<Event> = ReceivedEvent<Event> & { readonly position: string };
 
 /**
- * The events of the application, or of the user whose token the client has, as they happen, with notices about the
- * application's endpoint. Connects again by itself after an interruption and goes on where it was; ends with `signal`. Throws `OnairError` when the server refuses for
- * good. `Own` are event types that the platform registered.
+ * Yields the events of the application, or of the user whose token the client has, as they happen, and notices about the
+ * application's endpoint. Reconnects after an interruption and continues at its position. Ends with `signal`. Throws an
+ * `OnairError` when the server refuses permanently. `Own` are event types that the platform registered.
  */
 export async function* stream<Own extends AnyEvent = never>(
   client: Pick<Client, "fetch">,

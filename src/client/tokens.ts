@@ -1,40 +1,40 @@
 import { errorOf } from "./errors.ts";
 
-/** Tokens, to be kept by a program that goes on with them later. */
+/** Tokens, which a program can save and use again later. */
 export interface Session {
   readonly accessToken: string;
   /** Milliseconds since the epoch. */
   readonly expiresAt: number;
-  /** Of a user who signed in; each renewal gives another one. */
+  /** Present for a user who signed in. Each renewal gives a new one. */
   readonly refreshToken?: string;
 }
 
-/** Who the client is: an application, a user who signed in to it, or the owner of a token from elsewhere. */
+/** The credentials of an application, of a user who signed in to it, or an existing token. */
 export interface Credentials {
-  /** An access token from elsewhere, which is not renewed. */
+  /** An existing access token, which is not renewed. */
   readonly token?: string | undefined;
   readonly clientId?: string | undefined;
   /** Public clients have none. */
   readonly clientSecret?: string | undefined;
-  /** Scopes to ask for; by default all that the application may have. */
+  /** The scopes to request; by default all of the application. */
   readonly scopes?: readonly string[] | undefined;
-  /** Tokens of an earlier run; those of a user, with a refresh token, are renewed for that user. */
+  /** Tokens of an earlier run. With a refresh token they are renewed for that user. */
   readonly session?: Session | undefined;
-  /** Called with new tokens, before they are used, and again with the same ones where it threw. */
+  /** Called with new tokens before they are used, and again with the same tokens after it threw. */
   saveSession?(session: Session): void | Promise<void>;
 }
 
-/** The access token of a client, which is fetched when it is first needed and renewed before it expires. */
+/** The access token of a client, fetched when first needed and renewed before it expires. */
 interface TokenSource {
-  /** The token to send; null for a client without credentials. */
+  /** Returns the token to send; null for a client without credentials. */
   current(): Promise<string | null>;
-  /** The next token after the server refused this one; null when there is no way to another. */
+  /** Returns the next token after the server refused this one; null when it cannot be renewed. */
   after(refused: string): Promise<string | null>;
 }
 
 type Send = (request: Request) => Promise<Response>;
 
-/** A token is renewed this long before it expires, or after nine tenths of its life. */
+/** A token is renewed this long before it expires, or after nine tenths of its lifetime if that is later. */
 const earlyMs = 60_000;
 
 /** Throws a `TypeError` when the credentials are incomplete. */
@@ -52,9 +52,9 @@ export function tokenSource(url: string, credentials: Credentials, send: Send): 
 class RenewedToken implements TokenSource {
   #session: Session | null;
   #renewAt: number;
-  /** The renewal under way, which all requests share. */
+  /** The renewal in progress, which all requests share. */
   #renewal: Promise<Session> | null = null;
-  /** Tokens that could not be saved yet. The refresh token before them is used up: asking with it again ends them all. */
+  /** Tokens not saved yet. They are kept, because using the previous refresh token again would revoke them all. */
   #unsaved: Session | null = null;
 
   constructor(
@@ -111,7 +111,7 @@ class RenewedToken implements TokenSource {
   }
 }
 
-/** Asks the token endpoint. Throws `OnairError` when it refuses. */
+/** Requests tokens from the token endpoint. Throws an `OnairError` when it refuses. */
 export async function requestToken(url: string, form: URLSearchParams, send: Send): Promise<Session> {
   const askedAt = Date.now();
   const request = new Request(`${url}/oauth/token`, { method: "POST", body: form, redirect: "manual" });

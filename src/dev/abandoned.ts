@@ -4,8 +4,8 @@ import type { Environment } from "../config/read-config.ts";
 const lookEveryMs = 500;
 
 /**
- * Resolves when what npm has started, or npm itself, has ended: npm and its shell end by a signal and pass none on. Never
- * resolves without npm.
+ * Resolves when the process that npm started, or npm itself, has ended. This is needed because npm and its shell end at a
+ * signal without forwarding it. Never resolves without npm.
  */
 export function abandonedByNpm({ npm_command }: Environment): Promise<"abandoned"> {
   const { promise, resolve } = Promise.withResolvers<"abandoned">();
@@ -20,15 +20,15 @@ export function abandonedByNpm({ npm_command }: Environment): Promise<"abandoned
   return promise;
 }
 
-/** The parent, and where npm has started that, such as `bun run`, its parent, as far as the system tells it. */
+/** Returns the parent process; if npm started that, as with `bun run`, also the grandparent, where `/proc` shows it. */
 function ancestors(): string {
   const parent = process.ppid;
-  const told = (what: string) => readFileSync(`/proc/${parent}/${what}`, "latin1");
+  const parentFile = (name: string) => readFileSync(`/proc/${parent}/${name}`, "latin1");
   try {
-    // npm itself began without it: its parent is a shell, which may end before.
-    if (!/(^|\0)npm_command=/.test(told("environ"))) return String(parent);
-    // What is behind the name, which may have spaces: the state, then the parent.
-    const [, grandparent] = told("stat").split(") ").at(-1)?.split(" ") ?? [];
+    // Without this variable the parent is npm itself. Its parent is a shell, which may end earlier.
+    if (!/(^|\0)npm_command=/.test(parentFile("environ"))) return String(parent);
+    // After the name, which may contain spaces, come the state and the parent.
+    const [, grandparent] = parentFile("stat").split(") ").at(-1)?.split(" ") ?? [];
     return `${parent} ${grandparent}`;
   } catch {
     return String(parent);

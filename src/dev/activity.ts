@@ -15,7 +15,7 @@ interface ActivityOptions {
   /** The URL of the public listener, which serves the pictures. */
   readonly publicUrl: string;
   readonly sample: SampleData;
-  /** Whether events happen besides changing viewer counts. */
+  /** Whether to publish events, in addition to changing viewer counts. */
   readonly events: boolean;
   readonly now: () => number;
   readonly random: Random;
@@ -26,9 +26,8 @@ const eventEvery = [2, 5] as const;
 const changeEvery = [10, 30] as const;
 
 /**
- * Simulates the sample platform: viewer counts change every second, and events happen to sample users from time to
- * time. It has no state of its own: it continues from the state of the store, also after a restart and after changes
- * from outside.
+ * Simulates the sample platform: viewer counts change every second, and sample users have events from time to time. It
+ * keeps no state: it continues from the store, also after a restart and after changes by others.
  */
 export function activity({ app, publicUrl, sample, events, now, random }: ActivityOptions): Service {
   const { store, data, publisher } = app;
@@ -51,7 +50,7 @@ export function activity({ app, publicUrl, sample, events, now, random }: Activi
     await data.livestreams.keep(moved);
   };
 
-  /** The subscribed events of all applications that can be generated. */
+  /** Returns the subscribed events of all applications that can be generated. */
   const wanted = async (live: ReadonlyMap<number, Livestream>) => {
     const applications = await store.applications.all();
     const lists = await Promise.all(applications.map(({ id }) => store.subscriptions.ofApplication(id)));

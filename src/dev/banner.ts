@@ -4,7 +4,7 @@ import type { DevFacts, DevPlatform } from "./platform.ts";
 import type { Terminal } from "./terminal.ts";
 
 /**
- * The welcome text, which fits 80 by 24 characters. Each curl command is one line, to be copied whole.
+ * Returns the welcome text, which fits 80 by 24 characters. Each curl command is one line, so that it can be copied.
  * @param notes to show first, for example that a port was taken
  */
 export function banner(
@@ -19,7 +19,7 @@ export function banner(
   const row = (name: string, value: string, remark = "") =>
     `  ${name.padEnd(14)} ${style("cyan", value)}${remark && ` ${style("dim", remark)}`}`;
   const authorization = `-H 'Authorization: Bearer ${secrets.access_token}'`;
-  const found = isNew ? "new sample data" : "the data of last time";
+  const found = isNew ? "new sample data" : "the data of the last run";
   return `${[
     heading(`On Air ${versionWithCommit} is running, with ${found} in ${data}`),
     ...notes.map((note) => style("yellow", `  ${note}`)),
@@ -40,6 +40,6 @@ export function banner(
     `curl '${public_url}/public/v1/users/search?query=${query}' ${authorization}`,
     `curl '${public_url}/public/v1/categories?limit=3'`,
     "",
-    heading(`Ctrl-C stops it. To begin anew, stop it and delete ${data}`),
+    heading(`Ctrl-C stops it. To start over, stop it and delete ${data}`),
   ].join("\n")}\n`;
 }

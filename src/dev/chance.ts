@@ -1,7 +1,7 @@
 /** A source of numbers from 0 (inclusive) to 1 (exclusive), like `Math.random`. */
 export type Random = () => number;
 
-/** A generator with the same sequence for the same seed (mulberry32). */
+/** Returns a generator with the same sequence for the same seed (mulberry32). */
 export function seeded(seed: number): Random {
   let state = seed >>> 0;
   return () => {
@@ -12,17 +12,17 @@ export function seeded(seed: number): Random {
   };
 }
 
-/** A random integer from `low` to `high`, both included. */
+/** Returns a random integer from `low` to `high`, both included. */
 export function between(random: Random, low: number, high: number): number {
   return low + Math.floor(random() * (high - low + 1));
 }
 
-/** A random item; all are equally likely. Throws a `RangeError` for an empty list. */
+/** Returns a random item; all are equally likely. Throws a `RangeError` for an empty list. */
 export function pick<T>(random: Random, items: readonly T[]): T {
   return weighted(random, items, () => 1);
 }
 
-/** A random item by weight. Throws a `RangeError` when all weights are 0. */
+/** Returns a random item by weight. Throws a `RangeError` when all weights are 0. */
 export function weighted<T>(random: Random, items: readonly T[], weight: (item: T) => number): T {
   const possible = items.filter((item) => weight(item) > 0);
   let rest = random() * possible.reduce((sum, item) => sum + weight(item), 0);
@@ -36,7 +36,7 @@ export function weighted<T>(random: Random, items: readonly T[], weight: (item: 
   return last;
 }
 
-/** A number from about -3 to 3, approximately normally distributed. */
+/** Returns a number from about -3 to 3, approximately normally distributed. */
 export function normalNumber(random: Random): number {
   return (random() + random() + random() + random() - 2) * Math.sqrt(3);
 }

@@ -18,23 +18,22 @@ const DevCredentials = Type.Object({
   client_secret: Secret,
   access_token: Secret,
   webhook_secret: Secret,
-  /** The application by which owners sign in to the portal; that of an earlier version is made with the next start. */
+  /** The application that owners use to sign in to the portal; files of earlier versions get one when they are read. */
   portal_login: Type.String({ pattern: ulidPattern }),
   /** The last port of the local receiver; 0 before its first start. */
   receiver_port: Type.Integer({ minimum: 0, maximum: 65_535 }),
 });
 
 /**
- * Values that stay the same over restarts of `onair dev` on a data directory, so that scripts and browser tabs keep
- * working.
+ * Values of a data directory that stay the same when `onair dev` restarts, so that scripts and browser tabs keep working.
  */
 export type DevCredentials = Readonly<Static<typeof DevCredentials>>;
 
 const fileName = "dev.json";
 
 /**
- * The credentials of a data directory. A new directory gets them before anything else, which marks it as one of `onair
- * dev`. Throws for the directory of a server, whose users must not mix with invented data.
+ * Reads the credentials of a data directory. In a new directory they are created first, which marks it as a directory of
+ * `onair dev`. Throws for the directory of a server, so that invented data is not mixed with real users.
  */
 export function openCredentials(directory: string): DevCredentials {
   const file = join(directory, fileName);
@@ -45,11 +44,11 @@ export function openCredentials(directory: string): DevCredentials {
   }
   if (existsSync(join(directory, "onair.db"))) {
     throw new Error(
-      `${directory} holds the data of "onair serve", and "onair dev" would invent events there. Name another directory with --data.`,
+      `${directory} has data of "onair serve"; "onair dev" would add invented data. Name another directory with --data.`,
     );
   }
   const isNew = makeDirectory(directory);
-  // All of it is secret or can be made again, so git ignores the directory.
+  // Makes git ignore the directory, because its files are secret or can be recreated.
   if (isNew) writeFileSync(join(directory, ".gitignore"), "*\n", { mode: 0o600 });
   const credentials: DevCredentials = {
     admin_key: newSecret("onair_admin_"),
@@ -72,7 +71,7 @@ function makeDirectory(directory: string): boolean {
     const isFile = /^(EEXIST|ENOTDIR)$/.test((error as NodeJS.ErrnoException).code ?? "");
     const why = isFile
       ? `${directory} is not a directory`
-      : `${directory} cannot be made (${messageOf(error)})`;
+      : `${directory} cannot be created (${messageOf(error)})`;
     throw new Error(`${why}. Name another one with --data.`);
   }
 }
@@ -94,5 +93,5 @@ function readCredentials(file: string): DevCredentials {
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
   }
-  throw new Error(`${file} is damaged. To begin anew, delete its directory.`);
+  throw new Error(`${file} is damaged. To start over, delete its directory.`);
 }

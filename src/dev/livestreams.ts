@@ -3,12 +3,12 @@ import { isoTime } from "../domain/time.ts";
 import { normalNumber, pick, type Random, weighted } from "./chance.ts";
 import type { SamplePerson } from "./sample-person.ts";
 
-/** The number of live channels that the simulation tends to. */
+/** The simulation tends towards this number of live channels. */
 export const typicallyLive = 80;
 
 /**
- * The number of viewers one second later: a random step of a few percent, with a pull to the channel's typical
- * number, so that counts stay in range over days.
+ * Returns the number of viewers one second later: a random step of a few percent, with a drift towards the channel's
+ * typical number, so that counts stay in range over days.
  */
 export function nextViewers(viewers: number, typical: number, random: Random): number {
   const step = 0.025 * normalNumber(random) + 0.01 * Math.log(typical / Math.max(1, viewers));
@@ -16,7 +16,7 @@ export function nextViewers(viewers: number, typical: number, random: Random): n
   return Math.max(1, Math.floor(viewers * Math.exp(step) + random()));
 }
 
-/** The livestream of a person who goes live at `now`. */
+/** Returns the livestream of a person who goes live at `now`. */
 export function newLivestream(person: SamplePerson, now: number, random: Random): Livestream {
   return {
     channel_id: person.channel.id,
@@ -28,7 +28,7 @@ export function newLivestream(person: SamplePerson, now: number, random: Random)
   };
 }
 
-/** The person whose livestream starts or ends next; the more are live, the likelier is an end. */
+/** Chooses the person whose livestream starts or ends next. The more people are live, the more likely an end is. */
 export function nextToChange(
   people: readonly SamplePerson[],
   live: ReadonlyMap<number, Livestream>,

@@ -5,16 +5,16 @@ interface DevLogOptions {
   readonly terminal: Terminal;
   readonly level: LogLevel;
   readonly now: () => number;
-  /** Whether the receiver has printed a delivery, so that the log need not. */
+  /** Whether the receiver has printed a delivery; the log then leaves it out. */
   readonly isPrinted: (deliveryId: string) => boolean;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What the banner says, too. */
+/** Events whose facts are in the banner. */
 const inBanner = new Set(["operator_keys"]);
 
-/** A log for developers: one line for each request and delivery, cut to the terminal, and errors in full. */
+/** Makes a log for developers: one line for each request and delivery, cut to the terminal, and complete errors. */
 export function devLog({ terminal, level, now, isPrinted }: DevLogOptions): Log {
   const least = logLevels.indexOf(level);
   const shows = (one: LogLevel) => logLevels.indexOf(one) >= least;

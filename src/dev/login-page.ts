@@ -3,8 +3,8 @@ import { htmlHeaders, htmlPage } from "../http/pages/standalone.ts";
 import type { SamplePerson } from "./sample-person.ts";
 
 /*
- * A minimal login and consent page of a platform: On Air redirects browsers here with a challenge, the page reads the
- * login request from the admin API, posts the answer, and redirects the browser to the URL that it gets back.
+ * A minimal login and consent page of a platform. On Air redirects browsers here with a challenge. The page reads the
+ * login request from the admin API, sends the user's decision, and redirects the browser to the URL in the answer.
  */
 
 export const loginPath = "/login";
@@ -25,7 +25,7 @@ interface LoginRequest {
 
 const meanings: Readonly<Record<Scope, string>> = {
   "users:read": "look up and search users",
-  "events:subscribe": "be told of events on your channel",
+  "events:subscribe": "receive events of your channel",
 };
 
 const shownPeople = 50;
@@ -80,20 +80,21 @@ function consentForm(
 <input type="hidden" name="login_challenge" value="${Bun.escapeHTML(challenge)}">
 <p><label>You are <select name="user_id">${options.join("")}</select></label></p>
 <p><button name="decision" value="allow">Allow</button><button name="decision" value="deny">Deny</button></p>
-</form><p>Then you go to <code>${Bun.escapeHTML(redirect_uri)}</code></p>`;
+</form><p>Then you are redirected to <code>${Bun.escapeHTML(redirect_uri)}</code></p>`;
 }
 
 /** The URLs of these pages carry challenges and codes. */
 const privately = { "referrer-policy": "no-referrer", "cache-control": "no-store" };
 
 /**
- * A page of the sample platform. It sets no `form-action`, which browsers also apply to the redirect after the form.
+ * Returns a page of the sample platform. Its policy has no `form-action`, which browsers would also apply to the
+ * redirect after the form.
  */
 export function html(status: number, title: string, body: string): Response {
   return new Response(htmlPage(title, body), { status, headers: { ...htmlHeaders, ...privately } });
 }
 
 function ended(status: number): Response {
-  const reason = status === 409 ? "It was answered already." : "It took too long, or never began.";
+  const reason = status === 409 ? "It was already completed." : "It took too long, or was never started.";
   return html(status, "This sign-in has ended", `<h1>This sign-in has ended</h1><p>${reason}</p>`);
 }

@@ -21,17 +21,17 @@ import type { Terminal } from "./terminal.ts";
 interface DevPlatformOptions {
   readonly config: Config;
   readonly credentials: DevCredentials;
-  /** Whether events are generated. */
+  /** Whether to generate events. */
   readonly events: boolean;
   readonly terminal: Terminal;
   readonly log: Log;
   readonly now: () => number;
   readonly random: Random;
-  /** The faults of a bad day; null for none. */
+  /** The faults to inject; null for none. */
   readonly faults: FaultPlan | null;
 }
 
-/** What a developer needs to use the platform. */
+/** Addresses and credentials for developers. */
 export type DevFacts = WelcomeFacts & { readonly secrets: NonNullable<WelcomeFacts["secrets"]> };
 
 /** A running development platform. */
@@ -41,9 +41,9 @@ export interface DevPlatform {
   readonly publicUrl: string;
   readonly sample: SampleData;
   readonly receiverUrl: string;
-  /** What a developer needs to use it. */
+  /** Returns addresses and credentials for developers. */
   facts(): Promise<DevFacts>;
-  /** Whether a delivery has come to the receiver lately. */
+  /** Whether the receiver has recently received a delivery. */
   hasArrived(deliveryId: string): boolean;
   /** Whether the data directory was new. */
   readonly isNew: boolean;
@@ -51,7 +51,7 @@ export interface DevPlatform {
   stop(): Promise<void>;
 }
 
-/** The events that a new Dev app subscribes to, and for how many of the best known users. */
+/** The events that a new Dev app subscribes to, and the number of popular users that it does so for. */
 const subscribedEvents = [
   "chat.message.sent",
   "channel.followed",
@@ -65,18 +65,18 @@ const subscribedBroadcasters = 5;
 /** A word that finds some of the sample users. */
 const sampleQuery = "fox";
 
-/** Marks a data directory with complete sample data. */
+/** The setting that marks complete sample data. */
 const completeKey = "dev_sample_data";
 
 /** Starts a server with sample data, receiver, login page and application. Throws the errors of `startApp`. */
 export async function startDevPlatform(options: DevPlatformOptions): Promise<DevPlatform> {
   const { credentials, events, terminal, log, now, random } = options;
   const sample = sampleData(now());
-  // Stopped in the reverse order, also where the start fails: what the server still sends passes the faults to the receiver.
+  // Stopped in reverse order, also when the start fails, so that the last deliveries still pass the fault proxies to the receiver.
   await using starting = new AsyncDisposableStack();
   let app: App | null = null;
   const application = async () => (await app?.store.applications.find(credentials.client_id)) ?? null;
-  // Before the server, which sends pending deliveries at once.
+  // Started before the server, which sends pending deliveries at once.
   const receiver = startReceiver({
     port: credentials.receiver_port,
     secret: async () => (await application())?.webhook_secret ?? credentials.webhook_secret,
@@ -163,7 +163,7 @@ export async function startDevPlatform(options: DevPlatformOptions): Promise<Dev
 
 const shownUsers = 12;
 
-/** The best known users, for the first page. */
+/** Returns the most popular users, for the start page. */
 function welcomedUsers({ people, livestreams }: SampleData): WelcomeFacts["users"] {
   const live = new Set(livestreams.map(({ channel_id }) => channel_id));
   return people.slice(0, shownUsers).map(({ user: { id, username, display_name }, channel }) => {
@@ -172,8 +172,8 @@ function welcomedUsers({ people, livestreams }: SampleData): WelcomeFacts["users
 }
 
 /**
- * Creates or updates the Dev app: webhook URL and redirect URI follow the ports of receiver and sample application,
- * unless the developer has changed them.
+ * Creates or updates the Dev app. Its webhook URL and redirect URI follow the ports of the receiver and the sample
+ * application, unless the developer has changed them.
  */
 async function keepApplication(
   store: Store,
@@ -211,7 +211,7 @@ async function keepApplication(
   if (Object.keys(changes).length > 0) await store.applications.update(known.id, changes, now);
 }
 
-/** The access token, which is renewed under the same value when it has expired. */
+/** Creates the access token, or renews it with the same value after it has expired. */
 async function keepToken(
   store: Store,
   { client_id, access_token }: DevCredentials,
@@ -235,7 +235,7 @@ async function loadSample({ data }: App, { people, categories, livestreams }: Sa
     ...(await data.channels.keep(people.map(({ channel }) => channel))),
     ...(await data.livestreams.keep(livestreams)),
   ].filter((refusal) => refusal !== null);
-  if (refusals.length > 0) throw new Error(`the sample data do not fit: ${refusals[0]}`);
+  if (refusals.length > 0) throw new Error(`the sample data is invalid: ${refusals[0]}`);
 }
 
 async function subscribe(

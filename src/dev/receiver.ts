@@ -10,9 +10,9 @@ export interface DevReceiver {
   readonly port: number;
   /** The webhook URL. */
   readonly url: string;
-  /** What it got last, the newest first. */
+  /** Returns the last deliveries, newest first. */
   inbox(): readonly InboxEntry[];
-  /** Calls `listener` from now on when something has come. */
+  /** Sets the listener that is called after each delivery. */
   onInbox(listener: () => void): void;
   stop(): Promise<void>;
 }
@@ -39,18 +39,18 @@ export function isReceiverUrl(url: string): boolean {
   return urlForm.test(url);
 }
 
-/** The reasons for refusing a delivery, for people. */
+/** The reasons for refusing a delivery, in words. */
 export const verdictReasons: Readonly<Record<Exclude<SignatureVerdict, "ok">, string>> = {
   missing_header: "a webhook header is missing",
-  bad_timestamp: "webhook-timestamp is no number",
+  bad_timestamp: "webhook-timestamp is not a number",
   timestamp_too_old: "webhook-timestamp is too old",
   timestamp_too_new: "webhook-timestamp is in the future",
   no_matching_signature: "wrong signature",
 };
 
 /**
- * Listens on loopback, verifies the signature of each delivery and prints a line for it: 204 for a valid one, 401 for
- * any other.
+ * Starts a receiver on loopback. It verifies the signature of each delivery, prints a line for it, and answers 204, or
+ * 401 for an invalid one.
  */
 export function startReceiver({ port, secret, terminal, now }: DevReceiverOptions): DevReceiver {
   const { style } = terminal;
@@ -59,11 +59,11 @@ export function startReceiver({ port, secret, terminal, now }: DevReceiverOption
   };
 
   const inbox: InboxEntry[] = [];
-  let hasCome = () => {};
+  let notify = () => {};
   const keep = (entry: Omit<InboxEntry, "at">) => {
     inbox.unshift({ ...entry, at: isoTime(now()) });
     inbox.length = Math.min(inbox.length, keptEntries);
-    hasCome();
+    notify();
   };
 
   const receive = async (request: Request): Promise<Response> => {
@@ -114,7 +114,7 @@ export function startReceiver({ port, secret, terminal, now }: DevReceiverOption
     url: `http://${hostname}:${boundPort}${path}`,
     inbox: () => inbox,
     onInbox(listener) {
-      hasCome = listener;
+      notify = listener;
     },
     stop: () => server.stop(true),
   };

@@ -8,11 +8,11 @@ import { sampleCategories } from "./sample-categories.ts";
 import { english, languages, type SampleLanguage, stars } from "./sample-languages.ts";
 import type { SamplePerson } from "./sample-person.ts";
 
-/** The data of the sample platform; the best known people and the most watched categories come first. */
+/** The data of the sample platform. Popular people and categories come first. */
 export interface SampleData {
   readonly people: readonly SamplePerson[];
   readonly categories: readonly CategoryInput[];
-  /** Livestreams that are on the air at the start. */
+  /** Livestreams that are live at the start. */
   readonly livestreams: readonly Livestream[];
 }
 
@@ -27,10 +27,10 @@ const peopleCount = 300;
 const firstUserId = 1001;
 const firstChannelId = 5001;
 const seed = 20_260_114;
-/** The youngest account is older than this, so that the data do not depend on the clock. */
+/** All accounts are created before this time, so that the data do not depend on the clock. */
 const accountsUntil = Date.parse("2025-12-01T00:00:00Z");
 
-/** The sample platform: always the same, except that its livestreams started a while before `now`. */
+/** Returns the sample platform. It is always the same, except that its livestreams started a while before `now`. */
 export function sampleData(now: number): SampleData {
   const random = seeded(seed);
   const categories = sampleCategories.map((category, i) => ({ id: i + 1, ...category }));
@@ -51,7 +51,7 @@ interface Name {
   readonly bio: string;
 }
 
-/** The stars first, then generated names up to `count`; slugs are unique. */
+/** Returns the stars, then generated names up to `count`. Slugs are unique. */
 function uniqueNames(random: Random, count: number): Name[] {
   const names: Name[] = stars.map(({ language, ...star }) => ({
     ...star,
@@ -132,7 +132,7 @@ function person(random: Random, { username, displayName, language, bio }: Name, 
   };
 }
 
-/** The stars and a random choice of the others, weighted by their viewers. */
+/** Returns the stars and a random selection of the others, weighted by their viewers. */
 function liveAtStart(random: Random, people: readonly SamplePerson[]): readonly SamplePerson[] {
   const live = new Set(people.slice(0, stars.length));
   while (live.size < typicallyLive)

@@ -35,7 +35,7 @@ export function isSampleRedirectUri(uri: string): boolean {
   return redirectUriForm.test(uri);
 }
 
-/** Serves both on one loopback port. */
+/** Serves both pages on one loopback port. */
 export function startSignIn(options: SignInOptions): SignIn {
   let origin = "";
   const platform = loginPage(options);

@@ -15,7 +15,7 @@ import { moderationBanned } from "../domain/events/moderation-banned.ts";
 import type { Person } from "../domain/events/person.ts";
 import { jsonObject } from "../domain/validation/json.ts";
 
-/** The type parameter makes the compiler check what is read of a payload. */
+/** Makes an entry of `summaries`. The type parameter lets the compiler check the fields read from the payload. */
 function summary<Type extends EventType>({ name }: Type, of: (data: Type["example"]) => string) {
   return [name, of as (data: unknown) => string] as const;
 }
@@ -38,7 +38,7 @@ const summaries = new Map([
     ({ redeemer, reward, status }) => `${redeemer.username}: "${reward.title}" is ${status}`,
   ),
   summary(livestreamStatusUpdated, ({ is_live, title }) =>
-    is_live ? `went live: "${title}"` : "went off the air",
+    is_live ? `went live: "${title}"` : "went offline",
   ),
   summary(
     livestreamMetadataUpdated,
@@ -52,7 +52,7 @@ const summaries = new Map([
   summary(kicksGifted, ({ sender, gift }) => `${sender.username} gave ${gift.amount} Kicks (${gift.name})`),
 ]);
 
-/** The summary of a delivery, for people. */
+/** The summary of a delivery. */
 interface Summary {
   readonly type: string;
   /** The username of the broadcaster, "" when absent. */

@@ -47,7 +47,7 @@ export function heldBack(output: Output): Output & { release(): void } {
   };
 }
 
-/** Colours and widths apply only to terminals, and colours only without `NO_COLOR` (https://no-color.org). */
+/** Makes a terminal of an output. Colours and widths apply only to real terminals; `NO_COLOR` turns colours off (https://no-color.org). */
 export function terminalOn(output: Output, env: Environment): Terminal {
   const coloured = output.isTTY === true && !env["NO_COLOR"] && env["TERM"] !== "dumb";
   return {
@@ -63,7 +63,7 @@ export function terminalOn(output: Output, env: Environment): Terminal {
   };
 }
 
-/** Cuts a line to a width; wide characters count twice, escape sequences not at all. */
+/** Cuts a line to a width. Wide characters count twice, escape sequences do not count. */
 export function cut(text: string, columns: number): string {
   if (Bun.stringWidth(text) <= columns) return text;
   const fitting = Bun.sliceAnsi(text, 0, columns - 1);
@@ -72,17 +72,17 @@ export function cut(text: string, columns: number): string {
   return `${overlaps ? Bun.sliceAnsi(text, 0, columns - 2) : fitting}…`;
 }
 
-/** What steers a terminal or reorders a line; not a tab, nor the end of a line. */
+/** Characters that control a terminal or reorder a line, except tabs and line ends. */
 const controls = /[^\P{Cc}\t\n\r]|\r(?!\n)|[\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
 
-/** Shows what would steer the terminal as in JSON, such as `\u001b`: JSON keeps its meaning. */
+/** Escapes control characters as in JSON, like `\u001b`, so that JSON keeps its meaning. */
 export function escaped(text: string): string {
   return text.replace(controls, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
 const styleCodes = new RegExp(`(\\x1b\\[(?:${Object.values(codes).flat().join("|")})m)`);
 
-/** The same for a text of this program, whose styles stay. All that goes to a terminal passes here. */
+/** Escapes control characters, but keeps the styles of this program. All terminal output passes through this function. */
 export function escapedAroundStyles(text: string): string {
   return text
     .split(styleCodes)
@@ -95,7 +95,7 @@ export function printable(text: string): string {
   return text.replace(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]+/gu, " ");
 }
 
-/** The time of day of a line. */
+/** Formats the local time of day, like `16:04:05`. */
 export function clockTime(ms: number): string {
   const date = new Date(ms);
   return [date.getHours(), date.getMinutes(), date.getSeconds()]

@@ -109,7 +109,7 @@ describe("onair dev", () => {
     // Its former port may be taken meanwhile.
     const { receiver_port } = JSON.parse(readFileSync(join(data, "dev.json"), "utf8"));
     expect(text).toContain(`http://127.0.0.1:${receiver_port}/onair-dev`);
-    expect(text).toContain("the data of last time");
+    expect(text).toContain("the data of the last run");
     const curls = again.lines.filter((line) => line.startsWith("curl "));
     expect(curls.length).toBe(3);
     for (const curl of curls) {

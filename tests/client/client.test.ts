@@ -163,7 +163,7 @@ describe("tokens", () => {
     expect(() => createClient({ url, clientId: "x" })).toThrow(TypeError);
     expect(() => createClient({ url, clientSecret: "x" })).toThrow("a client secret needs the client id");
     for (const wrong of ["", "api.example.com", "ftp://api.example.com", undefined as unknown as string])
-      expect(() => createClient({ url: wrong })).toThrow("url must be that of the platform");
+      expect(() => createClient({ url: wrong })).toThrow("url must be the URL of the platform");
   });
 });
 

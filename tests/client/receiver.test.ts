@@ -178,7 +178,7 @@ test("a body that was parsed before cannot be verified: it is refused, and the l
   console.error = error;
   expect(url).toBeDefined();
   expect([answer.status, handled]).toEqual([500, []]);
-  expect(String(logged[0])).toContain("mount the receiver in front of express.json()");
+  expect(String(logged[0])).toContain("mount the receiver before express.json()");
 });
 
 test("GET is 405, and a secret that is none is refused at once", async () => {

@@ -273,7 +273,7 @@ describe("credentials", () => {
   test("are not made in the data directory of a server", async () => {
     const server = await startServer({ data });
     await server.stop();
-    expect(() => openCredentials(data)).toThrow('holds the data of "onair serve"');
+    expect(() => openCredentials(data)).toThrow('has data of "onair serve"');
     expect(existsSync(join(data, "dev.json"))).toBe(false);
   });
 });

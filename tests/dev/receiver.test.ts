@@ -79,7 +79,7 @@ describe("the local receiver", () => {
   test.each([
     ["wrong signature", { "webhook-signature": `v1,${Buffer.alloc(32).toString("base64")}` }],
     ["a webhook header is missing", { "webhook-id": "" }],
-    ["webhook-timestamp is no number", { "webhook-timestamp": "now" }],
+    ["webhook-timestamp is not a number", { "webhook-timestamp": "now" }],
     ["webhook-timestamp is too old", { "webhook-timestamp": String(now / 1000 - 301) }],
     ["webhook-timestamp is in the future", { "webhook-timestamp": String(now / 1000 + 301) }],
   ])("refuses one with 401: %s", async (reason, changes) => {

@@ -5,11 +5,11 @@ import { startApiEdge } from "./api-edge.ts";
 import type { FaultPlan } from "./plan.ts";
 import { startWebhookEdge } from "./webhook-edge.ts";
 
-/** What makes the day bad: two proxies around the platform, which is the same as on a good day. */
+/** Fault injection: two proxies around an unchanged platform. */
 interface BadDay {
-  /** Where the API is reached. */
+  /** The URL of the API with faults. */
   readonly url: string;
-  /** The settings of the platform behind. */
+  /** The settings of the platform behind the proxies. */
   readonly config: Config;
   /** Lets requests through to the platform, once it has started. */
   connect(app: Pick<App, "publicUrl" | "store">): void;
@@ -17,8 +17,8 @@ interface BadDay {
 }
 
 /**
- * Takes the public port for an edge in front of the API, and starts an egress proxy; both do what the plan says and print
- * it. Throws when the port is taken.
+ * Starts a proxy on the public port, in front of the API, and an egress proxy for webhooks. Both inject the faults of the
+ * plan and print them. Throws when the port is in use.
  */
 export async function startBadDay(
   config: Config,

@@ -1,25 +1,25 @@
 import { second } from "../../domain/time.ts";
 import { between, type Random, seeded, weighted } from "../chance.ts";
 
-/** What goes wrong with a request of the API; `revoked` ends its token before it is answered. */
+/** A fault of an API request; `revoked` revokes its token before the answer. */
 export type ApiFault =
   | { readonly kind: "busy"; readonly status: 429 | 503; readonly retryAfterSeconds: number }
   | { readonly kind: "slow"; readonly ms: number }
   | { readonly kind: "revoked" };
 
 /**
- * What goes wrong with a webhook: it comes `late`, it comes `twice`, the second time after `ms`, or it is `overtaken` by
- * the next one to the same receiver, for which it waits up to `ms`.
+ * A fault of a webhook: it arrives `late` by `ms`, it arrives `twice`, the second time after `ms`, or it is `overtaken` by
+ * the next one to the same receiver, which it waits for up to `ms`.
  */
 export interface WebhookFault {
   readonly kind: "late" | "twice" | "overtaken";
   readonly ms: number;
 }
 
-/** Decides what goes wrong. Each call is about the next request of its kind; null: nothing. */
+/** Decides the faults. Each call is for the next request of its kind; null means no fault. */
 export interface FaultPlan {
   api(): ApiFault | null;
-  /** Milliseconds after which a new event stream is cut off. */
+  /** Milliseconds after which the next event stream is cut off; null for never. */
   stream(): number | null;
   webhook(): WebhookFault | null;
 }
@@ -28,7 +28,7 @@ const tenth = second / 10;
 
 type Kinds<Kind extends string> = Readonly<Record<Kind | "none", number>>;
 
-/** How often each happens, in per cent. */
+/** The frequency of each fault, in percent. */
 const apiKinds: Kinds<"rate_limited" | "unavailable" | "slow" | "revoked"> = {
   none: 77,
   rate_limited: 8,
@@ -40,15 +40,15 @@ const webhookKinds: Kinds<WebhookFault["kind"]> = { none: 55, late: 15, twice: 1
 const streamKinds: Kinds<"cut"> = { none: 20, cut: 80 };
 
 /**
- * The faults of a seed. Requests of the API, streams and webhooks have a sequence each, so that the n-th of a kind meets
- * the same fault in every run, whatever happens to the others.
+ * Returns the faults of a seed. API requests, streams and webhooks each have their own sequence, so that the n-th of a
+ * kind has the same fault in every run.
  */
 export function faultPlan(seed: number): FaultPlan {
   const [api, stream, webhook] = [1, 2, 3].map((kind) => seeded(seed * 4 + kind)) as [Random, Random, Random];
   return {
     api() {
       const kind = drawn(api, apiKinds);
-      // Drawn in any case, so that a kind does not shift what follows.
+      // Drawn in any case, so that the kind of a fault does not change the following ones.
       const retryAfterSeconds = between(api, 1, 4);
       const ms = between(api, 10, 60) * tenth;
       if (kind === "none") return null;

@@ -10,7 +10,7 @@ interface WebhookEdgeOptions {
   tell(what: string, about: string): void;
 }
 
-/** An egress proxy on a bad day: what goes through it comes late, twice, or out of order. */
+/** An egress proxy with faults: webhooks arrive late, twice, or out of order. */
 interface WebhookEdge {
   /** For `--webhook-proxy`. */
   readonly url: string;
@@ -18,13 +18,13 @@ interface WebhookEdge {
 }
 
 const hostname = "127.0.0.1";
-/** Headers that are for the proxy alone. */
+/** Headers that are not forwarded. */
 const ofConnection = ["connection", "proxy-authorization", "proxy-connection", "host", "content-length"];
 const longestMs = 15 * second;
 
 /**
- * Sends on the webhooks that the server sends through it. What goes to an https receiver is encrypted, so that it can
- * only come late. Requested samples are left alone.
+ * Starts a proxy that forwards the server's webhooks with faults. Connections to https receivers are encrypted, so they
+ * can only be late. Requested samples have no faults.
  */
 export async function startWebhookEdge({ plan, tell }: WebhookEdgeOptions): Promise<WebhookEdge> {
   const overtaken = new Overtaken();
@@ -79,7 +79,7 @@ function sentenceOf({ kind, ms }: WebhookFault): string {
 class Overtaken {
   readonly #waiting = new Map<string, Set<() => void>>();
 
-  /** Waits until another one is through, at most for this long. */
+  /** Waits until another webhook to this origin was sent, at most for `mostMs`. */
   async wait(origin: string, mostMs: number): Promise<void> {
     const waiting = this.#waiting.get(origin) ?? new Set();
     this.#waiting.set(origin, waiting);

@@ -1,13 +1,13 @@
 /*
- * Makes the types of both APIs from their OpenAPI documents: of the public one for the client, of the admin one for the
- * console. `bun run types` and `bun run build` call it; nothing of it is needed at run time.
+ * Generates the types of both APIs from their OpenAPI documents: the public API for the client, the admin API for the
+ * console. `bun run types` and `bun run build` call it; nothing is needed at run time.
  */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 const root = join(import.meta.dir, "..");
-// Not in the checkout: a change of a folder there makes the executable look out of date.
+// Outside the checkout, where a changed folder would make the executable look out of date.
 const directory = mkdtempSync(join(tmpdir(), "onair-api-types-"));
 const document = join(directory, "openapi.json");
 mkdirSync(join(root, "src/console/generated"), { recursive: true });
@@ -15,13 +15,13 @@ await make("src/client/api.d.ts", "--public-url", "https://api.example.com");
 await make("src/console/generated/admin.d.ts", "--admin");
 rmSync(directory, { recursive: true });
 
-/** Writes the types of the document that `onair openapi` gives with these options. */
+/** Writes the types of the document that `onair openapi` prints with these options. */
 async function make(file: string, ...options: readonly string[]): Promise<void> {
   run("src/main.ts", "openapi", ...options, "--out", document);
   await Bun.write(join(root, file), run("scripts/openapi-types.ts", document));
 }
 
-/** The output of a program of this checkout. Throws when it fails. */
+/** Runs a program of this checkout and returns its output. Throws when it fails. */
 function run(program: string, ...args: readonly string[]): string {
   const { exitCode, stdout, stderr } = Bun.spawnSync([process.execPath, join(root, program), ...args]);
   if (exitCode !== 0) throw new Error(`${program} failed: ${stderr}`);

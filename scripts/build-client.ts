@@ -1,6 +1,6 @@
 /*
- * Makes what `onair/client` is outside of Bun, in dist/client or the directory that is named: one file of JavaScript for
- * Node, Deno and browsers, and the declarations of its types.
+ * Builds `onair/client` for Node, Deno and browsers, in dist/client or the given directory: one JavaScript file, and its
+ * type declarations.
  */
 import { copyFileSync, mkdirSync, rmSync, statSync } from "node:fs";
 import { relative, resolve } from "node:path";

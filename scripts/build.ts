@@ -1,5 +1,5 @@
 /*
- * Makes the one executable: bun scripts/build.ts [--target bun-linux-arm64] [--outfile dist/onair]
+ * Builds the executable: bun scripts/build.ts [--target bun-linux-arm64] [--outfile dist/onair]
  */
 import { statSync } from "node:fs";
 import { relative, resolve } from "node:path";

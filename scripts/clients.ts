@@ -1,10 +1,10 @@
 /*
- * Checks both OpenAPI documents with tools that are not part of the project:
+ * Checks both OpenAPI documents with external tools:
  *
  *     bun run clients
  *
- * Spectral's OAS rules find nothing, and openapi-typescript, openapi-python-client and oapi-codegen (with its defaults)
- * make clients that compile. It needs the internet, Python 3 and Go, and takes some minutes the first time.
+ * Spectral's OAS rules must find nothing, and the clients made by openapi-typescript, openapi-python-client and
+ * oapi-codegen (with its defaults) must compile. Needs Internet access, Python 3 and Go; the first run takes minutes.
  */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,7 +19,7 @@ const root = join(import.meta.dir, "..");
 const directory = mkdtempSync(join(tmpdir(), "onair-clients-"));
 const at = (...path: string[]) => join(directory, ...path);
 
-/** Runs a command in the directory; its output, or the end of this program with it. */
+/** Runs a command and returns its output. Throws with all output when it fails. */
 async function run(command: readonly string[], cwd = directory): Promise<string> {
   const child = Bun.spawn([...command], { cwd, stderr: "pipe" });
   const [output, complaints, exitCode] = await Promise.all([

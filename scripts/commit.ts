@@ -1,11 +1,11 @@
 import { realpathSync } from "node:fs";
 
-/** So many digits of the hash: git's own shortening depends on how much a clone has. */
+/** The number of digits of the hash. Fixed, because git's abbreviation depends on the size of the clone. */
 const digits = 12;
 
 /**
- * The commit of a checkout, as `0123456789ab`; `0123456789ab-changed` where files differ from it or are not in it. Null
- * without git, and for files of no repository of their own, such as those of an unpacked archive.
+ * Returns the commit of a checkout, like `0123456789ab`, or `0123456789ab-changed` with changed or untracked files. Null
+ * without git, and for a directory that is not the root of a repository, such as an unpacked archive.
  */
 export function commitOf(checkout: string): string | null {
   const top = git(checkout, "rev-parse", "--show-toplevel");
@@ -16,7 +16,7 @@ export function commitOf(checkout: string): string | null {
   return `${hash.slice(0, digits)}${changes === "" ? "" : "-changed"}`;
 }
 
-/** What git prints; null where it is not installed or refuses. */
+/** Returns the output of git; null when it is not installed or fails. */
 function git(checkout: string, ...args: readonly string[]): string | null {
   if (!Bun.which("git")) return null;
   const { success, stdout } = Bun.spawnSync(["git", "--no-optional-locks", ...args], { cwd: checkout });

@@ -1,12 +1,12 @@
 /*
- * Draws the default pictures that the server shows where the platform gave none: `bun scripts/default-pictures.ts`. The
- * result is committed; run it again after a change here.
+ * Draws the default pictures, for users and categories without one: `bun scripts/default-pictures.ts`. The result is
+ * committed; run it again after a change here.
  */
 import { join } from "node:path";
 import { crc32, deflateSync } from "node:zlib";
 
 type Color = readonly [red: number, green: number, blue: number];
-/** How far a point is outside of a shape, in pixels; negative inside. */
+/** Returns the distance of a point from a shape in pixels; negative inside. */
 type Shape = (x: number, y: number) => number;
 interface Layer {
   readonly shape: Shape;
@@ -42,7 +42,7 @@ const waves = (cx: number, cy: number, radius: number, stroke: number, angle: nu
     return (onArc ? Math.abs(Math.hypot(dx, dy) - radius) : Math.hypot(dx - endX, dy - endY)) - stroke / 2;
   };
 };
-/** A rectangle with its middle here and corners rounded by `radius`. */
+/** A rectangle with this centre and corners rounded by `radius`. */
 const box = (cx: number, cy: number, width: number, height: number, radius: number): Shape => {
   return (x, y) => {
     const dx = Math.abs(x - cx) - width / 2 + radius;
@@ -53,7 +53,7 @@ const box = (cx: number, cy: number, width: number, height: number, radius: numb
 
 const filled = (shape: Shape, opacity = 1, color: Color = light): Layer => ({ shape, color, opacity });
 
-/** A dot that sends, of this size. */
+/** The layers of a broadcast symbol: a dot with waves on both sides. */
 function broadcast(cx: number, cy: number, size: number): Layer[] {
   const quarter = Math.PI / 4;
   return [
@@ -114,7 +114,7 @@ function draw({ width, height, from, to, layers }: Picture): Uint8Array {
   return pixels;
 }
 
-/** A PNG of 8-bit RGB pixels (https://www.w3.org/TR/png-3/), each row filtered as suits it best. */
+/** Encodes 8-bit RGB pixels as PNG (https://www.w3.org/TR/png-3/), with the better filter for each row. */
 function png(width: number, height: number, pixels: Uint8Array): Uint8Array {
   const header = new DataView(new ArrayBuffer(13));
   header.setUint32(0, width);
@@ -136,7 +136,7 @@ function png(width: number, height: number, pixels: Uint8Array): Uint8Array {
   ]);
 }
 
-/** The row as the difference to the pixel on its left (1) or above (2), whichever is smaller in sum. */
+/** Filters a row by the difference to the left pixel (1) or to the pixel above (2), whichever has the smaller sum. */
 function filtered(row: Uint8Array, above: Uint8Array): Uint8Array {
   const left = new Uint8Array(row.length + 1);
   const up = new Uint8Array(row.length + 1);

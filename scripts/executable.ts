@@ -7,7 +7,7 @@ import { commitOf } from "./commit.ts";
 
 const root = resolve(import.meta.dir, "..");
 
-/** Puts made files in place of the module that makes them from a checkout, whose function has this name. */
+/** Replaces the module that makes files from a checkout, by a module with the made files. `name` is its function. */
 const inPlace = (folder: string, name: string, { files, ...rest }: PageFiles | SiteFiles): Bun.BunPlugin => ({
   name: `made ${name}`,
   setup(build) {
@@ -27,10 +27,10 @@ export const ${name} = async () => {
   },
 });
 
-/** Where Scalar's script is put, below the checkout: its path, which goes into the executable, is the same for all checkouts. */
+/** The path of Scalar's script, relative to the checkout. It goes into the executable, so it must not depend on the checkout. */
 const script = "node_modules/.cache/scalar.js";
 
-/** Puts that file in place of the module that takes it out. */
+/** Replaces the module that extracts Scalar's script, by a module with the extracted file. */
 const scriptInPlace: Bun.BunPlugin = {
   name: "Scalar's script",
   setup(build) {
@@ -42,7 +42,7 @@ export const scalarScript = () => Bun.file(file).bytes();`,
   },
 };
 
-/** Puts the commit of the checkout in place of the module that knows none. */
+/** Replaces the module without a commit, by a module with the commit of the checkout. */
 const commitInPlace: Bun.BunPlugin = {
   name: "commit",
   setup(build) {
@@ -54,18 +54,18 @@ const commitInPlace: Bun.BunPlugin = {
 };
 
 /**
- * Builds the executable into `outfile`, for this machine where `target` is undefined; Bun fetches its runtime for others
- * from the npm registry. The same commit gives the same bytes under the same file name, wherever the checkout is. Gives
- * the names of the packages in it, besides those of the pages. Throws when anything goes wrong.
+ * Builds the executable into `outfile`, for this machine when `target` is undefined; for other targets, Bun downloads its
+ * runtime from the npm registry. The same commit and file name give the same bytes in every checkout. Returns the names of
+ * the packages inside, without those of the pages. Throws when the build fails.
  */
 export async function buildExecutable(outfile: string, target: string | undefined): Promise<Set<string>> {
-  process.chdir(root); // the source map names files as seen from here
+  process.chdir(root); // the source map has paths relative to this directory
   mkdirSync(dirname(outfile), { recursive: true });
-  // Before the build itself: one build inside of another never ends.
+  // Made before the build, because a build inside another one never ends.
   const [pages, site] = [await makePages(), await makeSite()];
   await Bun.write(script, await scalarScript());
   const { outputs, metafile } = await Bun.build({
-    // Each with a name of its own, for the source maps.
+    // Each needs its own name, for the source maps.
     entrypoints: [
       "src/main.ts",
       "src/engine/worker.ts",
@@ -80,20 +80,20 @@ export async function buildExecutable(outfile: string, target: string | undefine
     ],
     target: "bun",
     format: "esm",
-    // First answer 66 ms after the start, 120 ms without, for 4 MB more of file.
+    // Halves the time to the first answer, for a larger file.
     bytecode: true,
-    // What is loaded later stands in files of its own, and both threads share theirs: 10 ms and 4 MB of memory less.
+    // Modules loaded on demand are in separate files, and both threads share files. This saves start time and memory.
     splitting: true,
-    // Never identifiers: Elysia knows errors by `error.constructor.name`, and without it validation lets all pass.
+    // Never identifiers: Elysia recognizes errors by `error.constructor.name`; otherwise validation accepts everything.
     minify: { whitespace: true, syntax: true, identifiers: false },
-    // Inside the executable, so that stacks in the log name the source; 0.8 MB and no slower start.
+    // Inside the executable, so that stacks in the log name source files. It does not slow the start.
     sourcemap: "linked",
     metafile: true,
-    // Bun would write "development" into the code.
+    // By default Bun writes "development" into the code.
     define: { "process.env.NODE_ENV": '"production"' },
     compile: {
       outfile,
-      // What lies in the working directory is not the server's to obey.
+      // The server must not read configuration from its working directory.
       autoloadDotenv: false,
       autoloadBunfig: false,
       autoloadTsconfig: false,
@@ -103,7 +103,7 @@ export async function buildExecutable(outfile: string, target: string | undefine
   });
   for (const { kind, path } of outputs) {
     if (kind === "sourcemap") rmSync(path);
-    else if (kind !== "entry-point") throw new Error(`${path} was left outside of the executable`);
+    else if (kind !== "entry-point") throw new Error(`${path} is missing from the executable`);
   }
   const packages = Object.keys(metafile?.inputs ?? {}).map((file) => {
     return /.*node_modules\/((?:@[^/]+\/)?[^/.]+)\//.exec(file)?.[1];

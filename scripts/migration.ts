@@ -1,9 +1,9 @@
-/* The next migration of both databases, from what has changed in their schemas: bun run migration NAME */
+/* Generates the next migration of both databases from the changes of their schemas: bun run migration NAME */
 import { join } from "node:path";
 
 const [name = ""] = process.argv.slice(2);
 if (!/^[a-z][a-z0-9_]*$/.test(name)) {
-  console.error("Usage: bun run migration NAME, where the name is like refresh_rate");
+  console.error("Usage: bun run migration NAME, with a name like refresh_rate");
   process.exit(2);
 }
 const root = join(import.meta.dir, "..");
@@ -18,5 +18,5 @@ for (const database of ["sqlite", "postgres"]) {
   run(join(kit, "node_modules", ".bin", "drizzle-kit"), "generate", "--config", config, "--name", name);
 }
 console.log(
-  "Now list each new file in migrations.ts of src/store/sqlite/database and src/store/postgres/database.",
+  "Now add each new file to migrations.ts in src/store/sqlite/database and in src/store/postgres/database.",
 );

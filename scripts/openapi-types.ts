@@ -1,9 +1,9 @@
 /*
- * Prints the TypeScript types of an OpenAPI document, by openapi-typescript:
+ * Prints the TypeScript types of an OpenAPI document, made by openapi-typescript:
  *
  *     bun scripts/openapi-types.ts openapi.json > types.ts
  *
- * That program needs the API of TypeScript 5, which the compiler of this project no longer has.
+ * openapi-typescript needs the API of TypeScript 5, which the compiler of this project no longer has.
  */
 await Bun.plugin({
   name: "TypeScript 5 for openapi-typescript",
@@ -20,7 +20,7 @@ if (file === undefined) {
 }
 const { default: openapiTypescript, astToString } = await import("openapi-typescript");
 const document = await Bun.file(file).text();
-// A field with a default may be left out of a request.
+// A field with a default is optional in a request.
 process.stdout.write(astToString(await openapiTypescript(document, { defaultNonNullable: false })));
 
 export {};

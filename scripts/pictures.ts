@@ -1,6 +1,6 @@
 /*
- * Takes the pictures of the README, of `onair dev` with its sample data: bun scripts/pictures.ts. Needs Chromium and
- * fonts, and says which are missing; the result is committed.
+ * Takes the screenshots for the README, of `onair dev` with its sample data: bun scripts/pictures.ts. Needs Chromium and
+ * fonts, and names missing ones. The result is committed.
  */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,7 +10,7 @@ import { missingForPictures, startChromium } from "../tests/support/chromium.ts"
 
 const root = join(import.meta.dir, "..");
 const pictures = join(root, "docs/pictures");
-/** Until then enough has happened to be shown. */
+/** Wait for enough sample events to show. */
 const waitMs = 240_000;
 const settleMs = 1_500;
 
@@ -22,7 +22,7 @@ interface Dev {
   readonly client_secret: string;
 }
 
-/** An application whose receiver is not there, and its events. */
+/** Adds an application whose receiver cannot be reached, with subscriptions. */
 async function addBroken({ public_url, admin_url, admin_key }: Dev): Promise<void> {
   const admin = { authorization: `Bearer ${admin_key}`, "content-type": "application/json" };
   const body = JSON.stringify({ name: "Raid alerts", webhook_url: "http://127.0.0.1:9/webhook" });
@@ -47,13 +47,13 @@ async function take(page: Page, url: string, name: string): Promise<void> {
   await page.goto(url);
   await page.waitForSelector("main h1");
   await page.waitForFunction('!document.querySelector(".loading")');
-  // The page has an event stream, and so is never idle.
+  // The page has an event stream, so its network is never idle.
   await Bun.sleep(settleMs);
   await page.screenshot({ path: join(pictures, `${name}.webp`), type: "webp", quality: 82 });
   process.stdout.write(`docs/pictures/${name}.webp\n`);
 }
 
-/** Fills in the form of a page and sends it. */
+/** Fills in the sign-in form of a page and submits it. */
 async function signIn(page: Page, url: string, values: Readonly<Record<string, string>>): Promise<void> {
   await page.goto(url);
   for (const [name, value] of Object.entries(values)) await page.locator(`input[name=${name}]`).fill(value);

@@ -1,5 +1,5 @@
 /*
- * Replicas of one server on this machine, to look at: starts a PostgreSQL in a temporary directory, and three servers on it.
+ * Runs replicas on this machine, for experiments: PostgreSQL in a temporary directory, and by default three servers.
  * bun scripts/replicas.ts [number of replicas] [first port]
  */
 import { startPostgres } from "../tests/support/postgres-server.ts";
@@ -7,11 +7,11 @@ import { startPostgres } from "../tests/support/postgres-server.ts";
 const count = Number(process.argv[2] ?? 3);
 const firstPort = Number(process.argv[3] ?? 8080);
 if (!Number.isInteger(count) || count < 1 || count > 16) {
-  process.stderr.write("The number of replicas is an integer from 1 to 16.\n");
+  process.stderr.write("The number of replicas must be an integer from 1 to 16.\n");
   process.exit(2);
 }
 if (!Number.isInteger(firstPort) || firstPort < 1 || firstPort > 65_000) {
-  process.stderr.write("The first port is an integer from 1 to 65000.\n");
+  process.stderr.write("The first port must be an integer from 1 to 65000.\n");
   process.exit(2);
 }
 
@@ -30,9 +30,9 @@ const replicas = Array.from({ length: count }, (_, i) => {
 });
 process.stdout.write(`PostgreSQL  ${database}
 Admin key   ${adminKey}
-Replicas    ${replicas.map(({ pid }) => pid).join(", ")} (process ids: kill -9, -STOP and -CONT them)
-Who has what: psql '${database}' -c 'SELECT owner, count(*) FROM endpoint_shards GROUP BY owner'
-Ctrl-C ends all of them.
+Replicas    ${replicas.map(({ pid }) => pid).join(", ")} (process ids, to kill with -9, -STOP and -CONT)
+Owners of shards: psql '${database}' -c 'SELECT owner, count(*) FROM endpoint_shards GROUP BY owner'
+Stop all with Ctrl-C.
 `);
 
 let isEnding = false;
@@ -51,10 +51,10 @@ process.on("SIGINT", end);
 process.on("SIGTERM", end);
 for (const { exited } of replicas)
   exited.then((code) => {
-    // What a kill ends has another code.
+    // A killed replica has another exit code.
     if (code !== 1 || isEnding) return;
     process.stderr.write(
-      "A replica cannot run: all are ended. For other ports: bun scripts/replicas.ts 3 9080\n",
+      "A replica could not run, so all are stopped. To use other ports: bun scripts/replicas.ts 3 9080\n",
     );
     process.exitCode = 1;
     void end();

@@ -1,6 +1,7 @@
 /*
- * Every page as people see it, to be looked at: bun scripts/screens.ts DIRECTORY [used|empty|longest|failing[:PAGE,…]]. Takes sheets of three widths,
- * light and dark, of a platform in use, of an empty one, with the longest names, and where everything fails.
+ * Takes screenshots of every page for review: bun scripts/screens.ts DIRECTORY [used|empty|longest|failing[:PAGE,…]].
+ * Each sheet shows three widths. The scenes are a platform in use (light and dark), an empty one, one with the longest
+ * names, and one where every request fails.
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";

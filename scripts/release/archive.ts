@@ -1,6 +1,6 @@
 /*
- * Archives that are the same bytes for the same files: sorted, owned by root, with one time for all. The tools of a system
- * write them each in its own way, and not everywhere the same.
+ * Reproducible archives: the same files give the same bytes. Entries are sorted, owned by root, and have the same time. The
+ * archive tools of different systems do not guarantee this.
  */
 
 /** A file of an archive. */
@@ -14,7 +14,7 @@ export interface Entry {
 
 const block = 512;
 
-/** A tar archive (ustar) of these files and of the directories that they are in. Throws when a path is too long. */
+/** Returns a tar archive (ustar) of these files and their parent directories. Throws when a path is too long. */
 export function tar(entries: readonly Entry[], mtime: number): Uint8Array<ArrayBuffer> {
   const sorted = [...entries].sort((one, other) => (one.path < other.path ? -1 : 1));
   const directories = new Set(sorted.flatMap(({ path }) => parentsOf(path)));
@@ -29,11 +29,11 @@ export function tar(entries: readonly Entry[], mtime: number): Uint8Array<ArrayB
   return joined([...parts, new Uint8Array(2 * block)]);
 }
 
-/** The same, compressed. */
+/** Returns a tar archive compressed with gzip. */
 export const tarGz = (entries: readonly Entry[], mtime: number): Uint8Array =>
   Bun.gzipSync(tar(entries, mtime), { level: 6, library: "libdeflate" });
 
-/** An ar archive, which is the form of a package of Debian. */
+/** Returns an ar archive, the format of Debian packages. */
 export function ar(entries: readonly Entry[], mtime: number): Uint8Array<ArrayBuffer> {
   const parts = entries.flatMap(({ path, content }) => {
     const bytes = bytesOf(content);
@@ -62,7 +62,7 @@ function header({ path, mode, size, type, mtime }: Header): Uint8Array {
   const bytes = new Uint8Array(block);
   const put = (offset: number, length: number, text: string) => {
     const { written } = new TextEncoder().encodeInto(text, bytes.subarray(offset, offset + length));
-    if (written < text.length) throw new Error(`${path} does not fit into an archive`);
+    if (written < text.length) throw new Error(`The path ${path} is too long for a tar archive`);
   };
   const octal = (value: number, length: number) => value.toString(8).padStart(length - 1, "0");
   const cut = path.length <= 100 ? 0 : path.indexOf("/", path.length - 101) + 1;

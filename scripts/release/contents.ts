@@ -12,14 +12,14 @@ import type { Target } from "./targets.ts";
 const root = resolve(import.meta.dir, "../..");
 const text = (path: string) => Bun.file(join(root, path)).text();
 
-/** What is released for one target. */
+/** The contents of a release for one target. */
 export interface Contents {
   readonly target: Target;
   readonly version: string;
   /** Seconds since 1970, the time of all files. */
   readonly time: number;
   readonly executable: Uint8Array;
-  /** What goes with the executable, by path as in the archive. */
+  /** The files beside the executable, with their paths in the archive. */
   readonly files: readonly Entry[];
 }
 
@@ -33,7 +33,7 @@ interface Built {
 export async function executableOf(target: Target): Promise<Built> {
   const directory = mkdtempSync(join(tmpdir(), "onair-release-"));
   try {
-    // Its name goes into it.
+    // The file name becomes part of the executable, so it must always be the same.
     const file = join(directory, "onair");
     const packages = await buildExecutable(file, target.bun);
     return { executable: await Bun.file(file).bytes(), packages };
@@ -42,7 +42,7 @@ export async function executableOf(target: Target): Promise<Built> {
   }
 }
 
-/** Puts what goes with an executable beside it. */
+/** Collects the files that are released with an executable. */
 export async function contentsOf(target: Target, time: number, built: Built): Promise<Contents> {
   const packages = await bundledPackages(built.packages);
   const pages = Object.entries(await manPages(version, time));

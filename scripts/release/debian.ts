@@ -6,12 +6,12 @@ const scripts = resolve(import.meta.dir, "../../ops/debian");
 const settings = "etc/onair/onair.toml";
 const maintainer = "the On Air authors <maintainers@onair.example>";
 
-/** The package for Debian and Ubuntu of one target. */
+/** Makes the package of one target for Debian and Ubuntu. */
 export async function debianPackage(
   { version: ownVersion, time, executable, files }: Contents,
   architecture: string,
 ): Promise<Entry> {
-  // What comes before a version sorts before it only with "~".
+  // In Debian, a pre-release sorts before its version only with "~".
   const version = ownVersion.replaceAll("-", "~");
   const data: Entry[] = [
     { path: "usr/bin/onair", content: executable, mode: 0o755 },
@@ -55,7 +55,7 @@ Description: public developer API of a live-streaming platform
   return { path: `onair_${version}_${architecture}.deb`, content: ar(members, time) };
 }
 
-/** Where a file of the archive stands in Debian; the licences stand together. */
+/** Returns a file of the archive at its place in Debian; licences are in the copyright file instead. */
 function placed({ path, content }: Entry): Entry[] {
   const places: Readonly<Record<string, string>> = {
     "onair.service": "usr/lib/systemd/system/onair.service",
@@ -72,7 +72,7 @@ function placed({ path, content }: Entry): Entry[] {
   return place === undefined ? [] : [{ path: place, content }];
 }
 
-/** What Debian asks of a package: an entry for its version. What has changed is told with the release. */
+/** Makes the changelog that Debian requires, with an entry for this version. The release notes list the changes. */
 const changelog = (version: string, time: number): string => `onair (${version}) unstable; urgency=medium
 
   * Release of On Air ${version}.

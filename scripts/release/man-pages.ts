@@ -1,16 +1,16 @@
-/* Manual pages made of the help texts of the commands. */
+/* Makes manual pages from the help texts of the commands. */
 import { commands } from "../../src/cli/commands.ts";
 
-/** What a manual page is made of. */
+/** The source of a manual page. */
 interface Page {
   /** Like "onair-serve". */
   readonly name: string;
   readonly summary: string;
-  /** What --help prints. */
+  /** The output of `--help`. */
   readonly help: string;
 }
 
-/** The pages of all commands by file name, with the date (seconds since 1970) and the version in their margins. */
+/** Returns the pages of all commands by file name. Date (seconds since 1970) and version are in their margins. */
 export async function manPages(version: string, time: number): Promise<Readonly<Record<string, string>>> {
   const named = await Promise.all(
     Object.entries(commands).map(async ([name, load]) => ({ name, command: await load() })),
@@ -31,7 +31,7 @@ ${list}
   return Object.fromEntries(pages.map((page) => [`${page.name}.1`, manPage(page, version, date)]));
 }
 
-/** One page in the language of man (roff). */
+/** Returns one page in roff, the language of man. */
 export function manPage({ name, summary, help }: Page, version: string, date: string): string {
   const [usage = "", ...rest] = help.trim().split(/\n\n+/);
   const title = `.TH ${name.toUpperCase()} 1 ${date} "onair ${version}" "On Air"`;
@@ -41,7 +41,7 @@ export function manPage({ name, summary, help }: Page, version: string, date: st
     .flatMap((line) => [".HP 6", escaped(line.trim())]);
   return `${[
     title,
-    // No hyphens in names of variables, nor gaps between words.
+    // No hyphenation, which would change names of variables, and no justification.
     ".nh",
     ".ad l",
     ".SH NAME",
@@ -56,10 +56,10 @@ export function manPage({ name, summary, help }: Page, version: string, date: st
   ].join("\n")}\n`;
 }
 
-/** A term and its meaning, which stand apart by two spaces. */
+/** A term and its meaning, separated by two spaces. */
 const entryPattern = /^( {0,2})(\S+(?: \S+)*) {2,}(\S.*)$/;
 
-/** A paragraph, a list of terms with their meanings, or lines that stay as they are. */
+/** Converts a paragraph, a list of terms with their meanings, or preformatted lines. */
 function block(text: string): string[] {
   const lines = text.split("\n");
   const exit = /^Exit code: /.test(text);
@@ -82,10 +82,10 @@ function block(text: string): string[] {
 const paragraph = (text: string): string[] => text.split("\n").map((line) => escaped(line.trim()));
 const bold = (text: string) => `\\fB${escaped(text)}\\fR`;
 
-/** A line of text that roff prints as it is. */
+/** Escapes a line of text for roff. */
 const escaped = (text: string): string =>
   text
-    // Terminals without UTF-8 have no sign for it.
+    // Terminals without UTF-8 cannot show this character.
     .replaceAll("…", "...")
     .replaceAll("\\", "\\e")
     .replaceAll("-", "\\-")

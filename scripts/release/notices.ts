@@ -1,4 +1,4 @@
-/* The notices that go with everything inside the executable, and the list of it as a bill of materials. */
+/* Makes the licence notices for everything inside the executable, and a bill of materials. */
 import { dirname, join } from "node:path";
 import lock from "../../bun.lock";
 import { type BundledPackage, licenceFiles } from "../supply/bundled.ts";
@@ -8,7 +8,7 @@ import type { Target } from "./targets.ts";
 const line = `\n${"-".repeat(100)}\n\n`;
 const licence = (name: string) => Bun.file(join(import.meta.dir, "licences", `${name}.txt`)).text();
 
-/** The licences of these packages and of Bun, as one text. Throws where a licence is not known. */
+/** Returns the licences of these packages and of Bun as one text. Throws when a licence text is missing. */
 export async function thirdPartyNotices(packages: readonly BundledPackage[]): Promise<string> {
   const installed = packages.filter(({ directory }) => directory !== undefined);
   const own = await Promise.all(installed.map(noticeOf));
@@ -16,12 +16,12 @@ export async function thirdPartyNotices(packages: readonly BundledPackage[]): Pr
   const page = await Bun.file(join(runtime, "docs/project/license.mdx")).text();
   const bun = page.slice(page.indexOf("---\n", 4) + 4);
   return [
-    "onair is one executable. What follows is inside of it.\n",
-    `Bun ${Bun.version}, the runtime, and what it links. As its authors list it:\n${bun}`,
+    "onair is one executable, which contains the following software.\n",
+    `Bun ${Bun.version}, the runtime, and the libraries linked into it, as listed by its authors:\n${bun}`,
     `GNU Lesser General Public License, version 2.1\n\n${await licence("LGPL-2.1")}`,
     `Apache License, version 2.0\n\n${await licence("Apache-2.0")}`,
     ...own,
-    "What follows is inside the script of the API reference, @scalar/fastify-api-reference.\n",
+    "The script of the API reference, @scalar/fastify-api-reference, contains the following packages.\n",
     ...(await scalarNotices()),
   ].join(line);
 }
@@ -34,10 +34,10 @@ async function noticeOf({ name, version, license, directory = "" }: BundledPacka
   if (texts.length > 0) return `${head}\n${texts.join("\n")}`;
   const { author } = await Bun.file(join(directory, "package.json")).json();
   const holder = typeof author === "object" ? author.name : (author ?? `the authors of ${name}`);
-  return `${head}\nCopyright (c) ${holder}. The package has no text of its licence; this is that text.\n\n${await licence(license)}`;
+  return `${head}\nCopyright (c) ${holder}. The package has no licence file; this is the text of its licence.\n\n${await licence(license)}`;
 }
 
-/** Each licence once, below those who gave it. */
+/** Returns each licence once, below the packages that use it. */
 async function scalarNotices(): Promise<string[]> {
   const licences = [...new Set(scalar.packages.map(({ license }) => license))].sort();
   return Promise.all(
@@ -51,7 +51,7 @@ async function scalarNotices(): Promise<string[]> {
   );
 }
 
-/** The bill of materials of one executable, in the form of CycloneDX 1.6. */
+/** Returns the bill of materials of one executable, in CycloneDX 1.6. */
 export function billOfMaterials(
   packages: readonly BundledPackage[],
   { version, target, time }: { readonly version: string; readonly target: Target; readonly time: number },
@@ -86,7 +86,7 @@ export function billOfMaterials(
   return `${JSON.stringify(content, null, 2)}\n`;
 }
 
-/** What `process.versions` has beside libraries: versions of interfaces that Bun follows. */
+/** Entries of `process.versions` that are not libraries, but versions of interfaces that Bun implements. */
 const namesOfInterfaces = new Set([
   "node",
   "v8",
@@ -98,7 +98,7 @@ const namesOfInterfaces = new Set([
   "typescript",
 ]);
 
-/** What npm calls the integrity of a package, by name and version: its SHA-512 in base64. */
+/** The integrity of packages by name and version, as in npm: SHA-512 in base64. */
 const integrities = new Map(Object.values(lock.packages).map((parts) => [parts[0], `${parts.at(-1)}`]));
 
 function npmComponent(name: string, version: string, license: string) {

@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 
 const { platform, arch, report } = process;
-report.excludeNetwork = true; // it would look up names
+report.excludeNetwork = true; // otherwise it resolves host names
 const isMusl = platform === "linux" && !report.getReport().header.glibcVersionRuntime;
 const name = `@onair/${platform}-${arch}${isMusl ? "-musl" : ""}`;
 
@@ -14,8 +14,8 @@ try {
   file = createRequire(import.meta.url).resolve(`${name}/bin/onair`);
 } catch {
   process.stderr.write(`onair: the package ${name} with the executable for this machine is not installed.
-It is an optional dependency of onair: install it again without --omit=optional, and on the machine on which it runs.
-There is one for Linux and macOS, x64 and arm64.
+It is an optional dependency of onair: install onair again without --omit=optional, on the machine that runs it.
+There are executables for Linux and macOS, x64 and arm64.
 `);
   process.exit(1);
 }
@@ -25,7 +25,7 @@ const child = spawn(file, process.argv.slice(2), { stdio: "inherit" });
 process.on("SIGINT", () => process.stdin.isTTY || child.kill("SIGINT"));
 process.on("SIGTERM", () => child.kill("SIGTERM"));
 process.on("SIGHUP", () => child.kill("SIGHUP"));
-// npm and its shell end by a signal without passing it on; in scripts only "dev" is surely not meant to outlive them.
+// npm and its shell end at a signal without forwarding it. In npm scripts, only "dev" certainly should end with them.
 const { npm_command } = process.env;
 if (npm_command === "exec" || (npm_command !== undefined && process.argv[2] === "dev")) {
   const before = ancestors();
@@ -36,7 +36,7 @@ if (npm_command === "exec" || (npm_command !== undefined && process.argv[2] === 
   }, 500);
 }
 child.on("error", (error) => {
-  process.stderr.write(`onair: ${file} does not start: ${error.message}\n`);
+  process.stderr.write(`onair: ${file} cannot be started: ${error.message}\n`);
   process.exit(1);
 });
 child.on("exit", (code, signal) => {
@@ -45,11 +45,11 @@ child.on("exit", (code, signal) => {
   process.kill(process.pid, signal);
 });
 
-/** The parent, which is a shell of npm, and where the system tells it the parent of that. */
+/** Returns the parent, a shell of npm, and the grandparent where `/proc` shows it. */
 function ancestors() {
   const parent = process.ppid;
   try {
-    // What is behind the name, which may have spaces: the state, then the parent.
+    // After the name, which may contain spaces, come the state and the parent.
     const [, grandparent] = readFileSync(`/proc/${parent}/stat`, "latin1").split(") ").at(-1).split(" ");
     return `${parent} ${grandparent}`;
   } catch {

@@ -1,6 +1,6 @@
 /*
- * What `npx onair dev` needs: the package `onair`, which is small and has `onair/client` as well, and one for each target
- * with its executable, of which npm installs the one that fits.
+ * Makes the npm packages for `npx onair dev`: the small package `onair`, which also has `onair/client`, and a package with
+ * the executable for each target, of which npm installs the matching one.
  */
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,7 +13,7 @@ import { type Target, targets } from "./targets.ts";
 const root = resolve(import.meta.dir, "../..");
 const nameFor = ({ name }: Target) => `@onair/${name}`;
 
-/** The package with the executable of one target. */
+/** Makes the package with the executable of one target. */
 export function executableForNpm({ target, version, time, executable, files }: Contents): Entry {
   const { os, cpu, libc } = target.npm;
   const manifest = {
@@ -24,14 +24,14 @@ export function executableForNpm({ target, version, time, executable, files }: C
     os: [os],
     cpu: [cpu],
     ...(libc && { libc: [libc] }),
-    // Otherwise Yarn would leave the executable in an archive.
+    // Otherwise Yarn keeps the executable inside an archive.
     preferUnplugged: true,
   };
   const licences = files.filter(({ path }) => ["LICENSE", "THIRD-PARTY-NOTICES.txt"].includes(path));
   return packed(manifest, time, [{ path: "bin/onair", content: executable, mode: 0o755 }, ...licences]);
 }
 
-/** The package `onair`. */
+/** Makes the package `onair`. */
 export async function packageForNpm(version: string, time: number): Promise<Entry> {
   const text = (path: string) => Bun.file(join(root, path)).text();
   const manifest = {
@@ -43,7 +43,7 @@ export async function packageForNpm(version: string, time: number): Promise<Entr
     bin: { onair: "onair.js" },
     exports: { "./client": { types: "./client/onair.d.ts", default: "./client/onair.js" } },
     engines: { node: ">=18" },
-    // The types of the client name its types; its code is in the bundle.
+    // Only the types of the client import this package; its code is in the bundle.
     dependencies: { "openapi-fetch": dependencies["openapi-fetch"] },
     optionalDependencies: Object.fromEntries(targets.map((target) => [nameFor(target), version])),
   };
@@ -55,7 +55,7 @@ export async function packageForNpm(version: string, time: number): Promise<Entr
   return packed(manifest, time, [...own, ...(await clientFiles())]);
 }
 
-/** What `onair/client` consists of. */
+/** Builds `onair/client` and returns its files. */
 async function clientFiles(): Promise<Entry[]> {
   const directory = mkdtempSync(join(tmpdir(), "onair-client-"));
   try {

@@ -1,9 +1,9 @@
 /*
- * Makes everything that a release consists of, in dist/release:
+ * Makes all files of a release, in dist/release:
  *
  *     bun run release [--target linux-x64]… [--out DIR]
  *
- * The same commit gives the same bytes. SOURCE_DATE_EPOCH, by default the time of the commit, is the time of all files.
+ * The same commit gives the same bytes. All files have the time SOURCE_DATE_EPOCH, by default that of the commit.
  */
 import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -22,7 +22,7 @@ Makes archives, packages for Debian and npm, an SBOM and checksums.
 
   --target TARGET  one of these targets, may be repeated (default: all):
                    ${targets.map(({ name }) => name).join(", ")}
-  --out DIR        where they go; what is there is replaced (default: dist/release)
+  --out DIR        output directory; its content is replaced (default: dist/release)
 `;
 
 function readArguments() {
@@ -53,13 +53,13 @@ async function releaseTime(): Promise<number> {
   const text = given ?? (await Bun.$`git log -1 --format=%ct`.cwd(root).quiet().nothrow().text());
   if (!/^\d+\s*$/.test(text)) {
     throw new Error(
-      "No time for the files: set SOURCE_DATE_EPOCH to seconds since 1970, or run in a checkout of git",
+      "The time of the files is unknown: set SOURCE_DATE_EPOCH to seconds since 1970, or run in a git checkout",
     );
   }
   return Number(text);
 }
 
-/** The archive of one target: a directory with the executable and what goes with it. */
+/** Makes the archive of one target: a directory with the executable and its files. */
 function archive({ target, version, executable, files, time }: Contents): Entry {
   const name = `onair-${version}-${target.name}`;
   const all = [{ path: "onair", content: executable, mode: 0o755 }, ...files];
@@ -71,7 +71,7 @@ async function main(): Promise<void> {
   const { chosen, out } = readArguments();
   const time = await releaseTime();
   if (existsSync(out) && readdirSync(out).length > 0 && !existsSync(join(out, "SHA256SUMS")))
-    throw new Error(`${out} holds something else than a release: name another directory`);
+    throw new Error(`${out} has files that are not a release: name another directory`);
   rmSync(out, { recursive: true, force: true });
   mkdirSync(out, { recursive: true });
   const sums: string[] = [];

@@ -1,13 +1,13 @@
-/** A kind of machine that releases are made for. */
+/** A platform that releases are made for. */
 export interface Target {
-  /** As in the names of the archives and of the packages for npm. */
+  /** The name in file names of archives and npm packages. */
   readonly name: string;
-  /** What Bun calls it, and the package of npm with its runtime. */
+  /** Bun's name of the platform, and the npm package with its runtime. */
   readonly bun: Bun.Build.CompileTarget;
   readonly runtime: string;
-  /** As package.json has it, for npm to install the right one. */
+  /** The fields in package.json by which npm installs the matching package. */
   readonly npm: { readonly os: string; readonly cpu: string; readonly libc?: "glibc" | "musl" };
-  /** What Debian calls it, where there is a package for Debian. */
+  /** The architecture in Debian; absent without a Debian package. */
   readonly debian?: "amd64" | "arm64";
 }
 

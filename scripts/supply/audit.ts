@@ -1,8 +1,8 @@
 /*
- * Asks the registry for known vulnerabilities of what bun.lock names: bun run audit
+ * Asks the registry for known vulnerabilities of the packages in bun.lock: bun run audit
  *
- * Fails for one of severity high or critical in what goes into the executable. What only development needs is shown,
- * and so is what is less severe. Where the registry does not answer, nothing was checked: that is said, and is no failure.
+ * Fails for a vulnerability of severity high or critical in the executable. Less severe ones, and those of development
+ * packages, are only printed. Without an answer of the registry, it prints NOT CHECKED and does not fail.
  */
 import { bundledPackages } from "./bundled.ts";
 import scalar from "./scalar-contents.json";
@@ -18,7 +18,7 @@ type Report = Readonly<Record<string, readonly Advisory[]>>;
 const deadlineMs = 60_000;
 const registry = process.env["NPM_CONFIG_REGISTRY"] ?? "https://registry.npmjs.org/";
 
-/** Of what bun.lock names. Rejects with the reason where there is no report. */
+/** Fetches the report for the packages in bun.lock. Rejects with the reason when there is none. */
 async function askedByBun(): Promise<Report> {
   const audit = Bun.spawn([process.execPath, "audit", "--json"], {
     stdout: "pipe",
@@ -31,7 +31,7 @@ async function askedByBun(): Promise<Report> {
   return JSON.parse(text);
 }
 
-/** Of what is inside Scalar's script, which bun.lock does not name. Rejects where there is no report. */
+/** Fetches the report for the packages inside Scalar's script, which are not in bun.lock. Rejects when there is none. */
 async function askedByUs(): Promise<Report> {
   const versions = Object.fromEntries(scalar.packages.map(({ name, version }) => [name, [version]]));
   const answer = await fetch(new URL("-/npm/v1/security/advisories/bulk", registry), {
@@ -44,10 +44,10 @@ async function askedByUs(): Promise<Report> {
   return (await answer.json()) as Report;
 }
 
-/** Rejects what is not a report, as an error that came with status 200. */
+/** Returns the report. Throws if it is something else, such as an error sent with status 200. */
 function checked(report: Report): Report {
   if (Object.values(report).every(Array.isArray)) return report;
-  throw new Error(`its answer is no report: ${JSON.stringify(report).slice(0, 200)}`);
+  throw new Error(`its answer is not a report: ${JSON.stringify(report).slice(0, 200)}`);
 }
 
 const reports: Report[] = [];

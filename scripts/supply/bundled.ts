@@ -5,9 +5,9 @@ import scalar from "./scalar-contents.json";
 export interface BundledPackage {
   readonly name: string;
   readonly version: string;
-  /** An expression of SPDX, or what its package.json says instead. */
+  /** An SPDX expression, or any other value in package.json. */
   readonly license: string;
-  /** Where it is installed; undefined for what is inside Scalar's script. */
+  /** The installation directory; undefined for packages inside Scalar's script. */
   readonly directory?: string;
 }
 
@@ -23,8 +23,8 @@ interface Manifest {
 const root = resolve(import.meta.dir, "../..");
 
 /**
- * The packages that may go into the executable: `dependencies` of package.json, `more` by name, and all that these need, and
- * what is inside Scalar's script. Sorted by name. Rejects when one of them is not installed.
+ * Returns the packages that may be in the executable, sorted by name: `dependencies` of package.json, `more` by name, all
+ * their dependencies, and the packages inside Scalar's script. Rejects when one of them is not installed.
  */
 export async function bundledPackages(more: Iterable<string> = []): Promise<readonly BundledPackage[]> {
   const found = new Map<string, BundledPackage>();
@@ -52,13 +52,13 @@ export async function bundledPackages(more: Iterable<string> = []): Promise<read
   return [...found.values()].sort((one, other) => (one.name < other.name ? -1 : 1));
 }
 
-/** What a package needs, which is bundled with it; others that it would use are not installed for it. */
+/** Returns the dependencies that are bundled with a package; optional peers are not installed for it. */
 function neededBy({ dependencies = {}, peerDependencies = {}, peerDependenciesMeta = {} }: Manifest) {
   const peers = Object.keys(peerDependencies).filter((name) => !peerDependenciesMeta[name]?.optional);
   return [...Object.keys(dependencies), ...peers];
 }
 
-/** The files of a package that hold its licence or a notice that goes with it. */
+/** Returns the licence and notice files of a package. */
 export const licenceFiles = (directory: string): readonly string[] =>
   readdirSync(directory)
     .filter((name) => /^(licen[cs]e|copying|notice)([.-]|$)/i.test(name))
@@ -66,7 +66,7 @@ export const licenceFiles = (directory: string): readonly string[] =>
 
 const manifestIn = (directory: string): Promise<Manifest> => Bun.file(join(directory, "package.json")).json();
 
-/** Where a package that another one needs is installed: beside it, or further up. */
+/** Finds the installation directory of a dependency: in the package, or further up. */
 async function installedIn(directory: string, name: string): Promise<string> {
   for (let at = directory; at.startsWith(root); at = resolve(at, "..")) {
     const place = join(at, "node_modules", name);

@@ -1,10 +1,10 @@
 /*
- * Lists the packages inside Scalar's script with their licences, in scripts/supply/scalar-contents.json. To be run
- * after a new version of @scalar/fastify-api-reference:
+ * Lists the packages inside Scalar's script with their licences, in scripts/supply/scalar-contents.json. Run it after an
+ * update of @scalar/fastify-api-reference:
  *
  *     bun scripts/supply/scalar-contents.ts
  *
- * The script's source map names its sources. Only @scalar/api-reference has that map, so it is installed for a moment.
+ * The script's source map names its sources. Only @scalar/api-reference has that map, so it is installed temporarily.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,7 +16,7 @@ interface Contained {
   readonly name: string;
   readonly version: string;
   readonly license: string;
-  /** Whose it is, by its licence file or, without one, its package.json. */
+  /** The copyright lines of its licence file; without one, the author in package.json. */
   readonly copyright: readonly string[];
 }
 
@@ -42,21 +42,21 @@ try {
   rmSync(directory, { recursive: true });
 }
 
-/** The package of a source: its own name below node_modules, a folder of Scalar's repository elsewhere. */
+/** Returns the package of a source: its name below node_modules, or else a folder of Scalar's repository. */
 function packageOf(source: string): string {
   const [, folder] = /^(?:\.\.\/)+([a-z-]+)\/dist\//.exec(source) ?? [];
   const below = [...source.matchAll(/node_modules\/(?!\.pnpm)((?:@[^/]+\/)?[^/]+)\//g)].at(-1)?.[1];
   return below ?? (folder === undefined ? "@scalar/api-reference" : `@scalar/${folder}`);
 }
 
-/** What the script was made with, where the source says it; its author's own packages are those of today. */
+/** Returns the version in the path of a source; undefined for Scalar's own packages. */
 function versionOf(source: string): string | undefined {
   return [...source.matchAll(/\/\.pnpm\/@?[^/@]+@(\d[^/_(]*)/g)].at(-1)?.[1];
 }
 
 async function described(name: string, madeWith: string | undefined): Promise<Contained> {
   const found = () => [...new Bun.Glob(`**/node_modules/${name}/package.json`).scanSync(directory)];
-  // What the script was made with, and the package of today no longer needs.
+  // A package that the script contains, but that the current release no longer depends on.
   if (found().length === 0) await Bun.$`bun add --silent ${name}`.cwd(directory);
   const [file] = found().sort((one, other) => one.length - other.length);
   if (file === undefined) throw new Error(`${name} is in Scalar's script, but could not be installed`);

@@ -31,9 +31,9 @@ test("the order in which files are given changes nothing", () => {
 });
 
 test("a path that has no place in the format is refused", () => {
-  expect(() => tar([{ path: "f".repeat(101), content: "" }], time)).toThrow("does not fit");
+  expect(() => tar([{ path: "f".repeat(101), content: "" }], time)).toThrow("is too long for a tar archive");
   expect(() => tar([{ path: `${"d".repeat(156)}/f${"f".repeat(90)}`, content: "" }], time)).toThrow(
-    "does not fit",
+    "is too long for a tar archive",
   );
 });
 

@@ -202,7 +202,7 @@ export function createOwnEndpoints(
     },
     missed() {
       for (const queue of queues.all()) {
-        queue.invalidate();
+        queue.edited();
         intake.recall(queue);
         scheduler.add(queue);
       }

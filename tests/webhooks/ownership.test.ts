@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { newId } from "../../src/domain/ids.ts";
 import { type Deliverer, type EndpointNews, soleOwnership } from "../../src/store/replicas/ownership.ts";
+import type { SendRequest } from "../../src/webhooks/client/sender.ts";
 import { dispatching, ok } from "../support/dispatching.ts";
 import { emptyStore, newEvent, storedAt, subscriber } from "../support/store.ts";
 import { someTurns, until } from "../support/until.ts";
@@ -178,4 +179,34 @@ test("a claim that ends while the dispatcher stops does not delay the hand-over 
   await until(() => claims.begun === 1);
   await stop();
   expect((await store.deliveries.claim(application, storedAt, 8)).due).toHaveLength(1);
+});
+
+test("a request that is not written yet is signed again after notifications may have been lost", async () => {
+  const { store } = emptyStore();
+  await subscriber(store);
+  const sole = soleOwnership(() => store.deliveries.releaseAll());
+  let deliverer: Deliverer | null = null;
+  const connecting: SendRequest[] = [];
+  const { publish, dispatcher, settled, stop } = dispatching(store, {
+    ownership: {
+      ...sole,
+      async join(joining) {
+        deliverer = joining;
+        await sole.join(joining);
+      },
+    },
+    async send(request) {
+      connecting.push(request);
+      if (connecting.length > 1) return ok;
+      // Another process changes the application while this one connects, and the notification is lost.
+      deliverer?.missed();
+      return request.mayBeSent?.() === false ? { ...ok, class: "canceled", status: null } : ok;
+    },
+  });
+  await publish("a");
+  await until(() => connecting.length > 0);
+  await settled();
+  expect(connecting).toHaveLength(2);
+  expect(dispatcher.stats.counts.attempts["ok"]).toBe(1);
+  await stop();
 });

@@ -80,6 +80,6 @@ function pemOf(file: string): string {
   } catch {
     const known = readPems.get(file);
     if (known !== undefined) return known;
-    throw new StoreError(`${file}, which the URL of the database names, cannot be read.`);
+    throw new StoreError(`${file}, named in the URL of the database, cannot be read.`);
   }
 }

@@ -181,7 +181,7 @@ async function requireEmpty(connection: Queries): Promise<void> {
   );
   if (!foreign) return;
   throw new StoreError(
-    `The database ${foreign.database} has tables of another program, such as ${foreign.name}. Make one for onair alone: createdb --encoding UTF8 --template template0 onair`,
+    `The database ${foreign.database} has tables of another program, such as ${foreign.name}. Create one for onair alone: createdb --encoding UTF8 --template template0 onair`,
     true,
   );
 }

@@ -136,7 +136,7 @@ async function outcomesOf(
     }
     const known = earlier.get(id);
     if (known?.fingerprint.equals(fingerprint)) return { id, deliveries: known.deliveries, made: [] };
-    if (known) return new DomainError("conflict", `The id ${id} is that of another event`);
+    if (known) return new DomainError("conflict", `The id ${id} belongs to another event`);
     return invalidFields([{ in: "body", field: "broadcaster_user_id", message: "is not a known user" }]);
   });
 }

@@ -58,7 +58,7 @@ export function explain(error: unknown, directory: string): unknown {
   const wrong = wrongFileIn(directory);
   if (wrong !== null) return new StoreError(`${wrong} (${code}).`);
   if (/^(ENOSPC|EDQUOT|EIO|SQLITE_FULL|SQLITE_IOERR)/.test(code)) {
-    return new StoreError(`The disk of the data directory ${directory} is full, or fails (${code}).`);
+    return new StoreError(`The disk of the data directory ${directory} is full or failing (${code}).`);
   }
   return new StoreError(
     `The data directory ${directory} is not writable (${code}). Give this user the right to write there, or name another directory with --data.`,

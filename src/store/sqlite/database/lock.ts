@@ -36,7 +36,7 @@ export function lockDirectory(directory: string): DirectoryLock {
       const pid = readPid(pidPath);
       const owner = pid === null ? "another process" : `process ${pid}`;
       throw new StoreError(
-        `The data directory ${directory} is in use by ${owner}. Stop it, name another directory with --data, or, where the command has --url, go through it.`,
+        `The data directory ${directory} is in use by ${owner}. Stop it, name another directory with --data, or, if the command has --url, use the running server with it.`,
       );
     }
     if (isDamage(error)) {

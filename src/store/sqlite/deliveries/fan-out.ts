@@ -102,7 +102,7 @@ export function eventFanOut(
       if (Buffer.from(earlier.fingerprint).equals(fingerprint)) {
         return { id, deliveries: earlier.deliveries, taken: [], streamed: [] };
       }
-      throw new DomainError("conflict", `The id ${id} is that of another event`);
+      throw new DomainError("conflict", `The id ${id} belongs to another event`);
     }
     if (fullError) throw fullError;
     const few = together < fewTogether ? fewOf(event) : null;

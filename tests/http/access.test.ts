@@ -37,7 +37,7 @@ const api = routes.filter(({ path }) => path.startsWith("/public/"));
 const called = (path: string) => path.replace("{username}", "maya").replace(/\{[a-z_]+\}/g, "1");
 const subscriptions = "/public/v1/events/subscriptions";
 
-test("what needs a token needs one scope or is of the application, and what does not is a short list", () => {
+test("a route with a token needs one scope or is of the application; routes without a token are a short list", () => {
   const open = api.filter(({ isOpen }) => isOpen);
   expect(open.map(({ method, path }) => `${method} ${path}`).sort()).toEqual([
     "GET /public/v1/categories",

@@ -9,7 +9,7 @@ import { type SmallPlatform, smallPlatform } from "../support/small-platform.ts"
 let platform: SmallPlatform;
 
 // One server for all of them: what is refused changes nothing.
-describe("what is refused", () => {
+describe("refused rows", () => {
   beforeAll(async () => {
     platform = await smallPlatform(startServer);
   });
@@ -115,7 +115,7 @@ describe("one record", () => {
   });
 });
 
-test("what a user, category or livestream does not have may be null, and is shown as empty", async () => {
+test("optional fields of a user, category or livestream may be null, and are shown as empty", async () => {
   platform = await smallPlatform(ownServer);
   const { server } = platform;
   const users = [{ id: 3, username: "three", bio: null, profile_picture: null }];

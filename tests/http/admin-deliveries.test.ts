@@ -42,7 +42,7 @@ test("operators see the deliveries of all applications, or of one", async () => 
   expect(await json(shown)).toMatchObject({ id: data[0]?.id, request: { method: "POST" } } as never);
 });
 
-test("operators see what became of one event for all who subscribe to it", async () => {
+test("operators see the deliveries of an event to all its subscribers", async () => {
   const [newest] = (await list()).data;
   const { data, pagination } = await list(`?event_id=${newest?.event_id}`);
   expect(data.map(({ app_id }) => app_id).sort()).toEqual([one.id, two.id].sort());

@@ -19,7 +19,7 @@ describe("the admin document", () => {
     expect(await lint(document)).toEqual([]);
   });
 
-  test("says where the listener is and what opens it, and nothing of the public one", () => {
+  test("names the address and the key of the listener, and nothing of the public one", () => {
     expect(document.servers).toEqual([{ url: server.adminUrl }]);
     expect(Object.keys(document.components.securitySchemes)).toEqual(["operatorKey"]);
     expect(Object.keys(document.paths).filter((path) => path.startsWith("/public"))).toEqual([]);

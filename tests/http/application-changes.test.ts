@@ -161,7 +161,7 @@ const changes: Change[] = [
   },
 ];
 
-describe("of what was made of an application before, all follows", () => {
+describe("tokens, streams and deliveries of before follow a change of their application", () => {
   test.each(changes.map((change) => [change.what, change] as const))("%s", async (_, change) => {
     const used = await inUse();
     const { app, userToken, receiver, other, streams } = used;

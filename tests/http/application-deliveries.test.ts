@@ -84,7 +84,7 @@ describe("disabling", () => {
   });
 });
 
-test("deleting takes tokens and subscriptions with it and cancels what is pending", async () => {
+test("deleting removes tokens and subscriptions, and cancels pending deliveries", async () => {
   const { app, receiver } = await subscribed(failing);
   expect((await profile(app)).status).toBe(200);
   expect(await publish()).toBe(1);

@@ -15,7 +15,7 @@ const change = (app: TestApplication, fields: object) =>
 const open = (app: TestApplication) => new Browser(server).open(authorizationRequest(app.client_id));
 
 describe.each(["confidential", "public"])("a %s application that is disabled", (client_type) => {
-  test("can neither sign anybody in nor use what it has, until it is enabled again", async () => {
+  test("can neither sign anybody in nor use its tokens, until it is enabled again", async () => {
     const app = await newApp({ client_type });
     const [code, tokens] = [await codeFor(app), await userTokens(app)];
     expect(await works(tokens.access_token)).toBe(true);
@@ -47,7 +47,7 @@ test("an application that is deleted takes along codes and tokens", async () => 
   expect((await refresh(other, tokens.refresh_token)).body.error).toBe("invalid_grant");
 });
 
-test("a user who is deleted takes along codes, tokens and consents", async () => {
+test("the deletion of a user removes codes, tokens and consents", async () => {
   await server.load("users", [{ id: 77, username: "leaving" }]);
   const app = await newApp();
   const code = await codeFor(app, { userId: 77 });
@@ -100,7 +100,7 @@ describe("a public application", () => {
     expect((await refresh(app, (await userTokens(app)).refresh_token)).status).toBe(200);
   });
 
-  test("stays what it is, and its redirect URIs are checked by that", async () => {
+  test("keeps its client type, by which its redirect URIs are checked", async () => {
     const [app, web] = [await newApp({ client_type: "public" }), await newApp()];
     const redirect_uris = ["com.example.app:/callback"];
     expect((await change(app, { redirect_uris, client_type: "confidential" })).status).toBe(400);

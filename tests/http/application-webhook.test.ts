@@ -92,7 +92,7 @@ describe("Enable Endpoint", () => {
   const enable = ({ token }: TestApplication) =>
     server.send("POST", `${path}/endpoint/enable`, undefined, token);
 
-  test("after a 410 the developer sees why, enables the endpoint, and what waited is sent", async () => {
+  test("after a 410 the developer sees why, enables the endpoint, and pending deliveries are sent", async () => {
     const target = receiver(410);
     const app = await server.application({ webhook_url: target.url });
     await subscribe(server, app, ["channel.followed"]);
@@ -113,7 +113,7 @@ describe("Enable Endpoint", () => {
     await until(async () => (await own(app)).endpoint.summary.startsWith("The endpoint accepts deliveries"));
   });
 
-  test("a failing one says what the last failure means", async () => {
+  test("a failing one explains the last failure", async () => {
     const target = receiver(404);
     const app = await server.application({ webhook_url: target.url });
     await subscribe(server, app, ["channel.followed"]);

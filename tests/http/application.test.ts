@@ -128,7 +128,7 @@ describe("Get Application", () => {
   });
 });
 
-describe("who may call it", () => {
+describe("access", () => {
   const calls: [string, string, object | undefined][] = [
     ["GET", path, undefined],
     ["PATCH", path, { webhook_url: "https://bot.example/taken" }],
@@ -174,7 +174,7 @@ describe("who may call it", () => {
 });
 
 describe("Change Application", () => {
-  test("changes what the body names and answers with all of it", async () => {
+  test("changes the fields of the body and answers with the whole application", async () => {
     const app = await server.application({ webhook_url });
     const body = { delivery: "both", redirect_uris: [redirectUri] };
     const answer = await changed(app, body);
@@ -190,7 +190,7 @@ describe("Change Application", () => {
     });
   });
 
-  test("what only the platform sets is ignored", async () => {
+  test("fields that only the platform sets are ignored", async () => {
     const app = await server.application({ locked: ["delivery"], rate_limit: 50_000 });
     const stolen = {
       name: "Renamed",
@@ -250,7 +250,7 @@ describe("Change Application", () => {
     }
   });
 
-  test("what the platform has locked is 403, names every such field, and changes nothing of the request", async () => {
+  test("a change of locked fields is 403, names each of them, and changes nothing", async () => {
     const app = await server.application({ webhook_url });
     await operate(app, { locked: ["webhook_url", "redirect_uris"] });
     expect((await own(app)).locked).toEqual(["webhook_url", "redirect_uris"]);
@@ -281,7 +281,7 @@ describe("Change Application", () => {
 });
 
 describe("the owner, as the platform says it", () => {
-  test("is a user who exists, is shown to the developer, and is none after the user is deleted", async () => {
+  test("is an existing user, is shown to the developer, and is null after the user was deleted", async () => {
     await server.load("users", [{ id: 4711, username: "owner" }]);
     const app = await server.application({ owner_user_id: 4711 });
     expect((await own(app)).owner_user_id).toBe(4711);

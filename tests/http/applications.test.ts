@@ -156,7 +156,7 @@ describe("listing", () => {
 });
 
 describe("changing", () => {
-  test("changes what is named and nothing else", async () => {
+  test("changes only the given fields", async () => {
     const { id } = await server.application({ name: "Before", rate_limit: 5 });
     const before = await shownOf(id);
     clock.advance(1000);

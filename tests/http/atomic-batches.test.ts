@@ -9,7 +9,7 @@ import { type SmallPlatform, smallPlatform } from "../support/small-platform.ts"
 let platform: SmallPlatform;
 
 // One server for all of them: what is refused changes nothing.
-describe("what is refused", () => {
+describe("refused batches", () => {
   beforeAll(async () => {
     platform = await smallPlatform(startServer);
   });
@@ -65,7 +65,7 @@ describe("what is refused", () => {
   });
 });
 
-describe("what is taken", () => {
+describe("accepted batches", () => {
   beforeEach(async () => {
     platform = await smallPlatform(ownServer);
   });

@@ -66,7 +66,7 @@ describe("a change through the admin API", () => {
     ["createKey", "POST", "keys", { name: crypto.randomUUID(), role: "reader" }],
     // On PostgreSQL backups are not On Air's.
     ...(isOnPostgres ? [] : [backupMade]),
-  ])("%s: with the id of what it was done to, and without any secret", async (action, method, path, body) => {
+  ])("%s: with the id of its object, and without any secret", async (action, method, path, body) => {
     const app = await server.application();
     const answer = await server.admin(method, `/admin/v1/${path.replace("{id}", app.id)}`, body);
     expect(answer.ok).toBe(true);
@@ -157,7 +157,7 @@ test("entries are in the order of the first change of each, counted ones too", a
   expect(first).toMatchObject({ object: "events", actor: { name: "in order" } });
 });
 
-describe("what an application changes about itself", () => {
+describe("changes of an application by itself", () => {
   test("is written down, too, under its own name", async () => {
     const app = await server.application({ name: "Bot" });
     const path = "/public/v1/application";

@@ -22,7 +22,7 @@ const open = (fields: Fields, clientId = app.client_id) =>
   new Browser(server).open(authorizationRequest(clientId, fields));
 
 describe("RFC 6749, section 4.1.1: a good request", () => {
-  test("goes to the login page with a challenge, and leaves a cookie", async () => {
+  test("redirects to the login page with a challenge, and sets a cookie", async () => {
     const browser = new Browser(server);
     const { status, location, response } = await browser.open(authorizationRequest(app.client_id));
     expect(status).toBe(303);
@@ -61,7 +61,7 @@ test("RFC 8707: resource is ignored, also where it is repeated", async () => {
   expect(location).toStartWith(loginUrl);
 });
 
-describe("RFC 6749, section 4.1.2.1: what must not be redirected ends on a page", () => {
+describe("RFC 6749, section 4.1.2.1: errors that must not be redirected end on a page", () => {
   test.each<[string, Fields]>([
     ["no client_id", { client_id: null }],
     ["an unknown client_id", { client_id: "01KATHZX5M9S3E6R8B2D4F7G1H" }],

@@ -34,7 +34,7 @@ test("the content of a backup is downloaded with its hash", async () => {
   expect(Buffer.compare(Buffer.from(await answer.bytes()), bytes)).toBe(0);
 });
 
-test("HEAD tells its length and sends nothing", async () => {
+test("HEAD gives its length and sends nothing", async () => {
   const answer = await get(path, {}, "HEAD");
   expect([answer.status, await answer.text()]).toEqual([200, ""]);
   expect(answer.headers.get("content-length")).toBe(String(backup.size_bytes));

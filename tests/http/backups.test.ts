@@ -123,7 +123,7 @@ describe("several backups", () => {
     expect((await madeBackup(server)).id > id).toBe(true);
   });
 
-  test("one that is deleted is gone; a second time there is nothing", async () => {
+  test("a deleted backup is 404 from then on", async () => {
     const { id } = await madeBackup(server);
     const kept = await madeBackup(server);
     expect((await server.admin("DELETE", `${backupsPath}/${id}`)).status).toBe(204);

@@ -234,7 +234,7 @@ describe("batches", () => {
     expect(await batch("users", [])).toEqual({ accepted: 0, rejected: 0, ignored_fields: 0, errors: [] });
   });
 
-  test("what is not supported is refused, not ignored", async () => {
+  test("unsupported parameters are refused, not ignored", async () => {
     for (const path of ["users/batch?atomic=yes", "events?atomic=1"]) {
       expect([path, (await server.admin("POST", `/admin/v1/${path}`, "{}")).status]).toEqual([path, 400]);
     }

@@ -20,7 +20,7 @@ async function subscribers(application: TestApplication): Promise<unknown[]> {
   return data.map(({ broadcaster_user_id }) => broadcaster_user_id);
 }
 
-test("a user's consents are listed, with what was granted over time", async () => {
+test("a user's consents are listed, with the scopes granted over time", async () => {
   const [first, second] = [await newApp(), await newApp()];
   const created_at = isoTime(clock.ms);
   await codeFor(first, { userId: 1003, consent: { scopes: ["users:read"] } });
@@ -114,7 +114,7 @@ describe("revoking a consent", () => {
     expect(await browser.open(back)).toMatchObject({ status: 400, location: "" });
   });
 
-  test("of tokens whose consent was not remembered works as well", async () => {
+  test("works as well for tokens whose consent was not remembered", async () => {
     const app = await newApp();
     const { access_token } = await userTokens(app, { consent: { remember: false } });
     expect(await works(access_token)).toBe(true);

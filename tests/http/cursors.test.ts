@@ -34,7 +34,7 @@ describe("a cursor", () => {
     expect(cursors.make([1, 3], "list")).not.toBe(cursors.make([1, 2], "list"));
   });
 
-  test("tells nothing: neither the number nor how many digits it has, nor that the next one is near", () => {
+  test("reveals neither its number nor the digits of it, nor that two are close", () => {
     const numbers = [1, 2, 12_345, 12_346, 1_234_567_890];
     const made = numbers.map((number) => cursors.make([number], "deliveries"));
     expect(new Set(made.map(({ length }) => length)).size).toBe(1);

@@ -14,7 +14,7 @@ function batch(number: number): string {
   return ndjson(events);
 }
 
-test("with all of --max-data-size pending, publishing answers 503 and says what to do; everything else goes on", async () => {
+test("with all of --max-data-size pending, publishing answers 503 with advice; all else works", async () => {
   const server = await ownServer({ isOnSqlite: true, users, args: ["--max-data-size", "10MB"] });
   // Nothing listens there, so everything stays pending.
   const app = await server.application({ webhook_url: "http://127.0.0.1:9/" });

@@ -159,7 +159,7 @@ describe("an application that is deleted just before", () => {
   });
 });
 
-describe("what a token allows is not done once the token has ended", () => {
+describe("a request fails once its token has ended", () => {
   const revokeConsent = ({ id }: TestApplication, server = stepped) =>
     server.admin("DELETE", `/admin/v1/users/1001/consents/${id}`);
   const subscribed = ({ id }: TestApplication, server = stepped) => server.app.store.subscriptions.count(id);

@@ -47,7 +47,7 @@ describe("the list", () => {
     ] as unknown as Delivery[]);
   });
 
-  test("says what went wrong: status, sentence, and what the receiver answered", async () => {
+  test("shows the failure: status, sentence, and the body of the answer", async () => {
     log.status = 500;
     await sent(1);
     const { status: state, next_attempt_at, attempts } = await first();
@@ -57,7 +57,7 @@ describe("the list", () => {
     ]);
   });
 
-  test("goes newest first, page by page, each delivery once", async () => {
+  test("lists the newest first, page by page, each delivery once", async () => {
     await sent(7);
     const all = (await list("?limit=100")).data.map(({ id }) => id);
     expect(all).toEqual([...all].sort().reverse());
@@ -193,7 +193,7 @@ describe("an application neither sees nor repeats deliveries of another one", ()
     expect(log.receiver.received.length).toBe(before);
   });
 
-  test("a user's token sees what was sent of events of that user", async () => {
+  test("a user's token sees the deliveries of events of that user", async () => {
     await subscribe(server, log.app, ["kicks.gifted"], 1002);
     await sent(1);
     await sent(2, "kicks.gifted", { broadcaster_user_id: 1002 });

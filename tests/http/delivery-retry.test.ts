@@ -35,7 +35,7 @@ test("a retry does not wait for the schedule, nor for an endpoint that is held u
   expect(log.receiver.received.length).toBeGreaterThan(before);
 });
 
-test("a retry sends what had expired, whatever its age", async () => {
+test("a retry sends an expired delivery, whatever its age", async () => {
   const [chat = ""] = await subscribe(server, log.app, ["chat.message.sent"]);
   log.status = 500;
   await sent(1, "chat.message.sent");

@@ -161,7 +161,7 @@ test("silence is broken by comments, and no frame is without data", async () => 
   for (const frame of frames) expect(frame).toMatch(/^id: \S+\nevent: channel\.followed\ndata: \{/m);
 });
 
-test("streams at the same place share what is read for them", async () => {
+test("streams at the same position share their reads", async () => {
   const { log, open, publish } = start(10);
   const readers = await Promise.all(Array.from({ length: 50 }, async (_, i) => (await open(i)).getReader()));
   await Promise.all(readers.map((reader) => reader.read()));

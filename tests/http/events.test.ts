@@ -74,7 +74,7 @@ test("an atomic batch with a bad line keeps nothing and sends nothing; without i
   expect(arrived.map(({ headers }) => headers["onair-sequence"]).sort()).toEqual(["1", "2"]);
 });
 
-test("an atomic batch tells every line that is wrong, and those of JSON beside those of their type", async () => {
+test("an atomic batch reports every wrong line, invalid JSON and invalid payloads together", async () => {
   const lines = ["{", JSON.stringify({ name: "x" }), JSON.stringify(event("kicks.gifted")), '{"data":1}'];
   const answer = await server.admin("POST", "/admin/v1/events?atomic=true", lines.join("\n"));
   const { rejected, errors } = await json<{ rejected: number; errors: { line: number }[] }>(answer);

@@ -23,8 +23,8 @@ async function findings(): Promise<Finding[]> {
   return (await json<{ data: Finding[] }>(answer)).data;
 }
 
-describe("what a running server finds", () => {
-  test("is what is wrong with its settings and its data, with how to mend it", async () => {
+describe("findings of a running server", () => {
+  test("are faults of its settings and its data, with advice", async () => {
     const found = await findings();
     expect(found).toContainEqual({
       check: "public_url",

@@ -102,7 +102,7 @@ function* requests(name: string, { parameters = [], requestBody }: OperationObje
         yield { method, path: at + query, body, headers: { "last-event-id": position } };
 }
 
-test("what is somebody else's is neither shown nor changed, wherever it is named", async () => {
+test("rows of another application are neither shown nor changed, wherever their id is given", async () => {
   const before = await state();
   const sent = receiver.received.length;
   const { position, ...shown } = theirs;

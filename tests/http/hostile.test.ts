@@ -58,7 +58,7 @@ const answersUntilEnd = (text: string) => new RawClient(server.publicUrl).send(t
 const chunked = "Transfer-Encoding: chunked";
 const emptyChunk = "0\r\n\r\n";
 
-describe("what is no request ends its connection, and what stands behind it is not read", () => {
+describe("an invalid request ends its connection, and bytes behind it are not read", () => {
   test.each<[string, readonly number[], () => string]>([
     ["HTTP/0.9", [505], () => `GET ${path}\r\n\r\n`],
     ["HTTP/2.0", [505], () => request(`GET ${path} HTTP/2.0`, host)],

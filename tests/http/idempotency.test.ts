@@ -140,7 +140,7 @@ test("a refusal that ends late forgets nothing of the corrected request under it
 });
 
 test.each(["noted", "given"])(
-  "a refusal that ends late forgets nothing of the same request, whose answer is about to be %s",
+  "a late refusal does not release the same request whose answer is about to be %s",
   async (moment) => {
     const [refusal] = slowRefusals(1);
     const refused = send("key-1", unknownUser);
@@ -166,7 +166,7 @@ test.each(["noted", "given"])(
   },
 );
 
-test("a request whose answer was never noted, as after a crash, is finished without sending anything twice", async () => {
+test("a request whose answer was never stored, as after a crash, is repeated without a second delivery", async () => {
   const before = receiver.received.length;
   const first = await send("key-1", many, "application/x-ndjson");
   const text = await first.text();
@@ -193,7 +193,7 @@ test.each(["", "with space", "x".repeat(256), "ü"])("the key %j is refused", as
   ]);
 });
 
-test("a key that is wrong is reported together with what is wrong in the query", async () => {
+test("an invalid key is reported together with the errors of the query", async () => {
   const headers = { "idempotency-key": "with space" };
   const answer = await server.admin("POST", "/admin/v1/events?atomic=yes", {}, headers);
   expect(await json(answer)).toMatchObject({
@@ -205,7 +205,7 @@ test("a key that is wrong is reported together with what is wrong in the query",
   });
 });
 
-test("a batch with a key has at most 8 MiB, of which the refusal tells without having waited for it", async () => {
+test("a batch with a key has at most 8 MiB, and is refused before it was read", async () => {
   const head = [
     "POST /admin/v1/events HTTP/1.1",
     `Host: ${new URL(server.adminUrl).host}`,

@@ -15,7 +15,7 @@ const introspect = (token: string | null, application = app, fields: Fields = {}
   form("/oauth/introspect", { ...credentials(application), token, ...fields });
 
 describe("RFC 7662, section 2.2: the answer", () => {
-  test("tells what a token of the application is good for", async () => {
+  test("shows the scopes and the expiry of a token of the application", async () => {
     const { status, headers, body } = await introspect(app.token);
     expect(status).toBe(200);
     expect(headers.get("cache-control")).toBe("no-store");
@@ -29,7 +29,7 @@ describe("RFC 7662, section 2.2: the answer", () => {
     });
   });
 
-  test("tells the user of a token that has one, and knows refresh tokens", async () => {
+  test("shows the user of a token that has one, and knows refresh tokens", async () => {
     const { access_token, refresh_token } = await userTokens(app);
     const common = {
       active: true,

@@ -78,7 +78,7 @@ describe("a token that is not known", () => {
     expect(platform.fetches).toBe(before);
   });
 
-  test("that is good gives back what it took from the address", async () => {
+  test("that is good returns the token to the bucket of the address", async () => {
     for (let i = 0; i < 3; i++) {
       const { token } = await server.application({ rate_limit: 100 });
       clock.advance(60_000);
@@ -154,7 +154,7 @@ describe("a token that was good", () => {
   });
 });
 
-describe("what is no route of the API", () => {
+describe("paths that are no route of the API", () => {
   const cases: [string, string, RequestInit, number][] = [
     ["a path that there is not", "/nothing", {}, 404],
     ["one with a slash at its end", "/public/v1/categories/", {}, 404],
@@ -176,7 +176,7 @@ describe("what is no route of the API", () => {
     expect(await json<object>(refused)).toMatchObject({ code: "rate_limited" });
   });
 
-  test("a preflight of what there is and a default picture have no limit", async () => {
+  test("a preflight of a route and a default picture have no limit", async () => {
     for (let i = 0; i < 2 * limit; i++) {
       expect((await server.get(path, undefined, { method: "OPTIONS" })).status).toBe(204);
       expect((await server.get("/assets/profile-picture.png")).status).toBe(200);

@@ -35,7 +35,7 @@ async function call(method: string, to: string, body?: object) {
 }
 
 describe("GET", () => {
-  test("tells the platform who asks for what", async () => {
+  test("shows the platform the client and the scopes", async () => {
     const { status, body } = await call("GET", path(await newChallenge({ scope: "users:read" })));
     expect(status).toBe(200);
     expect(body as object).toEqual({
@@ -47,7 +47,7 @@ describe("GET", () => {
     });
   });
 
-  test("with a user_id also tells what that user has allowed before", async () => {
+  test("with a user_id also shows the scopes that the user allowed before", async () => {
     const bot = await newApp();
     const remembered = async (userId: number) =>
       (await call("GET", path(await newChallenge({}, bot), `?user_id=${userId}`))).body.remembered_scopes;

@@ -110,7 +110,7 @@ describe("GET /metrics", () => {
     expect(above("onair_database_wal_bytes")).toBeGreaterThan(0);
   });
 
-  test("leaves out the memory where the system does not tell it", async () => {
+  test("leaves out the memory if the system does not report it", async () => {
     const untold = spyOn(process.memoryUsage, "rss").mockImplementation(() => {
       throw new Error("Failed to get memory usage");
     });
@@ -218,7 +218,7 @@ describe("GET /metrics", () => {
   });
 });
 
-test("what waits is counted in the database, with the age of the oldest", async () => {
+test("pending deliveries are counted in the database, with the age of the oldest", async () => {
   const clock = new Clock();
   const one = await ownServer({ users, clock });
   const app = await one.application({ webhook_url: "http://127.0.0.1:1/" });

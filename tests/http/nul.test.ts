@@ -35,7 +35,7 @@ test("in a body", async () => {
   });
 });
 
-test("in what a browser brings, the error is one of OAuth", async () => {
+test("in a request of a browser, the error is one of OAuth", async () => {
   const answer = await server.get("/oauth/authorize?response_type=code&client_id=%00");
   expect(await answer.json()).toMatchObject({ error: "invalid_request", code: "invalid_request" });
 });

@@ -49,7 +49,7 @@ test("state has at most 2,048 bytes; a longer one is an error of the application
   }
 });
 
-test("an address has so many open; the oldest of them end, and those of no other address", async () => {
+test("an address has a limit of open logins; its oldest ones end, and none of other addresses", async () => {
   const server = await ownServer({ args, users });
   const app = await server.application({ redirect_uris: [redirectUri] });
   const path = authorizationRequest(app.client_id);
@@ -104,7 +104,7 @@ test("an application has so many open, from wherever they come", async () => {
 });
 
 test.skipIf(isOnPostgres)(
-  "what has expired is removed soon after the start, however much it is",
+  "expired logins are removed soon after the start, however many there are",
   async () => {
     const clock = new Clock();
     const data = ownDirectory();

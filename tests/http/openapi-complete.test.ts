@@ -105,7 +105,7 @@ beforeAll(async () => {
   document = (await found.json()) as OpenApiDocument;
 });
 
-describe("what the plugin writes", () => {
+describe("the plugin's document", () => {
   test("is no valid document by itself, and valid once it is completed", async () => {
     const alone = JSON.parse(JSON.stringify({ ...written, ...sections })) as OpenApiDocument;
     expect((await lint(alone)).length).toBeGreaterThan(10);
@@ -150,7 +150,7 @@ describe("a completed operation", () => {
     ] as unknown as typeof parameters);
   });
 
-  test("names answers and what is in them, and closes them as their schemas do", () => {
+  test("names answers and their parts, and closes them like their schemas", () => {
     expect(document.components.schemas).toMatchObject({
       ThingAnswer: {
         type: "object",
@@ -169,7 +169,7 @@ describe("a completed operation", () => {
     });
   });
 
-  test("unites an answer and an error of the same status, and tells the rules what its errors depend on", () => {
+  test("unites an answer and an error of the same status, and gives the rules the options of the route", () => {
     const { responses } = find(document, "GET /things/{id}");
     expect(responses["400"]?.description).toBe("null true not_found");
     expect(Object.keys(responses["400"]?.content ?? {})).toEqual(["application/json", "text/html"]);

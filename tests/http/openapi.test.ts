@@ -177,7 +177,7 @@ describe("the operations", () => {
     });
   });
 
-  test("tell that ids may be repeated", () => {
+  test("say that ids may be repeated", () => {
     const [id] = find(document, "DELETE /public/v1/events/subscriptions").parameters ?? [];
     expect(id).toMatchObject({ name: "id", in: "query", required: true, schema: { type: "array" } });
     // By default a list in a query is repeated.
@@ -210,7 +210,7 @@ describe("GET /openapi.json", () => {
     expect((await server.get("/openapi.json", undefined, { method: "POST" })).status).toBe(405);
   });
 
-  test("is the only way to a document: what the plugin writes cannot be reached", async () => {
+  test("is the only way to a document: the plugin's own cannot be reached", async () => {
     for (const path of ["/swagger", "/swagger/json", "/document", "/docs/json", "/docs/openapi.json"]) {
       const answer = await server.get(path);
       expect([path, answer.status, ((await answer.json()) as { code: string }).code]).toEqual([

@@ -34,7 +34,7 @@ interface Page<T> {
 const listed = async <T>(path: string): Promise<Page<T>> => json(await server.admin("GET", path));
 
 describe("List Settings", () => {
-  test("shows what is in force with defaults, and no secret in any form", async () => {
+  test("shows the settings in force with defaults, and no secret in any form", async () => {
     const answer = await server.admin("GET", "/admin/v1/settings");
     const text = await answer.text();
     const { data } = JSON.parse(text) as {
@@ -71,7 +71,7 @@ describe("List Applications", () => {
 });
 
 describe("List Subscriptions", () => {
-  test("tells who follows a channel, by slug or broadcaster; an application sees its own alone", async () => {
+  test("finds the subscriptions to a channel, by slug or broadcaster; an application sees its own alone", async () => {
     const [one, two] = [
       await server.application({ webhook_url: "https://one.example/" }),
       await server.application({ webhook_url: "https://two.example/" }),
@@ -120,7 +120,7 @@ describe("List Subscriptions", () => {
 });
 
 describe("Get Usage", () => {
-  test("shows what is left of the rate limit without taking from it, and the secrets by age", async () => {
+  test("shows the rest of the rate limit without taking from it, and the secrets by age", async () => {
     const app = await server.application();
     for (let i = 0; i < 5; i++) await server.get("/public/v1/events/subscriptions", app.token);
     const usage = async () =>
@@ -140,7 +140,7 @@ describe("Get Usage", () => {
 describe("Get Storage", () => {
   // What a database has for room, the server does not know.
   test.skipIf(isOnPostgres)(
-    "shows the room there is, and from the second day on when the disk is full",
+    "shows the free space, and from the second day on when the disk will be full",
     async () => {
       interface Storage {
         total_bytes: number;

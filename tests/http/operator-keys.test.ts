@@ -84,7 +84,7 @@ describe("keys", () => {
     expect(await status(key)).toBe(401);
   });
 
-  test("tell the hour of their last use, also after a restart", async () => {
+  test("show the hour of their last use, also after a restart", async () => {
     const directory = ownDirectory();
     const hourly = new Clock();
     const first = await startServer({ clock: hourly, data: directory });
@@ -184,7 +184,7 @@ describe("roles", () => {
       .map(({ name, operation }) => ({ name, operation: operation as unknown as Documented }))
       .filter(({ operation }) => operation.security.length > 0);
 
-  test("open what the document says of each operation, and nothing else", async () => {
+  test("open the operations that the document lists for their role, and no other", async () => {
     for (const { name, operation } of all()) {
       const [method = "", path = ""] = name.split(" ");
       const roles = operation["x-roles"];
@@ -276,7 +276,7 @@ describe("wrong keys", () => {
     if (!isOnPostgres) expect((await ask(adminUrl, late.secret, keys)).status).toBe(429);
   });
 
-  test("count for the address that a trusted proxy tells, and for no other", async () => {
+  test("count for the address that a trusted proxy gives, and for no other", async () => {
     const args = ["--trusted-proxies", "127.0.0.1"];
     const server = await ownServer({ clock, args, wrongKeyLimit: 2 });
     const { adminUrl } = server;

@@ -26,7 +26,7 @@ const outcome = (n: number, application_id = "a"): DeliveryOutcome => ({
   error: null,
 });
 
-test("what nobody watches is not collected; of many a sample is, and each watcher is told how many it lacks", () => {
+test("outcomes are collected only for watchers; of many there is a sample, with the number of those left out", () => {
   const collector = new OutcomeCollector();
   expect(collector.isWanted("a")).toBe(false);
   collector.watch({ all: true, applications: ["quiet"] });
@@ -67,7 +67,7 @@ function twoReplicas() {
   return { replicas, hands, watched, told };
 }
 
-test("who looks on at one replica is told that something has changed at another, and nobody else", async () => {
+test("a watcher at one replica is notified of changes at another", async () => {
   const { replicas, hands, watched, told } = twoReplicas();
   const [here, there] = replicas;
   if (!here || !there) throw new Error("there are two");
@@ -91,7 +91,7 @@ test("who looks on at one replica is told that something has changed at another,
   for (const one of replicas) one.close();
 });
 
-test("changes are collected for those who look on, and of very many applications it is not said of which", () => {
+test("changes are collected for watchers; above a limit of applications their ids are left out", () => {
   const collector = new OutcomeCollector();
   expect(collector.note("subscriptions", ["a"])).toBe(false);
   collector.watch({ all: false, applications: ["a"] });
@@ -136,7 +136,7 @@ test("a slow reader keeps nothing but some outcomes waiting, and one that does n
   await expect(streams.open({ applicationId: null, ...options })).rejects.toThrow("stopping");
 });
 
-test("operators who look on are told when there is something else to mend; where nobody looks on, nothing is looked for", async () => {
+test("watching operators are notified of new findings; without a watcher, findings are not computed", async () => {
   const finding = { check: "clock", status: "ok", message: "it is 16:00", mend: null } as const;
   let found: Finding[] = [finding];
   let looks = 0;

@@ -25,7 +25,7 @@ const operatorStream = async (server: TestServer, query = "") => {
 };
 
 describe("a stream of outcomes", () => {
-  test("shows an application its own, and operators those of all or of one", async () => {
+  test("shows an application its own outcomes, and operators those of all or of one", async () => {
     const { server, app, other } = await platform();
     const own = watching((await server.get("/public/v1/application/outcomes", app.token)).body);
     const everything = await operatorStream(server);
@@ -117,7 +117,7 @@ describe("a stream of outcomes", () => {
   });
 });
 
-test("operators are told what else has changed, and an application what of its own has", async () => {
+test("operators are notified of other changes, and an application of its own", async () => {
   const { server, app, other } = await platform();
   const own = watching((await server.get("/public/v1/application/outcomes", app.token)).body);
   const others = watching((await server.get("/public/v1/application/outcomes", other.token)).body);
@@ -142,7 +142,7 @@ test("operators are told what else has changed, and an application what of its o
   );
 });
 
-test("operators are told of settings that are read again, and everybody of event types", async () => {
+test("operators are notified of reloaded settings, and everybody of event types", async () => {
   const { server, app } = await platform();
   const own = watching((await server.get("/public/v1/application/outcomes", app.token)).body);
   const everything = await operatorStream(server);

@@ -260,7 +260,7 @@ describe("a session of the portal", () => {
   });
 });
 
-describe("what the pages look up", () => {
+describe("look-ups of the pages", () => {
   test("users by name, the ranking, and who is live in a category", async () => {
     await server.load("users", [{ id: 7, username: "luna_bytes" }]);
     await server.load("categories", [category(1, "Chess"), category(2, "Cooking")]);

@@ -67,7 +67,7 @@ test("without a token, or with a bad one, the address is limited", async () => {
   expect(limits(await server.get("/public/v1/categories", undefined, { method: "HEAD" }))[1]).toBe(56);
 });
 
-describe("what needs no token", () => {
+describe("routes that need no token", () => {
   const open = ["/public/v1/categories", "/public/v1/events/types", "/public/v1/public-key"];
 
   test.each(open)("counts for the application of a good token: %s", async (path) => {
@@ -132,7 +132,7 @@ describe("what needs no token", () => {
   });
 });
 
-test("over the limit of its address, what has no good token is 429, not 401", async () => {
+test("over the limit of its address, a request without a good token is 429, not 401", async () => {
   const own = await ownServer({ clock, args: ["--rate-limit", "3"], users });
   const status = async (given?: string) => (await own.get("/public/v1/users/xqcow", given)).status;
   expect([await status(), await status("onair_at_bad"), await status()]).toEqual([401, 401, 401]);
@@ -167,7 +167,7 @@ describe("behind a proxy", () => {
     expect(await remaining(behind)).toBe(59);
   });
 
-  test("IPv6 is counted by its /64, which is what one caller has, and IPv4 by address", async () => {
+  test("IPv6 is counted by its /64, the range of one caller, and IPv4 by address", async () => {
     const behind = await ownServer({
       clock,
       args: ["--rate-limit", "60", "--trusted-proxies", "127.0.0.1"],
@@ -198,7 +198,7 @@ describe("behind a proxy", () => {
 });
 
 describe("the limiter", () => {
-  test("keeps the buckets of 200,000 addresses bounded, and forgets those that were left alone for longest", () => {
+  test("keeps at most the buckets of a bounded number of addresses, and drops the least recently used", () => {
     const limiter = rateLimiter(clock.now);
     limiter.take("busy", 10);
     let wrong = 0;

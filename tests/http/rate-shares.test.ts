@@ -20,7 +20,7 @@ function replicas() {
   return { here, other, told };
 }
 
-test("what is given back is told as well, and never more than was taken", async () => {
+test("returned tokens are notified as well, and never more than were taken", async () => {
   const { here, other, told } = replicas();
   const leftAtOther = () => other.look("key", 20)?.remaining;
   here.take("key", 20);
@@ -35,7 +35,7 @@ test("what is given back is told as well, and never more than was taken", async 
   ]);
 });
 
-test("what is given back before it was told is not told", async () => {
+test("tokens that are returned before the notification are not notified", async () => {
   const { here, told } = replicas();
   here.take("key", 20);
   here.giveBack("key", 20);

@@ -41,7 +41,7 @@ describe.skipIf(!canMount)("while the disk is full (needs root on Linux)", () =>
 
   const full = "503 The disk of the database is full: nothing can be written";
 
-  test("the server is not ready and says why; the log says it once, and again when there is room", async () => {
+  test("the server is not ready and says why; the log says it once, and again when there is space", async () => {
     const put = (id: number) => server.admin("PUT", `/admin/v1/users/${id}`, { username: `user_${id}` });
     expect(await readiness()).toBe("ready");
     expect((await put(1)).status).toBe(200);

@@ -81,7 +81,7 @@ describe("a replay", () => {
     );
   });
 
-  test("takes only what was asked for: time, subscription, status, type", async () => {
+  test("takes only deliveries that match: time, subscription, status, type", async () => {
     await sent(2);
     clock.advance(minute);
     await sent(1, "channel.followed");
@@ -104,7 +104,7 @@ describe("a replay", () => {
     }
   });
 
-  test("of what failed sends only that", async () => {
+  test("of failed deliveries sends only these", async () => {
     log.status = 410;
     await sent(1);
     await server.app.engine.enable(log.app.id);
@@ -117,7 +117,7 @@ describe("a replay", () => {
     expect(ids()[4]).toBe(failed);
   });
 
-  test.skipIf(isOnPostgres)("skips what cannot be sent again, and says why", async () => {
+  test.skipIf(isOnPostgres)("skips deliveries that cannot be sent again, and says why", async () => {
     await sent(3);
     await sent(1, "channel.followed");
     const [one = "", two = ""] = ids();
@@ -143,7 +143,7 @@ describe("a replay", () => {
     expect(receiver.received.length).toBe(5);
   });
 
-  test("waits while many are due: a new event goes before what it has not queued", async () => {
+  test("waits while many are due: a new event is sent before deliveries that it has not queued", async () => {
     await sent(200);
     const made = await begun();
     expect(await step(made.id)).toBe(false);
@@ -158,7 +158,7 @@ describe("a replay", () => {
     expect(await ended(made.id)).toMatchObject({ state: "completed", queued: 200 });
   });
 
-  test("is ended by DELETE: what was queued is sent, and no more", async () => {
+  test("is ended by DELETE: queued deliveries are sent, and no more", async () => {
     await sent(100);
     const made = await begun();
     const cancel = () => server.get(`${path}/${made.id}`, log.app.token, { method: "DELETE" });
@@ -266,8 +266,8 @@ describe("is refused", () => {
   });
 });
 
-describe("nobody else", () => {
-  test("sees, cancels or replays what is another application's", async () => {
+describe("another caller", () => {
+  test("neither sees nor cancels the replay, nor replays the deliveries", async () => {
     await sent(3);
     const { data: made } = await create();
     await ended(made.id);

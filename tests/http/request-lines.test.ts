@@ -68,7 +68,7 @@ test("while the database is away ten requests in a minute are logged with that r
   ]);
 });
 
-test("what cannot be done now is logged with its reason and the request, and without a stack", async () => {
+test("a request that fails as unavailable is logged with the reason, without a stack", async () => {
   const users = direct.app.store.users as { find: unknown };
   const { find } = users;
   const { token } = await direct.application();

@@ -66,7 +66,7 @@ describe("every failure has the one shape", () => {
     expect((await errorOf(response)).code).toBe("body_too_large");
   });
 
-  test("a crash inside the server tells nothing but the request id", async () => {
+  test("a crash inside the server is answered with nothing but the request id", async () => {
     const { store } = server.app;
     const { find } = store.users;
     const users = store.users as { find: unknown };

@@ -67,7 +67,7 @@ test.each<[string, string, object, [method: string, path: string, body?: object]
 const pathOf = { users: "users/batch", categories: "categories/batch", events: "events" };
 
 test.each(["users", "categories", "events"] as const)(
-  "the end of a key ends a batch of %s under way; what it did until then is in the audit trail",
+  "the end of a key ends a batch of %s under way; its rows until then are in the audit trail",
   async (noun) => {
     const made = await server.admin("POST", "/admin/v1/keys", { name: `import ${noun}`, role: "publisher" });
     const { id, key } = await json<{ id: string; key: string }>(made);

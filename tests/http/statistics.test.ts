@@ -26,7 +26,7 @@ interface Statistics {
 const sum = (steps: readonly Counts[], name: "delivered" | "retried" | "failed") =>
   steps.reduce((total, step) => total + step[name], 0);
 
-test("what became of deliveries and how many requests came outlives the server, for each application and for all", async () => {
+test("counts of outcomes and of requests outlive the server, for each application and for all", async () => {
   const data = testDirectory();
   const clock = new Clock();
   const first = await startServer({ data, clock });

@@ -18,7 +18,7 @@ import { emptyStore, newEvent, subscriber } from "../support/store.ts";
 const cursors = new Cursors("secret");
 const signingKey = readSigningKey(newSigningKey());
 
-describe("what was removed for --max-data-size is told as a gap", () => {
+describe("deliveries removed for --max-data-size are a gap of the stream", () => {
   const clock = new Clock();
   const start = clock.ms;
   let store: Store;
@@ -92,7 +92,7 @@ describe("what was removed for --max-data-size is told as a gap", () => {
   });
 });
 
-test("who goes on behind a notice is told of no gap, although another replica's clock published behind that time", async () => {
+test("a reader that continues after a notice gets no gap, although another replica published with an earlier clock", async () => {
   const clock = new Clock();
   const { store } = emptyStore();
   const applicationId = await subscriber(store, { delivery: "stream" });

@@ -69,7 +69,7 @@ test("both: the same delivery comes to either", async () => {
   expect(streamed.data.headers["webhook-id"]).toBe(sent?.headers["webhook-id"] ?? "");
 });
 
-test("it can be changed: what was waiting for the webhook can be read from the stream, and is not sent", async () => {
+test("after a change to the stream, pending deliveries can be read from it, and are not sent", async () => {
   const receiver = ownReceiver(failing);
   const app = await subscribed({ delivery: "both", webhook_url: receiver.url });
   const first = await firstStreamed(app);
@@ -98,7 +98,7 @@ test("both without a URL is as stream, also where the URL is taken away", async 
   expect(receiver.received).toHaveLength(2);
 });
 
-test("what is published while it is disabled is not sent later either", async () => {
+test("events published while it is disabled are not sent later", async () => {
   const app = await subscribed({ delivery: "stream" });
   const client = await openStream(server, app.token, [followed]);
   await publish(server, event(followed));
@@ -114,7 +114,7 @@ test("what is published while it is disabled is not sent later either", async ()
   expect(client.events).toHaveLength(1);
 });
 
-test("stream: its subscriptions are well without a URL, and what can be read once more is not sent again", async () => {
+test("stream: its subscriptions are enabled without a URL, and its deliveries cannot be retried", async () => {
   const receiver = ownReceiver();
   const app = await server.application({ delivery: "stream" });
   const [id = ""] = await subscribe(server, app, [followed]);

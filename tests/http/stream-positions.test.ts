@@ -69,7 +69,7 @@ test("a program that has had no event yet misses none: `after` is where it begin
   expect(next?.data.headers["onair-sequence"]).toBe("2");
 });
 
-test("a server that stops ends its streams at once, and a client goes on where it was with the next one", async () => {
+test("a server that stops ends its streams at once, and a client continues at its position with the next server", async () => {
   const data = ownDirectory();
   const first = await ownServer({ data, users });
   const known = await streaming(first);
@@ -135,7 +135,7 @@ test.skipIf(isOnPostgres)(
 );
 
 test.skipIf(isOnPostgres)(
-  "a reader that was further than the copy that goes on misses nothing of what that has published since",
+  "a reader that was further than the restored copy misses no event that the copy publishes",
   async () => {
     const clock = new Clock();
     const [data, copy] = [ownDirectory(), ownDirectory()];

@@ -23,7 +23,7 @@ async function streaming(names: string[], fields: object = {}) {
 const app = await streaming([followed, chat]);
 const open = (token = app.token) => openStream(server, token, [followed, chat]);
 
-test("what is published comes with all that a webhook would have, verified by the standardwebhooks library", async () => {
+test("an event arrives with the headers and body of a webhook, verified by the standardwebhooks library", async () => {
   const client = await open();
   const published = await publish(server, event(followed));
   const [first] = await client.arrived(1);
@@ -79,7 +79,7 @@ test("an application gets no events of another one, and cannot go on at the posi
   });
 });
 
-test("with the token of a user, only what subscriptions for that user bring comes", async () => {
+test("with the token of a user, only events of subscriptions for that user arrive", async () => {
   const one = await streaming([followed], { redirect_uris: [redirectUri] });
   await subscribe(server, one, [followed], 1002);
   const { access_token } = await userTokens(server, one, { userId: 1002 });
@@ -127,7 +127,7 @@ test("the end of its token ends a stream, and nothing more is sent on it", async
   expect(client.events).toEqual([]);
 });
 
-test("what is published for a deleted subscription is not sent any more", async () => {
+test("events of a deleted subscription are not sent", async () => {
   const one = await streaming([chat, followed]);
   const [kept = "", deleted = ""] = one.subscriptions;
   const client = await open(one.token);

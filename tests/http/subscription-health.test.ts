@@ -40,7 +40,7 @@ test("a subscription is well before anything was sent, and when it was taken", a
   expect((await health()).data).toEqual({ ...record(), ...well, last_success_at, sequence: 1 });
 });
 
-test("a subscription tells of failures, and of what waits for this subscription alone", async () => {
+test("a subscription shows failures, and the pending deliveries of this subscription alone", async () => {
   log.status = 503;
   const at = new Date(clock.ms).toISOString();
   await sent(1);

@@ -121,7 +121,7 @@ describe("POST", () => {
     expect((await listed(app)).data).toEqual([]);
   });
 
-  test("the limit fails only the items beyond it, and a deletion makes room", async () => {
+  test("the limit fails only the items beyond it, and a deletion frees a subscription", async () => {
     const app = await newApp({ subscription_limit: 2 });
     const { status, headers, body } = await subscribe(
       app,
@@ -198,7 +198,7 @@ describe("POST", () => {
 });
 
 describe("GET", () => {
-  test("shows what was just created, with exactly the fields of a record", async () => {
+  test("shows a new subscription, with exactly the fields of a record", async () => {
     const app = await newApp();
     const { body } = await subscribe(app, [follow]);
     const { data, message } = await listed(app);
@@ -231,7 +231,7 @@ describe("DELETE", () => {
   const remove = (app: TestApplication, query: string) =>
     server.get(`${path}?${query}`, app.token, { method: "DELETE" });
 
-  test("204 without a body; the same again, unknown ids and those of others change nothing", async () => {
+  test("204 without a body; repeated, unknown and foreign ids change nothing", async () => {
     const [mine, theirs] = [await newApp(), await newApp()];
     const { body } = await subscribe(mine, [follow, chat]);
     const other = (await subscribe(theirs, [follow])).body.data[0]?.subscription_id;

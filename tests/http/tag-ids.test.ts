@@ -97,7 +97,7 @@ describe("the id of a tag", () => {
 });
 
 test.skipIf(isOnPostgres)(
-  "ids beyond what JSON carries, in a database of an earlier version, are mended when it is opened",
+  "ids above 2^53 in a database of an earlier version are replaced when it is opened",
   async () => {
     const data = ownDirectory();
     const db = databaseBefore("_tag_ids", join(data, "onair.db"));

@@ -57,14 +57,14 @@ describe("a test that is watched while it happens", () => {
     expect(JSON.stringify(steps)).not.toContain(signature.split(" ")[0] ?? "");
   });
 
-  test("what fails on the way ends with its diagnosis", async () => {
+  test("a failure at a stage ends with its diagnosis", async () => {
     const other = await server.application({ webhook_url: "http://127.0.0.1:9/hook" });
     const steps = await Array.fromAsync(watched(other.token));
     expect(steps.map(({ event }) => event)).toEqual(["request", "exchange"]);
     expect(steps.at(-1)?.data).toMatchObject({ delivered: false, outcome: "refused", response: null });
   });
 
-  test("what is refused is an error like any other, and takes from the same limit", async () => {
+  test("a refusal is an error like any other, and counts for the same limit", async () => {
     const { token } = await server.application();
     const without = await server.post(`${path}/stream`, {}, token);
     expect([without.status, (await json<{ code: string }>(without)).code]).toEqual([409, "conflict"]);
@@ -109,7 +109,7 @@ describe("a test that is watched while it happens", () => {
     expect(set).toEqual([[streamPath, 0]]);
   });
 
-  test("goes on, and harms nobody, when whoever watches goes away", async () => {
+  test("goes on when the client disconnects", async () => {
     let release = () => {};
     const held = new Promise<void>((resolve) => {
       release = resolve;

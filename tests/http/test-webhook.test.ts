@@ -100,7 +100,7 @@ describe("a test", () => {
   });
 });
 
-describe("what the receiver did wrong", () => {
+describe("faults of the receiver", () => {
   test("a redirect is not followed, wherever it leads", async () => {
     const location = "http://169.254.169.254/latest/meta-data";
     webhook.answer = () => new Response(null, { status: 302, headers: { location } });
@@ -112,7 +112,7 @@ describe("what the receiver did wrong", () => {
     expect(receiver.received.length).toBe(before + 1);
   });
 
-  test("a status, and what was said with it", async () => {
+  test("a status, and the body of the answer", async () => {
     webhook.answer = () => new Response("no such hook", { status: 404 });
     const { data } = await tested();
     expect(data.response).toMatchObject({ status: 404, body: "no such hook" });
@@ -214,7 +214,7 @@ describe("the headers of the answer", () => {
   });
 });
 
-test("what an egress proxy adds to an answer is not shown", async () => {
+test("headers that an egress proxy adds to an answer are not shown", async () => {
   const proxy = ownListener(
     () =>
       new Response("", {

@@ -64,7 +64,7 @@ describe("event streams", () => {
     await open.at(-1)?.cancel();
   });
 
-  test("that are refused say whose limit it is", async () => {
+  test("that are refused name the limit", async () => {
     const message = async (token: string) =>
       (await json<{ message: string }>(await server.get(streamPath, token))).message;
     await asked(user(0), 2);
@@ -155,7 +155,7 @@ describe("replays", () => {
     expect((await ask(app.token, -2, -1)).status).toBe(409);
   });
 
-  test("of one user make neither those of the application nor those of another user forgotten", async () => {
+  test("of one user drop neither the bucket of the application nor that of another user", async () => {
     const old = [await id(await ask(app.token, -20, -19)), await id(await ask(user(1), -2, -1))];
     await cancelAll();
     for (let i = 0; i < 120; i++) {

@@ -83,13 +83,13 @@ test("GET shows the subscriptions of the user; the application sees them all", a
 });
 
 describe("DELETE", () => {
-  test("deletes those of the user", async () => {
+  test("deletes the subscriptions of the user", async () => {
     const { own, others } = await setUp();
     expect((await remove([own], token)).status).toBe(204);
     expect((await listed(app.token)).map(({ id }) => id)).toEqual([others]);
   });
 
-  test("changes nothing about those of other broadcasters", async () => {
+  test("does not change subscriptions of other broadcasters", async () => {
     const { own, others } = await setUp();
     expect((await remove([others], token)).status).toBe(204);
     expect((await listed(app.token)).map(({ id }) => id)).toEqual([others, own]);

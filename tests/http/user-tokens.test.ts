@@ -68,7 +68,7 @@ describe.each(applications)("RFC 6749, section 4.1.3 and 4.1.4: %s", (_, applica
     expect((await redeem(application(), code)).status).toBe(200);
   });
 
-  test("gets nothing for the code of another client, whose code stays good", async () => {
+  test("gets nothing for the code of another client, and leaves that code valid", async () => {
     const code = await codeFor(other);
     const refused = await redeem(application(), code);
     expect([refused.status, refused.body.error]).toEqual([400, "invalid_grant"]);

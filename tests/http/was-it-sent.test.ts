@@ -30,7 +30,7 @@ interface Delivery {
 const api = async <T>(path: string) =>
   (await json<{ data: T }>(await server.get(`/public/v1/events${path}`, app.token))).data;
 
-test("a receiver is down for a while; its developer finds out why, mends it, and gets what was missed", async () => {
+test("a receiver is down; its developer finds the reason, mends it, and gets the missed deliveries", async () => {
   const [id] = await subscribe(server, app, ["kicks.gifted"]);
   await publish(server, event("kicks.gifted"));
   await settled(server);

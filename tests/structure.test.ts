@@ -22,7 +22,7 @@ const allowed: Record<string, string> = {
   engine: "domain store data webhooks threads tracing config log",
   batch: "domain store ranking tracing",
   client: "",
-  console: "client",
+  console: "client domain",
   // What a browser runs of it is in the folder of the pages.
   site: "console",
   http: "console site domain store data ranking webhooks threads engine backups batch serving tracing config log",

@@ -1,4 +1,4 @@
 import { makePages, type PageFiles } from "./make.ts";
 
-/** The files of the pages. From a checkout they are made when first asked for; `scripts/build.ts` puts them in place of this module. */
+/** The files of the pages. In a checkout they are built on first use; `scripts/build.ts` replaces this module with the built files. */
 export const pages = (): Promise<PageFiles> => makePages();

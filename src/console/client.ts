@@ -5,28 +5,28 @@ import { chunksOf, type ServerSentEvent, serverSentEvents } from "../client/serv
 import type { paths as AdminPaths } from "./generated/admin.d.ts";
 
 /*
- * The pages' way to the APIs: the calls and types of the OpenAPI documents, with the session's cookie.
+ * The client of the APIs for the pages: calls and types of the OpenAPI documents, with the session's cookie.
  */
 
 /** The path of the page from outside, like `/portal`; "" for the root. */
 export const base = document.documentElement.dataset["base"] ?? "";
-/** What stands before the paths of the API. */
+/** The prefix of the API's paths. */
 const root = base.slice(0, Math.max(0, base.lastIndexOf("/")));
 
-/** Marks requests of the page; only with it does the cookie count. Tells how the browser got the page. */
+/** Marks requests of the page: the server ignores the cookie without it. The value is the scheme of the page's URL. */
 export const pageHeaders = { "onair-page": location.protocol.slice(0, -1) };
 
 /** Whether the last request reached the server. */
 export const isConnected = signal(true);
-/** Counts up when the server is reached again, and the event stream is open, so that everything shown is read anew. */
+/** Increases when the server is reachable again and the event stream is open, so that all shown data is reloaded. */
 export const reconnects = signal(0);
 /** Whether the session has ended while the page was open. */
 export const hasExpired = signal(false);
 
-/** Tells the other tabs, which have the same cookie, that its session has `begun` or `ended`. */
+/** Notifies other tabs, which share the cookie, that its session has `begun` or `ended`. */
 export const otherTabs = new BroadcastChannel(`onair-session${base}`);
 
-/** A request that was refused, or did not reach the server. */
+/** The error of a request that was refused, or did not reach the server. */
 export class Fault extends Error {
   constructor(
     message: string,
@@ -52,7 +52,7 @@ async function observed(request: Request): Promise<Response> {
     throw new Fault("The server cannot be reached.", "unreachable", 0);
   }
   hasExpired.value = true;
-  throw new Fault("Your session had ended, so this was not done. Try again.", "expired", 401);
+  throw new Fault("Your session has expired, so nothing was changed. Try again.", "expired", 401);
 }
 
 const againMs = 750;
@@ -74,14 +74,14 @@ interface Answered<T> {
   readonly response: Response;
 }
 
-/** The answer of a call; throws a `Fault` where it was refused. */
+/** Returns the body of an answer; throws a `Fault` when the call was refused. */
 export async function done<T>(call: Promise<Answered<T>>): Promise<T> {
   const { data, error, response } = await call;
   if (response.ok) return data as T;
   throw faultOf(error, response.status);
 }
 
-/** What stands in the `data` of an answer. */
+/** Returns the `data` of an answer. Throws as `done` does. */
 export async function dataOf<T extends { readonly data: unknown }>(
   call: Promise<Answered<T>>,
 ): Promise<T["data"]> {
@@ -112,7 +112,7 @@ function faultOf(body: unknown, status: number): Fault {
   );
 }
 
-/** A request outside of the documented APIs: what the page keeps on the server, its session in most cases. */
+/** Sends a request outside of the documented APIs, by default about the page's session. */
 export async function session<T>(method: string, init: RequestInit = {}, name = "session"): Promise<T> {
   const headers = { ...pageHeaders, ...init.headers };
   const response = await observed(
@@ -123,7 +123,7 @@ export async function session<T>(method: string, init: RequestInit = {}, name = 
   return body as T;
 }
 
-/** Whether the server has other scripts than this page by now, as after an upgrade: it serves no more parts of it. */
+/** Whether the server was upgraded since the page was loaded, and no longer serves the page's scripts. */
 export async function isUpgraded(): Promise<boolean> {
   const script = document.querySelector<HTMLScriptElement>("script[src]")?.src ?? "";
   const answer = await fetch(script, { cache: "no-cache" }).catch(() => null);
@@ -134,11 +134,11 @@ interface StreamOptions {
   readonly signal: AbortSignal;
   /** Sent as JSON, by POST. */
   readonly body?: object;
-  /** Called with everything that arrives, heartbeats included. */
+  /** Called whenever data arrives, including heartbeats. */
   readonly heard?: () => void;
 }
 
-/** Opens an event stream of the API; throws where it is refused. */
+/** Opens an event stream of the API; throws a `Fault` when it is refused. */
 export async function openStream(
   path: string,
   { signal, body, heard = () => {} }: StreamOptions,
@@ -150,7 +150,7 @@ export async function openStream(
   throw faultOf(await response.json().catch(() => null), response.status);
 }
 
-/** What was thrown, as a fault that can be shown. */
+/** Converts a thrown value into a `Fault`. */
 export function asFault(error: unknown): Fault {
   if (error instanceof Fault) return error;
   return new Fault(error instanceof Error ? error.message : String(error), "unknown", 0);

@@ -42,7 +42,7 @@ import { SignedIn } from "./signed-in.tsx";
 
 type Role = ConsoleSession["key"]["role"];
 
-/** The pages by who may see them. A publisher has the platform's data and events, and nothing else. */
+/** The pages that a role may see. A publisher has access to the platform's data and events only. */
 function groupsFor(role: Role): readonly NavGroup[] {
   const isPublisher = role === "publisher";
   const data: NavGroup = {
@@ -83,7 +83,7 @@ function Console() {
   return (
     <SignedIn<ConsoleSession>
       kind="Console"
-      intro="With an operator key. The first start of the server showed one; onair admin-key makes more."
+      intro="Use an operator key. The first start of the server showed one; onair admin-key creates more."
       fields={[{ name: "key", label: "Operator key", isSecret: true }]}
       idOf={({ key }) => key.id}
       begin={({ key = "" }) => ({ headers: { authorization: `Bearer ${key}` } })}

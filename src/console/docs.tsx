@@ -3,8 +3,8 @@ import { SearchDialog } from "./docs/search-dialog.tsx";
 import { beginTheme, changeTheme, otherTheme } from "./theme.ts";
 
 /*
- * What the pages of the documentation do beyond being read. It runs before the page is painted, so that the page begins
- * in the chosen colours.
+ * The script of the documentation's pages: theme, menu, copying and search. It runs before the page is painted, so that the
+ * page starts in the chosen theme.
  */
 
 const html = document.documentElement;
@@ -53,7 +53,7 @@ function copyButton(code: HTMLElement): void {
   code.parentElement?.append(button);
 }
 
-/** Opens the search, which is closed by rendering nothing in its place. */
+/** Returns a function that opens the search. */
 function searchOpener(): () => void {
   const place = document.body.appendChild(document.createElement("div"));
   const at = (address: string | undefined) => new URL(address ?? "", location.href).href;

@@ -6,7 +6,7 @@ import { Time } from "./parts/time.tsx";
 import { toast } from "./parts/toasts.tsx";
 import { to } from "./places.ts";
 
-/** The ways in which an application gets its events, as options. */
+/** The delivery methods of an application, as options. */
 export const deliveryWays = [
   ["webhook", "Webhook"],
   ["stream", "Event stream"],
@@ -19,21 +19,21 @@ interface EndpointState {
   readonly disabled_reason: string | null;
   readonly last_success_at: string | null;
   readonly summary: string;
-  /** What to do next; null where nothing is to do. */
+  /** What to do next; null when there is nothing to do. */
   readonly advice: string | null;
 }
 
 interface EndpointNoticeProps {
   readonly endpoint: EndpointState;
-  /** What is said of it while something is wrong; by default what the server says. */
+  /** The title while the endpoint has problems; by default the server's summary. */
   readonly title?: string;
-  /** What else is known of it. */
+  /** Further details. */
   readonly children: ComponentChildren;
-  /** Absent: the person may not. */
+  /** Absent when the user may not enable it. */
   readonly enable?: () => Promise<unknown>;
-  /** The application whose deliveries are among those of others. */
+  /** Filters the linked deliveries, on pages with deliveries of several applications. */
   readonly applicationId?: string;
-  /** Another way to mend it. */
+  /** A link to another remedy. */
   readonly link?: ComponentChildren;
 }
 
@@ -41,15 +41,15 @@ interface EndpointNoticeProps {
 export function EndpointNotice(props: EndpointNoticeProps) {
   const { endpoint, children, enable, applicationId, link } = props;
   const { status, disabled_reason, last_success_at, summary, advice } = endpoint;
-  const said = withLocalTimes(summary);
+  const summarized = withLocalTimes(summary);
   const enabling = useAction(async () => {
     await enable?.();
-    toast("The endpoint is enabled. What waits is sent now.");
+    toast("Endpoint enabled. Pending deliveries are sent now.");
   });
   if (status === "enabled") {
     const isWell = advice === null;
     return (
-      <Notice tone={isWell ? "ok" : ""} title={isWell ? "The endpoint accepts deliveries." : said}>
+      <Notice tone={isWell ? "ok" : ""} title={isWell ? "The endpoint accepts deliveries." : summarized}>
         {children}
         {last_success_at && (
           <p class="muted">
@@ -59,21 +59,21 @@ export function EndpointNotice(props: EndpointNoticeProps) {
       </Notice>
     );
   }
-  // What failed is tried again, or waits while the endpoint is disabled; but a 410 ends its delivery.
+  // Failed deliveries stay pending, also while the endpoint is disabled; but an answer 410 fails its delivery.
   const failed = disabled_reason === "gone" ? "failed" : "pending";
   return (
-    <Notice tone={status === "disabled" ? "bad" : "warn"} title={props.title ?? said}>
+    <Notice tone={status === "disabled" ? "bad" : "warn"} title={props.title ?? summarized}>
       {children}
       <FaultNotice fault={enabling.fault} />
       <div class="row wrap">
         {enable && (
           <Button isSmall kind="primary" isBusy={enabling.isBusy} onClick={enabling.run}>
-            {status === "disabled" ? "Enable the endpoint" : "Try everything again now"}
+            {status === "disabled" ? "Enable endpoint" : "Retry all now"}
           </Button>
         )}
         {link}
         <LinkButton href={to("/deliveries", { application_id: applicationId, status: failed })}>
-          See what failed
+          View failed deliveries
         </LinkButton>
       </div>
     </Notice>

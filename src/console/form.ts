@@ -4,16 +4,16 @@ import { type Action, useAction } from "./load.ts";
 
 const isSame = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);
 
-/** The names of the fields that are texts. */
+/** The names of the text fields. */
 type TextOf<T> = { [Name in keyof T]: T[Name] extends string ? Name : never }[keyof T];
 
-/** A form, and what became of sending it. */
+/** The state of a form and of its last submission. */
 interface FormState<T> extends Action {
-  /** What the fields show. */
+  /** The values of the fields. */
   readonly values: T;
-  /** Types over a field. */
+  /** Sets fields as if they were typed. */
   put(typed: Partial<T>): void;
-  /** What a `Field` needs of a text: its value, what is wrong with it, and what typing does. */
+  /** The properties of a text's `Field`. */
   at(name: TextOf<T>): {
     readonly value: string;
     readonly problem: string | undefined;
@@ -22,9 +22,9 @@ interface FormState<T> extends Action {
 }
 
 /**
- * The fields of a form: what is saved, and over it what a person has typed. So what others save meanwhile is shown, and
- * is not taken back by saving another field.
- * @param send gets what differs from what is saved, and everything; the names are those of the API, whose problems are shown
+ * A form whose typed values overlay the saved ones. Changes that others save meanwhile are shown, and are not reverted by
+ * saving another field.
+ * @param send receives the changed values and all values. Their names are those of the API, so that its problems are shown
  */
 export function useForm<T extends object>(
   saved: T,
@@ -35,7 +35,7 @@ export function useForm<T extends object>(
     Object.fromEntries(
       Object.entries(fields).filter(([field, value]) => !isSame(value, saved[field as keyof T])),
     ) as Partial<T>;
-  // What was saved is no longer typed.
+  // Typed values that are now saved are dropped.
   useEffect(() => setTyped(differing), [JSON.stringify(saved)]);
   const values = { ...saved, ...typed };
   const action = useAction(() => send(differing(typed), values));
@@ -43,7 +43,7 @@ export function useForm<T extends object>(
   const problems = fault?.fields ?? {};
   /** The problems that are shown at their fields. */
   const shown = new Set<string>();
-  /** Of a list, the first that is wrong. */
+  /** The problem of a field, or of the first item of a list. */
   const problemAt = (name: string) => {
     const key = [name, `${name}[0]`].find((one) => one in problems);
     if (key === undefined) return undefined;
@@ -53,11 +53,11 @@ export function useForm<T extends object>(
   const put = (more: Partial<T>) => setTyped((last) => ({ ...last, ...more }));
   return {
     ...action,
-    // Read when the fields are made: what all of them show is not said twice.
+    // Read after the fields: problems that they all show are not repeated.
     get fault() {
       const all = Object.keys(problems);
       if (fault === null || all.length === 0 || !all.every((one) => shown.has(one))) return fault;
-      return new Fault("It was not done: see what is marked above.", fault.code, fault.status);
+      return new Fault("Correct the marked fields.", fault.code, fault.status);
     },
     values,
     put,

@@ -3,44 +3,44 @@ import { type Loaded, useAction, useLoad, type Watched } from "./load.ts";
 import { keepPages, keptPages } from "./parts/kept-scroll.ts";
 import type { MoreProps } from "./parts/table.tsx";
 
-/** A page of a list, as every list of the API has it. */
+/** A page of a list of the API. */
 interface Page<Row> {
   readonly data: readonly Row[];
   readonly pagination: { readonly cursor: string };
 }
 
-/** So many rows are a page. */
+/** Rows per page. */
 export const pageSize = 100;
 
-/** What the API is asked for a page by, beside filters. */
+/** The query of a page, without filters. */
 interface Paging {
   readonly limit: number;
   readonly cursor?: string;
 }
 
-/** So many pages are read anew at once; those behind are read when they are scrolled to. */
-const mostAnew = 10;
+/** The most pages that are reloaded at once; further ones are read when they are scrolled to. */
+const mostReloaded = 10;
 
-/** A refused page is asked for again in this time. */
+/** The pause before a failed page is requested again. */
 const againMs = 5_000;
 
-/** Rows as far as they were read. */
+/** The rows read so far. */
 export interface Rows<Row> {
   readonly rows: readonly Row[];
   readonly pages: number;
-  /** Of the next page; "" behind the last. */
+  /** The cursor of the next page; "" after the last. */
   readonly cursor: string;
 }
 
 const none = { rows: [], pages: 0, cursor: "" };
 
-/** The rows of a list as far as they were asked for, and what stands at its end. */
+/** The rows of a list that were requested so far, and the state of its end. */
 export interface Listed<Row> extends Loaded<Rows<Row>> {
   readonly rows: readonly Row[];
   readonly more: MoreProps;
 }
 
-/** Reads the first page of a list for `inputs`, and further ones as they are asked for; see `useLoad`. */
+/** Reads the first page of a list for `inputs`, and further pages on request; see `useLoad`. */
 export function useList<Row>(
   read: (paging: Paging, signal: AbortSignal) => Promise<Page<Row>>,
   inputs: readonly unknown[],
@@ -54,7 +54,7 @@ export function useList<Row>(
   };
   const loaded = useLoad<Rows<Row>>(
     async (signal) => {
-      const pages = Math.min(keptPages(), mostAnew);
+      const pages = Math.min(keptPages(), mostReloaded);
       let all = await behind(none, signal);
       while (all.pages < pages && all.cursor !== "") all = await behind(all, signal);
       return all;
@@ -63,7 +63,7 @@ export function useList<Row>(
     watched,
   );
   const { data } = loaded;
-  // What was read behind an earlier reading goes with it.
+  // Further pages of an earlier load are dropped with it.
   const all = rest?.of === data ? rest.all : data;
   useEffect(() => {
     if (all && all !== data) keepPages(all.pages);
@@ -73,7 +73,7 @@ export function useList<Row>(
     askedFor.current = data;
     setRest({ of: data, all: await behind(all ?? none, new AbortController().signal) });
   });
-  // So does what was refused.
+  // So is its failure.
   const fault = askedFor.current === data ? readMore.fault : null;
   useEffect(() => {
     if (fault === null) return;

@@ -3,11 +3,11 @@ import { useEffect } from "preact/hooks";
 import { isConnected, openStream, reconnects } from "./client.ts";
 
 /*
- * The one event stream of a page. It tells what has changed; what is shown of that is then read anew, and all of it once
- * more when a lost connection is back, so that nothing is missed.
+ * The one event stream of a page. It notifies of changed topics; shown data of these is then reloaded. After a lost
+ * connection everything is reloaded, so that no change is missed.
  */
 
-/** What may change. `minute`: all that changes with time; whatever watches something is read anew then, too. */
+/** Topics of change notifications. `minute`: time has passed; all watched data is reloaded then, too. */
 export type Topic =
   | "applications"
   | "audit"
@@ -25,28 +25,28 @@ export type Topic =
   | "subscriptions"
   | "users";
 
-/** How often something of each topic has changed, counted at most every `paceMs`. */
-const turns = signal<Partial<Record<string, number>>>({});
+/** The number of changes of each topic, updated at most every `paceMs`. */
+const changes = signal<Partial<Record<string, number>>>({});
 
-/** Counts up when one of the topics changes. */
-export const turnOf = (topics: readonly Topic[]): number =>
-  [...topics, "minute"].reduce((sum, topic) => sum + (turns.value[topic] ?? 0), 0);
+/** Increases when one of the topics changes. */
+export const changesOf = (topics: readonly Topic[]): number =>
+  [...topics, "minute"].reduce((sum, topic) => sum + (changes.value[topic] ?? 0), 0);
 
 /** Whether the stream is open. */
 export const isLive = signal(false);
 
-/** Whether the first stream of the page is still being opened: what is read before would be read twice. */
+/** Whether the first stream of the page is still being opened. Data read before would be read twice. */
 export const isAwaited = signal(true);
 
 const paceMs = 700;
 const firstWaitMs = 250;
 const longestWaitMs = 15_000;
-/** A page without a stream, as behind a proxy that holds it back, is shown after this time. */
+/** After this time a page is shown without its stream, for example behind a proxy that buffers it. */
 const patienceMs = 3_000;
 /** The server sends a heartbeat every 15 seconds; after three missing ones the connection is dead. */
 const longestSilenceMs = 45_000;
 
-/** Keeps the stream open while the page can be seen, and has everything read anew when the connection is back. */
+/** Keeps the stream open while the page is visible, and reloads everything when the connection is back. */
 export function useLiveStream(path: string | null): void {
   useEffect(() => {
     const goOn = () => {
@@ -88,7 +88,7 @@ function onceBack(act: () => void): () => void {
   });
 }
 
-/** Ends the wait before the stream is opened again. */
+/** Ends the pause before the stream is reopened. */
 let stopWaiting = () => {};
 
 async function keepOpen(path: string, ending: AbortSignal): Promise<void> {
@@ -104,16 +104,16 @@ async function keepOpen(path: string, ending: AbortSignal): Promise<void> {
       const stream = await openStream(path, { signal: AbortSignal.any([ending, silence.signal]), heard });
       isLive.value = true;
       waitMs = firstWaitMs;
-      // What was read before may have changed while it was not open.
+      // Data may have changed while the stream was closed.
       if (!isAwaited.value) reconnects.value++;
       isAwaited.value = false;
       for await (const { type, data } of stream) {
-        // What became of deliveries, or the names of what has changed.
+        // `changed` lists topics; outcomes concern deliveries.
         if (type === "outcomes") note("deliveries");
         else if (type === "changed") for (const topic of data?.split(" ") ?? []) note(topic);
       }
     } catch {
-      // It is opened again.
+      // The loop reopens it.
     }
     clearTimeout(timer);
     isLive.value = false;
@@ -134,7 +134,7 @@ function note(topic: string): void {
 }
 
 function count(): void {
-  const counted = [...noted].map((topic) => [topic, (turns.value[topic] ?? 0) + 1] as const);
+  const counted = [...noted].map((topic) => [topic, (changes.value[topic] ?? 0) + 1] as const);
   noted.clear();
-  turns.value = { ...turns.value, ...Object.fromEntries(counted) };
+  changes.value = { ...changes.value, ...Object.fromEntries(counted) };
 }

@@ -1,8 +1,8 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { asFault, type Fault, hasExpired, reconnects } from "./client.ts";
-import { isAwaited, isLive, type Topic, turnOf } from "./live.ts";
+import { changesOf, isAwaited, isLive, type Topic } from "./live.ts";
 
-/** What a page reads from the server. `data` stays while it is read anew. */
+/** Data read from the server. `data` stays while it is reloaded. */
 export interface Loaded<T> {
   readonly data: T | null;
   readonly fault: Fault | null;
@@ -10,15 +10,15 @@ export interface Loaded<T> {
 }
 
 const typingMs = 150;
-/** How often what is watched is read anew while there is no event stream. */
+/** The interval at which watched data is reloaded without an event stream. */
 const withoutStreamMs = 5_000;
 
-/** When what was read is read anew: when the event stream tells that one of these has changed; null: never by itself. */
+/** The topics whose changes reload the data; null for none. */
 export type Watched = readonly Topic[] | null;
 
 /**
- * Reads what `load` gives: at once, or what is watched as soon as the event stream is open; when one of `inputs` changes,
- * when the connection is back, and as `watched` says while the page is visible.
+ * Loads data: at once, or watched data as soon as the event stream is open. Reloads it when one of `inputs` changes, when
+ * a lost connection is back, and when a watched topic changes while the page is visible.
  */
 export function useLoad<T>(
   load: (signal: AbortSignal) => Promise<T>,
@@ -46,14 +46,14 @@ export function useLoad<T>(
         (error) => abort.signal.aborted || setState(({ data }) => ({ data, fault: asFault(error) })),
       );
     };
-    // Who types changes the inputs with every key.
+    // Inputs may change with every key that is typed.
     const timer = setTimeout(begin, isSame ? 0 : typingMs);
     return () => {
       clearTimeout(timer);
       abort.abort();
     };
   }, [key, turn, connection, isWaiting]);
-  const change = watched ? turnOf(watched) : 0;
+  const change = watched ? changesOf(watched) : 0;
   const changeBefore = useRef(change);
   const isPolling = watched !== null && !isLive.value && !isWaiting && !hasExpired.value;
   useEffect(() => {
@@ -68,9 +68,9 @@ export function useLoad<T>(
   return { ...state, reload };
 }
 
-/** A change that a person asks for. */
+/** A change that the user requests. */
 export interface Action {
-  /** Whether it is under way. */
+  /** Whether it is in progress. */
   readonly isBusy: boolean;
   /** Why it was refused. */
   readonly fault: Fault | null;

@@ -1,19 +1,19 @@
 import { join } from "node:path";
 
-/** The files of the pages by name, as a browser gets them. Each name holds the hash of the content. */
+/** The files of the pages by name, as they are served. Each name contains the hash of the content. */
 export interface PageFiles {
   readonly files: Readonly<Record<string, Uint8Array<ArrayBuffer>>>;
-  /** What a page begins with: the script of each, and what all share. */
+  /** The files that pages load: the script of each, and those that all share. */
   readonly entries: Readonly<Record<PageName | "style" | "font" | "icon", string>>;
 }
 
-/** The pages that are applications of their own. */
+/** The pages that are separate applications. */
 export type PageName = "console" | "portal" | "welcome";
 
 const here = import.meta.dir;
 const scripts = ["console", "portal", "welcome"] as const;
 const fontFile = "@fontsource-variable/inter/files/inter-latin-wght-normal.woff2";
-/** What the style sheet calls the font, which the bundler would write into it. */
+/** The name of the font in the style sheet, where the bundler must not inline it. */
 const fontUrl = "inter.woff2";
 
 /** Bundles the pages for browsers. Throws when they do not compile. */
@@ -44,7 +44,7 @@ export async function makePages(): Promise<PageFiles> {
   return { files, entries: { ...entries, style: style.name, font: font.name, icon: icon.name } };
 }
 
-/** The files that all pages have, the documentation too. */
+/** Returns the files that all pages share, including the documentation. */
 export async function sharedFiles() {
   return {
     font: named("inter", "woff2", await Bun.file(Bun.resolveSync(fontFile, here)).bytes()),

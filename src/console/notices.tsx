@@ -16,7 +16,7 @@ interface Entry {
 
 const shown = 6;
 
-/** The API says times in UTC; people read them in their own. */
+/** Replaces the UTC times in a message of the API by local ones. */
 export function withLocalTimes(text: string): string {
   return text.replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (at) => fullTime(at).replace(/ \(.*/, ""));
 }
@@ -26,7 +26,7 @@ function toneOf(type: string) {
   return /disabled|failed|storage/.test(type) ? "bad" : "warn";
 }
 
-/** What the server said about endpoints, and to operators about itself; nothing where there was nothing to say. */
+/** The latest notices about endpoints, and for operators about the server. Renders nothing without notices. */
 export function NoticesCard({
   read,
 }: {
@@ -44,11 +44,11 @@ export function NoticesCard({
         keyOf={({ id }) => id}
         columns={[
           {
-            name: "What",
+            name: "Notice",
             show: ({ type }) => <Status word={type.split(".")[1] ?? type} tone={toneOf(type)} />,
           },
           {
-            name: "About it",
+            name: "Details",
             show: ({ summary, advice, app_id, created_at }) => (
               <>
                 {app_id && (

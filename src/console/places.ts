@@ -3,13 +3,13 @@ import { useLocation } from "preact-iso";
 import { base } from "./client.ts";
 
 /*
- * Addresses of pages. Filters are in the query, so that an address shows the same to a colleague.
+ * URLs of pages. Filters are in the query, so that a shared URL shows the same page.
  */
 
-/** What the pages are called together. */
+/** The common title of the pages. */
 export const siteTitle = document.documentElement.dataset["title"] ?? "On Air";
 
-/** Sets the title of the window, by which a page is known in history, tabs and to screen readers. */
+/** Sets the document's title, which identifies the page in the history, in tabs and for screen readers. */
 export function useTitle(title: string): void {
   useEffect(() => {
     document.title = `${title} · ${siteTitle}`;
@@ -18,7 +18,7 @@ export function useTitle(title: string): void {
 
 type Query = Readonly<Record<string, string | null | undefined>>;
 
-/** The address of a page, like `to("/deliveries", { status: "failed" })`. */
+/** Returns the URL of a page: `to("/deliveries", { status: "failed" })`. */
 export const to = (path: string, query: Query = {}): string => withQuery(base + path, query);
 
 function withQuery(path: string, query: Query): string {
@@ -27,7 +27,7 @@ function withQuery(path: string, query: Query): string {
   return path + (text && `?${text}`);
 }
 
-/** The query of the page's address, and functions that change some of it, and that empty it. */
+/** Returns the query of the page's URL, and functions to change parts of it and to clear it. */
 export function useQuery(): readonly [
   query: Readonly<Record<string, string>>,
   change: (some: Query) => void,

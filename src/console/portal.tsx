@@ -13,7 +13,7 @@ import { BackFromLogin, isBackFromLogin, OwnerLoginButton } from "./pages/portal
 import { Subscriptions } from "./pages/portal/subscriptions.tsx";
 import { Test } from "./pages/portal/test.tsx";
 import { Webhook } from "./pages/portal/webhook.tsx";
-import type { Place } from "./parts/palette.tsx";
+import type { PaletteEntry } from "./parts/palette.tsx";
 import { type NavGroup, Shell } from "./parts/shell.tsx";
 import { to } from "./places.ts";
 import type { PortalSession } from "./session.ts";
@@ -33,8 +33,8 @@ const groups: readonly NavGroup[] = [
   },
 ];
 
-async function search(text: string): Promise<readonly Place[]> {
-  const found: Place[] = [];
+async function search(text: string): Promise<readonly PaletteEntry[]> {
+  const found: PaletteEntry[] = [];
   if (/^[0-9A-Z]{26}$/i.test(text)) {
     const delivery = await ownDeliveries
       .one(text.toUpperCase(), new AbortController().signal)
@@ -62,7 +62,7 @@ function Portal() {
   return (
     <SignedIn<PortalSession>
       kind="Developers"
-      intro="With the client id and secret of your application. The platform gave them to you when it was made."
+      intro="Use the client id and secret of your application. You received them when it was created."
       fields={[
         { name: "client_id", label: "Client id" },
         { name: "client_secret", label: "Client secret", isSecret: true },

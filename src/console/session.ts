@@ -1,16 +1,16 @@
 /*
- * What the pages are told of their sessions. The server's handlers have to return these types.
+ * The answers to requests of the pages outside of the documented APIs. The server's handlers must return these types.
  */
 
 /** `GET` and `POST /console/session`. */
 export interface ConsoleSession {
-  /** The operator key that it was begun with. */
+  /** The operator key of the session. */
   readonly key: {
     readonly id: string;
     readonly name: string;
     readonly role: "operator" | "publisher" | "reader";
   };
-  /** With its commit, where that is known. */
+  /** Includes the commit, if known. */
   readonly version: string;
   /** The external URL of the public listener. */
   readonly public_url: string;
@@ -22,27 +22,27 @@ export interface PortalSession {
   readonly expires_at: string;
 }
 
-/** `POST /portal/login`: where the browser goes to sign in. */
+/** `POST /portal/login`: the URL at which the browser signs in. */
 export interface LoginBegun {
   readonly location: string;
 }
 
-/** `POST /portal/login/answer`: the applications that the user who has signed in may choose from. */
+/** `POST /portal/login/answer`: the applications that the signed-in user owns. */
 export interface OwnedApplications {
   readonly applications: readonly PortalSession["application"][];
 }
 
-/** `GET /welcome/facts`: what the first page of `onair dev` shows. */
+/** `GET /welcome/facts`: the content of the first page of `onair dev`. */
 export interface WelcomeFacts {
   readonly public_url: string;
   readonly admin_url: string;
   readonly receiver_url: string;
-  /** Where the deliveries of the sample application go: to the receiver, until its developer changes that; null for nowhere. */
+  /** The webhook URL of the sample application: that of the receiver, unless changed; null for none. */
   readonly webhook_url: string | null;
-  /** Where a browser signs in to the sample application as a sample user. */
+  /** The URL to sign in to the sample application as a sample user. */
   readonly sign_in_url: string;
   readonly has_portal: boolean;
-  /** The operator key, and what belongs to the sample application; null for a browser on another machine. */
+  /** The operator key and the secrets of the sample application; null for a browser on another machine. */
   readonly secrets: {
     readonly admin_key: string;
     readonly client_id: string;
@@ -50,7 +50,7 @@ export interface WelcomeFacts {
     readonly access_token: string;
     readonly webhook_secret: string;
   } | null;
-  /** A word that finds some of the users. */
+  /** A search term that finds some of the users. */
   readonly query: string;
   readonly users: readonly {
     readonly id: number;
@@ -58,23 +58,23 @@ export interface WelcomeFacts {
     readonly display_name: string;
     readonly is_live: boolean;
   }[];
-  /** What the receiver got last, the newest first. */
+  /** The latest requests to the receiver, newest first. */
   readonly inbox: readonly InboxEntry[];
 }
 
 export interface InboxEntry {
   readonly id: string;
   readonly at: string;
-  /** Whether its signature was right. */
+  /** Whether its signature was valid. */
   readonly is_verified: boolean;
   readonly type: string;
   readonly text: string;
   readonly attempt: number;
 }
 
-/** What the first page shows. */
+/** The data source of the first page. */
 export interface WelcomeSource {
   facts(): Promise<WelcomeFacts>;
-  /** Calls `listener` from now on when something has come into the inbox. */
+  /** Calls `listener` for each request that arrives in the inbox. */
   onInbox(listener: () => void): void;
 }

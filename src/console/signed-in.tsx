@@ -13,9 +13,9 @@ interface SignedInProps<Session> {
   readonly fields: readonly { readonly name: string; readonly label: string; readonly isSecret?: boolean }[];
   /** Another way to sign in, below the form. */
   readonly besides?: ComponentChildren;
-  /** The request that begins a session. */
+  /** Returns the request that begins a session. */
   readonly begin: (values: Readonly<Record<string, string>>) => RequestInit;
-  /** Whose session it is. */
+  /** Returns the id of the session's key or application. */
   readonly idOf: (session: Session) => string;
   readonly children: (session: Session, signOut: () => Promise<void>) => ComponentChildren;
 }
@@ -24,8 +24,8 @@ interface SignedInProps<Session> {
 const typed = signal<Readonly<Record<string, string>>>({});
 
 /**
- * Shows its children where there is a session, and else the form that begins one. Where the session ends meanwhile, the
- * form stands in place of them. What was typed is kept for the same key or application; for another, the page begins anew.
+ * Renders its children in a session, otherwise the sign-in form. When the session ends, the form covers the children, and
+ * input is kept for the same key or application. For another one the page is reloaded.
  */
 export function SignedIn<Session>(props: SignedInProps<Session>) {
   const { kind, intro, fields, besides, begin, idOf, children } = props;
@@ -49,7 +49,7 @@ export function SignedIn<Session>(props: SignedInProps<Session>) {
       if (data === "begun") look();
       else hasExpired.value = true;
     };
-    // The browser may keep a page that is left, and show it again after Back.
+    // The browser may cache the page and show it again after Back.
     addEventListener("pagehide", () => (hasExpired.value = true));
     addEventListener("pageshow", ({ persisted }) => persisted && look());
     look();
@@ -106,7 +106,7 @@ export function SignedIn<Session>(props: SignedInProps<Session>) {
       <div class="session">{children(current.value, signOut)}</div>
       {hasExpired.value && (
         <Dialog title="Your session has ended." isUnasked mustAnswer onClose={() => {}}>
-          <p>Sign in again to go on where you were.</p>
+          <p>Sign in again to continue where you were.</p>
           {form}
         </Dialog>
       )}

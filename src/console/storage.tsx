@@ -1,3 +1,4 @@
+import { leastFreeBytes } from "../domain/operations/disk-forecast.ts";
 import type { components } from "./generated/admin.d.ts";
 import { Card, size } from "./parts/basics.tsx";
 import { Bar, Figure } from "./parts/figure.tsx";
@@ -7,8 +8,6 @@ import { to } from "./places.ts";
 
 type Storage = Omit<components["schemas"]["Storage"], "message">;
 
-/** As much room as `onair doctor` wants. */
-const leastFreeBytes = 256 * 1024 * 1024;
 const dayMs = 86_400_000;
 const soonMs = 3 * dayMs;
 const foreseenMs = 30 * dayMs;
@@ -19,28 +18,28 @@ export interface StorageProblem {
   readonly text: string;
 }
 
-/** What ought to be done about the disk of the data directory; null: nothing, or it is not known. */
+/** The problem of the data directory's disk; null when there is none, or it is unknown. */
 export function storageProblem({ free_bytes, database_bytes, full_at }: Storage): StorageProblem | null {
   if (free_bytes === null) return null;
-  const room = "Delete old backups, keep deliveries for fewer days, or give the disk more room.";
+  const advice = "Delete old backups, keep deliveries for fewer days, or enlarge the disk.";
   const free = `${size(free_bytes)} are free.`;
   if (free_bytes < leastFreeBytes)
     return {
       tone: "bad",
       title: "The disk is nearly full",
-      text: `${free} Without room nothing is accepted. ${room}`,
+      text: `${free} On a full disk all writes fail. ${advice}`,
     };
   const leftMs = full_at === null ? Number.POSITIVE_INFINITY : Date.parse(full_at) - Date.now();
   if (full_at !== null && leftMs < foreseenMs) {
-    const text = `If it fills as in the last week, it is full at ${fullTime(full_at)}. ${free} ${room}`;
+    const text = `At the rate of the last week, it will be full at ${fullTime(full_at)}. ${free} ${advice}`;
     return { tone: leftMs < soonMs ? "bad" : "warn", title: "The disk will be full", text };
   }
   if (free_bytes < (database_bytes ?? 0) + leastFreeBytes)
-    return { tone: "warn", title: "No further backup fits on the disk", text: `${free} ${room}` };
+    return { tone: "warn", title: "Not enough disk space for another backup", text: `${free} ${advice}` };
   return null;
 }
 
-/** The room there is, how long it lasts, and when the last backup was made. */
+/** The free space, when it will run out, the size of the database, and the time of the last backup. */
 export function StorageFigures({ storage, backupAt }: { storage: Storage | null; backupAt: string | null }) {
   const { free_bytes = null, total_bytes = null, database_bytes = null, full_at = null } = storage ?? {};
   return (
@@ -61,7 +60,7 @@ export function StorageFigures({ storage, backupAt }: { storage: Storage | null;
         />
       )}
       {database_bytes !== null && (
-        // Only of a data directory is the log counted, and the disk known.
+        // The log is included, and the disk known, only for a data directory.
         <Figure
           value={size(database_bytes)}
           label={total_bytes === null ? "Database" : "Database and its log"}
@@ -75,16 +74,16 @@ export function StorageFigures({ storage, backupAt }: { storage: Storage | null;
 const kindNames: Readonly<Record<string, string>> = {
   events: "Events with their bodies",
   deliveries: "Deliveries",
-  attempts: "Attempts and answers",
+  attempts: "Attempts and responses",
   users: "Users",
-  search: "Index of the search",
+  search: "Search index",
   subscriptions: "Subscriptions",
   access: "Applications, tokens and consents",
   other: "Everything else",
   free: "Free, for new rows",
 };
 
-/** What takes the room in the database; nothing where it is not known yet. */
+/** The size of each kind of data in the database. Renders nothing until it was measured. */
 export function StorageKinds({ storage }: { storage: Storage | null }) {
   const { kinds = null, kinds_measured_at = null } = storage ?? {};
   if (kinds === null) return null;
@@ -97,7 +96,7 @@ export function StorageKinds({ storage }: { storage: Storage | null }) {
   );
   return (
     <Card
-      title="What takes the room"
+      title="Storage by kind of data"
       actions={
         <span class="muted">
           {kinds_measured_at && (
@@ -110,7 +109,7 @@ export function StorageKinds({ storage }: { storage: Storage | null }) {
       isFlush
     >
       <Table
-        label="What takes the room in the database"
+        label="Storage by kind of data"
         rows={rows}
         keyOf={({ kind }) => kind}
         columns={[

@@ -3,15 +3,15 @@ import type { Column } from "./parts/table.tsx";
 import { Time } from "./parts/time.tsx";
 import { to } from "./places.ts";
 
-/** A subscription, as both APIs have it. */
+/** A subscription, in the form of both APIs. */
 type Subscription = components["schemas"]["NamedSubscription"];
 
-/** The channel of a subscription, by the best name that there is. */
+/** The best available name of a subscription's channel. */
 export function channelOf(one: Pick<Subscription, "channel_name" | "username" | "broadcaster_user_id">) {
   return (one.channel_name ?? one.username ?? String(one.broadcaster_user_id ?? "")) || "all channels";
 }
 
-/** The columns of a list of subscriptions; with `applicationOf`, of several applications. */
+/** The columns of a list of subscriptions; `applicationOf` adds a column for the application. */
 export function subscriptionColumns<Row extends Subscription>(
   applicationOf?: (subscription: Row) => { id: string; name: string },
 ): Column<Row>[] {
@@ -48,6 +48,6 @@ export function subscriptionColumns<Row extends Subscription>(
         </a>
       ),
     },
-    { name: "Made", hide: "narrow", isNumber: true, show: ({ created_at }) => <Time at={created_at} /> },
+    { name: "Created", hide: "narrow", isNumber: true, show: ({ created_at }) => <Time at={created_at} /> },
   ];
 }

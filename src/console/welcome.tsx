@@ -11,7 +11,7 @@ import { Read, Table } from "./parts/table.tsx";
 import { Time } from "./parts/time.tsx";
 import type { WelcomeFacts } from "./session.ts";
 
-/** The first page of `onair dev`: what runs where, sample users, calls to try, and what the receiver gets. */
+/** The first page of `onair dev`: URLs and keys, sample users, calls to try, and the receiver's inbox. */
 function Welcome() {
   useLiveStream("/welcome/events");
   const facts = useLoad(() => session<WelcomeFacts>("GET", {}, "facts"), [], ["inbox"]);
@@ -83,7 +83,7 @@ function Calls({ facts: { public_url, secrets, users, query } }: { facts: Welcom
   );
 }
 
-/** A call as a command, which the page makes as well. */
+/** A call as a command, which the page can send, too. */
 function Call({ name, url, token }: { name: string; url: string; token?: string }) {
   const [answer, setAnswer] = useState<string | null>(null);
   const authorization = token && `Bearer ${token}`;
@@ -97,10 +97,10 @@ function Call({ name, url, token }: { name: string; url: string; token?: string 
       <Code text={`curl '${url}'${header}`} label={`Command: ${name}`} />
       <div class="row">
         <Button isSmall icon={Send} onClick={send}>
-          Send it
+          Send
         </Button>
       </div>
-      {answer !== null && <Code text={answer} isJson label="Answer" />}
+      {answer !== null && <Code text={answer} isJson label="Response" />}
     </div>
   );
 }
@@ -110,13 +110,13 @@ function Inbox({ facts: { inbox, receiver_url, webhook_url } }: { facts: Welcome
   return (
     <Card isFlush title="The receiver's inbox" actions={isHere && <Status word="live" />}>
       {!isHere && (
-        <Notice title={`The Dev app's deliveries go to ${webhook_url ?? "no webhook"} now.`}>
-          Nothing more arrives here before its webhook URL is that of the receiver again.
+        <Notice title={`The webhook URL of the Dev app is now ${webhook_url ?? "not set"}.`}>
+          Deliveries arrive here only while it is the URL of the receiver.
         </Notice>
       )}
       {inbox.length === 0 ? (
         <Empty title="Nothing has arrived yet">
-          <p>An event happens every few seconds, unless it was started with --no-events.</p>
+          <p>An event is published every few seconds, unless onair dev was started with --no-events.</p>
         </Empty>
       ) : (
         <Table
@@ -152,7 +152,7 @@ function Inbox({ facts: { inbox, receiver_url, webhook_url } }: { facts: Welcome
 
 function Where({ facts: { public_url, admin_url, receiver_url, secrets } }: { facts: WelcomeFacts }) {
   return (
-    <Card title="What runs where">
+    <Card title="URLs and keys">
       <Facts
         rows={[
           ["API", <Value text={public_url} key="api" />],
@@ -166,7 +166,7 @@ function Where({ facts: { public_url, admin_url, receiver_url, secrets } }: { fa
                 ["Access token", <Value text={secrets.access_token} key="token" />],
                 ["Signing secret", <Value text={secrets.webhook_secret} key="webhook" />],
               ] as const)
-            : [["Secrets", "are shown only on the machine itself"] as const]),
+            : [["Secrets", "are shown only on this machine"] as const]),
         ]}
       />
     </Card>

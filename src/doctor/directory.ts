@@ -1,7 +1,7 @@
 import { accessSync, constants, readdirSync, type Stats, statSync } from "node:fs";
 import { join } from "node:path";
 import { sizesOf } from "../data/disk-sizes.ts";
-import { diskForecast, type FreeSpace } from "../domain/operations/disk-forecast.ts";
+import { diskForecast, type FreeSpace, leastFreeBytes } from "../domain/operations/disk-forecast.ts";
 import { type Finding, findingsOf } from "../domain/operations/findings.ts";
 import { shownBytes } from "../domain/operations/kind-sizes.ts";
 import { day, shownDuration } from "../domain/time.ts";
@@ -124,8 +124,6 @@ function filesOf(data: string): FoundFile[] {
       : [];
   });
 }
-
-const leastFreeBytes = 256 * 1024 * 1024;
 
 /**
  * Checks the free space for a database of `databaseBytes`. Its write-ahead log may grow to a quarter of the required

@@ -21,7 +21,7 @@ describe.skipIf(chromium === null)("in the portal, a developer", () => {
     const app = await server.application({ webhook_url: receiver.url });
     await using tab = await signedIn(server, app);
     await tab.click("Subscriptions", "link");
-    await tab.see("There is no subscription yet");
+    await tab.see("No subscriptions yet");
     await tab.click("Subscribe");
     await tab.fill("Channel", "nobody_is_called_that");
     await tab.choose("channel.followed");
@@ -33,7 +33,7 @@ describe.skipIf(chromium === null)("in the portal, a developer", () => {
     await tab.see("luna_bytes");
     await tab.click("Delete channel.followed of luna_bytes");
     await tab.clickInDialog("Delete");
-    await tab.see("There is no subscription yet");
+    await tab.see("No subscriptions yet");
     await tab.click("Undo");
     await tab.see("luna_bytes");
   });
@@ -43,7 +43,7 @@ describe.skipIf(chromium === null)("in the portal, a developer", () => {
     await subscribe(server, app, ["channel.followed"], 1002);
     await using tab = await signedIn(server, app);
     await tab.click("Deliveries", "link");
-    await tab.see("Nothing was sent yet");
+    await tab.see("No deliveries yet");
     await tab.choose("Live");
     await tab.page.waitForFunction('location.search === "?live=1"', { timeout: 10_000 });
     await publish(server, event("channel.followed", { broadcaster_user_id: 1002 }));
@@ -57,14 +57,14 @@ describe.skipIf(chromium === null)("in the portal, a developer", () => {
     await using tab = await signedIn(server, app);
     await tab.click("Webhook", "link");
     await tab.see("Locked by the platform.");
-    await tab.click("Rotate the signing secret");
-    await tab.click("Make a new secret");
-    await tab.see("It is shown only now.");
+    await tab.click("Rotate signing secret");
+    await tab.click("Create new secret");
+    await tab.see("This is shown only once.");
     expect(await tab.text()).toMatch(/whsec_[A-Za-z0-9+/=]{20,}/);
     await tab.press("Escape");
-    await tab.see("It is shown only now.");
-    await tab.click("I have kept it");
-    await tab.gone("It is shown only now.");
+    await tab.see("This is shown only once.");
+    await tab.click("I have saved it");
+    await tab.gone("This is shown only once.");
     expect(await tab.text()).not.toMatch(/whsec_[A-Za-z0-9+/=]{20,}/);
     const parts = { Python: "hmac.compare_digest", Go: "hmac.Equal", PHP: "hash_equals", Rust: "cargo add" };
     for (const [language, part] of Object.entries(parts)) {
@@ -84,7 +84,7 @@ describe.skipIf(chromium === null)("in the portal, a developer", () => {
     await tab.page.waitForSelector(".palette input:focus");
     await tab.page.keyboard.type("event ty");
     await tab.press("Enter");
-    await tab.see("What can be subscribed to");
+    await tab.see("The events that you can subscribe to");
     expect(tab.page.url()).toEndWith("/portal/event-types");
   });
 });
@@ -100,12 +100,12 @@ describe.skipIf(chromium === null)("in the console, an operator", () => {
     await tab.see("This is not a valid http or https URL.");
     await tab.fill("Webhook URL", receiver.url);
     await tab.click("Create");
-    await tab.see("Clip collector is made");
+    await tab.see("Clip collector is created");
     expect(await tab.text()).toMatch(/onair_cs_[\w-]{43}[\s\S]*whsec_/);
-    await tab.click("I have kept it");
+    await tab.click("I have saved it");
     await tab.see("Nothing was sent to the endpoint yet.");
     const id = new URL(tab.page.url()).pathname.split("/").at(-1);
-    await tab.fill("Requests a minute", "1234");
+    await tab.fill("Requests per minute", "1234");
     await tab.choose("webhook URL");
     await tab.click("Save");
     await tab.see("Saved.");
@@ -128,7 +128,7 @@ describe.skipIf(chromium === null)("in the console, an operator", () => {
     await tab.click("Deliveries", "link");
     await tab.fill("Application", "Filtered bot");
     await tab.page.waitForFunction(`location.search === "?application_id=${app.id}"`);
-    await tab.see("No delivery fits these filters");
+    await tab.see("No deliveries match these filters");
     await tab.go(`/deliveries?application_id=${app.id}`);
     const shown = `[...document.querySelectorAll("label")].find((one) => one.textContent === "Application").control.value`;
     await tab.page.waitForFunction(`${shown} === "Filtered bot"`);
@@ -160,12 +160,12 @@ describe.skipIf(chromium === null)("in the console, an operator", () => {
     await using tab = await signedIn(server, operator);
     await tab.go(`/applications/${app.id}`);
     await tab.click("Rotate client secret");
-    await tab.click("Make a new secret");
+    await tab.click("Create new secret");
     await tab.see("onair_cs_");
-    await tab.click("I have kept it");
+    await tab.click("I have saved it");
     await tab.click("Revoke all tokens");
     await tab.clickInDialog("Revoke");
-    await tab.see("It has no token in force.");
+    await tab.see("It has no active tokens.");
     expect((await server.get("/public/v1/application", app.token)).status).toBe(401);
   });
 
@@ -187,7 +187,7 @@ describe.skipIf(chromium === null)("in the console, an operator", () => {
   test("corrects a category, and sees the ranking", async () => {
     await using tab = await signedIn(server, operator);
     await tab.click("Categories", "link");
-    await tab.click("Correct");
+    await tab.click("Edit");
     await tab.fill("Description", "Kings and pawns");
     await tab.clickInDialog("Save");
     await tab.see("Saved.");
@@ -199,12 +199,12 @@ describe.skipIf(chromium === null)("in the console, an operator", () => {
     const app = await server.application({ webhook_url: receiver.url });
     await using tab = await signedIn(server, operator);
     await tab.click("Event types", "link");
-    await tab.click("Register a type");
+    await tab.click("Register type");
     await tab.fill("Name", "raid.started");
     await tab.click("Register");
     await tab.see("raid.started version 1 is registered.");
     await subscribe(server, app, ["raid.started"]);
-    await tab.click("Change or add a version raid.started");
+    await tab.click("Edit or add a version raid.started");
     await tab.fill("JSON Schema", '{"type": "object", "properties": {}}');
     await tab.see("message is gone");
     await tab.click("Cancel");
@@ -232,7 +232,7 @@ describe.skipIf(chromium === null)("in the console, an operator", () => {
     const { free_bytes } = await json<{ free_bytes: number }>(await own.admin("GET", "/admin/v1/storage"));
     await using tab = await signedIn(own, operator);
     await tab.see("Last backup");
-    await tab.see("Applications, tokens and consents"); // what takes the room
+    await tab.see("Applications, tokens and consents"); // storage by kind of data
     expect(await tab.text()).toMatch(/[0-9.]+ GB\s+free of [0-9.]+ GB\n/);
     expect(await tab.text()).not.toContain("The disk will be full");
     // Two days ago there was twice as much room: it lasts for two more.
@@ -249,14 +249,14 @@ describe.skipIf(chromium === null)("in the console, an operator", () => {
   test("makes and deletes a backup", async () => {
     await using tab = await signedIn(server, operator);
     await tab.click("Backups", "link");
-    await tab.see("There is no backup yet");
-    await tab.click("Make a backup");
+    await tab.see("No backups yet");
+    await tab.click("Create backup");
     await tab.see("done");
     // Each button says of which backup it is.
     const made = await tab.page.$eval("main table time", (time) => time.getAttribute("title"));
     await tab.click(`Delete ${made}`);
     await tab.clickInDialog("Delete");
-    await tab.see("There is no backup yet");
+    await tab.see("No backups yet");
   });
 
   test("makes a key and revokes it, and finds both in the audit trail", async () => {
@@ -266,10 +266,10 @@ describe.skipIf(chromium === null)("in the console, an operator", () => {
     await tab.fill("Name", "Grace");
     await tab.click("Create");
     await tab.see("onair_admin_");
-    await tab.click("I have kept it");
+    await tab.click("I have saved it");
     await tab.click("Revoke Grace");
     await tab.clickInDialog("Revoke");
-    await tab.see("The key is revoked.");
+    await tab.see("Key revoked.");
     await tab.click("Audit", "link");
     await tab.see("createKey");
     await tab.see("revokeKey");
@@ -285,8 +285,8 @@ describe.skipIf(chromium === null)("in the console, an operator", () => {
     await using tab = await signedIn(server, operator);
     for (const [typed, shown, found] of [
       ["Palette", "Palette bot", "Palette bot"],
-      ["luna", "luna_bytes", "Correct the profile"],
-      [id, "channel.followed", "It arrived with the first attempt."],
+      ["luna", "luna_bytes", "Edit the profile"],
+      [id, "channel.followed", "Delivered with the first attempt."],
     ] as const) {
       await tab.click("Go to… Ctrl K");
       await tab.page.waitForSelector(".palette input:focus");

@@ -53,11 +53,11 @@ describe.skipIf(chromium === null).each(["portal", "console"] as const)("each pa
       await tab.page.waitForNetworkIdle({ concurrency: 1, idleTime: 100 });
       const before = [tab.page.url(), await heading(tab)];
       proxy[kind].cut();
-      await tab.see("The connection is lost.");
+      await tab.see("Connection lost.");
       // What was shown is still there to be read.
       expect([tab.page.url(), await heading(tab)]).toEqual(before);
       proxy[kind].release();
-      await tab.gone("The connection is lost.");
+      await tab.gone("Connection lost.");
       expect([tab.page.url(), await heading(tab)]).toEqual(before);
       const ended = `fetch("/${kind}/session", { method: "DELETE", headers: { "onair-page": "http" } })`;
       await tab.page.evaluate(`${ended}.then(({ status }) => status)`);
@@ -98,7 +98,7 @@ test.skipIf(chromium === null)(
     const made = await server.admin("POST", "/admin/v1/keys", { name, role: "reader" });
     await using tab = await signedIn(server, { key: (await json<{ key: string }>(made)).key });
     const verbs =
-      /^(?:New |Make |Save|Rotate|Revoke|Delete|Disable|Enable|Register|Correct|Replay|Send again|Publish)/;
+      /^(?:New |Create |Save|Rotate|Revoke|Delete|Disable|Enable|Register|Edit|Replay|Send again|Publish)/;
     for (const path of consolePages.console) {
       if (path.startsWith("/publish")) continue;
       await tab.go(placeOf(path));

@@ -60,7 +60,7 @@ describe.skipIf(chromium === null)("whoever types when the session ends", () => 
     await tab.gone("Your session has ended.");
     expect(await typedIn(tab, "Name")).toBe("Half typed");
     await tab.clickInDialog("Create");
-    await tab.see("I have kept it");
+    await tab.see("I have saved it");
   });
 
   test("sends none of it as a key", async () => {
@@ -89,7 +89,7 @@ describe.skipIf(chromium === null)("whoever types when the session ends", () => 
     const app = await server.application({ name: "Hidden bot", webhook_url: typedUrl });
     await using tab = await signedIn(server, app, { width: 390 });
     await tab.go("/webhook");
-    await tab.see("Verify what you receive");
+    await tab.see("Verify deliveries");
     await tab.page.evaluate("scrollTo(0, 400)");
     await tab.click("Menu");
     await tab.page.keyboard.down("Control");

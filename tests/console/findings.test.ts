@@ -18,7 +18,7 @@ describe.skipIf(chromium === null)("the overview of the console", () => {
     await using tab = await signedIn(server, operator);
     await tab.see("http://api.example.com is not encrypted: tokens can be read on the network.");
     await tab.see("Use https: set --tls-cert, or put a TLS proxy in front.");
-    await tab.click("See the settings", "link");
+    await tab.click("View the settings", "link");
     await tab.see("public-url");
     expect(tab.page.url()).toEndWith("/console/settings?changed=1");
   });
@@ -31,7 +31,7 @@ describe.skipIf(chromium === null)("the overview of the console", () => {
     await own.load("users", [user(1001, "luna_bytes")]);
     await subscribe(own, app, ["channel.followed"]);
     await publish(own, event("channel.followed"));
-    const warning = "A delivery waits since";
+    const warning = "A delivery has been pending since";
     await using then = await signedIn(own, operator);
     await then.page.evaluateOnNewDocument(
       `{ const now = Date.now; Date.now = () => now() - ${20 * minute}; }`,
@@ -46,7 +46,7 @@ describe.skipIf(chromium === null)("the overview of the console", () => {
     );
     await using now = await signedIn(own, operator);
     await now.see(`${warning} 20 min. ago`);
-    await now.click("See what waits", "link");
+    await now.click("View pending deliveries", "link");
     await now.page.waitForFunction('location.search === "?status=pending"');
     await now.see("channel.followed");
   });
@@ -72,7 +72,7 @@ describe.skipIf(chromium === null)("the overview of the console", () => {
       return pending === 1;
     });
     await using tab = await signedIn(own, operator);
-    await tab.see("A delivery waits since 20 min. ago");
+    await tab.see("A delivery has been pending since 20 min. ago");
     await tab.see("1\nPending deliveries");
   });
 
@@ -84,7 +84,7 @@ describe.skipIf(chromium === null)("the overview of the console", () => {
     clock.advance(minute);
     await tab.see("onair.db holds secrets, and other users can read it (mode 0644).");
     await tab.see(`chmod 600 ${join(server.data, "onair.db")}`);
-    await tab.click("Make a backup first", "link");
-    await tab.see("Make a backup");
+    await tab.click("Create a backup first", "link");
+    await tab.see("Create backup");
   });
 });

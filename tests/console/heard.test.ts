@@ -164,7 +164,7 @@ const dialogs = [
   ["console", "/users/1002", "Delete"],
   ["console", "/keys", "New key"],
   ["console", "/keys", "Revoke robot"],
-  ["console", "/event-types", "Register a type"],
+  ["console", "/event-types", "Register type"],
 ] as const;
 
 describe.skipIf(chromium === null)("a dialog", () => {
@@ -197,11 +197,11 @@ describe.skipIf(chromium === null)("a dialog", () => {
     await tab.click("New key");
     await tab.fill("Name", "shown once");
     await tab.clickInDialog("Create");
-    await tab.see("I have kept it");
+    await tab.see("I have saved it");
     await tab.press("Escape", "Escape", "Escape");
     await tab.see("onair_admin_");
-    await tab.click("I have kept it");
-    await tab.gone("I have kept it");
+    await tab.click("I have saved it");
+    await tab.gone("I have saved it");
   });
 });
 

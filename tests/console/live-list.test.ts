@@ -54,7 +54,7 @@ test.skipIf(chromium === null)(
         real(asked instanceof Request ? new Request(shortened(asked.url), asked) : asked, init);
     }`);
     await tab.go("/deliveries?live=1");
-    await tab.see("Nothing was sent yet");
+    await tab.see("No deliveries yet");
     let reads = 0;
     tab.page.on("request", (request) => {
       if (request.url().includes("/admin/v1/deliveries")) reads++;
@@ -69,7 +69,7 @@ test.skipIf(chromium === null)(
       }
     })();
     try {
-      await tab.see("More happens than can be shown: this is a sample.");
+      await tab.see("Too many deliveries to show them all: this is a sample.");
       await tab.page.waitForFunction(`${allRows} > 300`, { timeout });
       // The page reads at its own pace, and draws only rows in sight.
       expect(reads).toBeLessThanOrEqual((performance.now() - began) / 700 + 2);

@@ -226,7 +226,7 @@ describe.skipIf(chromium === null)("in a browser", () => {
   test("the owner of one application is in at once; of none is told so", async () => {
     await server.load("users", [{ id: 1004, username: "single" }]);
     for (const [owner, shown] of [
-      [null, "No application is yours"],
+      [null, "No applications"],
       [1004, "Only bot"],
     ] as const) {
       await server.application({ name: "Only bot", owner_user_id: owner });
@@ -246,7 +246,7 @@ describe.skipIf(chromium === null)("in a browser", () => {
     await tab.page.goto(`${tab.base}/signed-in?code=onair_ac_of-another`);
     await tab.see("began in another browser");
     await tab.page.goto(`${tab.base}/signed-in?error=x&error_description=Call+555-0100`);
-    await tab.see("The sign-in did not work.");
+    await tab.see("The sign-in failed.");
     expect(await tab.text()).not.toContain("555-0100");
     expect(await violations(tab)).toEqual([]);
     await tab.click("Back to the sign-in", "link");

@@ -53,12 +53,12 @@ describe.skipIf(chromium === null)("whoever signs in", () => {
     const who = { client_id, client_secret };
     await using tab = await signedIn(server, who);
     await tab.go("/deliveries?type=chat");
-    await tab.see("No delivery fits these filters");
+    await tab.see("No deliveries match these filters");
     await server.admin("DELETE", `/admin/v1/applications/${id}/tokens`);
     await tab.fill("Event type", "chat.message.sent");
     await tab.see("Your session has ended.");
     await signIn(tab, who);
-    await tab.see("No delivery fits these filters");
+    await tab.see("No deliveries match these filters");
     expect(tab.page.url()).toMatch(/\/portal\/deliveries\?type=chat\.message/);
   });
 
@@ -104,15 +104,15 @@ describe.skipIf(chromium === null)("whoever signs in", () => {
     const own = await startServer({ args: ["--portal"] });
     await using tab = await signedIn(own, operator);
     await tab.click("Applications", "link");
-    await tab.see("There is no application yet");
+    await tab.see("No applications yet");
     await tab.page.setOfflineMode(true);
     await tab.click("Keys", "link");
-    await tab.see("The connection is lost.");
+    await tab.see("Connection lost.");
     await own.application({ name: "Made meanwhile" });
     await tab.page.setOfflineMode(false);
     await tab.click("Applications", "link");
     await tab.see("Made meanwhile");
-    expect(await tab.text()).not.toContain("The connection is lost.");
+    expect(await tab.text()).not.toContain("Connection lost.");
     await own.stop();
   });
 });

@@ -40,7 +40,7 @@ describe.skipIf(chromium === null)("in the portal", () => {
     await tab.click("Webhook", "link");
     await tab.fill("Webhook URL", "https://bot.example/hook#part");
     await tab.click("Save");
-    await tab.see("It was not done: see what is marked above.");
+    await tab.see("Correct the marked fields.");
     const text = await tab.text();
     expect(text.split("must not contain a fragment").length).toBe(2);
     expect(text).not.toContain("webhook_url");
@@ -101,7 +101,7 @@ describe.skipIf(chromium === null)("in the portal", () => {
     await tab.page.waitForFunction('!document.querySelector(".side.open")');
     await tab.click("Menu");
     await tab.click("Webhook", "link");
-    await tab.see("Verify what you receive");
+    await tab.see("Verify deliveries");
     expect(await tab.page.$(".side.open")).toBeNull();
   });
 });

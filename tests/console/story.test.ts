@@ -43,21 +43,21 @@ describe.skipIf(chromium === null).each([
     await using tab = await signedIn(server, app, { byKeyboard });
     await tab.see("Night bot");
     await tab.see("410");
-    await tab.click("See what failed", "link");
+    await tab.click("View failed deliveries", "link");
     await tab.see("failed");
     await tab.click("channel.followed", "link");
-    await tab.see("It failed, and is not tried again by itself.");
-    await tab.see("Answer 410");
+    await tab.see("Failed: there are no further automatic attempts.");
+    await tab.see("Response 410");
     await tab.see("moved");
     await tab.click("Webhook", "link");
     await tab.fill("Webhook URL", healthy.url);
     await tab.click("Save");
     await tab.see("Saved.");
-    // Another URL is another endpoint: what waited is sent to it at once.
+    // A new URL is enabled at once: what waited is sent to it at once.
     await healthy.arrived(1);
     await tab.click("Deliveries", "link");
     await tab.click("Replay a range");
-    await tab.click("Count them");
+    await tab.click("Count");
     await tab.see("1 delivery would be sent again.");
     await tab.click("Send 1 again");
     await tab.see("Replay completed");
@@ -73,15 +73,15 @@ describe.skipIf(chromium === null).each([
     await using tab = await signedIn(server, operator, { byKeyboard });
     await tab.see("An endpoint is disabled");
     await tab.see("Day bot");
-    await tab.click("Look and enable", "link");
+    await tab.click("View and enable", "link");
     await tab.see("The endpoint is disabled: it answered 410.");
     await tab.fill("Webhook URL", healthy.url);
     await tab.click("Save");
     await healthy.arrived(1);
     await tab.see("The endpoint accepts deliveries.");
-    await tab.click("Its deliveries", "link");
+    await tab.click("Deliveries of the event", "link");
     await tab.click("Replay a range");
-    await tab.click("Count them");
+    await tab.click("Count");
     await tab.click("Send 1 again");
     await tab.see("Replay completed");
     await healthy.arrived(2);
@@ -100,9 +100,9 @@ describe.skipIf(chromium === null)("an endpoint breaks", () => {
       return (await answer.text()).includes('"failing"');
     });
     await using tab = await signedIn(server, app);
-    await tab.click("See what failed", "link");
+    await tab.click("View failed deliveries", "link");
     await tab.click("channel.followed", "link");
-    await tab.see("Answer 500");
+    await tab.see("Response 500");
   });
 
   test("and a test shows the exchange, and what the receiver does wrong", async () => {
@@ -111,9 +111,9 @@ describe.skipIf(chromium === null)("an endpoint breaks", () => {
     await using tab = await signedIn(server, app);
     await tab.click("Test", "link");
     await tab.click("Send the sample");
-    await tab.see("It would not have been delivered.");
+    await tab.see("The event would not have been delivered.");
     await tab.see("does something in front of the receiver ask for a login?");
-    await tab.see("Answer 401");
+    await tab.see("Response 401");
     await tab.see("who are you?");
     expect(receiver.received).toHaveLength(1);
   });

@@ -69,10 +69,10 @@ describe.skipIf(chromium === null).each(["portal", "console"] as const)("a page 
     await tab.page.waitForSelector(".shell main h1");
     await tab.page.waitForNetworkIdle({ concurrency: 1, idleTime: 1_000 });
     proxy.cut();
-    await tab.see("The connection is lost.");
+    await tab.see("Connection lost.");
     const urls = asked(tab);
     proxy.release();
-    await tab.gone("The connection is lost.");
+    await tab.gone("Connection lost.");
     await tab.page.waitForNetworkIdle({ concurrency: 1, idleTime: 1_000 });
     const read = urls.filter((url) => !streams.test(url));
     const more = read.filter((url, i) => read.indexOf(url) !== i);

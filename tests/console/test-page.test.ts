@@ -22,19 +22,19 @@ describe.skipIf(chromium === null)("the page of a test", () => {
     const { receiver, url, release } = heldReceiver();
     await using tab = await signedIn(server, await server.application({ webhook_url: url }));
     await tab.click("Test", "link");
-    await tab.see("Nothing was sent yet");
+    await tab.see("No deliveries yet");
     await tab.click("Send the sample");
-    await tab.see("Waiting for the answer");
+    await tab.see("Waiting for the response");
     const text = await tab.text();
     for (const shown of ["Host name resolved", "Connected", "Request sent", `POST ${url}`])
       expect(text).toContain(shown);
-    expect(text).not.toMatch(/It arrived|Answer begun/);
+    expect(text).not.toMatch(/It arrived|Response received/);
     expect(receiver.received.length).toBe(1);
     release();
-    await tab.see("It arrived in");
-    await tab.see("Answer 200");
+    await tab.see("Delivered in");
+    await tab.see("Response 200");
     await tab.see("thanks");
-    expect(await tab.text()).not.toContain("Under way");
+    expect(await tab.text()).not.toContain("In progress");
   });
 
   test("says what the receiver did wrong", async () => {
@@ -42,7 +42,7 @@ describe.skipIf(chromium === null)("the page of a test", () => {
     await using tab = await signedIn(server, await server.application({ webhook_url: receiver.url }));
     await tab.click("Test", "link");
     await tab.click("Send the sample");
-    await tab.see("It would not have been delivered.");
+    await tab.see("The event would not have been delivered.");
     await tab.see("is the path of the webhook URL right?");
   });
 
@@ -50,7 +50,7 @@ describe.skipIf(chromium === null)("the page of a test", () => {
     const app = await server.application({ webhook_url: "http://127.0.0.1:9/hook" });
     await using tab = await signedIn(server, app);
     await tab.click("Test", "link");
-    await tab.see("Nothing was sent yet");
+    await tab.see("No deliveries yet");
     await server.admin("PATCH", `/admin/v1/applications/${app.id}`, { webhook_url: null });
     await tab.click("Send the sample");
     await tab.see("no webhook URL");

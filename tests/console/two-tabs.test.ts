@@ -93,7 +93,7 @@ const changes: Record<"portal" | "console", readonly Change[]> = {
     },
     {
       path: "/test",
-      before: "There is no webhook URL to send to.",
+      before: "No webhook URL is set.",
       asks: ["PATCH", "/public/v1/application", { webhook_url: receiver.url }],
     },
     {
@@ -114,7 +114,7 @@ const changes: Record<"portal" | "console", readonly Change[]> = {
     },
   ],
   console: [
-    { path: "", before: "There is no backup yet", asks: ["POST", "/admin/v1/backups"] },
+    { path: "", before: "No backups yet", asks: ["POST", "/admin/v1/backups"] },
     {
       path: "/applications",
       before: "Night bot",
@@ -129,7 +129,7 @@ const changes: Record<"portal" | "console", readonly Change[]> = {
     },
     {
       path: "/deliveries?live=1&type=chat.message.sent",
-      before: "No delivery fits these filters",
+      before: "No deliveries match these filters",
       asks: ["POST", "/admin/v1/events", event("chat.message.sent")],
     },
     {

@@ -30,7 +30,7 @@ describe.skipIf(chromium === null)("a page that is older than its server", () =>
     await tab.page.waitForNetworkIdle({ concurrency: 1, idleTime: 100 });
     await upgrade(tab);
     proxy.cut();
-    await tab.see("The connection is lost.");
+    await tab.see("Connection lost.");
     expect(await tab.text()).not.toContain(upgraded);
     proxy.release();
     await tab.see(upgraded);

@@ -103,7 +103,7 @@ describe.skipIf(chromium === null)("the focus", () => {
       else request.continue();
     });
     await tab.click("Backups", "link");
-    await tab.click("Make a backup");
+    await tab.click("Create backup");
     const request = await held.promise;
     const isBusy = focused('button[aria-busy="true"]');
     await tab.page.waitForFunction(isBusy);

@@ -41,7 +41,7 @@ describe.skipIf(chromium === null)("the documentation in a browser", () => {
   test("is searched by keyboard: pages, sections and operations of the API", async () => {
     await using tab = await docsPage(server);
     await tab.press("/");
-    await tab.see("Pages, sections, endpoints.");
+    await tab.see("Search pages, sections and endpoints.");
     await tab.page.keyboard.type("was sent?");
     await tab.page.waitForSelector("[role=option]");
     expect(await violations(tab)).toEqual([]);
@@ -52,7 +52,7 @@ describe.skipIf(chromium === null)("the documentation in a browser", () => {
     await tab.press("k");
     await tab.page.keyboard.up("Control");
     await tab.page.keyboard.type("no such word anywhere");
-    await tab.see("Nothing has these words.");
+    await tab.see("No results.");
     await tab.page.evaluate('document.querySelector("dialog input").select()');
     await tab.page.keyboard.type("get /public/v1/users/search");
     await tab.page.waitForFunction(

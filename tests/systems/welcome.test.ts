@@ -91,10 +91,10 @@ describe("the first page of onair dev", () => {
     await tab.page.setViewport({ width: 390, height: 844 });
     const beyond = await tab.page.$eval("html", ({ scrollWidth, clientWidth }) => scrollWidth - clientWidth);
     expect(beyond).toBe(0);
-    expect(await tab.text()).not.toContain("Nothing more arrives here");
+    expect(await tab.text()).not.toContain("Deliveries arrive here only");
     shown = { ...facts, webhook_url: "http://127.0.0.1:3000/webhook" };
     hasCome();
-    await tab.see("The Dev app's deliveries go to http://127.0.0.1:3000/webhook now.");
+    await tab.see("The webhook URL of the Dev app is now http://127.0.0.1:3000/webhook.");
     expect(await violations(tab)).toEqual([]);
   });
 });

@@ -7,10 +7,10 @@ import { type Delivery, useDeliveries } from "./source.ts";
 const idsAtOnce = 100;
 const offered = 20;
 
-/** Gives the name of the application that a delivery is for, or its id where that is gone. */
+/** Returns the name of a delivery's application, or its id if it was deleted. */
 export type ApplicationOf = (delivery: Pick<Delivery, "app_id">) => string;
 
-/** The names of these applications by their ids; those that are known are not asked for again. */
+/** Returns the names of applications by id. Known names are not requested again. */
 export function useApplicationNames(ids: readonly string[]): ReadonlyMap<string, string> {
   const known = useRef(new Map<string, string>());
   const wanted = [...new Set(ids)].filter((id) => !known.current.has(id)).slice(0, idsAtOnce);
@@ -19,7 +19,7 @@ export function useApplicationNames(ids: readonly string[]): ReadonlyMap<string,
       if (wanted.length === 0) return;
       const query = { id: wanted, limit: idsAtOnce };
       const { data } = await done(admin.GET("/admin/v1/applications", { params: { query }, signal }));
-      // One that is gone is shown by its id.
+      // A deleted application is shown by its id.
       for (const id of wanted) known.current.set(id, id);
       for (const { id, name } of data) known.current.set(id, name);
     },
@@ -28,7 +28,7 @@ export function useApplicationNames(ids: readonly string[]): ReadonlyMap<string,
   return known.current;
 }
 
-/** The applications of these deliveries; undefined where all are of the one that has signed in. */
+/** Returns the applications of deliveries; undefined when all belong to the signed-in application. */
 export function useApplications(rows: readonly Pick<Delivery, "app_id">[]): ApplicationOf | undefined {
   const names = useApplicationNames(rows.flatMap(({ app_id }) => app_id ?? []));
   return useDeliveries().isOfAll ? ({ app_id = "" }) => names.get(app_id) ?? app_id : undefined;
@@ -36,7 +36,7 @@ export function useApplications(rows: readonly Pick<Delivery, "app_id">[]): Appl
 
 const isId = (text: string) => /^[0-9A-Z]{26}$/.test(text);
 
-/** An application that is chosen by its name, or by its id. */
+/** A field that selects an application by name or id. */
 export function ApplicationField({
   id,
   problem,

@@ -9,7 +9,7 @@ import { type Delivery, type DeliveryQuery, useDeliveries } from "./source.ts";
 
 const shown = 8;
 
-/** The latest deliveries that fit a query, as they happen; the children stand in place of none. */
+/** The latest deliveries of a query, updated live. The children are shown when there are none. */
 export function LatestDeliveries({
   query = {},
   children,
@@ -26,13 +26,13 @@ export function LatestDeliveries({
   );
 }
 
-/** The deliveries of an event that was published now, as they happen. */
+/** The deliveries of an event that was just published, updated live. */
 export function EventDeliveries({ id }: { id: string }) {
   const query = { event_id: id };
   const link = <a href={to("/deliveries", query)}>See all</a>;
   return (
-    <DeliveryCard title="Its deliveries" of={useLatest(query)} link={link}>
-      <p>They appear here in a moment.</p>
+    <DeliveryCard title="Deliveries of the event" of={useLatest(query)} link={link}>
+      <p>Deliveries appear here in a moment.</p>
     </DeliveryCard>
   );
 }
@@ -61,7 +61,7 @@ function DeliveryCard({
     <Card isFlush title={title} actions={link}>
       <List
         of={of}
-        empty={<Empty title="Nothing was sent yet">{children}</Empty>}
+        empty={<Empty title="No deliveries yet">{children}</Empty>}
         label={title}
         rows={rows}
         keyOf={({ id }) => id}

@@ -15,20 +15,20 @@ const times = { "15m": 15, "1h": 60, "24h": 1_440, "7d": 10_080 } as const;
 /** The live tail keeps this many rows. */
 const tailRows = 10_000;
 
-/** What came of the last attempt, in a few words. */
-function lastAnswer({ attempts }: Pick<Delivery, "attempts">): string {
+/** The result of the last attempt, in a few words. */
+function lastResponse({ attempts }: Pick<Delivery, "attempts">): string {
   const last = attempts.at(-1);
-  if (!last) return "not tried yet";
+  if (!last) return "not attempted yet";
   return last.status === null ? last.outcome : `${last.status} in ${duration(last.duration_ms)}`;
 }
 
-/** The state of a delivery. One that waits for its first attempt is nothing to look at. */
+/** The state of a delivery. It is not highlighted before the first attempt. */
 function DeliveryStatus({ of: { status, attempts } }: { of: Delivery }) {
   const isNew = status === "pending" && attempts.length === 0;
   return <Status word={status} {...(isNew && { tone: "" })} />;
 }
 
-/** The columns of a list of deliveries; with `applicationOf`, of several applications. */
+/** The columns of a list of deliveries; `applicationOf` adds a column for the application. */
 export function deliveryColumns(applicationOf?: ApplicationOf): readonly Column<Delivery>[] {
   return [
     { name: "State", show: (one) => <DeliveryStatus of={one} /> },
@@ -41,7 +41,7 @@ export function deliveryColumns(applicationOf?: ApplicationOf): readonly Column<
             {one.type}
           </a>
           <small class="cell muted only-narrow">
-            <Time at={one.created_at} /> · {lastAnswer(one)}
+            <Time at={one.created_at} /> · {lastResponse(one)}
             {applicationOf && <> · {applicationOf(one)}</>}
           </small>
         </>
@@ -58,7 +58,7 @@ export function deliveryColumns(applicationOf?: ApplicationOf): readonly Column<
           ),
         }
       : { name: "Delivery", hide: "medium", show: ({ id }) => <code class="muted">{id}</code> },
-    { name: "Last answer", hide: "narrow", show: (one) => <span class="cell">{lastAnswer(one)}</span> },
+    { name: "Last response", hide: "narrow", show: (one) => <span class="cell">{lastResponse(one)}</span> },
     { name: "Attempts", hide: "medium", isNumber: true, show: ({ attempts }) => attempts.length },
     {
       name: "Published",
@@ -69,7 +69,7 @@ export function deliveryColumns(applicationOf?: ApplicationOf): readonly Column<
   ];
 }
 
-/** The query of the API for the filters in the address. */
+/** Converts the filters in the URL into a query of the API. */
 function queryOf(filters: Readonly<Record<string, string>>): DeliveryQuery {
   const { status, type, subscription_id, event_id, application_id, since, after, before } = filters;
   const minutes = since && since in times ? times[since as keyof typeof times] : null;
@@ -107,8 +107,7 @@ export function DeliveriesPage({ types = [] }: DeliveriesProps) {
           )
         }
       >
-        Every event that was sent or is to be sent{source.isOfAll && ", of all applications"}, the newest
-        first.
+        Sent and pending deliveries{source.isOfAll && " of all applications"}, newest first.
       </Head>
       <div class="filters">
         <QuerySelect
@@ -125,7 +124,7 @@ export function DeliveriesPage({ types = [] }: DeliveriesProps) {
             ["1h", "Last hour"],
             ["24h", "Last 24 hours"],
             ["7d", "Last 7 days"],
-            ...(filters["after"] ? [["range", "As in the link"] as const] : []),
+            ...(filters["after"] ? [["range", "Custom range"] as const] : []),
           ]}
           onChange={(since) => setFilters({ since, after: null, before: null })}
         />
@@ -136,8 +135,8 @@ export function DeliveriesPage({ types = [] }: DeliveriesProps) {
             onChange={(application_id) => setFilters({ application_id })}
           />
         )}
-        <QueryField label="Subscription" name="subscription_id" placeholder="Id of one" />
-        <QueryField label="Event" name="event_id" placeholder="Id of one" />
+        <QueryField label="Subscription" name="subscription_id" placeholder="Id" />
+        <QueryField label="Event" name="event_id" placeholder="Id" />
       </div>
       <Card
         isFlush
@@ -156,7 +155,7 @@ export function DeliveriesPage({ types = [] }: DeliveriesProps) {
           </>
         }
       >
-        {isSample && <p class="sample muted">More happens than can be shown: this is a sample.</p>}
+        {isSample && <p class="sample muted">Too many deliveries to show them all: this is a sample.</p>}
         {list.data !== null && <FaultNotice fault={list.fault} />}
         <List
           of={list}
@@ -164,13 +163,13 @@ export function DeliveriesPage({ types = [] }: DeliveriesProps) {
           empty={
             isFiltered ? (
               <Empty
-                title="No delivery fits these filters"
-                text="Take one of them away, or choose a longer time."
+                title="No deliveries match these filters"
+                text="Remove a filter, or choose a longer period."
               />
             ) : (
               <Empty
-                title="Nothing was sent yet"
-                text="A delivery appears here as soon as an event of a subscription happens."
+                title="No deliveries yet"
+                text="Deliveries appear here as soon as events of a subscription are published."
               />
             )
           }
@@ -192,20 +191,20 @@ interface DeliveriesProps {
   readonly types?: readonly string[];
 }
 
-/** What the live tail shows of earlier readings. */
+/** The rows of the live tail. */
 interface Tail {
   readonly key: string;
   readonly rows: readonly Delivery[];
-  /** The ids that were not there before. */
+  /** The ids that the last load added. */
   readonly fresh: ReadonlySet<string>;
-  /** For so many readings it is said that more happens than is read. */
+  /** The number of further loads for which the list is marked as a sample. */
   readonly sampleFor: number;
 }
 
-/** It is said for some seconds, so that it does not come and go. */
+/** The mark of a sample stays for some seconds, so that it does not flicker. */
 const sampleReadings = 10;
 
-/** The rows for the filters: as far as they were asked for, or the live tail, whose first page is read anew. */
+/** The rows for the filters: the requested pages, or the live tail, which reloads the first page. */
 function useDeliveryRows(filters: Readonly<Record<string, string>>, isLive: boolean) {
   const source = useDeliveries();
   const list = useList<Delivery>(
@@ -228,13 +227,13 @@ function useDeliveryRows(filters: Readonly<Record<string, string>>, isLive: bool
   };
 }
 
-/** The tail with what was read now in front. */
+/** Puts the rows of the last load in front of the tail. */
 function grown(before: Tail | null, key: string, { rows: read, cursor }: Rows<Delivery>): Tail {
   const ids = new Set(read.map(({ id }) => id));
   const known = new Set(before?.rows.map(({ id }) => id));
   const fresh = new Set(before ? [...ids].filter((id) => !known.has(id)) : []);
   const rows = [...read, ...(before?.rows ?? []).filter(({ id }) => !ids.has(id))].slice(0, tailRows);
-  // No row was known, and there are more. A busy server answers with fewer rows than a page has.
+  // If all rows are new and there are more, some in between are missing. A busy server returns pages with fewer rows.
   const isSample = read.length > 0 && fresh.size === read.length && cursor !== "";
   return {
     key,

@@ -10,14 +10,14 @@ import { to } from "../places.ts";
 import { useApplications } from "./application-names.tsx";
 import { type Attempt, type SentDelivery, useDeliveries } from "./source.ts";
 
-/** One delivery: what became of it, each attempt, what was sent and what came back. */
+/** One delivery: its state, its attempts, and its request. */
 export function DeliveryPage() {
   const source = useDeliveries();
   const id = useRoute().params["id"] ?? "";
   const loaded = useLoad((signal) => source.one(id, signal), [id], ["deliveries"]);
   const retry = useAction(async () => {
     await source.retry(id);
-    toast("It is sent again now.");
+    toast("The delivery is being sent again.");
     loaded.reload();
   });
   const delivery = loaded.data;
@@ -65,7 +65,7 @@ export function DeliveryPage() {
                   </Card>
                 )}
               </div>
-              <Card title="About it">
+              <Card title="Details">
                 <Facts
                   rows={[
                     ["Delivery", <Value text={delivery.id} key="id" />],
@@ -106,31 +106,31 @@ function Sentence({ delivery: { status, attempts, next_attempt_at } }: { deliver
   const last = attempts.at(-1);
   if (status === "delivered") {
     const times = attempts.length === 1 ? "the first attempt" : `attempt ${attempts.length}`;
-    return <Notice tone="ok" title={`It arrived with ${times}.`} />;
+    return <Notice tone="ok" title={`Delivered with ${times}.`} />;
   }
   const reason = last?.error ?? "";
   if (status === "pending") {
     return (
-      <Notice tone={last ? "warn" : ""} title={last ? "It has not arrived yet." : "It is about to be sent."}>
+      <Notice tone={last ? "warn" : ""} title={last ? "Not delivered yet." : "About to be sent."}>
         {reason && <p>{reason}</p>}
         {next_attempt_at && (
           <p>
-            The next attempt is <Time at={next_attempt_at} />. You need not wait for it: mend the receiver and
-            send it again.
+            The next attempt is <Time at={next_attempt_at} />. You can also fix the receiver and send the
+            delivery again now.
           </p>
         )}
       </Notice>
     );
   }
   const titles = {
-    failed: "It failed, and is not tried again by itself.",
-    expired: "It expired before it could be delivered.",
-    canceled: "It was canceled: its subscription or webhook URL is gone, or the application is disabled.",
+    failed: "Failed: there are no further automatic attempts.",
+    expired: "Expired before it could be delivered.",
+    canceled: "Canceled: the subscription or webhook URL was removed, or the application is disabled.",
   };
   return (
     <Notice tone={status === "canceled" ? "" : "bad"} title={titles[status]}>
       {reason && <p>{reason}</p>}
-      {status !== "canceled" && <p>Mend the receiver, then send it again.</p>}
+      {status !== "canceled" && <p>Fix the receiver, then send the delivery again.</p>}
     </Notice>
   );
 }
@@ -155,7 +155,7 @@ function AttemptStory({ attempt, isLast }: { attempt: Attempt; isLast: boolean }
   return (
     <div class="stack tight">
       <div class="row wrap between">
-        <strong>{status === null ? outcome : `Answer ${status}`}</strong>
+        <strong>{status === null ? outcome : `Response ${status}`}</strong>
         <small class="muted" title={fullTime(at)}>
           <Time at={at} /> · {duration(duration_ms)}
         </small>
@@ -163,14 +163,14 @@ function AttemptStory({ attempt, isLast }: { attempt: Attempt; isLast: boolean }
       {error && <p class="bad">{error}</p>}
       <Stages timings={attempt.timings} totalMs={duration_ms} />
       {response !== "" && isLast && (
-        <Code text={response} isJson={/^\s*[[{]/.test(response)} label="Answer" />
+        <Code text={response} isJson={/^\s*[[{]/.test(response)} label="Response" />
       )}
       {response !== "" && !isLast && <code class="muted cell long">{response}</code>}
     </div>
   );
 }
 
-/** How long each stage of a request took, as a bar. The times of the API are those of the stages alone. */
+/** The duration of each stage of a request, as a bar. The API reports each stage separately. */
 export function Stages({ timings, totalMs }: { timings: Attempt["timings"]; totalMs: number }) {
   const { dns_ms, connect_ms, tls_ms, first_byte_ms } = timings;
   const stages = [
@@ -201,7 +201,7 @@ export function Stages({ timings, totalMs }: { timings: Attempt["timings"]; tota
   );
 }
 
-/** What was sent: the headers, and the body as text. */
+/** The headers and the body of a request. */
 export function Request({ request }: { request: { headers: Record<string, string>; body: string | null } }) {
   const headers = Object.entries(request.headers).map(([name, value]) => `${name}: ${value}`);
   return (
@@ -210,7 +210,7 @@ export function Request({ request }: { request: { headers: Record<string, string
       <Code text={headers.join("\n")} label="Request headers" />
       <h3>Body</h3>
       {request.body === null ? (
-        <p class="muted">It is no longer kept.</p>
+        <p class="muted">The body is no longer stored.</p>
       ) : (
         <Code text={request.body} isJson label="Request body" />
       )}

@@ -12,13 +12,13 @@ const lookEveryMs = 500;
 const hourMs = 3_600_000;
 const statuses = ["failed", "expired", "canceled", "delivered", "pending"] as const;
 
-/** The value of an input of local time. */
+/** Formats a time for an input of local time. */
 function localInput(ms: number): string {
   const date = new Date(ms);
   return new Date(ms - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }
 
-/** Sends a range of deliveries again: it first counts them, then asks, then shows the progress. */
+/** Replays a range of deliveries: counts them first, asks for confirmation, then shows the progress. */
 export function ReplayDialog({ filters, onClose }: { filters: DeliveryQuery; onClose: () => void }) {
   const source = useDeliveries();
   const now = Date.now();
@@ -60,15 +60,14 @@ export function ReplayDialog({ filters, onClose }: { filters: DeliveryQuery; onC
             </Button>
           ) : (
             <Button kind="primary" isBusy={isCounting} onClick={count.run}>
-              Count them
+              Count
             </Button>
           )}
         </>
       }
     >
       <p class="muted">
-        Deliveries of events published in this time are sent again, each with the same <code>webhook-id</code>
-        .
+        Sends deliveries of events published in this period again, each with the same <code>webhook-id</code>.
       </p>
       {source.isOfAll && (
         <ApplicationField
@@ -120,9 +119,9 @@ export function ReplayDialog({ filters, onClose }: { filters: DeliveryQuery; onC
 
 function Counted({ replay: { queued, skipped } }: { replay: Replay }) {
   const reasons = [
-    [skipped.body_not_kept, "their event is no longer kept"],
+    [skipped.body_not_kept, "the body of their event is no longer stored"],
     [skipped.subscription_deleted, "their subscription was deleted"],
-    [skipped.attempts_used_up, "they were attempted as often as a delivery may be"],
+    [skipped.attempts_used_up, "they have reached the maximum number of attempts"],
   ] as const;
   return (
     <Notice
@@ -141,7 +140,7 @@ function Progress({ replay, onClose }: { replay: Replay; onClose: () => void }) 
   const isOver = replay.state !== "running";
   const cancel = useAction(async () => {
     await source.cancelReplay(replay.id);
-    toast("The replay is canceled. What it has queued is still sent.");
+    toast("The replay is canceled. Deliveries that it has queued are still sent.");
     onClose();
   });
   return (
@@ -152,11 +151,11 @@ function Progress({ replay, onClose }: { replay: Replay; onClose: () => void }) 
         <>
           {!isOver && (
             <Button isBusy={cancel.isBusy} onClick={cancel.run}>
-              Stop it
+              Stop
             </Button>
           )}
           <Button kind="primary" onClick={onClose}>
-            {isOver ? "Done" : "Close; it goes on"}
+            {isOver ? "Done" : "Close and continue"}
           </Button>
         </>
       }
@@ -171,7 +170,7 @@ function Progress({ replay, onClose }: { replay: Replay; onClose: () => void }) 
   );
 }
 
-/** Reads a replay anew until it has ended. */
+/** Polls a replay until it has ended. */
 function useFollow(replay: Replay | null, set: (replay: Replay) => void): void {
   const source = useDeliveries();
   useEffect(() => {

@@ -5,7 +5,7 @@ import { admin, api, dataOf, done } from "../client.ts";
 import type { components as AdminComponents, operations as AdminOperations } from "../generated/admin.d.ts";
 
 /*
- * The delivery log as both listeners have it, so that the same pages show it in the portal and in the console.
+ * The delivery log of either listener, for pages that the portal and the console share.
  */
 
 type Schemas = components["schemas"];
@@ -20,9 +20,9 @@ export type DeliveryQuery = NonNullable<operations["getDeliveries"]["parameters"
   NonNullable<AdminOperations["getDeliveries"]["parameters"]["query"]>;
 
 interface DeliverySource {
-  /** Whether the person may send deliveries again. */
+  /** Whether the user may send deliveries again. */
   readonly canSend: boolean;
-  /** Whether it has the deliveries of all applications. */
+  /** Whether the log contains the deliveries of all applications. */
   readonly isOfAll: boolean;
   list(query: DeliveryQuery, signal: AbortSignal): Promise<Schemas["DeliveryPage"]>;
   one(id: string, signal: AbortSignal): Promise<SentDelivery>;
@@ -34,7 +34,7 @@ interface DeliverySource {
 
 const path = <Id extends string>(id: Id) => ({ params: { path: { id } } });
 
-/** Those of the signed-in application. */
+/** The deliveries of the signed-in application. */
 export const ownDeliveries: DeliverySource = {
   canSend: true,
   isOfAll: false,
@@ -46,7 +46,7 @@ export const ownDeliveries: DeliverySource = {
   cancelReplay: (id) => done(api.DELETE("/public/v1/events/replays/{id}", path(id))),
 };
 
-/** Those of all applications. */
+/** The deliveries of all applications. */
 export const allDeliveries = (canSend: boolean): DeliverySource => ({
   canSend,
   isOfAll: true,

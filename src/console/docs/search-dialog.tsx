@@ -3,9 +3,9 @@ import { Palette } from "../parts/palette.tsx";
 import { type Entry, find, operationsOf } from "./search.ts";
 
 interface SearchProps {
-  /** The URL of the front page, without a slash at its end. */
+  /** The URL of the front page, without a trailing slash. */
   readonly docs: string;
-  /** The URL of what can be found on the pages. */
+  /** The URL of the search index. */
   readonly index: string;
   readonly onClose: () => void;
 }
@@ -19,8 +19,8 @@ export function SearchDialog({ docs, index, onClose }: SearchProps) {
   }, []);
   const nothing = (text: string) => {
     if (isLost) return "The server cannot be reached.";
-    if (text === "") return "Pages, sections, endpoints.";
-    return entries ? "Nothing has these words." : "";
+    if (text === "") return "Search pages, sections and endpoints.";
+    return entries ? "No results." : "";
   };
   return (
     <Palette
@@ -48,6 +48,6 @@ async function entriesOf(docs: string, index: string): Promise<readonly Entry[]>
 
 async function read(url: string): Promise<unknown> {
   const answer = await fetch(url);
-  if (!answer.ok) throw new Error(`${url} is answered with ${answer.status}`);
+  if (!answer.ok) throw new Error(`${url} was answered with ${answer.status}`);
   return answer.json();
 }

@@ -1,40 +1,40 @@
-/** What can be found: a part of a page, or an operation of the API. */
+/** An entry of the search index: a part of a page, or an operation of the API. */
 export interface Entry {
   /** The name of the page. */
   readonly page: string;
   readonly title: string;
   readonly heading: string;
-  /** Where on the page; "" is its begin. */
+  /** The anchor on the page; "" for its beginning. */
   readonly anchor: string;
   readonly text: string;
 }
 
 export interface Found extends Entry {
-  /** What stands around the first word that was looked for. */
+  /** The text around the first match. */
   readonly excerpt: string;
 }
 
 const maxFound = 12;
 const excerptLength = 140;
 
-/** Words of a question that say nothing of what it is about. */
+/** Stop words, which are ignored. */
 const fillers = new Set(
   "a an and are can do does for how i in is it my of on or the to what when where with".split(" "),
 );
 
-/** A word that is looked for, and what its other forms begin with, too. */
+/** A word of the query, with its stem, which its other forms share. */
 interface Wanted {
   readonly word: string;
   readonly stem: string;
 }
 
-/** "upgrade" and "upgrading" begin with "upgrad". */
+/** Returns the stem of a word: "upgrad" for "upgrade" and "upgrading". */
 function wantedOf(word: string): Wanted {
   const stem = word.replace(/(?:ing|ed)$/, "").replace(/(?:ies|es|[sey])$/, "");
   return { word, stem: stem.length < 4 ? word : stem };
 }
 
-/** The entries that have every word of `query`, the best first: words of a heading count more than those of the text. */
+/** Returns the entries that contain all words of `query`, best first: matches in headings count more than in text. */
 export function find(entries: readonly Entry[], query: string): Found[] {
   const typed = query.toLowerCase().split(/\s+/).filter(Boolean);
   const telling = typed.filter((word) => !fillers.has(word));
@@ -58,7 +58,7 @@ function scoreOf({ title, heading, anchor, text }: Entry, words: readonly Wanted
   return score;
 }
 
-/** 0: it is not in there; 1: it is; 2: a word begins with its stem; 3: with itself. */
+/** Returns 0 without a match, 1 for a match inside a word, 2 if a word begins with the stem, 3 with the word itself. */
 function matches(text: string, { word, stem }: Wanted): number {
   const lower = text.toLowerCase();
   let best = lower.includes(word) ? 1 : 0;
@@ -89,7 +89,7 @@ interface OpenApiDocument {
   >;
 }
 
-/** The operations of the API reference as entries; each is found by its method, path, summary and description. */
+/** The operations of the API reference as entries, found by method, path, summary and description. */
 export function operationsOf({ paths }: OpenApiDocument): Entry[] {
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, { summary = "", description = "", tags = [] }]) => {

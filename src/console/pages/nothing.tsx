@@ -1,11 +1,11 @@
 import { Head, LinkButton } from "../parts/basics.tsx";
 import { to } from "../places.ts";
 
-/** The page of an address that leads nowhere. */
+/** The page for an unknown URL. */
 export function Nothing() {
   return (
     <>
-      <Head title="This address leads nowhere">It may have been mistyped, or what it showed is gone.</Head>
+      <Head title="Page not found">The address may be mistyped, or the page no longer exists.</Head>
       <div class="row">
         <LinkButton href={to("")}>Go to the overview</LinkButton>
       </div>

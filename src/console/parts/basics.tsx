@@ -20,9 +20,9 @@ interface ButtonProps {
   readonly children?: ComponentChildren;
   readonly kind?: "primary" | "danger" | "quiet" | "danger primary";
   readonly icon?: IconNode | undefined;
-  /** The name of a button that shows only its icon. */
+  /** The accessible name of a button that shows only its icon. */
   readonly label?: string;
-  /** Of which row of a list it is, for who hears its name alone. */
+  /** The row of a list that the button belongs to, for its accessible name. */
   readonly of?: string;
   readonly type?: "button" | "submit";
   readonly isSmall?: boolean;
@@ -44,7 +44,7 @@ export function Button({
 }: ButtonProps) {
   const names = ["button", kind, isSmall && "small", label && "icon-only"].filter(Boolean).join(" ");
   const { disabled = false, onClick } = rest;
-  // One that is disabled loses the focus.
+  // A disabled button would lose the focus.
   const press = (event: MouseEvent) => (isBusy ? event.preventDefault() : onClick?.(event));
   return (
     <button
@@ -74,7 +74,7 @@ export function LinkButton({
   href: string;
   children: ComponentChildren;
   kind?: string;
-  /** As that of a button. */
+  /** As `of` of a button. */
   of?: string;
 }) {
   return (
@@ -131,7 +131,7 @@ export function Status({ word, tone }: { word: string; tone?: Tone }) {
   return <span class={`pill ${tone ?? tones[word] ?? ""}`}>{word}</span>;
 }
 
-/** A sentence about a state and what to do next. A change of a sentence without a time in it is read aloud. */
+/** A state in one sentence, and what to do next. Screen readers announce changes of a title without a time in it. */
 export function Notice({
   tone = "",
   title,
@@ -139,7 +139,7 @@ export function Notice({
   children,
 }: {
   tone?: Tone;
-  /** Whether it comes of what the person did, and interrupts what is read aloud. */
+  /** Whether it results from an action of the user. Screen readers then announce it at once. */
   isAlert?: boolean;
   title: ComponentChildren;
   children?: ComponentChildren;
@@ -156,7 +156,7 @@ export function Notice({
   );
 }
 
-/** Why something could not be read or done. */
+/** The error of a failed request. */
 export function FaultNotice({ fault, retry }: { fault: Fault | null; retry?: () => void }) {
   if (fault === null) return null;
   const details = Object.entries(fault.fields).map(([field, message]) => `${field} ${message}`);
@@ -175,7 +175,7 @@ export function FaultNotice({ fault, retry }: { fault: Fault | null; retry?: () 
   );
 }
 
-/** The place of what is being read. */
+/** A placeholder while data is loading. */
 export function Loading() {
   return (
     <div class="loading" role="status">
@@ -184,7 +184,7 @@ export function Loading() {
   );
 }
 
-/** What stands in place of a list that has nothing, and says what to do. */
+/** The empty state of a list, with what to do next. */
 export function Empty({
   title,
   text,

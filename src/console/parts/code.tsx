@@ -3,10 +3,10 @@ import { useState } from "preact/hooks";
 import { CopyButton } from "./basics.tsx";
 
 const tokens = /("(?:[^"\\]|\\.)*")(\s*:)?|\b(?:true|false|null)\b|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
-/** Longer texts are not coloured. */
+/** Longer texts are not highlighted. */
 const maxColored = 40_000;
 
-/** JSON with its keys and values in colours. Everything is text: nothing of it is taken for markup. */
+/** Highlighted JSON. It is rendered as text, never as markup. */
 function colored(text: string): ComponentChildren {
   if (text.length > maxColored) return text;
   const parts: ComponentChildren[] = [];
@@ -22,12 +22,12 @@ function colored(text: string): ComponentChildren {
   return parts;
 }
 
-/** A text as a program reads it, with a button that copies it. JSON is set out in lines. */
+/** A block of code, with a button that copies it. JSON is formatted in lines. */
 export function Code({ text, isJson = false, label }: { text: string; isJson?: boolean; label: string }) {
   const shown = isJson ? setOut(text) : text;
   return (
     <div class="code">
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be reached by keyboard */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard */}
       <section tabIndex={0} aria-label={label}>
         <pre>{isJson ? colored(shown) : shown}</pre>
       </section>

@@ -11,11 +11,11 @@ interface DialogProps {
   readonly onClose: () => void;
   /** A dialog that must be answered does not close by Escape. */
   readonly mustAnswer?: boolean;
-  /** One that comes by itself has the focus at its title: what is typed just then goes into none of its fields. */
+  /** Opened without a request of the user: the title has the focus, so that keys typed just then reach no field. */
   readonly isUnasked?: boolean;
 }
 
-/** A dialog over the page, which keeps the focus inside; Escape closes it. */
+/** A modal dialog, which keeps the focus inside. Escape closes it. */
 export function Dialog({ title, children, footer, onClose, mustAnswer, isUnasked }: DialogProps) {
   const id = useId();
   return (
@@ -26,7 +26,7 @@ export function Dialog({ title, children, footer, onClose, mustAnswer, isUnasked
         event.preventDefault();
         if (!mustAnswer) onClose();
       }}
-      // Chromium closes a dialog by a second Escape although its cancel is refused.
+      // In Chromium a second Escape closes a dialog even if its `cancel` event was prevented.
       onKeyDown={(event) => mustAnswer && event.key === "Escape" && event.preventDefault()}
     >
       <div class="dialog">
@@ -43,7 +43,7 @@ export function Dialog({ title, children, footer, onClose, mustAnswer, isUnasked
 interface FormDialogProps {
   readonly title: string;
   readonly of: Action;
-  /** The verb of the button. */
+  /** The label of the button. */
   readonly verb: string;
   readonly disabled?: boolean;
   readonly isDangerous?: boolean;
@@ -51,7 +51,7 @@ interface FormDialogProps {
   readonly children: ComponentChildren;
 }
 
-/** A dialog that asks for something, and can be left. */
+/** A dialog with a form that can be canceled. */
 export function FormDialog({ title, onClose, ...form }: FormDialogProps) {
   return (
     <Dialog title={title} onClose={onClose}>
@@ -64,7 +64,7 @@ interface ConfirmProps extends Omit<FormDialogProps, "of" | "disabled" | "isDang
   readonly act: () => Promise<unknown>;
 }
 
-/** Asks before something that cannot be undone, and closes when it is done. */
+/** A confirmation of an action that cannot be undone. Closes when the action has succeeded. */
 export function Confirm({ act, ...rest }: ConfirmProps) {
   const doing = useAction(async () => {
     await act();

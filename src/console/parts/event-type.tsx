@@ -14,17 +14,17 @@ interface EventType {
   readonly description: string;
   readonly example: unknown;
   readonly schema: unknown;
-  /** Those of the API for operators alone. */
+  /** Only in the admin API. */
   readonly is_built_in?: boolean;
 }
 
 interface ListProps<Type> {
   readonly of: Loaded<readonly Type[]>;
-  /** What can be done with a type. */
+  /** The controls of a type. */
   readonly actionsOf: (type: Type) => ComponentChildren;
 }
 
-/** The event types, of which those are shown that have a part of the name in the address. */
+/** A list of event types, filtered by the part of a name in the URL. */
 export function EventTypeList<Type extends EventType>({ of, actionsOf }: ListProps<Type>) {
   const [query] = useQuery();
   const wanted = (query["name"] ?? "").toLowerCase();
@@ -36,7 +36,7 @@ export function EventTypeList<Type extends EventType>({ of, actionsOf }: ListPro
         {(types) =>
           found(types).length === 0 ? (
             <Empty
-              title="No event type is called that"
+              title="No matching event types"
               text={`Clear the name to see all ${types.length} of them.`}
             />
           ) : (
@@ -67,12 +67,12 @@ function Cards<Type extends EventType>({
 
 interface CardProps {
   readonly type: EventType;
-  /** Whether it is the one that is looked for. */
+  /** Whether it is the type in the URL. */
   readonly isOpen: boolean;
   readonly children: ComponentChildren;
 }
 
-/** An event type in a line, which opens to what can be done with it, its example and its schema. */
+/** An event type in a line, which expands to its controls, example and schema. */
 function Card({ type, isOpen, children }: CardProps) {
   const [isShown, setShown] = useState(isOpen);
   useEffect(() => {
@@ -106,7 +106,7 @@ function Card({ type, isOpen, children }: CardProps) {
   );
 }
 
-/** The event type in the address, in its newest version or that of the address, and the fields that choose it. */
+/** Returns the event type of the URL, by default in its newest version, and the fields that select it. */
 export function useTypeChoice<Type extends EventType>(types: readonly Type[]) {
   const [query, setQuery] = useQuery();
   const name = query["event"] ?? "channel.followed";

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 
-/** A number that tells a state; with `href`, the way to what it counts. */
+/** A number with its label; `href` links to the counted objects. */
 export function Figure({
   value,
   label,
@@ -25,7 +25,7 @@ export function Figure({
   );
 }
 
-/** How much of something is used; with `isShare`, of which all may be used. */
+/** A bar of a used part, coloured when little is left. With `isShare`, it is a share and never coloured. */
 export function Bar({ part, label, isShare = false }: { part: number; label: string; isShare?: boolean }) {
   const percent = Math.round(Math.min(1, Math.max(0, part)) * 100);
   const tone = isShare || part < 0.8 ? "" : part < 0.95 ? "warn" : "bad";

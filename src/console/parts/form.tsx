@@ -19,7 +19,7 @@ interface FieldProps {
   readonly disabled?: boolean;
   readonly isWide?: boolean;
   readonly rows?: number;
-  /** Whether its text is read by programs. */
+  /** Whether the text is code or data. */
   readonly isCode?: boolean;
   readonly list?: readonly string[];
   readonly name?: string;
@@ -28,7 +28,7 @@ interface FieldProps {
   readonly min?: number;
 }
 
-/** A labelled input; with `rows`, of several lines. */
+/** A labelled input, with `rows` a text area. */
 export function Field({
   label,
   hint,
@@ -56,7 +56,7 @@ export function Field({
   return (
     <div class={isWide ? "field wide" : "field"}>
       <label for={id}>{label}</label>
-      {/* Preact's types know which inputs may have a list only where the type of the input is known. */}
+      {/* Preact's types allow a list only for known input types. */}
       {rows ? (
         <textarea {...common} rows={rows} />
       ) : (
@@ -78,7 +78,7 @@ export function Field({
   );
 }
 
-/** What is wrong with a field: the API says it as a sentence, or as what follows the name of the field. */
+/** The problem of a field as a sentence. The API returns a sentence, or a predicate for the name of the field. */
 function problemOf(label: string, problem: string): string {
   return /^[A-Z]/.test(problem) ? problem : `${label} ${problem}`;
 }
@@ -88,7 +88,7 @@ interface SelectProps {
   readonly hint?: string;
   readonly value: string;
   readonly disabled?: boolean;
-  /** Whether the label is only for those who cannot see where it stands. */
+  /** Whether the label is only for screen readers. */
   readonly isBare?: boolean;
   readonly options: readonly (readonly [value: string, text: string])[];
   readonly onChange: (value: string) => void;
@@ -139,19 +139,19 @@ export function Check({
 
 type InQuery<Props> = Omit<Props, "value" | "onInput" | "onChange"> & { readonly name: string };
 
-/** A field whose value is in the address, by this name. */
+/** A field whose value is the parameter `name` of the URL. */
 export function QueryField({ name, ...rest }: InQuery<FieldProps>) {
   const [query, setQuery] = useQuery();
   return <Field {...rest} value={query[name] ?? ""} onInput={(value) => setQuery({ [name]: value })} />;
 }
 
-/** A choice that is in the address, by this name. */
+/** A selection that is the parameter `name` of the URL. */
 export function QuerySelect({ name, ...rest }: InQuery<SelectProps>) {
   const [query, setQuery] = useQuery();
   return <Select {...rest} value={query[name] ?? ""} onChange={(value) => setQuery({ [name]: value })} />;
 }
 
-/** The one filter of a list: a text, in the address by this name. */
+/** The single text filter of a list, the parameter `name` of the URL. */
 export function Find({ name, placeholder }: { name: string; placeholder: string }) {
   return (
     <div class="filters">
@@ -163,18 +163,18 @@ export function Find({ name, placeholder }: { name: string; placeholder: string 
 interface FormProps {
   readonly label: string;
   readonly of: Action;
-  /** The verb of the button. */
+  /** The label of the button. */
   readonly verb: string;
   readonly icon?: IconNode;
-  /** Whether it cannot be undone. */
+  /** Whether the action cannot be undone. */
   readonly isDangerous?: boolean;
   readonly disabled?: boolean;
-  /** A form that can be left has a button for it. */
+  /** Adds a button that cancels. */
   readonly onCancel?: () => void;
   readonly children: ComponentChildren;
 }
 
-/** A form that is sent by its button or Enter, and says why it was refused. */
+/** A form that is submitted by its button or Enter, and shows the error if it was refused. */
 export function Form({ label, of, verb, icon, isDangerous, disabled, onCancel, children }: FormProps) {
   const submit = (event: Event) => {
     event.preventDefault();

@@ -1,7 +1,7 @@
 import type { IconNode } from "lucide";
 import { h } from "preact";
 
-/** A picture beside words; screen readers pass over it. */
+/** A decorative icon, hidden from screen readers. */
 export function Icon({ of }: { of: IconNode }) {
   return (
     <svg

@@ -2,23 +2,23 @@ import type { RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 
 const controlsOf = (row: Element) => [...row.querySelectorAll<HTMLElement>("a, button")];
-/** What a control does, without of which row it is. */
+/** The name of a control without the name of its row. */
 const verbOf = (control: Element) => control.firstChild?.textContent;
 
-/** Gives the focus to the heading of the page. */
+/** Focuses the heading of the page. */
 export function focusHeading(): void {
   const heading = document.querySelector<HTMLElement>("main h1") ?? document.querySelector("main");
   heading?.focus({ preventScroll: true });
 }
 
-/** Where the control that has the focus goes away, as by what it did, gives the focus to the heading of the page. */
+/** Focuses the heading of the page when the focused control is removed, for example by its own action. */
 export function useFocusOfTheRemoved(): void {
   useEffect(() => {
     let last: EventTarget | null = null;
     const end = new AbortController();
     const { signal } = end;
     addEventListener("focusin", ({ target }) => (last = target), { signal });
-    // A click on what takes no focus gives it up.
+    // A click on something that is not focusable removes the focus.
     addEventListener("pointerdown", () => (last = null), { signal, capture: true });
     const observer = new MutationObserver((changes) => {
       if (!(last instanceof Element) || last.isConnected || document.activeElement !== document.body) return;
@@ -26,7 +26,7 @@ export function useFocusOfTheRemoved(): void {
         [...removedNodes].some((node) => node.contains(last as Element)),
       );
       last = null;
-      // A row that is only scrolled away is not drawn either.
+      // A row that was scrolled out of view is removed from the page, too.
       if (lost && !(lost.target as Element).matches(".windowed")) focusHeading();
     });
     observer.observe(document.body, { childList: true, subtree: true });
@@ -38,8 +38,8 @@ export function useFocusOfTheRemoved(): void {
 }
 
 /**
- * Keeps the focus in a list of `count` rows when the row that has it is deleted: it goes to the same control of the next
- * row, or of one before.
+ * Keeps the focus in a list of `count` rows when the focused row is deleted: it moves to the same control of the next or
+ * previous row.
  */
 export function useKeptFocus(list: RefObject<HTMLElement | null>, count: number): void {
   const before = useRef(count);

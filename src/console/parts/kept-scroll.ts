@@ -1,8 +1,8 @@
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 
 /*
- * The way back leads to where one was: each entry of the browser's history keeps how far its page was scrolled, and how
- * many pages of its list were read. It is the browser's own, so that it holds behind a reload, too.
+ * Restores the scroll position on the way back. Each entry of the browser's history stores the position of its page, and the
+ * number of pages of its list that were read. The state is in the history itself, so that it survives a reload.
  */
 
 interface Kept {
@@ -13,15 +13,15 @@ interface Kept {
 const kept = () => (history.state ?? {}) as Kept;
 const keep = (more: Kept) => history.replaceState({ ...kept(), ...more }, "");
 
-/** How many pages of the list were read. */
+/** Returns the number of pages of the list that were read. */
 export const keptPages = () => kept().pages ?? 1;
 export const keepPages = (pages: number) => keep({ pages });
 
 const restMs = 100;
-/** What has not come by then does not move the page any more. */
+/** Content that arrives later no longer scrolls the page. */
 const patienceMs = 5_000;
 
-/** Scrolls a page to where it was left, and one that is new to its top. */
+/** Restores the scroll position of a visited page; a new page starts at the top. */
 export function useKeptScroll(path: string): void {
   const isReturning = useRef(false);
   useEffect(() => {
@@ -46,13 +46,13 @@ export function useKeptScroll(path: string): void {
       observer.disconnect();
       isReturning.current = false;
     });
-    // A scroll by the user meanwhile is not overridden.
+    // Scrolling by the user has precedence.
     for (const type of ["wheel", "touchstart", "pointerdown", "keydown"]) {
       addEventListener(type, () => end.abort(), { signal, passive: true });
     }
     const timer = setTimeout(() => end.abort(), patienceMs);
     isReturning.current = true;
-    // It tells of the size at once, too.
+    // The observer reports the current size at once, too.
     observer.observe(document.body);
     return () => {
       clearTimeout(timer);

@@ -1,10 +1,10 @@
 import type { RefObject } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 
-/** Opens a dialog over the page, which keeps the focus inside. */
+/** Opens a modal dialog, which keeps the focus inside. */
 export function useModal(): RefObject<HTMLDialogElement | null> {
   const ref = useRef<HTMLDialogElement>(null);
-  // Closed before it is removed, a dialog gives the focus back; other effects end after that.
+  // A dialog restores the focus only if it is closed before it is removed. Other effects are cleaned up after that.
   useLayoutEffect(() => {
     const dialog = ref.current;
     dialog?.showModal();

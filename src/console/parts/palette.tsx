@@ -1,10 +1,10 @@
 import { useEffect, useState } from "preact/hooks";
 import { useModal } from "./modal.ts";
 
-/** Something that the palette leads to. */
-export interface Place {
+/** A result of the palette. */
+export interface PaletteEntry {
   readonly text: string;
-  /** What stands there, in a line. */
+  /** A description in one line. */
   readonly about?: string;
   readonly kind: string;
   readonly href: string;
@@ -13,11 +13,11 @@ export interface Place {
 interface PaletteProps {
   readonly label: string;
   readonly placeholder: string;
-  /** What fits a text and is known at once. */
-  readonly known: (text: string) => readonly Place[];
-  /** Looks up what else fits; it may fail. */
-  readonly search?: (text: string) => Promise<readonly Place[]>;
-  /** What is said when nothing fits a text. */
+  /** Returns the local matches of a text. */
+  readonly known: (text: string) => readonly PaletteEntry[];
+  /** Searches the server for further matches; may reject. */
+  readonly search?: (text: string) => Promise<readonly PaletteEntry[]>;
+  /** The message when nothing matches. */
   readonly nothing: (text: string) => string;
   readonly go: (href: string) => void;
   readonly onClose: () => void;
@@ -26,11 +26,11 @@ interface PaletteProps {
 const waitMs = 150;
 const most = 30;
 
-/** A dialog that leads to what a person types a part of. */
+/** A dialog that searches for a typed text and opens the chosen result. */
 export function Palette({ label, placeholder, known, search, nothing, go, onClose }: PaletteProps) {
   const dialog = useModal();
   const [text, setText] = useState("");
-  const [found, setFound] = useState<readonly Place[]>([]);
+  const [found, setFound] = useState<readonly PaletteEntry[]>([]);
   const [chosen, setChosen] = useState(0);
   const wanted = text.trim();
   useEffect(() => {
@@ -51,7 +51,7 @@ export function Palette({ label, placeholder, known, search, nothing, go, onClos
   useEffect(() => {
     document.getElementById(`palette-${active}`)?.scrollIntoView({ block: "nearest" });
   }, [active]);
-  const leave = (place: Place | undefined) => {
+  const leave = (place: PaletteEntry | undefined) => {
     if (!place) return;
     onClose();
     go(place.href);

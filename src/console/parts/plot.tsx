@@ -15,21 +15,21 @@ interface PlotProps {
   /** Seconds since the epoch, in order. */
   readonly times: readonly number[];
   readonly series: readonly Series[];
-  /** Bars that stand on one another, or lines. */
+  /** Stacked bars, or lines. */
   readonly kind: "bars" | "lines";
   readonly format?: (value: number) => string;
   readonly empty?: string;
-  /** Stands below `empty`. */
+  /** Shown below `empty`. */
   readonly hint?: string;
 }
 
 const height = 190;
-/** Bars are counts, which have no halves. */
+/** Bars are counts, so their axis has whole numbers. */
 const wholeSteps = Array.from({ length: 12 }, (_, i) => [1, 2, 5].map((n) => n * 10 ** i)).flat();
 const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
 const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 
-/** A plot over time. What it shows is also there as a sentence for each series, for who cannot see it. */
+/** A plot over time. For screen readers, it has a sentence for each series. */
 export function Plot({
   label,
   times,
@@ -57,7 +57,7 @@ export function Plot({
       );
       resize.observe(element);
     };
-    // Where the connection is lost, it is drawn when that is back.
+    // If the connection is lost, the plot is drawn when it is back.
     import("uplot").then(draw, () => {});
     return () => {
       isOver = true;
@@ -65,7 +65,7 @@ export function Plot({
       plot?.destroy();
     };
   }, [key, currentTheme.value, reconnects.value]);
-  if (isEmpty) return <Empty title={empty ?? "Nothing in this time."} text={hint} />;
+  if (isEmpty) return <Empty title={empty ?? "No data in this period."} text={hint} />;
   return (
     <figure class="stack tight">
       <div class="plot" ref={place} aria-hidden="true" />
@@ -88,7 +88,7 @@ export function Plot({
 
 const clockAt = (seconds = 0) => clock.format(seconds * 1_000);
 
-/** The highest and the last value of a series, in words. */
+/** Describes the highest and the last value of a series. */
 function highest(
   times: readonly number[],
   values: readonly (number | null)[],
@@ -101,7 +101,7 @@ function highest(
     : `, at most ${format(most)} at ${clockAt(times[values.indexOf(most)])}, last ${format(last)}.`;
 }
 
-/** For bars, each series has the sum of itself and those below it, and the highest is drawn first. */
+/** Stacks the series of bars: each has the sum of itself and those below it, and the highest is drawn first. */
 function dataOf(times: readonly number[], series: readonly Series[], kind: string): uPlot.AlignedData {
   if (kind === "lines") return [[...times], ...series.map(({ values }) => [...values])];
   const sums = series.map((_, i) =>
@@ -144,7 +144,7 @@ function optionsOf(
     cursor: { y: false, points: { show: kind === "lines" } },
     legend: { show: false },
     scales: {
-      // The bars at both ends have room, too.
+      // Leaves space for the first and the last bar.
       ...(bars && { x: { range: (_, min, max) => [min - step / 2, max + step / 2] } }),
       y: { range: (_, __, max) => [0, Math.max(max, 1) * 1.05] },
     },

@@ -1,15 +1,15 @@
 import type { RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
-/** A list of up to so many rows is drawn whole. */
+/** Lists up to this number of rows are rendered completely. */
 const fewRows = 150;
-/** Rows that are drawn beyond what can be seen, on either side. */
+/** Rows that are rendered beyond the visible ones, on either side. */
 const margin = 20;
-/** The first row that is drawn changes by so many at once, so that not every pixel of scrolling draws anew. */
+/** The first rendered row changes in steps of this size, so that scrolling rarely renders. */
 const step = 10;
 const likelyHeight = 40;
 
-/** Which rows of a long list are drawn, and the height of the others. */
+/** The rendered rows of a long list, and the height of the others. */
 interface RowWindow {
   readonly body: RefObject<HTMLTableSectionElement | null>;
   readonly isPart: boolean;
@@ -21,8 +21,8 @@ interface RowWindow {
 }
 
 /**
- * Draws of a long list what can be seen while the page is scrolled. All rows have the same height. Where rows come in
- * above, what is being read stays where it is.
+ * Renders only the visible rows of a long list. All rows have the same height. When rows are added above, the visible rows
+ * keep their position.
  */
 export function useRowWindow(keys: readonly string[]): RowWindow {
   const body = useRef<HTMLTableSectionElement>(null);

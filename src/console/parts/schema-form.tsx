@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { Button } from "./basics.tsx";
 import { Check, Field, Select } from "./form.tsx";
 
-/** The part of a JSON Schema that a form is made from. */
+/** The keywords of a JSON Schema that forms support. */
 interface Schema {
   readonly type?: string;
   readonly properties?: Readonly<Record<string, Schema>>;
@@ -16,7 +16,7 @@ interface Schema {
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** A value by a JSON Schema, as a form or as its text. What is no plain field, such as a list, is edited as JSON. */
+/** Edits a value by its JSON Schema, as a form or as JSON. Lists and other nested values are always edited as JSON. */
 export function SchemaForm({
   schema,
   value,
@@ -127,7 +127,7 @@ function Choice({ name, schema, value, choices, onChange }: MemberProps & { choi
   );
 }
 
-/** The values of a union of literals; null where it is another. */
+/** The values of a union of literals; null for other schemas. */
 function literals(options: readonly Schema[]): readonly unknown[] | null {
   if (options.length < 2 || options.some((one) => one.const === undefined)) return null;
   return options.map((one) => one.const);
@@ -139,7 +139,7 @@ function read({ type }: Schema, text: string): unknown {
   return text;
 }
 
-/** A value as text; what is no JSON is marked, and not taken over. */
+/** Edits a value as JSON. Invalid JSON is marked, and does not change the value. */
 export function JsonField({
   label,
   value,

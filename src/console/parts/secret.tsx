@@ -5,7 +5,7 @@ import { Code } from "./code.tsx";
 import { Dialog, FormDialog } from "./dialog.tsx";
 import { Select } from "./form.tsx";
 
-/** Shows secrets the only time that they can be seen. */
+/** Shows secrets, which can be displayed only once. */
 export function SecretDialog({
   title,
   secrets,
@@ -22,14 +22,11 @@ export function SecretDialog({
       onClose={onClose}
       footer={
         <Button kind="primary" onClick={onClose}>
-          I have kept it
+          I have saved it
         </Button>
       }
     >
-      <Notice
-        tone="warn"
-        title="It is shown only now. Keep it where your program finds it, and nobody else does."
-      />
+      <Notice tone="warn" title="This is shown only once. Store it where only your program can read it." />
       {Object.entries(secrets).map(([name, text]) => (
         <div class="stack tight" key={name}>
           <h3>{name}</h3>
@@ -40,13 +37,13 @@ export function SecretDialog({
   );
 }
 
-/** Makes a new secret, for which it asks how long the old one holds, and shows it. */
+/** Rotates a secret: asks how long the old one stays valid, and shows the new one. */
 export function RotateDialog({
   name,
   rotate,
   onClose,
 }: {
-  /** Such as "Client secret". */
+  /** For example "Client secret". */
   name: string;
   rotate: (overlap: { overlap_seconds: number }) => Promise<string>;
   onClose: () => void;
@@ -58,17 +55,17 @@ export function RotateDialog({
   if (secret !== null)
     return <SecretDialog title={`The new ${words}`} secrets={{ [name]: secret }} onClose={onClose} />;
   return (
-    <FormDialog title={`Rotate the ${words}?`} verb="Make a new secret" of={act} onClose={onClose}>
+    <FormDialog title={`Rotate the ${words}?`} verb="Create new secret" of={act} onClose={onClose}>
       <Select
-        label="The old one stays good for"
+        label="The old secret stays valid for"
         value={overlap}
         options={[
           ["3600", "1 hour"],
           ["86400", "1 day"],
           ["604800", "7 days"],
-          ["0", "no longer: it may have leaked"],
+          ["0", "no time: it may have leaked"],
         ]}
-        hint="Meanwhile both are good, and nothing is refused."
+        hint="Until then both secrets are accepted."
         onChange={setOverlap}
       />
     </FormDialog>

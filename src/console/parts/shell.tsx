@@ -11,7 +11,7 @@ import { Button } from "./basics.tsx";
 import { Icon } from "./icon.tsx";
 import { focusHeading, useFocusOfTheRemoved } from "./kept-focus.ts";
 import { useKeptScroll } from "./kept-scroll.ts";
-import { Palette, type Place } from "./palette.tsx";
+import { Palette, type PaletteEntry } from "./palette.tsx";
 import { Toasts } from "./toasts.tsx";
 
 interface NavItem {
@@ -28,11 +28,11 @@ interface ShellProps {
   readonly kind: string;
   readonly groups: readonly NavGroup[];
   readonly who: { readonly name: string; readonly about: string };
-  readonly search: (text: string) => Promise<readonly Place[]>;
+  readonly search: (text: string) => Promise<readonly PaletteEntry[]>;
   readonly onSignOut: () => unknown;
-  /** The path of the page's event stream; null: it has none. */
+  /** The path of the page's event stream; null for none. */
   readonly stream: string | null;
-  /** The URLs of the documentation's front, and of the reference of the API that the pages use. */
+  /** The URLs of the documentation, and of the reference of the API that the pages use. */
   readonly docs: string;
   readonly reference: string;
   readonly children: ComponentChildren;
@@ -62,7 +62,7 @@ function Lamp() {
   );
 }
 
-/** The frame of every page of a signed-in person. */
+/** The frame of all pages of a signed-in user. */
 export function Shell(props: ShellProps) {
   return (
     <LocationProvider scope={base || "/"}>
@@ -165,7 +165,7 @@ function Frame({ kind, groups, who, search, onSignOut, stream, docs, reference, 
           placeholder="Pages, applications, users, the id of a delivery…"
           known={(wanted) => pages.filter(({ text }) => text.toLowerCase().includes(wanted.toLowerCase()))}
           search={search}
-          nothing={() => "Nothing is called that."}
+          nothing={() => "No results."}
           go={route}
           onClose={() => (isPaletteOpen.value = false)}
         />
@@ -175,7 +175,7 @@ function Frame({ kind, groups, who, search, onSignOut, stream, docs, reference, 
   );
 }
 
-/** Says that the connection is lost, while it is, and that the page is older than the server. */
+/** Warns while the connection is lost, and when the page is older than the server. */
 export function ConnectionBanner() {
   const [isOld, setOld] = useState(false);
   const connection = reconnects.value;
@@ -184,7 +184,7 @@ export function ConnectionBanner() {
     <div role="status">
       {!isConnected.value && (
         <div class="banner">
-          <Icon of={TriangleAlert} /> The connection is lost. Trying again; what is shown may be old.
+          <Icon of={TriangleAlert} /> Connection lost. Reconnecting; the data shown may be out of date.
         </div>
       )}
       {isConnected.value && isOld && (
@@ -199,7 +199,7 @@ export function ConnectionBanner() {
   );
 }
 
-/** Closes the menu by itself, not by going to a page. */
+/** Closes the menu without opening a page. */
 function closeMenu(): void {
   isMenuOpen.value = false;
   document.querySelector<HTMLElement>(".menu-button button")?.focus();
@@ -207,7 +207,7 @@ function closeMenu(): void {
 
 const theme = signal(beginTheme());
 
-/** Light or dark. */
+/** Switches between the light and the dark theme. */
 export function ThemeButton() {
   const other = theme.value === "dark" ? "light" : "dark";
   const change = () => {
@@ -223,10 +223,10 @@ export function ThemeButton() {
   );
 }
 
-/** The theme in force, for what is drawn and does not follow style sheets by itself. */
+/** The current theme, for plots, which style sheets do not reach. */
 export const currentTheme = theme;
 
-/** The page that is shown without a session. */
+/** The page without a session. */
 export function SignInPage({ kind, children }: { kind: string; children: ComponentChildren }) {
   useTitle("Sign in");
   return (

@@ -10,11 +10,11 @@ import { useRowWindow } from "./row-window.ts";
 export interface Column<Row> {
   readonly name: string;
   readonly show: (row: Row) => ComponentChildren;
-  /** Whether it holds numbers, which stand at the right. */
+  /** Whether it has numbers, which are aligned to the right. */
   readonly isNumber?: boolean;
-  /** Whether it takes what the other columns leave, and its text is cut there. */
+  /** Whether it takes the remaining width, and its text is truncated. */
   readonly isFilling?: boolean;
-  /** Left out where there is little room, or not much. */
+  /** Hidden when the table is narrow, or of medium width. */
   readonly hide?: "narrow" | "medium";
 }
 
@@ -23,12 +23,12 @@ interface TableProps<Row> {
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string;
-  /** The page of a row, which a click anywhere in it opens; one of its cells should link to it, too. */
+  /** The page that a click on a row opens. One of the row's cells should link to it, too. */
   readonly linkOf?: (row: Row) => string;
   readonly isFresh?: (row: Row) => boolean;
 }
 
-/** A table, of which no more is drawn than can be seen when it is long. */
+/** A table. Of a long one, only the visible rows are rendered. */
 export function Table<Row>({ label, columns, rows, keyOf, linkOf, isFresh }: TableProps<Row>) {
   const { route } = useLocation();
   const { body, isPart, first, end, above, below } = useRowWindow(rows.map(keyOf));
@@ -40,7 +40,7 @@ export function Table<Row>({ label, columns, rows, keyOf, linkOf, isFresh }: Tab
     if (linkOf && !target.closest("a, button, input") && !getSelection()?.toString()) route(linkOf(row));
   };
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be reached by keyboard
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard
     <section class="scroll" aria-label={label} tabIndex={0}>
       <table aria-label={label} aria-rowcount={isPart ? rows.length + 1 : undefined}>
         <thead>
@@ -75,7 +75,7 @@ export function Table<Row>({ label, columns, rows, keyOf, linkOf, isFresh }: Tab
   );
 }
 
-/** The height of rows that are not drawn. */
+/** Takes the height of rows that are not rendered. */
 function Spacer({ height, columns }: { height: number; columns: number }) {
   if (height <= 0) return null;
   return (
@@ -86,7 +86,7 @@ function Spacer({ height, columns }: { height: number; columns: number }) {
   );
 }
 
-/** What was read; before that, that it is being read, or why it could not be. */
+/** Renders loaded data; until then, a placeholder or the error. */
 export function Read<T>({
   of: { data, fault, reload },
   children,
@@ -100,12 +100,12 @@ export function Read<T>({
 
 interface ListProps<Row> extends TableProps<Row> {
   readonly of: Loaded<unknown>;
-  /** What stands in place of no rows. */
+  /** Shown when there are no rows. */
   readonly empty: ComponentChildren;
   readonly more?: MoreProps;
 }
 
-/** A list that is read, as a table, or what stands in place of it: none in its first part may be some in a further one. */
+/** A loaded list as a table, or its empty state. An empty first page may be followed by one with rows. */
 export function List<Row>({ of, empty, more, ...table }: ListProps<Row>) {
   return (
     <>
@@ -124,7 +124,7 @@ export interface MoreProps {
   readonly onMore: () => void;
 }
 
-/** The end of a list that has more, which is read when it comes near. */
+/** The end of a list with further pages. The next one is read when the end is nearly visible. */
 function More({ hasMore, isBusy, fault, onMore }: MoreProps) {
   const end = useRef<HTMLElement>(null);
   const read = useRef(onMore);

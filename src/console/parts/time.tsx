@@ -7,7 +7,7 @@ setInterval(() => {
 }, 1_000);
 
 const daySeconds = 86_400;
-/** Each unit with its seconds, and from how many of it on it is used. */
+/** Units with their seconds, and the number of units from which they are used. */
 const units = [
   ["year", 365 * daySeconds, 2],
   ["month", 30 * daySeconds, 3],
@@ -24,7 +24,7 @@ export function fullTime(at: string): string {
   return `${local.format(date)} (${date.toISOString().replace("T", " ").replace("Z", " UTC")})`;
 }
 
-/** A time in relation to now, like "3 min. ago"; its date and time, also in UTC, are shown on hover. */
+/** A relative time like "3 min. ago". Hovering shows local date and time, and UTC. */
 export function Time({ at }: { at: string }) {
   const seconds = Math.round((Date.parse(at) - now.value) / 1_000);
   const [unit, size] = units.find(([, size, least]) => Math.abs(seconds) >= size * least) ?? ["second", 1];
@@ -36,7 +36,7 @@ export function Time({ at }: { at: string }) {
   );
 }
 
-/** The whole seconds since a time in milliseconds, once there are some; not read aloud. */
+/** The whole seconds since a time in milliseconds, from one on. Screen readers do not announce it. */
 export function Elapsed({ since }: { since: number }) {
   const seconds = Math.floor((now.value - since) / 1_000);
   return (

@@ -9,10 +9,10 @@ interface Toast {
 const toasts = signal<readonly Toast[]>([]);
 let lastToast = 0;
 const toastMs = 7_000;
-/** Long enough to be reached by keyboard. */
+/** Long enough to reach the button by keyboard. */
 const undoMs = 20_000;
 
-/** Says that something was done, and offers to undo it where that is possible. */
+/** Reports that something was done, and offers to undo it if possible. */
 export function toast(text: string, undo?: () => unknown): void {
   const id = ++lastToast;
   toasts.value = [...toasts.value.slice(-2), { id, text, undo }];
@@ -32,7 +32,7 @@ export function Toasts() {
   );
 }
 
-/** Stays while the pointer or the focus is on its button. */
+/** A toast, which stays while the pointer or the focus is on its button. */
 function Shown({ id, text, undo }: Toast) {
   const [isHeld, setIsHeld] = useState(false);
   const hold = () => setIsHeld(true);

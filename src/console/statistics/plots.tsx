@@ -18,7 +18,7 @@ const words: Readonly<Record<Range, string>> = {
   week: "Last 7 days",
 };
 
-/** The range of time in the address, and its choice. */
+/** Returns the time range in the page's URL, and the field that selects it. */
 export function useRange(): readonly [Range, preact.JSX.Element] {
   const [query, setQuery] = useQuery();
   const range = ranges.find((one) => one === query["range"]) ?? "hour";
@@ -37,7 +37,7 @@ export function useRange(): readonly [Range, preact.JSX.Element] {
 export const seconds = (steps: readonly { readonly at: string }[]) =>
   steps.map(({ at }) => Date.parse(at) / 1_000);
 
-/** What became of deliveries, in steps of time. */
+/** The outcomes of deliveries over time. */
 export function OutcomePlot({ steps, totals }: { steps: readonly Step[]; totals: Counts }) {
   const values = (...names: readonly (keyof Step)[]) =>
     steps.map((step) => names.reduce((sum, name) => sum + Number(step[name]), 0));
@@ -48,13 +48,13 @@ export function OutcomePlot({ steps, totals }: { steps: readonly Step[]; totals:
       times={seconds(steps)}
       empty={
         totals.streamed > 0
-          ? `Nothing was sent; ${number(totals.streamed)} could be read on the stream.`
-          : "Nothing was sent in this time."
+          ? `No webhooks were sent; ${number(totals.streamed)} events were available on the stream.`
+          : "No deliveries in this period."
       }
-      hint="The counts are some ten seconds behind."
+      hint="Counts are delayed by about ten seconds."
       series={[
         { name: "delivered", tone: "ok", values: values("delivered") },
-        { name: "to be tried again", tone: "warn", values: values("retried") },
+        { name: "retried", tone: "warn", values: values("retried") },
         { name: "failed or expired", tone: "bad", values: values("failed", "expired") },
         { name: "canceled", tone: "plain", values: values("canceled") },
       ]}
@@ -62,18 +62,18 @@ export function OutcomePlot({ steps, totals }: { steps: readonly Step[]; totals:
   );
 }
 
-/** How long deliveries took from publishing to arrival. */
+/** The time from publishing to arrival. */
 export function ArrivalPlot({ steps }: { steps: readonly Step[] }) {
   return (
     <Plot
-      label="From publishing to arrival"
+      label="Delivery latency"
       kind="lines"
       times={seconds(steps)}
       format={duration}
-      empty="Nothing arrived in this time."
+      empty="No deliveries arrived in this period."
       series={[
-        { name: "half of them within", tone: "accent", values: steps.map((step) => step.arrival_p50_ms) },
-        { name: "99 of 100 within", tone: "plain", values: steps.map((step) => step.arrival_p99_ms) },
+        { name: "median", tone: "accent", values: steps.map((step) => step.arrival_p50_ms) },
+        { name: "99th percentile", tone: "plain", values: steps.map((step) => step.arrival_p99_ms) },
       ]}
     />
   );
@@ -84,7 +84,7 @@ interface Statistics {
   readonly totals: Counts;
 }
 
-/** The outcomes of deliveries over a time that can be chosen. */
+/** The outcomes of deliveries in a selectable time range. */
 export function OutcomeCard({ read }: { read: (range: Range, signal: AbortSignal) => Promise<Statistics> }) {
   const [range, choice] = useRange();
   const loaded = useLoad((signal) => read(range, signal), [range], ["statistics"]);

@@ -1,6 +1,9 @@
 import { day } from "../time.ts";
 import type { StatisticRow } from "./statistics.ts";
 
+/** With less free space than this, a disk counts as nearly full. */
+export const leastFreeBytes = 256 * 1024 * 1024;
+
 /** Free space at an earlier time. */
 export interface FreeSpace {
   readonly at: number;

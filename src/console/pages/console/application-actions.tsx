@@ -14,7 +14,7 @@ type Application = components["schemas"]["Application"];
 
 type Asked = "client_secret" | "webhook_secret" | "revoke";
 
-/** Its secrets and tokens: rotate, make one, revoke all. */
+/** The secrets and tokens of an application: rotate a secret, revoke all tokens. */
 export function ApplicationActions({ application: { id, name, client_type } }: { application: Application }) {
   const { canChange } = useOperator();
   const [asked, setAsked] = useState<Asked | null>(null);
@@ -56,7 +56,7 @@ export function ApplicationActions({ application: { id, name, client_type } }: {
       }
     >
       <FaultNotice fault={tokens.fault} />
-      {tokens.data && listed.length === 0 && <p class="muted">It has no token in force.</p>}
+      {tokens.data && listed.length === 0 && <p class="muted">It has no active tokens.</p>}
       {listed.length > 0 && (
         <Table
           label="Tokens"
@@ -64,11 +64,11 @@ export function ApplicationActions({ application: { id, name, client_type } }: {
           keyOf={(token) => JSON.stringify(token)}
           columns={[
             {
-              name: "Token of",
+              name: "Issued to",
               show: ({ user_id }) => (user_id === null ? "the application" : `user ${user_id}`),
             },
             { name: "Scopes", show: ({ scopes }) => scopes.join(", ") },
-            { name: "Ends", isNumber: true, show: ({ expires_at }) => <Time at={expires_at} /> },
+            { name: "Expires", isNumber: true, show: ({ expires_at }) => <Time at={expires_at} /> },
           ]}
         />
       )}
@@ -96,7 +96,7 @@ export function ApplicationActions({ application: { id, name, client_type } }: {
       {asked === "revoke" && (
         <Confirm title={`Revoke all tokens of ${name}?`} verb="Revoke" act={revoke} onClose={close}>
           <p>
-            Its programs have to ask for new ones, and its users have to sign in again. This cannot be undone.
+            The application must request new tokens, and its users must sign in again. This cannot be undone.
           </p>
         </Confirm>
       )}

@@ -20,7 +20,7 @@ const limit = (value: string) => (value.trim() === "" ? null : Number(value));
 const toggled = <T,>(list: readonly T[], one: T): T[] =>
   list.includes(one) ? list.filter((other) => other !== one) : [...list, one];
 
-/** What an operator may change of an application. */
+/** The settings of an application that an operator may change. */
 export function ApplicationSettings({
   application,
   onSaved,
@@ -55,7 +55,7 @@ export function ApplicationSettings({
       ...Object.fromEntries(numbers),
     };
     await done(admin.PATCH("/admin/v1/applications/{id}", { params: { path: { id } }, body }));
-    toast("Saved. It holds for every request and delivery from now on.");
+    toast("Saved. The changes apply from now on.");
     onSaved();
   });
   const { values, put, at } = form;
@@ -65,7 +65,7 @@ export function ApplicationSettings({
         <Field label="Name" required {...at("name")} />
         <Field label="Webhook URL" type="url" {...at("webhook_url")} />
         <Select
-          label="Gets events by"
+          label="Delivery method"
           value={values.delivery}
           options={deliveryWays}
           onChange={(value) => put({ delivery: value as Application["delivery"] })}
@@ -81,10 +81,10 @@ export function ApplicationSettings({
             />
           ))}
         </fieldset>
-        <Field label="Redirect URIs" rows={3} hint="One in a line." {...at("redirect_uris")} />
+        <Field label="Redirect URIs" rows={3} hint="One per line." {...at("redirect_uris")} />
         <div class="grid small">
           <Field
-            label="Requests a minute"
+            label="Requests per minute"
             type="number"
             min={0}
             placeholder="default"
@@ -99,7 +99,7 @@ export function ApplicationSettings({
             {...at("subscription_limit")}
           />
           <Field
-            label="Deliveries at once"
+            label="Concurrent deliveries"
             type="number"
             min={1}
             placeholder="default"
@@ -110,12 +110,12 @@ export function ApplicationSettings({
           label="Owner"
           type="number"
           min={1}
-          placeholder="nobody"
-          hint="The id of the user who looks after it."
+          placeholder="none"
+          hint="The id of the user who manages it."
           {...at("owner_user_id")}
         />
         <fieldset class="stack tight">
-          <legend class="label">Locked: its developer may not change</legend>
+          <legend class="label">Locked: its developer cannot change</legend>
           {lockable.map(([field, words]) => (
             <Check
               key={field}

@@ -28,7 +28,7 @@ import { useOperator } from "./operator.tsx";
 type Application = components["schemas"]["Application"];
 type Endpoint = components["schemas"]["Endpoint"];
 
-/** One application: the state of its endpoint, its settings, its secrets and tokens, and what was sent to it. */
+/** One application: the state of its endpoint, its latest deliveries, its secrets and tokens, and its settings. */
 export function Application() {
   const { canChange } = useOperator();
   const id = useRoute().params["id"] ?? "";
@@ -54,9 +54,7 @@ export function Application() {
         crumb={{ href: to("/applications"), text: "Applications" }}
         title={application?.name ?? "Application"}
         actions={
-          application && (
-            <LinkButton href={to("/deliveries", { application_id: id })}>Its deliveries</LinkButton>
-          )
+          application && <LinkButton href={to("/deliveries", { application_id: id })}>Deliveries</LinkButton>
         }
       >
         {application && (
@@ -72,7 +70,7 @@ export function Application() {
             <div class="columns">
               <div class="stack wide">
                 <LatestDeliveries query={{ application_id: id }}>
-                  <p>A delivery appears here as soon as an event of one of its subscriptions happens.</p>
+                  <p>Deliveries appear here as soon as events of its subscriptions are published.</p>
                 </LatestDeliveries>
                 <ApplicationActions application={application} />
               </div>
@@ -106,20 +104,20 @@ function EndpointOf({
     return (
       <Notice
         tone="bad"
-        title="The application is disabled: its tokens are refused, and nothing is sent to it."
+        title="The application is disabled: its tokens are refused, and nothing is delivered."
       />
     );
   if (delivery === "stream")
-    return <Notice title="It reads its events from the stream. Nothing is sent to a webhook." />;
+    return <Notice title="The application reads its events from the event stream. No webhooks are sent." />;
   if (webhook_url === null)
-    return <Notice tone="warn" title="It has no webhook URL: nothing can be sent to it." />;
+    return <Notice tone="warn" title="The application has no webhook URL: nothing can be delivered." />;
   if (!endpoint) return null;
   const { status, disabled_reason, failures, last_failure } = endpoint;
-  const why = disabled_reason === "gone" ? "it answered 410" : "it failed everything for 24 hours";
+  const why = disabled_reason === "gone" ? "it answered 410" : "all attempts failed for 24 hours";
   const title =
     status === "disabled"
       ? `The endpoint is disabled: ${why}.`
-      : `The endpoint is failing: ${failures === 1 ? "1 attempt" : `${number(failures)} attempts in a row`}.`;
+      : `The endpoint is failing: ${failures === 1 ? "1 failed attempt" : `${number(failures)} failed attempts in a row`}.`;
   const enable = async () => {
     await done(admin.POST("/admin/v1/applications/{id}/endpoint/enable", { params: { path: { id } } }));
     onChange();
@@ -128,7 +126,7 @@ function EndpointOf({
     <EndpointNotice endpoint={endpoint} title={title} applicationId={id} {...(canChange && { enable })}>
       {status !== "enabled" && last_failure && (
         <p>
-          {last_failure.error ?? `Answer ${last_failure.status}`}{" "}
+          {last_failure.error ?? `Response ${last_failure.status}`}{" "}
           <span class="muted">
             (<Time at={last_failure.at} />)
           </span>
@@ -146,9 +144,9 @@ function ReadOnly({ application }: { application: Application }) {
       <Facts
         rows={[
           ["Webhook URL", application.webhook_url ?? "none"],
-          ["Gets events by", application.delivery],
+          ["Delivery method", application.delivery],
           ["Scopes", application.scopes.join(", ")],
-          ["Requests a minute", limit(application.rate_limit)],
+          ["Requests per minute", limit(application.rate_limit)],
           ["Subscriptions", limit(application.subscription_limit)],
           ["Locked", application.locked.join(", ") || "nothing"],
         ]}
@@ -157,7 +155,7 @@ function ReadOnly({ application }: { application: Application }) {
   );
 }
 
-/** What interrupts an application, or cannot be undone. */
+/** Actions that interrupt an application, or cannot be undone. */
 function Danger({
   application: { id, name, disabled },
   onChange,
@@ -179,7 +177,7 @@ function Danger({
   };
   const enable = useAction(async () => {
     await set(false);
-    toast(`${name} may work again.`);
+    toast(`${name} is enabled.`);
   });
   const remove = async () => {
     await done(admin.DELETE("/admin/v1/applications/{id}", path));
@@ -191,7 +189,7 @@ function Danger({
       <div class="row wrap">
         {disabled ? (
           <Button isBusy={enable.isBusy} onClick={enable.run}>
-            Let it work again
+            Enable
           </Button>
         ) : (
           <Button kind="danger" onClick={() => setAsked("disable")}>
@@ -206,16 +204,16 @@ function Danger({
       {asked === "disable" && (
         <Confirm title={`Disable ${name}?`} verb="Disable" act={disable} onClose={close}>
           <p>
-            Its tokens and secrets are refused at once. What waits to be sent to it is canceled, and that
-            cannot be undone; the rest can.
+            Its tokens and secrets are refused at once. Pending deliveries are canceled, which cannot be
+            undone; everything else can.
           </p>
         </Confirm>
       )}
       {asked === "delete" && (
         <Confirm title={`Delete ${name}?`} verb="Delete it for good" act={remove} onClose={close}>
           <p>
-            The application, its tokens and its subscriptions go, and what waits to be sent is canceled. This
-            cannot be undone. Disabling can.
+            The application, its tokens and its subscriptions are deleted, and pending deliveries are
+            canceled. This cannot be undone. Disabling can.
           </p>
         </Confirm>
       )}

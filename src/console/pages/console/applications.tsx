@@ -18,7 +18,7 @@ type Application = components["schemas"]["ListedApplication"];
 
 type State = Application["state"];
 
-/** The states as people read them, with their tones. */
+/** The displayed states, with their tones. */
 const states: Readonly<Record<State, readonly [text: string, tone: "ok" | "warn" | "bad" | ""]>> = {
   enabled: ["enabled", "ok"],
   failing: ["failing", "warn"],
@@ -57,7 +57,7 @@ export function Applications() {
           )
         }
       >
-        Programs of third parties: what they may do, and whether their webhooks take what is sent.
+        Third-party programs that use the API, with their permissions and the state of their endpoints.
       </Head>
       <div class="filters">
         <QueryField isWide label="Find" name="find" placeholder="Name, id or webhook URL" />
@@ -73,11 +73,11 @@ export function Applications() {
           more={list.more}
           empty={
             isFiltered ? (
-              <Empty title="No application fits" text="Look for another name, or any state." />
+              <Empty title="No matching applications" text="Try another name or state." />
             ) : (
               <Empty
-                title="There is no application yet"
-                text="Make the first one: its developer gets a client id and two secrets."
+                title="No applications yet"
+                text="Create the first one to get a client id and two secrets for its developer."
               />
             )
           }
@@ -105,14 +105,14 @@ export function Applications() {
               show: ({ webhook_url }) => <code class="cell muted">{webhook_url}</code>,
             },
             {
-              name: "Requests a minute",
+              name: "Requests per minute",
               hide: "medium",
               isNumber: true,
               show: ({ rate_limit }) =>
                 rate_limit === null ? "default" : rate_limit === 0 ? "no limit" : number(rate_limit),
             },
             {
-              name: "Made",
+              name: "Created",
               hide: "narrow",
               isNumber: true,
               show: ({ created_at }) => <Time at={created_at} />,
@@ -146,7 +146,7 @@ function CreateDialog({ onClose }: { onClose: () => void }) {
     };
     return (
       <SecretDialog
-        title={`${made.name} is made`}
+        title={`${made.name} is created`}
         secrets={secrets}
         onClose={() => route(to(`/applications/${made.id}`))}
       />
@@ -154,19 +154,19 @@ function CreateDialog({ onClose }: { onClose: () => void }) {
   }
   return (
     <FormDialog title="New application" verb="Create" of={form} onClose={onClose}>
-      <Field label="Name" hint="What users see when they consent." required {...form.at("name")} />
+      <Field label="Name" hint="Shown to users when they give consent." required {...form.at("name")} />
       <Field
         label="Webhook URL"
         type="url"
-        hint="May be set later, also by its developer."
+        hint="Can be set later, also by the developer."
         {...form.at("webhook_url")}
       />
       <Select
         label="Type"
         value={form.values.client_type}
         options={[
-          ["confidential", "confidential: runs on a server and keeps a secret"],
-          ["public", "public: runs on its users' devices"],
+          ["confidential", "confidential: runs on a server and can keep a secret"],
+          ["public", "public: runs on the devices of its users"],
         ]}
         onChange={(client_type) => form.put({ client_type })}
       />

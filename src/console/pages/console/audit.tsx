@@ -13,14 +13,14 @@ type Entry = components["schemas"]["AuditEntry"];
 const days = { "1d": 1, "7d": 7, "30d": 30 } as const;
 const dayMs = 86_400_000;
 
-/** The page of the thing that was changed, where there is one. */
+/** The URL of the changed object's page; null when it has none. */
 function hrefOf({ object, object_id }: Entry): string | null {
   if (object_id === null) return null;
   if (object === "applications" || object === "users") return to(`/${object}/${object_id}`);
   return object === "deliveries" ? to(`/deliveries/${object_id}`) : null;
 }
 
-function Thing({ entry, name }: { entry: Entry; name: string | undefined }) {
+function ChangedObject({ entry, name }: { entry: Entry; name: string | undefined }) {
   const href = hrefOf(entry);
   const text = entry.object_id ?? entry.object;
   if (!href) return <code class="cell">{text}</code>;
@@ -31,7 +31,7 @@ function Thing({ entry, name }: { entry: Entry; name: string | undefined }) {
   );
 }
 
-/** Who changed what, when and from where. */
+/** The audit log: all changes, with the caller, time and address. */
 export function Audit() {
   const [query, , clear] = useQuery();
   const { action, object_id, key, since } = query;
@@ -56,10 +56,10 @@ export function Audit() {
   const isFiltered = Object.keys(query).length > 0;
   return (
     <>
-      <Head title="Audit">Who changed what, when and from where. Values are not kept.</Head>
+      <Head title="Audit">Who changed what, when, and from which address. Values are not stored.</Head>
       <div class="filters">
         <QuerySelect
-          label="Done"
+          label="Time"
           name="since"
           options={[
             ["", "Any time"],
@@ -69,15 +69,15 @@ export function Audit() {
           ]}
         />
         <QueryField label="Action" name="action" placeholder="changeApplication" />
-        <QueryField label="Done to" name="object_id" placeholder="Id of a thing" />
-        <QueryField label="Done by" name="key" placeholder="Id of a key" />
+        <QueryField label="Object" name="object_id" placeholder="Id" />
+        <QueryField label="Key" name="key" placeholder="Id" />
       </div>
       <Card isFlush>
         <List
           of={list}
           more={list.more}
           empty={
-            <Empty title={isFiltered ? "Nothing fits these filters" : "Nothing was changed yet"}>
+            <Empty title={isFiltered ? "No changes match these filters" : "No changes yet"}>
               {isFiltered && (
                 <div class="row">
                   <Button onClick={clear}>Clear filters</Button>
@@ -85,18 +85,18 @@ export function Audit() {
               )}
             </Empty>
           }
-          label="Audit trail"
+          label="Audit log"
           rows={list.rows}
           keyOf={(entry) => `${entry.at} ${entry.request_id} ${entry.action}`}
           columns={[
             { name: "When", show: ({ at }) => <Time at={at} /> },
             {
-              name: "Who",
+              name: "Key or application",
               hide: "narrow",
               show: ({ actor }) => <strong class="cell">{actor.name || actor.id}</strong>,
             },
             {
-              name: "What",
+              name: "Action",
               isFilling: true,
               show: ({ action, count, actor }) => (
                 <>
@@ -109,9 +109,9 @@ export function Audit() {
               ),
             },
             {
-              name: "Done to",
+              name: "Object",
               hide: "narrow",
-              show: (entry) => <Thing entry={entry} name={names.get(entry.object_id ?? "")} />,
+              show: (entry) => <ChangedObject entry={entry} name={names.get(entry.object_id ?? "")} />,
             },
             {
               name: "Fields",

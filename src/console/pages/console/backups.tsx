@@ -13,7 +13,7 @@ import { useOperator } from "./operator.tsx";
 
 type Backup = components["schemas"]["Backup"];
 
-/** Online backups: make one, download it, delete it. */
+/** Online backups: create, download, delete. */
 export function Backups() {
   const { canChange } = useOperator();
   const [removing, setRemoving] = useState<Backup | null>(null);
@@ -41,7 +41,7 @@ export function Backups() {
   });
   const remove = async ({ id }: Backup) => {
     await done(admin.DELETE("/admin/v1/backups/{id}", { params: { path: { id } } }));
-    toast("The backup is deleted.");
+    toast("Backup deleted.");
     loaded.reload();
   };
   return (
@@ -51,20 +51,21 @@ export function Backups() {
         actions={
           canChange && (
             <Button kind="primary" icon={Plus} isBusy={make.isBusy} onClick={make.run}>
-              Make a backup
+              Create backup
             </Button>
           )
         }
       >
-        The whole database, made while the server runs. A backup holds every secret: keep it like one.
+        Copies of the whole database, made while the server runs. They contain all secrets: protect them
+        accordingly.
       </Head>
       <FaultNotice fault={make.fault} />
       {plan.data && (
         <p class="muted">
           {plan.data.every
-            ? `One is made every ${plan.data.every}.`
-            : "None is made by itself: --backup-every sets how often."}{" "}
-          Kept in {plan.data.to ?? "the data directory"}
+            ? `Created every ${plan.data.every}.`
+            : "No schedule: set one with --backup-every."}{" "}
+          Stored in {plan.data.to ?? "the data directory"}
           {plan.data.isEncrypted ? ", encrypted." : "."}
         </p>
       )}
@@ -72,10 +73,10 @@ export function Backups() {
         <List
           of={loaded}
           empty={
-            <Empty title="There is no backup yet">
+            <Empty title="No backups yet">
               <p>
-                Make one now. With <code>--backup-every</code> and <code>--backup-to</code> the server makes
-                them on a schedule, elsewhere.
+                Create one now. With <code>--backup-every</code> and <code>--backup-to</code> the server
+                creates them on a schedule and stores them elsewhere.
               </p>
             </Empty>
           }
@@ -84,7 +85,7 @@ export function Backups() {
           keyOf={({ id }) => id}
           columns={[
             { name: "State", show: (one) => <State backup={one} /> },
-            { name: "Made", show: ({ created_at }) => <Time at={created_at} /> },
+            { name: "Created", show: ({ created_at }) => <Time at={created_at} /> },
             {
               name: "Size",
               hide: "narrow",
@@ -127,7 +128,7 @@ export function Backups() {
           onClose={() => setRemoving(null)}
         >
           <p>
-            Made <Time at={removing.created_at} />. This cannot be undone.
+            Created <Time at={removing.created_at} />. This cannot be undone.
           </p>
         </Confirm>
       )}
@@ -147,7 +148,7 @@ function State({ backup: { status, progress, error } }: { backup: Backup }) {
   );
 }
 
-/** The answer goes to disk as it comes: a link cannot send the header by which the session counts. */
+/** Downloads a backup. A plain link would not work: it cannot send the header that the session requires. */
 function DownloadButton({ backup: { id, created_at } }: { backup: Backup }) {
   const act = useAction(async () => {
     const root = base.slice(0, base.lastIndexOf("/"));

@@ -12,7 +12,7 @@ import { useOperator } from "./operator.tsx";
 
 const mostLive = 10;
 
-/** The categories in their order of this moment, and who is live in them. */
+/** The current ranking of categories, and the live channels of one. */
 export function Categories() {
   const { role } = useOperator();
   const [query, setQuery] = useQuery();
@@ -26,11 +26,11 @@ export function Categories() {
   );
   const rows = ranking.data ?? [];
   const shown = chosen ?? rows[0]?.id ?? null;
-  const places = new Map(rows.map(({ id }, i) => [id, i + 1]));
+  const ranks = new Map(rows.map(({ id }, i) => [id, i + 1]));
   return (
     <>
       <Head title="Categories">
-        The order that the public API has now. Viewer counts are as the platform reported them.
+        The current order in the public API. The platform reports the viewer counts.
       </Head>
       <Find name="name" placeholder="Part of a name" />
       <div class="columns">
@@ -39,11 +39,11 @@ export function Categories() {
             of={ranking}
             empty={
               name ? (
-                <Empty title="No category is called that" text="Try a shorter part of the name." />
+                <Empty title="No matching categories" text="Try a shorter part of the name." />
               ) : (
                 <Empty
-                  title="There is no category yet"
-                  text="The platform reports them: onair import categories, or PUT /admin/v1/categories."
+                  title="No categories yet"
+                  text="The platform reports them with onair import categories, or PUT /admin/v1/categories."
                 />
               )
             }
@@ -51,7 +51,7 @@ export function Categories() {
             rows={rows}
             keyOf={({ id }) => String(id)}
             columns={[
-              { name: "Place", show: ({ id }) => <span class="muted">{places.get(id)}</span> },
+              { name: "Rank", show: ({ id }) => <span class="muted">{ranks.get(id)}</span> },
               {
                 name: "Category",
                 isFilling: true,
@@ -83,7 +83,7 @@ export function Categories() {
   );
 }
 
-/** Who is live in a category. */
+/** The live channels of a category. */
 function Live({ id, onCorrect }: { id: number; onCorrect: (() => void) | null }) {
   const loaded = useLoad(
     (signal) => dataOf(admin.GET("/admin/v1/ranking/{id}", { params: { path: { id } }, signal })),
@@ -102,7 +102,7 @@ function Live({ id, onCorrect }: { id: number; onCorrect: (() => void) | null })
             <span class="muted">{number(data.viewers)} viewers</span>
             {onCorrect && (
               <Button isSmall onClick={onCorrect}>
-                Correct
+                Edit
               </Button>
             )}
           </>
@@ -111,7 +111,7 @@ function Live({ id, onCorrect }: { id: number; onCorrect: (() => void) | null })
     >
       <List
         of={loaded}
-        empty={<Empty title="Nobody is live in it now" />}
+        empty={<Empty title="No live channels now" />}
         label="Live channels"
         rows={channels.slice(0, mostLive)}
         keyOf={(one) => String(one.id)}
@@ -142,7 +142,7 @@ function Correction({ id, onClose, onSaved }: { id: number; onClose: () => void;
     onClose();
   });
   return (
-    <FormDialog title="Correct the category" verb="Save" of={form} disabled={!loaded.data} onClose={onClose}>
+    <FormDialog title="Edit the category" verb="Save" of={form} disabled={!loaded.data} onClose={onClose}>
       <FaultNotice fault={loaded.fault} />
       <Field label="Name" {...form.at("name")} />
       <Field label="Slug" {...form.at("slug")} />

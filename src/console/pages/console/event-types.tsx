@@ -15,7 +15,7 @@ import { useCatalogue, useOperator } from "./operator.tsx";
 type Entry = components["schemas"]["CatalogueEntry"];
 type Json = Readonly<Record<string, unknown>>;
 
-/** All event types: those of every platform, and the registered ones with their versions. */
+/** All event types: the built-in ones, and those that operators registered. */
 export function EventTypes() {
   const { canChange } = useOperator();
   const [, setQuery] = useQuery();
@@ -29,12 +29,12 @@ export function EventTypes() {
         actions={
           canChange && (
             <Button kind="primary" icon={Plus} onClick={() => setEditing("new")}>
-              Register a type
+              Register type
             </Button>
           )
         }
       >
-        What can be published and subscribed to.
+        The events that the platform can publish and applications can subscribe to.
       </Head>
       <EventTypeList
         of={loaded}
@@ -45,12 +45,12 @@ export function EventTypes() {
                 of={entry.name}
                 href={to("/publish", { event: entry.name, version: String(entry.version) })}
               >
-                Publish one
+                Publish
               </LinkButton>
               {!entry.is_built_in && (
                 <>
                   <Button of={entry.name} onClick={() => setEditing(entry)}>
-                    Change or add a version
+                    Edit or add a version
                   </Button>
                   <Button kind="danger" of={entry.name} onClick={() => setRemoving(entry)}>
                     Delete
@@ -83,7 +83,7 @@ const emptySchema: Json = {
   additionalProperties: false,
 };
 
-/** Fields that a newer schema requires or has no more: receivers of the older one may break. */
+/** Describes changes of a schema that may break receivers: removed, newly optional and retyped fields. */
 function breaks(before: Json, after: Json): string[] {
   const properties = (schema: Json) => Object.keys((schema["properties"] as Json | undefined) ?? {});
   const required = (schema: Json) => (schema["required"] as readonly string[] | undefined) ?? [];
@@ -98,7 +98,7 @@ function breaks(before: Json, after: Json): string[] {
     return types[1] !== undefined && types[0] !== types[1];
   });
   return [
-    ...gone.map((name) => `${name} is gone`),
+    ...gone.map((name) => `${name} is removed`),
     ...optional.map((name) => `${name} may be missing`),
     ...retyped.map((name) => `${name} has another type`),
   ];
@@ -131,7 +131,7 @@ function Registration({
   const broken = entry && version === String(entry.version) ? breaks(entry.schema, schema) : [];
   return (
     <FormDialog
-      title={entry ? `Change ${entry.name}, or add a version` : "Register an event type"}
+      title={entry ? `Edit ${entry.name}, or add a version` : "Register an event type"}
       verb="Register"
       of={form}
       onClose={onClose}
@@ -148,7 +148,7 @@ function Registration({
         type="number"
         min={1}
         required
-        hint="An incompatible payload gets a new version."
+        hint="An incompatible payload needs a new version."
         {...form.at("version")}
       />
       <Field label="Description" {...form.at("description")} />
@@ -166,7 +166,7 @@ function Registration({
       />
       {broken.length > 0 && (
         <Notice tone="warn" title="Receivers of this version may break:">
-          <p>{broken.join(", ")}. Give it a new version instead.</p>
+          <p>{broken.join(", ")}. Register a new version instead.</p>
         </Notice>
       )}
     </FormDialog>
@@ -191,8 +191,8 @@ function Removal({
   return (
     <Confirm title={`Delete ${name} version ${version}?`} verb="Delete" act={remove} onClose={onClose}>
       <p>
-        It can be published and subscribed to no more. Only a type of which nothing was published can be
-        deleted.
+        It can no longer be published or subscribed to. A type can be deleted only if none of its events was
+        published.
       </p>
     </Confirm>
   );

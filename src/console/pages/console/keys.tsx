@@ -19,7 +19,7 @@ const isOver = ({ expires_at }: Key) => expires_at !== null && Date.parse(expire
 
 const hourMs = 3_600_000;
 
-/** The last use of a key, which is known by the hour. */
+/** The last use of a key, which is known to the hour. */
 function LastUse({ at }: { at: string | null }) {
   if (at === null) return <>never</>;
   return Date.now() - Date.parse(at) < hourMs ? (
@@ -29,7 +29,7 @@ function LastUse({ at }: { at: string | null }) {
   );
 }
 
-/** The operator keys: who may use the admin API and this console. */
+/** The operator keys, which give access to the admin API and this console. */
 export function Keys() {
   const { canChange } = useOperator();
   const [isCreating, setCreating] = useState(false);
@@ -37,7 +37,7 @@ export function Keys() {
   const loaded = useLoad((signal) => dataOf(admin.GET("/admin/v1/keys", { signal })), [], ["keys"]);
   const revoke = async ({ id }: Key) => {
     await done(admin.DELETE("/admin/v1/keys/{id}", { params: { path: { id } } }));
-    toast("The key is revoked.");
+    toast("Key revoked.");
     loaded.reload();
   };
   return (
@@ -52,12 +52,12 @@ export function Keys() {
           )
         }
       >
-        Each person and each program has a key of its own, so that one can be revoked alone.
+        Give each person and each program a separate key, so that it can be revoked separately.
       </Head>
       <Card isFlush>
         <List
           of={loaded}
-          empty={<Empty title="There is no key" />}
+          empty={<Empty title="No keys" />}
           label="Keys"
           rows={loaded.data ?? []}
           keyOf={({ id }) => id}
@@ -75,7 +75,7 @@ export function Keys() {
               show: ({ last_used_at }) => <LastUse at={last_used_at} />,
             },
             {
-              name: "Ends",
+              name: "Expires",
               show: (key) =>
                 key.expires_at === null ? (
                   "never"
@@ -107,7 +107,7 @@ export function Keys() {
           act={() => revoke(revoking)}
           onClose={() => setRevoking(null)}
         >
-          <p>Whoever uses it is refused from now on, also in this console. This cannot be undone.</p>
+          <p>Requests with this key are refused at once, also in this console. This cannot be undone.</p>
         </Confirm>
       )}
     </>
@@ -127,25 +127,25 @@ function CreateDialog({ onClose, onDone }: { onClose: () => void; onDone: () => 
     return <SecretDialog title={`The key of ${name}`} secrets={{ "Operator key": key }} onClose={onClose} />;
   return (
     <FormDialog title="New key" verb="Create" of={form} onClose={onClose}>
-      <Field label="Name" required hint="Whose it is, or what it is for." {...form.at("name")} />
+      <Field label="Name" required hint="The person or program that will use it." {...form.at("name")} />
       <Select
         label="Role"
         value={role}
         options={[
-          ["reader", "reader: sees everything, changes nothing"],
-          ["publisher", "publisher: the platform's data and events alone"],
-          ["operator", "operator: everything"],
+          ["reader", "reader: can view everything"],
+          ["publisher", "publisher: only the platform's data and events"],
+          ["operator", "operator: can do everything"],
         ]}
         onChange={(value) => form.put({ role: value as Key["role"] })}
       />
       <Select
-        label="Ends after"
+        label="Expires after"
         value={days}
         options={[
           ["1", "1 day"],
           ["30", "30 days"],
           ["90", "90 days"],
-          ["365", "a year"],
+          ["365", "1 year"],
           ["", "never"],
         ]}
         onChange={(days) => form.put({ days })}

@@ -5,10 +5,10 @@ import type { components } from "../../generated/admin.d.ts";
 import { type Loaded, useLoad } from "../../load.ts";
 import type { ConsoleSession } from "../../session.ts";
 
-/** Who is signed in to the console, and what they may do. The server refuses the rest anyway. */
+/** The role of the signed-in operator. It only hides controls: the server checks each request. */
 export interface Operator {
   readonly role: ConsoleSession["key"]["role"];
-  /** Whether they may change applications, keys and the like. */
+  /** Whether applications, keys and other objects may be changed. */
   readonly canChange: boolean;
 }
 

@@ -24,11 +24,11 @@ function statistics(range: Range, signal: AbortSignal) {
   return done(admin.GET("/admin/v1/statistics", { params: { query: { range } }, signal }));
 }
 const dayMs = 86_400_000;
-/** A pending delivery that is so old waits for something that ought to be looked at. */
+/** Pending deliveries older than this are reported. */
 const oldPendingMs = 900_000;
 
-/** The findings of checks that the page shows in a form of its own. */
-const shownOtherwise = ["webhooks", "disk_space"];
+/** Checks whose findings the page shows in another form. */
+const shownElsewhere = ["webhooks", "disk_space"];
 const atOnce = 100;
 
 export function Overview() {
@@ -37,16 +37,16 @@ export function Overview() {
       const [applications, endpoints, backups, backlog, storage, ready] = await Promise.all([
         done(admin.GET("/admin/v1/applications", { params: { query: { limit: atOnce } }, signal })),
         done(admin.GET("/admin/v1/endpoints", { params: { query: { limit: atOnce } }, signal })),
-        // Backups elsewhere that cannot be asked for do not hide the rest.
+        // The page is shown even if the backups cannot be listed,
         done(admin.GET("/admin/v1/backups", { params: { query: { limit: 10 } }, signal })).catch(() => null),
         done(admin.GET("/admin/v1/backlog", { signal })),
-        // A disk that cannot be read does not hide the rest.
+        // or the disk cannot be read.
         done(admin.GET("/admin/v1/storage", { signal })).catch(() => null),
         admin.GET("/readyz", { signal }),
       ]);
       const why = ready.response.ok
         ? null
-        : ((ready.error as { message?: string })?.message ?? "It is not ready.");
+        : ((ready.error as { message?: string })?.message ?? "The server is not ready.");
       return { applications, endpoints, backups: backups?.data ?? null, backlog, storage, why };
     },
     [],
@@ -81,7 +81,7 @@ export function Overview() {
                 label="Pending deliveries"
                 href={to("/deliveries", { status: "pending" })}
               />
-              <Figure value={counted(endpoints)} label="Endpoints in trouble" />
+              <Figure value={counted(endpoints)} label="Endpoints with problems" />
               <StorageFigures storage={storage} backupAt={lastBackup(backups ?? [])} />
             </div>
             <OutcomeCard read={statistics} />
@@ -100,33 +100,33 @@ interface Page {
   readonly pagination: { readonly has_more: boolean };
 }
 
-/** How many there are, as far as one page tells. */
+/** The number of entries on one page, with `+` if there are more. */
 function counted(page: Page): string {
   return `${number(page.data.length)}${page.pagination.has_more ? "+" : ""}`;
 }
 
-/** When the oldest pending delivery was published, if that is long ago. */
+/** Returns the time of the oldest pending delivery if it is older than `oldPendingMs`, else null. */
 function longPending(oldest: string | null): string | null {
   return oldest !== null && Date.parse(oldest) < Date.now() - oldPendingMs ? oldest : null;
 }
 
 interface AttentionProps {
   readonly troubled: readonly Endpoint[];
-  /** null: they cannot be asked for. */
+  /** null when they cannot be listed. */
   readonly backups: readonly Backup[] | null;
-  /** When the oldest of the deliveries that are pending for long was published. */
+  /** When the oldest pending delivery was published; null unless it is old. */
   readonly oldest: string | null;
   readonly storage: StorageProblem | null;
   readonly why: string | null;
   readonly findings: readonly Finding[];
 }
 
-/** When the last backup was done; null: there is none. */
+/** When the last backup was completed; null without one. */
 function lastBackup(backups: readonly Backup[]): string | null {
   return backups.find(({ status }) => status === "done")?.finished_at ?? null;
 }
 
-/** What ought to be looked at, the worst first, each with a link to where it is mended. */
+/** The problems, most severe first, each with a link to its remedy. */
 function Attention({ troubled, backups, oldest, storage, why, findings }: AttentionProps) {
   const { canChange } = useOperator();
   const disabled = troubled.filter(({ status }) => status === "disabled");
@@ -163,7 +163,7 @@ function Attention({ troubled, backups, oldest, storage, why, findings }: Attent
   const addStorage = ({ tone, title, text }: StorageProblem) =>
     add("storage", tone, title, text, [to("/backups"), "Go to backups"]);
   const addFindings = (status: Finding["status"], tone: "bad" | "warn") => {
-    for (const one of findings.filter((one) => one.status === status && !shownOtherwise.includes(one.check)))
+    for (const one of findings.filter((one) => one.status === status && !shownElsewhere.includes(one.check)))
       add(
         `${one.check} ${one.message}`,
         tone,
@@ -174,15 +174,15 @@ function Attention({ troubled, backups, oldest, storage, why, findings }: Attent
   };
   if (why) add("ready", "bad", "The server is not ready", why, null);
   if (backups === null)
-    add("backups", "warn", "The backups cannot be listed", "", [to("/backups"), "Find out why"]);
+    add("backups", "warn", "The backups cannot be listed", "", [to("/backups"), "View details"]);
   addFindings("wrong", "bad");
   if (storage?.tone === "bad") addStorage(storage);
   if (disabled.length > 0) {
     const title =
       disabled.length === 1 ? "An endpoint is disabled" : `${disabled.length} endpoints are disabled`;
-    add("disabled", "bad", title, `${listed(disabled)}. What happens for them is kept for 3 days.`, [
+    add("disabled", "bad", title, `${listed(disabled)}. Their deliveries are kept for 3 days.`, [
       disabled.length === 1 ? (first(disabled) ?? "") : to("/applications", { state: "disabled" }),
-      canChange ? "Look and enable" : "Look at it",
+      canChange ? "View and enable" : "View",
     ]);
   }
   if (storage?.tone === "warn") addStorage(storage);
@@ -192,10 +192,10 @@ function Attention({ troubled, backups, oldest, storage, why, findings }: Attent
       "failing",
       "warn",
       title,
-      `${listed(failing)}. It is disabled after failing everything for 24 hours.`,
+      `${listed(failing)}. An endpoint is disabled when all attempts have failed for 24 hours.`,
       [
         failing.length === 1 ? (first(failing) ?? "") : to("/applications", { state: "failing" }),
-        "Find out why",
+        "View details",
       ],
     );
   }
@@ -206,38 +206,38 @@ function Attention({ troubled, backups, oldest, storage, why, findings }: Attent
       "pending",
       "warn",
       <>
-        A delivery waits since <Time at={oldest} />
+        A delivery has been pending since <Time at={oldest} />
       </>,
       "Its endpoint is failing, disabled or slow.",
-      [to("/deliveries", { status: "pending" }), "See what waits"],
+      [to("/deliveries", { status: "pending" }), "View pending deliveries"],
     );
   }
   addFindings("warning", "warn");
   if (isBackupOld && newest?.status !== "running") {
     const title = lastAt ? (
       <>
-        The last backup was made <Time at={lastAt} />
+        The last backup was created <Time at={lastAt} />
       </>
     ) : (
-      "There is no backup yet"
+      "No backups yet"
     );
-    add("no backup", "", title, null, [to("/backups"), canChange ? "Make a backup" : "Go to backups"]);
+    add("no backup", "", title, null, [to("/backups"), canChange ? "Create a backup" : "Go to backups"]);
   }
   if (entries.length === 0) return <Notice tone="ok" title="Nothing needs attention." />;
   return <>{entries}</>;
 }
 
-/** Where a finding is mended, as far as that is here. */
+/** The page of the console that helps to fix a finding; null without one. */
 function linkOf({ check }: Finding): readonly [string, string] | null {
-  if (check === "certificates") return [to("/settings", { find: "tls" }), "See the settings of TLS"];
+  if (check === "certificates") return [to("/settings", { find: "tls" }), "View the TLS settings"];
   if (check === "settings" || check === "admin_host" || check === "public_url")
-    return [to("/settings", { changed: "1" }), "See the settings"];
+    return [to("/settings", { changed: "1" }), "View the settings"];
   return check === "data_directory" || check === "file_modes" || check === "search_index"
-    ? [to("/backups"), "Make a backup first"]
+    ? [to("/backups"), "Create a backup first"]
     : null;
 }
 
-/** With a capital letter and a full stop, but for commands and at the beginning of URLs. */
+/** Adds a full stop and, except before a URL, a capital letter. Commands stay as they are. */
 function sentence(text: string): string {
   if (/^(chmod|chown) /.test(text)) return text;
   return `${/^https?:/.test(text) ? text : text.charAt(0).toUpperCase() + text.slice(1)}.`;
@@ -245,9 +245,9 @@ function sentence(text: string): string {
 
 function Troubled({ endpoints }: { endpoints: readonly Endpoint[] }) {
   return (
-    <Card isFlush title="Endpoints in trouble">
+    <Card isFlush title="Endpoints with problems">
       <Table
-        label="Endpoints in trouble"
+        label="Endpoints with problems"
         rows={endpoints}
         keyOf={({ app_id }) => app_id}
         linkOf={({ app_id }) => to(`/applications/${app_id}`)}

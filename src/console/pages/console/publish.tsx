@@ -14,14 +14,14 @@ import { useCatalogue, useOperator } from "./operator.tsx";
 
 type Entry = components["schemas"]["CatalogueEntry"];
 
-/** Publishes one event by a form. All its subscribers get it. */
+/** A form that publishes an event to its subscribers. */
 export function Publish() {
   const loaded = useCatalogue();
   const [type, choice] = useTypeChoice(loaded.data ?? []);
   return (
     <>
       <Head title="Publish an event">
-        It is sent for real, to every application that is subscribed to it on that channel.
+        The event is delivered to all applications that subscribe to it on this channel.
       </Head>
       <Read of={loaded}>
         {() =>
@@ -36,7 +36,7 @@ export function Publish() {
   );
 }
 
-/** The form of an event, and what became of it; the children choose the type. */
+/** The form of an event, and its deliveries. The children select the type. */
 function EventForm({ type, children }: { type: Entry; children: ComponentChildren }) {
   const { canChange } = useOperator();
   const [channel, setChannel] = useState("");
@@ -57,7 +57,7 @@ function EventForm({ type, children }: { type: Entry; children: ComponentChildre
           <Field
             label="Channel"
             required
-            hint="The username or id of its broadcaster."
+            hint="Username or id of the broadcaster."
             value={channel}
             onInput={setChannel}
           />
@@ -68,8 +68,8 @@ function EventForm({ type, children }: { type: Entry; children: ComponentChildre
         {!published && (
           <Card>
             <Empty
-              title="Nothing was published yet"
-              text="Name the channel, change the data if you like, and publish it."
+              title="No event published yet"
+              text="Enter a channel, edit the data if necessary, and publish the event."
             />
           </Card>
         )}
@@ -86,12 +86,12 @@ function Published({ event: { deliveries } }: { event: { deliveries: number } })
       tone={deliveries > 0 ? "ok" : "warn"}
       title={deliveries === 1 ? "Published: 1 delivery." : `Published: ${number(deliveries)} deliveries.`}
     >
-      {deliveries === 0 && <p>No application is subscribed to this event of the channel.</p>}
+      {deliveries === 0 && <p>No application subscribes to this event of the channel.</p>}
     </Notice>
   );
 }
 
-/** The id of a user that is named by it or by the username. */
+/** Returns the id of a user given by id or username. Throws a `Fault` when there is none. */
 async function userIdOf(text: string): Promise<number> {
   const wanted = text.trim();
   if (/^[0-9]{1,15}$/.test(wanted)) return Number(wanted);
@@ -100,5 +100,5 @@ async function userIdOf(text: string): Promise<number> {
   );
   const [user] = data;
   if (user?.username.toLowerCase() === wanted.toLowerCase()) return user.id;
-  throw new Fault(`There is no user called ${wanted}.`, "user_not_found", 404);
+  throw new Fault(`There is no user with the username ${wanted}.`, "user_not_found", 404);
 }

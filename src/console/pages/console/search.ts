@@ -1,17 +1,20 @@
 import { admin, done } from "../../client.ts";
 import { allDeliveries } from "../../deliveries/source.ts";
-import type { Place } from "../../parts/palette.tsx";
+import type { PaletteEntry } from "../../parts/palette.tsx";
 import { to } from "../../places.ts";
 import type { Operator } from "./operator.tsx";
 
 const most = 6;
 const shortestQuery = 3;
 
-/** What the palette finds: a delivery or application by its id, applications and users by their names. */
-export async function searchEverything(text: string, role: Operator["role"]): Promise<readonly Place[]> {
+/** Searches for the palette: deliveries and applications by id, applications and users by name. */
+export async function searchEverything(
+  text: string,
+  role: Operator["role"],
+): Promise<readonly PaletteEntry[]> {
   const { signal } = new AbortController();
   const id = text.toUpperCase();
-  const found: Place[] = [];
+  const found: PaletteEntry[] = [];
   if (role !== "publisher") {
     if (/^[0-9A-Z]{26}$/.test(id)) {
       const delivery = await allDeliveries(false)

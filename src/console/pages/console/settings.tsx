@@ -6,7 +6,7 @@ import { List } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useQuery } from "../../places.ts";
 
-/** How the server is set. Settings are changed by starting it with others. */
+/** The settings of the server, read-only. They change with the options and the file of the server. */
 export function Settings() {
   const [query, setQuery] = useQuery();
   const loaded = useLoad((signal) => done(admin.GET("/admin/v1/settings", { signal })), [], ["settings"]);
@@ -19,7 +19,7 @@ export function Settings() {
   return (
     <>
       <Head title="Settings">
-        Those in force, as options of <code>onair serve</code>.
+        The active settings, as options of <code>onair serve</code>.
         {loaded.data && (
           <>
             {" "}
@@ -28,12 +28,12 @@ export function Settings() {
           </>
         )}
       </Head>
-      <Find name="find" placeholder="Name or purpose" />
+      <Find name="find" placeholder="Name or description" />
       <Card
         isFlush
         actions={
           <Check
-            label="Only those that differ from the default"
+            label="Only changed settings"
             checked={isChanged}
             onChange={(on) => setQuery({ changed: on ? "1" : null })}
           />
@@ -41,7 +41,7 @@ export function Settings() {
       >
         <List
           of={loaded}
-          empty={<Empty title="No setting fits" />}
+          empty={<Empty title="No matching settings" />}
           label="Settings"
           rows={rows}
           keyOf={({ name }) => name}
@@ -59,7 +59,7 @@ export function Settings() {
                 ),
             },
             {
-              name: "What it is for",
+              name: "Description",
               hide: "narrow",
               show: ({ help }) => <span class="muted">{help}</span>,
             },

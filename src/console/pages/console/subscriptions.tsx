@@ -10,7 +10,7 @@ import { subscriptionColumns } from "../../subscriptions.tsx";
 
 type Subscription = components["schemas"]["NamedSubscription"];
 
-/** Who follows a channel: the subscriptions of all applications. */
+/** The subscriptions of all applications. */
 export function Subscriptions() {
   const [query, setQuery] = useQuery();
   const { channel = "", event, application_id } = query;
@@ -30,9 +30,9 @@ export function Subscriptions() {
   const names = useApplicationNames(list.rows.map(({ app_id }) => app_id));
   return (
     <>
-      <Head title="Subscriptions">Who follows a channel, and what each application gets.</Head>
+      <Head title="Subscriptions">The events of channels that applications subscribe to.</Head>
       <div class="filters">
-        <QueryField label="Channel" name="channel" placeholder="Slug, or id of its user" />
+        <QueryField label="Channel" name="channel" placeholder="Slug, or id of the user" />
         <QueryField label="Event type" name="event" placeholder="channel.followed" />
         <ApplicationField
           id={application_id ?? ""}
@@ -46,13 +46,13 @@ export function Subscriptions() {
           empty={
             Object.keys(query).length > 0 ? (
               <Empty
-                title="No subscription fits"
-                text="Nobody follows this channel, or not with this event."
+                title="No matching subscriptions"
+                text="No application subscribes to this event of the channel."
               />
             ) : (
               <Empty
-                title="There is no subscription yet"
-                text="Applications subscribe to the events of channels over the public API."
+                title="No subscriptions yet"
+                text="Applications subscribe to events of channels with the public API."
               />
             )
           }

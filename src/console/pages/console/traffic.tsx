@@ -10,7 +10,7 @@ import { ArrivalPlot, OutcomePlot, seconds, useRange } from "../../statistics/pl
 
 type Statistics = components["schemas"]["Statistics"];
 
-/** What the server does over time: deliveries, arrival, requests and the time they take, by operation. */
+/** Deliveries and requests over time, with their latencies, and requests by operation. */
 export function Traffic() {
   const [range, choice] = useRange();
   const loaded = useLoad(
@@ -37,7 +37,7 @@ function Plots({ data: { deliveries, totals, requests, operations } }: { data: S
         <Figure value={number(totals.failed + totals.expired)} label="failed or expired" />
         <Figure
           value={totals.arrival_p99_ms === null ? "–" : duration(totals.arrival_p99_ms)}
-          label="99 of 100 arrived within"
+          label="99% arrived within"
         />
         <Figure value={number(sum)} label="requests" />
       </div>
@@ -45,7 +45,7 @@ function Plots({ data: { deliveries, totals, requests, operations } }: { data: S
         <Card title="Deliveries">
           <OutcomePlot steps={deliveries} totals={totals} />
         </Card>
-        <Card title="From publishing to arrival">
+        <Card title="Delivery latency">
           <ArrivalPlot steps={deliveries} />
         </Card>
         <Card title="Requests">
@@ -64,15 +64,15 @@ function Plots({ data: { deliveries, totals, requests, operations } }: { data: S
             ]}
           />
         </Card>
-        <Card title="Time of requests">
+        <Card title="Request duration">
           <Plot
-            label="Time of requests"
+            label="Request duration"
             kind="lines"
             times={seconds(requests)}
             format={duration}
             series={[
-              { name: "half of them within", tone: "accent", values: requests.map((step) => step.p50_ms) },
-              { name: "99 of 100 within", tone: "plain", values: requests.map((step) => step.p99_ms) },
+              { name: "median", tone: "accent", values: requests.map((step) => step.p50_ms) },
+              { name: "99th percentile", tone: "plain", values: requests.map((step) => step.p99_ms) },
             ]}
           />
         </Card>

@@ -15,7 +15,7 @@ import { useOperator } from "./operator.tsx";
 
 type UserRecord = components["schemas"]["User"];
 
-/** One user: the profile as it is kept, and its correction. */
+/** The stored profile of a user, and a form to edit it. */
 export function User() {
   const { role } = useOperator();
   const id = Number(useRoute().params["id"]);
@@ -38,14 +38,14 @@ export function User() {
             ) : (
               <Correction user={user} onSaved={loaded.reload} />
             )}
-            <Card title="About the user">
+            <Card title="Details">
               <Facts
                 rows={[
                   ["Id", <Value text={String(user.id)} key="id" />],
                   ["Username", <Value text={user.username} key="name" />],
                   ["Followers", number(user.followers_count)],
                   ["Follows", number(user.following_count)],
-                  ["Account made", <Time at={user.created_at} key="at" />],
+                  ["Account created", <Time at={user.created_at} key="at" />],
                 ]}
               />
             </Card>
@@ -77,7 +77,7 @@ function Correction({ user, onSaved }: { user: UserRecord; onSaved: () => void }
   };
   return (
     <Card
-      title="Correct the profile"
+      title="Edit the profile"
       actions={
         <Button isSmall kind="danger" onClick={() => setAsking(true)}>
           Delete
@@ -93,7 +93,7 @@ function Correction({ user, onSaved }: { user: UserRecord; onSaved: () => void }
           checked={form.values.is_verified}
           onChange={(is_verified) => form.put({ is_verified })}
         />
-        <p class="muted small">The next import of the platform replaces what it reports.</p>
+        <p class="muted small">The next import from the platform overwrites these fields.</p>
       </Form>
       {isAsking && (
         <Confirm
@@ -103,8 +103,8 @@ function Correction({ user, onSaved }: { user: UserRecord; onSaved: () => void }
           onClose={() => setAsking(false)}
         >
           <p>
-            Channels and livestreams of the user go, too, tokens for the user end, and so do the subscriptions
-            to the user's events. This cannot be undone.
+            The user's channels and livestreams, tokens for the user, and subscriptions to the user's events
+            are deleted, too. This cannot be undone.
           </p>
         </Confirm>
       )}

@@ -7,7 +7,7 @@ import { to, useQuery } from "../../places.ts";
 
 const shortest = 3;
 
-/** Users by a part of their names, as the API finds them. */
+/** The user search of the API. */
 export function Users() {
   const [query] = useQuery();
   const wanted = (query["query"] ?? "").trim();
@@ -24,7 +24,7 @@ export function Users() {
   return (
     <>
       <Head title="Users">
-        As the public search finds them. The platform reports them; one can be corrected here.
+        Search users as the public API does. The platform reports them; single users can be edited here.
       </Head>
       <Find name="query" placeholder="Part of a username or name" />
       <Card isFlush>
@@ -32,11 +32,11 @@ export function Users() {
           of={found}
           empty={
             isLong ? (
-              <Empty title="Nobody is called that" text="Try a shorter part of the name." />
+              <Empty title="No matching users" text="Try a shorter part of the name." />
             ) : (
               <Empty
-                title="Whom do you look for?"
-                text={`Type ${shortest} characters or more of a username or display name.`}
+                title="Search for a user"
+                text={`Enter at least ${shortest} characters of a username or display name.`}
               />
             )
           }

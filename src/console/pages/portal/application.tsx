@@ -15,7 +15,7 @@ interface Known {
 
 const Context = createContext<Known | null>(null);
 
-/** The signed-in application, for all pages of the portal. */
+/** Provides the signed-in application to all pages of the portal. */
 export function PortalApplication({ children }: { children: ComponentChildren }) {
   const application: Loaded<OwnApplication> = useLoad(
     (signal) => dataOf(api.GET("/public/v1/application", { signal })),

@@ -6,13 +6,15 @@ import { useEventTypes } from "./application.tsx";
 export function EventTypes() {
   return (
     <>
-      <Head title="Event types">What can be subscribed to, with an example of each and its JSON Schema.</Head>
+      <Head title="Event types">
+        The events that you can subscribe to, each with an example and its JSON Schema.
+      </Head>
       <EventTypeList
         of={useEventTypes()}
         actionsOf={({ name, version }) => (
           <>
             <LinkButton of={name} href={to("/test", { event: name, version: String(version) })}>
-              Test it
+              Test
             </LinkButton>
             <LinkButton of={name} href={to("/subscriptions", { event: name })}>
               Subscribe

@@ -25,13 +25,13 @@ export function Overview() {
   const { application } = useApplication();
   return (
     <>
-      <Head title={application.name} actions={<LinkButton href={to("/test")}>Send a test</LinkButton>} />
+      <Head title={application.name} actions={<LinkButton href={to("/test")}>Send test event</LinkButton>} />
       <OwnEndpoint />
       <div class="columns">
         <div class="stack wide">
           <OutcomeCard read={ownStatistics} />
           <LatestDeliveries>
-            <p>Subscribe to an event of a channel, and it appears here as soon as it happens.</p>
+            <p>Subscribe to an event of a channel. Its deliveries appear here as soon as it is published.</p>
             <div class="row">
               <LinkButton href={to("/subscriptions")}>Subscribe</LinkButton>
             </div>
@@ -49,7 +49,7 @@ export function Overview() {
                   application.webhook_url ? <Value text={application.webhook_url} key="url" /> : "none",
                 ],
                 [
-                  "Gets events by",
+                  "Delivery method",
                   { webhook: "webhook", stream: "stream", both: "webhook and stream" }[application.delivery],
                 ],
                 ["Scopes", application.scopes.join(", ")],
@@ -113,11 +113,11 @@ function Budget({ application: { rate_limit, subscriptions } }: { application: O
         </div>
         <div class="stack tight">
           <div class="row between">
-            <span>Requests a minute</span>
+            <span>Requests per minute</span>
             <span class="muted">{limit === 0 ? "no limit" : `${number(used)} of ${number(limit)}`}</span>
           </div>
           {limit > 0 && <Bar part={used / limit} label="Requests used" />}
-          <small class="muted">This page takes from it, too.</small>
+          <small class="muted">Requests of this page count, too.</small>
         </div>
       </div>
     </Card>

@@ -17,14 +17,14 @@ export const isBackFromLogin = hasLogin && location.pathname === `${base}/signed
 
 const placeKey = "onair-place";
 
-/** Where the person was before the login; the front where that is not known. */
+/** Returns the page that the user came from; the front page when unknown. */
 function takePlace(): string {
   const place = sessionStorage.getItem(placeKey) ?? "";
   sessionStorage.removeItem(placeKey);
   return place.startsWith(`${base}/`) ? place : base || "/";
 }
 
-/** The other way to sign in, where there is one: as the owner of the application. */
+/** The sign-in as the owner of an application, if the platform supports it. */
 export function OwnerLoginButton() {
   const begin = useAction(async () => {
     const login = await session<LoginBegun>("POST", {}, "login");
@@ -34,7 +34,7 @@ export function OwnerLoginButton() {
   if (!hasLogin) return null;
   return (
     <>
-      <p>Or with your account, if an application is registered as yours.</p>
+      <p>Or use your account, if you are the owner of an application.</p>
       <FaultNotice fault={begin.fault} />
       <Button onClick={begin.run} isBusy={begin.isBusy}>
         Sign in with your account
@@ -43,18 +43,18 @@ export function OwnerLoginButton() {
   );
 }
 
-/** The answer as it came in the address, which is read once and does not stay there. */
+/** Reads the answer from the URL's query, and removes it there. */
 function answerOfLogin(): { readonly code: string | null; readonly error: string | null } {
   const query = new URLSearchParams(location.search);
   history.replaceState(null, "", location.pathname);
   return { code: query.get("code"), error: query.get("error") };
 }
 
-/** What the other server said is not shown: a link can carry any text. */
+/** The error for a refused sign-in. Its description is not shown, because any link could contain one. */
 function refusalOf(error: string | null): Fault {
   return error === "access_denied"
     ? new Fault("The sign-in was refused.", "access_denied", 0)
-    : new Fault("The sign-in did not work. Try again.", "unknown", 0);
+    : new Fault("The sign-in failed. Try again.", "unknown", 0);
 }
 
 let answered: Promise<OwnedApplications> | null = null;
@@ -65,7 +65,7 @@ function owned(): Promise<OwnedApplications> {
   return session<OwnedApplications>("POST", asJson({ code }), "login/answer");
 }
 
-/** Gives a session for the application of the user who has signed in, and asks for which where there are several. */
+/** Begins a session for an application of the signed-in user. With several applications, it asks which. */
 export function BackFromLogin() {
   const [choice, setChoice] = useState<OwnedApplications["applications"] | null>(null);
   const [fault, setFault] = useState<Fault | null>(null);
@@ -94,7 +94,7 @@ export function BackFromLogin() {
       <SignInPage kind="Developers">
         <h1>Not signed in</h1>
         <FaultNotice fault={fault} />
-        <LinkButton href={to("") || "/"}>Back to the sign-in</LinkButton>
+        <LinkButton href={to("") || "/"}>Back to sign-in</LinkButton>
       </SignInPage>
     );
   }
@@ -102,12 +102,12 @@ export function BackFromLogin() {
   if (choice.length === 0) {
     return (
       <SignInPage kind="Developers">
-        <h1>No application is yours</h1>
+        <h1>No applications</h1>
         <p>
-          You are signed in, but no application is registered as yours. Ask the platform to set you as its
-          owner, or sign in with its client id and secret.
+          You are signed in, but you are not the owner of an application. Ask the platform to register you as
+          one, or sign in with a client id and secret.
         </p>
-        <LinkButton href={to("") || "/"}>Back to the sign-in</LinkButton>
+        <LinkButton href={to("") || "/"}>Back to sign-in</LinkButton>
       </SignInPage>
     );
   }

@@ -16,7 +16,7 @@ import { useEventTypes } from "./application.tsx";
 
 type Subscription = components["schemas"]["NamedSubscription"];
 
-/** Of more than these, the others are found by the slug of their channel. */
+/** Subscriptions on further pages are found by the slug of their channel. */
 const maxPages = 20;
 
 export function Subscriptions() {
@@ -46,7 +46,7 @@ export function Subscriptions() {
           </Button>
         }
       >
-        Which events of which channels your application gets.
+        The events of channels that your application receives.
       </Head>
       <Find name="find" placeholder="Channel, event or id" />
       <Card
@@ -59,19 +59,17 @@ export function Subscriptions() {
       >
         {loaded.data && !loaded.data.isAll && (
           <p class="sample muted">
-            These are the first {number(pageSize * maxPages)}. The slug of a channel finds its others.
+            Only the first {number(pageSize * maxPages)} are listed. To find others, enter the slug of a
+            channel.
           </p>
         )}
         <List
           of={loaded}
           empty={
             wanted ? (
-              <Empty title="No subscription fits" text="Look for another channel, event or id." />
+              <Empty title="No matching subscriptions" text="Try another channel, event or id." />
             ) : (
-              <Empty
-                title="There is no subscription yet"
-                text="Subscribe to an event of a channel by its name."
-              />
+              <Empty title="No subscriptions yet" text="Subscribe to the events of a channel." />
             )
           }
           label="Subscriptions"
@@ -129,7 +127,7 @@ async function pages(filter: { channel?: string }, signal: AbortSignal) {
   return { found, isAll: cursor === "" };
 }
 
-/** The first subscriptions; where there are more, also those of the channel with this slug. */
+/** Reads the first subscriptions, and if there are more, also those of the channel with this slug. */
 async function subscriptionsNow(channel: string, signal: AbortSignal) {
   const { found, isAll } = await pages({}, signal);
   if (isAll || channel === "") return { found, isAll };
@@ -184,7 +182,7 @@ function SubscribeDialog({
       disabled={events.length === 0 || channel.trim() === ""}
       onClose={onClose}
     >
-      <Field label="Channel" hint="The username of its broadcaster." {...form.at("channel")} />
+      <Field label="Channel" hint="Username of the broadcaster." {...form.at("channel")} />
       <fieldset class="stack tight">
         <legend class="visually-hidden">Events</legend>
         {newest.map(({ name, description }) => (
@@ -216,7 +214,7 @@ function RemoveDialog({
   const { id, event, version, broadcaster_user_id } = subscription;
   const act = async () => {
     await done(api.DELETE("/public/v1/events/subscriptions", { params: { query: { id: [id] } } }));
-    toast("The subscription is deleted.", async () => {
+    toast("Subscription deleted.", async () => {
       await subscribe([{ name: event, version }], broadcaster_user_id).catch((error) => toast(error.message));
       onDone();
     });
@@ -225,12 +223,9 @@ function RemoveDialog({
   return (
     <Confirm title="Delete this subscription?" verb="Delete" act={act} onClose={onClose}>
       <p>
-        Your application gets no more <code>{event}</code> of {channelOf(subscription)}.
+        Your application no longer receives <code>{event}</code> of {channelOf(subscription)}.
       </p>
-      <Notice
-        tone="warn"
-        title="What waits to be sent for it is canceled. Subscribing again does not bring that back."
-      />
+      <Notice tone="warn" title="Pending deliveries are canceled. Subscribing again does not restore them." />
     </Confirm>
   );
 }

@@ -17,7 +17,7 @@ import { type EventType, useApplication, useEventTypes } from "./application.tsx
 
 type Exchange = components["schemas"]["TestExchange"];
 
-/** Sends a sample to the webhook and shows the whole exchange, with what the receiver did wrong. */
+/** Sends a sample to the webhook and shows the whole exchange, with mistakes of the receiver. */
 export function Test() {
   const { application } = useApplication();
   const loaded = useEventTypes();
@@ -25,10 +25,10 @@ export function Test() {
   return (
     <>
       <Head title="Test">
-        Sends a signed sample to your webhook, through the same path as a delivery, and shows what came back.
+        Send a signed sample event to your webhook, as a delivery would be sent, and see the response.
       </Head>
       {application.webhook_url === null && (
-        <Notice tone="warn" title="There is no webhook URL to send to.">
+        <Notice tone="warn" title="No webhook URL is set.">
           <div class="row">
             <LinkButton href={to("/webhook")}>Set the webhook URL</LinkButton>
           </div>
@@ -47,7 +47,7 @@ export function Test() {
   );
 }
 
-/** The form of a sample, and what became of it; the children choose the type. */
+/** The form of a sample, and its exchange. The children select the type. */
 function Sample({ type, children }: { type: EventType; children: ComponentChildren }) {
   const [data, setData] = useState<Readonly<Record<string, unknown>>>(type.example);
   const [exchange, setExchange] = useState<Exchange | null>(null);
@@ -72,7 +72,7 @@ function Sample({ type, children }: { type: EventType; children: ComponentChildr
         setExchange(data as Exchange);
       }
     }
-    if (!isEnded) throw new Fault("The connection broke before the test had ended.", "unreachable", 0);
+    if (!isEnded) throw new Fault("The connection was lost before the test ended.", "unreachable", 0);
   });
   return (
     <div class="columns even">
@@ -84,15 +84,15 @@ function Sample({ type, children }: { type: EventType; children: ComponentChildr
       </Card>
       <div class="stack wide">
         <p class="visually-hidden" role="status">
-          {exchange && !send.isBusy ? outcomeOf(exchange) : send.isBusy && "Under way"}
+          {exchange && !send.isBusy ? outcomeOf(exchange) : send.isBusy && "In progress"}
         </p>
-        {send.isBusy && !exchange && progress && <UnderWay progress={progress} />}
+        {send.isBusy && !exchange && progress && <InProgress progress={progress} />}
         {exchange && <ExchangeStory exchange={exchange} />}
         {!exchange && !send.isBusy && (
           <Card>
             <Empty
-              title="Nothing was sent yet"
-              text="Choose an event, change its data if you like, and send it. A test does not count as a delivery."
+              title="No test sent yet"
+              text="Choose an event, edit its data if necessary, and send it. A test does not count as a delivery."
             />
           </Card>
         )}
@@ -113,22 +113,22 @@ interface Progress {
   readonly passed: readonly Passed[];
 }
 
-/** The stages of a test: what each is called before, while it is under way, and when it has passed. */
+/** The stages of a test, each with its texts before, during and after it. */
 const stages = [
-  ["dns", "Host name", "Looking for the host…", "Host name resolved"],
+  ["dns", "DNS", "Resolving the host name…", "Host name resolved"],
   ["connect", "Connection", "Connecting…", "Connected"],
-  ["tls", "Encryption", "Agreeing on encryption…", "Encryption agreed on"],
+  ["tls", "TLS", "TLS handshake…", "TLS established"],
   ["sent", "Request", "Sending the request…", "Request sent"],
-  ["first_byte", "Answer", "Waiting for the answer: the receiver has 15 seconds…", "Answer begun"],
+  ["first_byte", "Response", "Waiting for the response: the receiver has 15 seconds…", "Response received"],
 ] as const;
 
-/** The exchange while it happens. All stages have their place from the begin, so that nothing moves. */
-function UnderWay({ progress: { beganAt, request, passed } }: { progress: Progress }) {
+/** A running test. All stages are listed from the start, so that the layout does not move. */
+function InProgress({ progress: { beganAt, request, passed } }: { progress: Progress }) {
   const shown = stages.filter(([name]) => name !== "tls" || request.url.startsWith("https:"));
   const current = shown.findLastIndex(([name]) => passed.some(({ stage }) => stage === name)) + 1;
   return (
     <>
-      <Card title="Under way" actions={<Elapsed since={beganAt} />}>
+      <Card title="In progress" actions={<Elapsed since={beganAt} />}>
         <ol class="timeline">
           {shown.map(([name, before, doing, done], i) => {
             const at = passed.find(({ stage }) => stage === name)?.at_ms;
@@ -151,7 +151,7 @@ function UnderWay({ progress: { beganAt, request, passed } }: { progress: Progre
 }
 
 const outcomeOf = ({ delivered, duration_ms }: Exchange) =>
-  delivered ? `It arrived in ${duration(duration_ms)}.` : "It would not have been delivered.";
+  delivered ? `Delivered in ${duration(duration_ms)}.` : "The event would not have been delivered.";
 
 function ExchangeStory({ exchange }: { exchange: Exchange }) {
   const { delivered, problem, request, response, error, duration_ms, timings } = exchange;
@@ -164,21 +164,21 @@ function ExchangeStory({ exchange }: { exchange: Exchange }) {
       <Card title="Timings" actions={<span class="muted">{duration(duration_ms)}</span>}>
         <Stages timings={timings} totalMs={duration_ms} />
       </Card>
-      <Card title={response ? `Answer ${response.status}` : "No answer"}>
+      <Card title={response ? `Response ${response.status}` : "No response"}>
         {response ? (
           <div class="stack tight">
             <Code
-              label="Answer headers"
+              label="Response headers"
               text={Object.entries(response.headers)
                 .map(([name, value]) => `${name}: ${value}`)
                 .join("\n")}
             />
             {response.body && (
-              <Code label="Answer body" text={response.body} isJson={/^\s*[[{]/.test(response.body)} />
+              <Code label="Response body" text={response.body} isJson={/^\s*[[{]/.test(response.body)} />
             )}
           </div>
         ) : (
-          <p class="muted">None arrived.</p>
+          <p class="muted">No response was received.</p>
         )}
       </Card>
       <Card title={`POST ${request.url}`}>

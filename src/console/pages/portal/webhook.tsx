@@ -17,14 +17,14 @@ export function Webhook() {
   const { application } = useApplication();
   return (
     <>
-      <Head title="Webhook">Where your events are sent, and the secret that signs them.</Head>
+      <Head title="Webhook">The URL to which your events are sent, and the secret that signs them.</Head>
       <OwnEndpoint />
       <div class="columns even">
         <div class="stack wide">
           <Settings application={application} />
           <Secrets application={application} />
         </div>
-        <Card title="Verify what you receive">
+        <Card title="Verify deliveries">
           <div class="stack">
             <p>
               A delivery follows <a href="https://www.standardwebhooks.com">Standard Webhooks</a>. Put the
@@ -58,7 +58,7 @@ function Settings({ application }: { application: OwnApplication }) {
       ...(redirect_uris !== undefined && { redirect_uris: redirect_uris.split(/\s+/).filter(Boolean) }),
     };
     await done(api.PATCH("/public/v1/application", { body }));
-    toast("Saved. It holds for everything that is sent from now on.");
+    toast("Saved. The changes apply to all deliveries from now on.");
     reload();
   });
   const lockable = (field: (typeof locked)[number], hint: string) =>
@@ -69,23 +69,23 @@ function Settings({ application }: { application: OwnApplication }) {
         <Field
           label="Webhook URL"
           type="url"
-          {...lockable(
-            "webhook_url",
-            "Another URL is another endpoint: it is enabled, and what waits is sent to it.",
-          )}
+          {...lockable("webhook_url", "A new URL is enabled at once, and pending deliveries are sent to it.")}
           {...form.at("webhook_url")}
         />
         <Select
-          label="Gets events by"
+          label="Delivery method"
           value={form.values.delivery}
           options={deliveryWays}
-          {...lockable("delivery", "The stream is for programs that cannot receive webhooks.")}
+          {...lockable("delivery", "The event stream is for programs that cannot receive webhooks.")}
           onChange={(value) => form.put({ delivery: value as OwnApplication["delivery"] })}
         />
         <Field
           label="Redirect URIs"
           rows={3}
-          {...lockable("redirect_uris", "Where users who sign in may be sent back to, one in a line.")}
+          {...lockable(
+            "redirect_uris",
+            "URIs to which users may be redirected after they sign in, one per line.",
+          )}
           {...form.at("redirect_uris")}
         />
       </Form>
@@ -107,7 +107,7 @@ function Secrets({ application }: { application: OwnApplication }) {
     <Card
       isFlush
       title="Secrets"
-      actions={<Button onClick={() => setRotating(true)}>Rotate the signing secret</Button>}
+      actions={<Button onClick={() => setRotating(true)}>Rotate signing secret</Button>}
     >
       <Table
         label="Secrets"
@@ -121,10 +121,10 @@ function Secrets({ application }: { application: OwnApplication }) {
             show: ({ prefix }) => (prefix ? <code>{prefix}…</code> : ""),
           },
           {
-            name: "Made",
+            name: "Created",
             show: ({ created_at }) => (created_at ? <Time at={created_at} /> : "by an earlier version"),
           },
-          { name: "Ends", show: ({ expires_at }) => (expires_at ? <Time at={expires_at} /> : "in force") },
+          { name: "Expires", show: ({ expires_at }) => (expires_at ? <Time at={expires_at} /> : "never") },
         ]}
       />
       {isRotating && (

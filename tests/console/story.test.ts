@@ -79,7 +79,7 @@ describe.skipIf(chromium === null).each([
     await tab.click("Save");
     await healthy.arrived(1);
     await tab.see("The endpoint accepts deliveries.");
-    await tab.click("Deliveries of the event", "link");
+    await tab.click("View deliveries", "link");
     await tab.click("Replay a range");
     await tab.click("Count");
     await tab.click("Send 1 again");

@@ -22,13 +22,13 @@ describe.skipIf(chromium === null)("the page of a test", () => {
     const { receiver, url, release } = heldReceiver();
     await using tab = await signedIn(server, await server.application({ webhook_url: url }));
     await tab.click("Test", "link");
-    await tab.see("No deliveries yet");
+    await tab.see("No test sent yet");
     await tab.click("Send the sample");
     await tab.see("Waiting for the response");
     const text = await tab.text();
     for (const shown of ["Host name resolved", "Connected", "Request sent", `POST ${url}`])
       expect(text).toContain(shown);
-    expect(text).not.toMatch(/It arrived|Response received/);
+    expect(text).not.toMatch(/Delivered in|Response received/);
     expect(receiver.received.length).toBe(1);
     release();
     await tab.see("Delivered in");
@@ -50,7 +50,7 @@ describe.skipIf(chromium === null)("the page of a test", () => {
     const app = await server.application({ webhook_url: "http://127.0.0.1:9/hook" });
     await using tab = await signedIn(server, app);
     await tab.click("Test", "link");
-    await tab.see("No deliveries yet");
+    await tab.see("No test sent yet");
     await server.admin("PATCH", `/admin/v1/applications/${app.id}`, { webhook_url: null });
     await tab.click("Send the sample");
     await tab.see("no webhook URL");

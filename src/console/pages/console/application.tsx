@@ -54,7 +54,7 @@ export function Application() {
         crumb={{ href: to("/applications"), text: "Applications" }}
         title={application?.name ?? "Application"}
         actions={
-          application && <LinkButton href={to("/deliveries", { application_id: id })}>Deliveries</LinkButton>
+          application && <LinkButton href={to("/deliveries", { application_id: id })}>View deliveries</LinkButton>
         }
       >
         {application && (

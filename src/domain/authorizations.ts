@@ -1,7 +1,7 @@
 import { DomainError } from "./errors.ts";
 import { refreshGraceMs, type Scope, type ScopeName } from "./tokens.ts";
 
-/** A login under way: the browser is at the platform's login and consent page. */
+/** A login in progress: the browser is at the platform's login and consent page. */
 export interface LoginRequest {
   readonly applicationId: string;
   readonly redirectUri: string;

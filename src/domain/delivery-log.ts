@@ -18,7 +18,7 @@ export interface DeliveryRecord {
   /** A pending delivery of a deleted subscription is shown as `canceled`. */
   readonly status: DeliveryStatus;
   readonly published_at: number;
-  /** While pending: the time of the next attempt, 0 before the first; null while one is under way. */
+  /** While pending: the time of the next attempt, 0 before the first; null while one is in progress. */
   readonly next_attempt_at: number | null;
   readonly expires_at: number | null;
   readonly finished_at: number | null;

@@ -11,7 +11,7 @@ export interface KnownAnswer {
 /** A stored request with an idempotency key. */
 export interface KnownRequest {
   readonly firstSeenAt: number;
-  /** null when the request is under way, or the process ended before the answer. */
+  /** null while the request is in progress, or the process ended before the answer. */
   readonly answer: KnownAnswer | null;
 }
 

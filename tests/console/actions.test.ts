@@ -206,7 +206,7 @@ describe.skipIf(chromium === null)("in the console, an operator", () => {
     await subscribe(server, app, ["raid.started"]);
     await tab.click("Edit or add a version raid.started");
     await tab.fill("JSON Schema", '{"type": "object", "properties": {}}');
-    await tab.see("message is gone");
+    await tab.see("message is removed");
     await tab.click("Cancel");
     await tab.go("/publish?event=raid.started");
     await tab.fill("Channel", "luna_bytes");

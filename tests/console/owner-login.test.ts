@@ -249,7 +249,7 @@ describe.skipIf(chromium === null)("in a browser", () => {
     await tab.see("The sign-in failed.");
     expect(await tab.text()).not.toContain("555-0100");
     expect(await violations(tab)).toEqual([]);
-    await tab.click("Back to the sign-in", "link");
+    await tab.click("Back to sign-in", "link");
     await tab.see("Client secret");
     for (const value of ["light", "dark"]) {
       await tab.page.emulateMediaFeatures([{ name: "prefers-color-scheme", value }]);

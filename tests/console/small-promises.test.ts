@@ -59,7 +59,7 @@ describe.skipIf(chromium === null)("in the portal", () => {
   test("the page of the webhook has the secrets with their ages, and a receiver in five languages", async () => {
     await using tab = await signedIn(server, app);
     await tab.click("Webhook", "link");
-    await tab.see("in force");
+    await tab.see("when rotated");
     const rows = await tab.page.$$eval("main tbody tr", (found) =>
       found.map(({ cells }) => [cells[0]?.textContent, cells[2]?.querySelector("time") !== null]),
     );

@@ -32,7 +32,10 @@ function hasUnsafe(value: unknown): boolean {
   return false;
 }
 
-/** Returns the parsed values of numbers in a JSON text whose source has another value. Throws a `SyntaxError` for text that is not JSON. */
+/**
+ * Returns the parsed values of numbers in a JSON text whose source has another value. Throws a `SyntaxError` for text that is
+ * not JSON.
+ */
 export function inexactNumbers(text: string): ReadonlySet<number> {
   const found = new Set<number>();
   JSON.parse(text, (_, value: unknown, context?: { readonly source?: string }) => {

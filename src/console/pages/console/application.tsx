@@ -54,7 +54,9 @@ export function Application() {
         crumb={{ href: to("/applications"), text: "Applications" }}
         title={application?.name ?? "Application"}
         actions={
-          application && <LinkButton href={to("/deliveries", { application_id: id })}>View deliveries</LinkButton>
+          application && (
+            <LinkButton href={to("/deliveries", { application_id: id })}>View deliveries</LinkButton>
+          )
         }
       >
         {application && (

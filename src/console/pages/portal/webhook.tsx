@@ -124,7 +124,10 @@ function Secrets({ application }: { application: OwnApplication }) {
             name: "Created",
             show: ({ created_at }) => (created_at ? <Time at={created_at} /> : "by an earlier version"),
           },
-          { name: "Expires", show: ({ expires_at }) => (expires_at ? <Time at={expires_at} /> : "never") },
+          {
+            name: "Expires",
+            show: ({ expires_at }) => (expires_at ? <Time at={expires_at} /> : "when rotated"),
+          },
         ]}
       />
       {isRotating && (

@@ -63,7 +63,7 @@ interface Asked<Options extends ParseArgsOptionsConfig, Action extends string> {
   check(): void;
 }
 
-/** What a function needs to read further options. */
+/** The context that a function needs to read further options. */
 export type Reading = Pick<Asked<never, never>, "env" | "out" | "mistakes">;
 
 /** Makes a command that checks its words and options before it runs. */

@@ -66,7 +66,7 @@ export const migrate = command({
     const planned = { data, backup, rebuildSearch };
     const before = dryRun ? look(data, schemaState) : await upgrade(planned);
     const report = directoryReport(before, planned, dryRun);
-    await out.answer(report, toldOfDirectory(report, took()));
+    await out.answer(report, directoryText(report, took()));
   },
 });
 
@@ -127,7 +127,7 @@ async function migratePostgres(database: DatabaseSettings, dryRun: boolean, out:
     await (await openPostgres(settings, { connections: 1 }, noteMigration)).close();
   const place = shownDataPlace({ database });
   const report = reportOf(before, dryRun);
-  await out.answer({ database: place, ...report }, told(place, report, took()));
+  await out.answer({ database: place, ...report }, reportText(place, report, took()));
 }
 
 const noteMigration = (name: string) => note(`Applying ${name} …`);
@@ -153,17 +153,17 @@ function directoryReport(state: SchemaState, { data, backup, rebuildSearch }: Pl
   return { data, ...reportOf(state, dryRun), search_index, users: state.users, backup };
 }
 
-function toldOfDirectory(report: ReturnType<typeof directoryReport>, took: string): string {
+function directoryText(report: ReturnType<typeof directoryReport>, took: string): string {
   const { data, dry_run, migrations, search_index, users, backup } = report;
   const index = { state: search_index, name: `search index of ${counted(users)} users` };
   const all = search_index === "ready" ? migrations : [...migrations, index];
-  const text = told(data, { ...report, migrations: all }, took);
+  const text = reportText(data, { ...report, migrations: all }, took);
   if (backup !== null) return `${text}\n\nThe backup from before is in ${backup}.`;
   if (!dry_run || all.every(({ state }) => state === "applied")) return text;
   return `${text}\n\nTo make a backup and then migrate: onair migrate --data ${data} --backup FILE`;
 }
 
-function told(
+function reportText(
   place: string,
   { dry_run, from, to, migrations }: ReturnType<typeof reportOf>,
   took: string,

@@ -1,5 +1,5 @@
 /*
- * What `onair/client` exports.
+ * The exports of `onair/client`.
  */
 export { type AnswerOf, type Client, type ClientOptions, createClient } from "./create-client.ts";
 export { OnairError } from "./errors.ts";

@@ -19,12 +19,12 @@ import { between, pick, type Random, weighted } from "./chance.ts";
 import { newLivestream } from "./livestreams.ts";
 import type { SamplePerson } from "./sample-person.ts";
 
-/** The setting of a generated event: one broadcaster's channel at one moment. */
+/** The context of a generated event: the channel of a broadcaster at one moment. */
 export interface Scene {
   readonly broadcaster: SamplePerson;
   /** null when the broadcaster is not live. */
   readonly live: Livestream | null;
-  /** The people who may chat, follow and give; they include more than the broadcaster. */
+  /** The people who can chat, follow and give; at least one other than the broadcaster. */
   readonly people: readonly SamplePerson[];
   readonly categories: readonly Pick<Category, "id" | "name">[];
   /** Pictures for payloads, because sample users and categories have none. */
@@ -42,12 +42,12 @@ export interface GeneratedEvent {
 }
 
 interface Kind {
-  /** The weight of the event against the others. */
+  /** The relative frequency of the event. */
   readonly weight: (live: boolean) => number;
   readonly make: (scene: Scene) => GeneratedEvent;
 }
 
-/** The type parameter makes the compiler check the payload against the event's schema. */
+/** Makes an entry of `kinds`. The type parameter lets the compiler check the payload against the event's schema. */
 function kind<Type extends EventType>(
   { name }: Type,
   weight: number | Kind["weight"],
@@ -59,7 +59,7 @@ function kind<Type extends EventType>(
 const month = 30 * day;
 const colours = ["#FF5733", "#3FA7D6", "#59CD90", "#FAC05E", "#EE6352", "#B388EB"] as const;
 
-/** By name. A map, because names come from outside. */
+/** By name. A map and not an object, because names come from subscriptions. */
 const kinds: ReadonlyMap<string, Kind> = new Map([
   kind(chatMessageSent, 60, (scene) => {
     const { broadcaster, id, now, random } = scene;
@@ -171,7 +171,7 @@ interface Wanted {
   readonly live: boolean;
 }
 
-/** The next event; null when none of them can be generated. */
+/** Chooses the next event; null when none of them can be generated. */
 export function nextEvent<T extends Wanted>(wanted: readonly T[], random: Random): T | null {
   const weight = ({ event, live }: T) => kinds.get(event)?.weight(live) ?? 0;
   return wanted.some((one) => weight(one) > 0) ? weighted(random, wanted, weight) : null;
@@ -180,11 +180,11 @@ export function nextEvent<T extends Wanted>(wanted: readonly T[], random: Random
 /** Generates an event. Throws a `RangeError` for an event that `nextEvent` never chooses. */
 export function generateEvent(event: string, scene: Scene): GeneratedEvent {
   const known = kinds.get(event);
-  if (!known) throw new RangeError(`there is no way to make up ${event}`);
+  if (!known) throw new RangeError(`events of type ${event} cannot be generated`);
   return known.make(scene);
 }
 
-/** A livestream that starts or ends. */
+/** Generates the start or the end of a livestream. */
 function statusChange(scene: Scene) {
   const { broadcaster, live, now, random } = scene;
   const livestream = live ? ("ended" as const) : newLivestream(broadcaster, now, random);

@@ -4,20 +4,20 @@ import { urlOf } from "../http/server.ts";
 import type { Store } from "../store/store.ts";
 import { newWebhookSecret } from "../webhooks/signature.ts";
 
-/** The settings with which owners of applications sign in to the portal; those that are given stay. */
+/** Adds the setting by which owners of applications sign in to the portal, unless it is given. */
 export function withOwnerLogin(config: Config, applicationId: string): Config {
   return config.portal && config.portalLogin === null ? { ...config, portalLogin: applicationId } : config;
 }
 
-/** Where the browser comes back to; null: the port is not known yet. */
+/** Returns the redirect URI of the portal; null when the port is not known yet. */
 function redirectUri({ publicUrl, host, port, tlsCert }: Config, url: string | null): string | null {
   const base = publicUrl ?? url ?? (port === 0 ? null : urlOf(host, port, tlsCert !== null));
   return base === null ? null : `${base}/portal/signed-in`;
 }
 
 /**
- * Makes the application by which owners sign in, where it is missing, and has it come back to where the server is now.
- * Whether it was made.
+ * Creates the application that owners use to sign in, or updates its redirect URI to the address of the server. Returns
+ * whether it was created.
  * @param url of the server; null before it listens
  */
 export async function keepOwnerLogin(

@@ -1,4 +1,4 @@
-/** The first free port of these; 0, for a port of the system's choice, when all are taken. */
+/** Returns the first free port of these; 0, for any port, when all are in use. */
 export function firstFree(hostname: string, ports: readonly number[]): number {
   return ports.find((port) => isFree(hostname, port)) ?? 0;
 }
@@ -9,12 +9,12 @@ function isFree(hostname: string, port: number): boolean {
     void probe.stop(true);
     return true;
   } catch {
-    // Other problems are reported by the server's start.
+    // The start of the server reports other problems.
     return false;
   }
 }
 
-/** A port and its alternatives, ten apart, so that the ports of one platform share an offset. */
+/** Returns a port and its alternatives, ten apart, so that all ports of a platform can have the same offset. */
 export function withAlternatives(port: number): number[] {
   return Array.from({ length: 10 }, (_, i) => port + 10 * i);
 }

@@ -20,7 +20,7 @@ const maxStarted = 100;
 
 /** Answers `/` with a redirect to sign in, and `/callback` with the tokens and a sample request. */
 export function sampleClient({ publicUrl, clientId, clientSecret, redirectUri }: SampleClientOptions) {
-  /** Code verifiers of sign-ins under way, by state. */
+  /** Code verifiers of unfinished sign-ins, by state. */
   const started = new Map<string, string>();
 
   const start = (): Response => {

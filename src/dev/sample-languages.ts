@@ -11,7 +11,7 @@ export interface SampleLanguage {
   readonly chat: readonly string[];
 }
 
-/** Bases of usernames, each with its display name behind it. */
+/** Parses bases of usernames, each followed by its display name. */
 function named(list: string): [username: string, displayName: string][] {
   return list.split(", ").map((name) => {
     const [username = "", ...words] = name.split(" ");

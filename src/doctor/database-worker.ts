@@ -25,7 +25,7 @@ export interface DatabaseCheck {
   readonly full: boolean;
 }
 
-/** What the thread offers. */
+/** The contract of the thread. */
 export interface DatabaseThread extends ThreadContract {
   readonly start: DatabaseCheck;
   readonly offers: {

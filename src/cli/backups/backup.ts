@@ -72,8 +72,8 @@ export const backup = command({
       const made = await makeBackup(api);
       if (file !== null) await download(api, made, file);
       if (file === "-") return;
-      const told = { ...made, ...(file !== null && { file }) };
-      await out.record(told, { ...told, size_bytes: counted(made.size_bytes) });
+      const record = { ...made, ...(file !== null && { file }) };
+      await out.record(record, { ...record, size_bytes: counted(made.size_bytes) });
       if (!out.json) await print(`Completed ${took()}.`);
     });
   },

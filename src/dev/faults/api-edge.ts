@@ -16,28 +16,28 @@ interface ApiEdgeOptions {
   tell(what: string, about: string): void;
 }
 
-/** What stands behind the edge. */
+/** The real server behind the proxy. */
 interface BehindEdge {
   /** The public listener. */
   readonly url: string;
   readonly tokens: Store["tokens"];
 }
 
-/** A public listener on a bad day, in front of the real one. */
+/** A reverse proxy in front of the public listener that injects faults. */
 interface ApiEdge {
   readonly url: string;
-  /** Names what stands behind, once it has started; until then everything is 503. */
+  /** Sets the real server once it has started. Until then, every answer is 503. */
   connect(behind: BehindEdge): void;
   stop(): Promise<void>;
 }
 
 const streamPath = "/public/v1/events/stream";
-/** Pages, pictures and documents have no bad day. */
+/** Only API and token requests have faults, not pages, pictures and documents. */
 const isConcerned = (path: string) => path.startsWith("/public/v1/") || path === "/oauth/token";
 /** Headers that belong to one connection (RFC 9110, section 7.6.1). */
 const ofConnection = ["connection", "keep-alive", "transfer-encoding"];
 
-/** Passes requests on to the real listener, but for what the plan has for them. */
+/** Starts the proxy, which forwards requests to the real listener with the faults of the plan. */
 export function startApiEdge({ host, port, plan, tell }: ApiEdgeOptions): ApiEdge {
   let behind: BehindEdge | null = null;
   const options = {
@@ -97,7 +97,7 @@ async function passedOn(request: Request, url: string): Promise<Response> {
   return new Response(answer.body, { status: answer.status, headers: passed });
 }
 
-/** A stream that ends after a time, wherever it is then. */
+/** Returns the stream, ended after a time, possibly within an event. */
 function endedAfter(
   stream: ReadableStream<Uint8Array>,
   ms: number,
@@ -120,7 +120,7 @@ function endedAfter(
       });
       if (!done) return controller.enqueue(value);
       clearTimeout(timer);
-      // It may have ended meanwhile.
+      // The timer may have closed it meanwhile.
       if (controller.desiredSize !== null) controller.close();
     },
     cancel() {
@@ -130,7 +130,7 @@ function endedAfter(
   });
 }
 
-/** The answer of the real listener when it is busy. */
+/** Returns the same answer as the real listener when it is busy. */
 function busy(
   request: Request,
   path: string,
@@ -153,7 +153,7 @@ function busy(
   });
 }
 
-/** Revokes the token of a request; false when it has none that is good. */
+/** Revokes the token of a request. Returns false when the request has no valid token. */
 async function revokeToken({ headers }: Request, tokens: Store["tokens"]): Promise<boolean> {
   const token = /^bearer ([\x21-\x7e]+)$/i.exec(headers.get("authorization") ?? "")?.[1];
   if (token === undefined) return false;

@@ -56,7 +56,8 @@ export async function contentsOf(target: Target, time: number, built: Built): Pr
     ...pages.map(([name, content]) => ({ path: `man/man1/${name}`, content })),
   ];
   if (target.npm.os === "linux") {
-    files.push({ path: "onair.service", content: await text("ops/onair.service") });
+    for (const name of ["onair.service", "Containerfile"])
+      files.push({ path: name, content: await text(`ops/${name}`) });
   }
   return { target, version, time, executable: built.executable, files };
 }

@@ -7,7 +7,6 @@ import { packedDebian } from "../support/debian-machine.ts";
 import { compiled, run } from "../support/process.ts";
 import { testDirectory } from "../support/server.ts";
 
-const root = join(import.meta.dir, "../..");
 const executable = compiled[0] ?? "";
 const target = targets.find(({ npm: { os, cpu, libc } }) => {
   return os === process.platform && cpu === process.arch && libc === "glibc";
@@ -68,8 +67,9 @@ describe.skipIf(reason !== undefined)("the image of ops/Containerfile", () => {
       for (const { path, content } of (await contentsOf(target, 0, built)).files)
         await Bun.write(join(context, path), content);
       await Bun.$`cp ${executable} ${join(context, "onair")}`;
-      const file = ["--file", join(root, "ops/Containerfile"), "--build-arg", `BASE=${base}`];
       const how = [
+        "--build-arg",
+        `BASE=${base}`,
         "--quiet",
         "--format",
         "docker",
@@ -78,7 +78,7 @@ describe.skipIf(reason !== undefined)("the image of ops/Containerfile", () => {
         "--layers=false",
         "--pull=never",
       ];
-      const made = await podman("build", ...how, ...file, "--tag", image, context);
+      const made = await podman("build", ...how, "--tag", image, context);
       expect([made.code, made.stderr]).toEqual([0, ""]);
 
       expect(await podman("run", "--detach", "--name", name, ...closed, image)).toMatchObject({ code: 0 });

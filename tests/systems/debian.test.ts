@@ -57,7 +57,9 @@ describe.skipIf(typeof started === "string")("the package, on a clean Debian wit
       expect(await must("onair", "version")).toMatch(/^onair /);
       expect(await must("zcat", "/usr/share/doc/onair/changelog.gz")).toStartWith("onair (0.1.0) unstable;");
       expect(await must("onair", "config", "check", "--config", "/etc/onair/onair.toml")).not.toBe("");
-      expect(await must("onair", "doctor", "--config", "/etc/onair/onair.toml")).toContain("Nothing is wrong.");
+      expect(await must("onair", "doctor", "--config", "/etc/onair/onair.toml")).toContain(
+        "Nothing is wrong.",
+      );
       expect(await must("dpkg", "--verify", "onair")).toBe("");
     },
     patienceMs,

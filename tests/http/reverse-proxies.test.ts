@@ -181,5 +181,21 @@ for (const { program, configure } of proxies) {
       abort.abort();
       await reading;
     });
+
+    // nginx has no other server to try. Caddy 2.6 has closed the body of a request by its second try.
+    test.skipIf(program === "nginx")("requests wait while the server is started again", async () => {
+      const { port } = new URL(server.publicUrl);
+      await server.stop();
+      const read = fetch(`${url}/public/v1/categories`);
+      const body = new URLSearchParams({
+        grant_type: "client_credentials",
+        client_id: "a",
+        client_secret: "a",
+      });
+      const written = program === "haproxy" && fetch(`${url}/oauth/token`, { method: "POST", body });
+      server = await startServer({ args: ["--port", port] });
+      expect((await read).status).toBe(200);
+      if (written) expect((await written).status).toBe(401);
+    });
   });
 }

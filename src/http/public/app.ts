@@ -52,9 +52,9 @@ export function publicApp(
   const { access, cursors, publicUrl } = deps;
 
   const open = publicListener(deps);
-  // No authentication, no limit: the pictures below /assets.
+  // No authentication, no rate limit: the pictures under /assets
   assetRoutes(open);
-  // No authentication, limited by address: /public/v1/categories, …/categories/{id}
+  // No authentication, rate limit by address: /public/v1/categories, …/categories/{id}
   categoryRoutes(open, deps, deps.ranking, cursors);
   // /public/v1/events/types, /public/v1/public-key, …/public-key/standard-webhooks
   eventRoutes(open, deps, deps.publicKey);
@@ -65,13 +65,13 @@ export function publicApp(
   // /oauth/authorize, /.well-known/oauth-authorization-server
   authorizeRoute(open, deps);
   metadataRoute(open, deps);
-  // /portal and what is below it
+  // /portal and paths under it
   const cookie = deps.portal ? pageCookie("onair_portal") : null;
   if (cookie) portalRoutes(open, deps, cookie);
   if (cookie && deps.portalLogin) ownerLoginRoutes(open, deps, deps.portalLogin, cookie);
   // The root, and /welcome/facts, /welcome/events
   if (deps.welcome) welcomeRoutes(open, deps.welcome, deps.outcomes);
-  // /docs and what is below it
+  // /docs and paths under it
   docsRoutes(open);
   // /openapi.json, /docs/api
   openApiRoutes(open, publicReference(publicUrl));

@@ -13,13 +13,13 @@ const paths = {
 
 const files = { profile: profileFile, icon: iconFile, banner: bannerFile } as const;
 
-/** The default pictures of a server that is reached at `publicUrl`. */
+/** Returns the URLs of the default pictures on the server at `publicUrl`. */
 export function defaultPictures(publicUrl: string): Readonly<Record<keyof typeof paths, string>> {
   const { profile, icon, banner } = paths;
   return { profile: publicUrl + profile, icon: publicUrl + icon, banner: publicUrl + banner };
 }
 
-/** Serves the default pictures, from memory. */
+/** Serves the default pictures from memory. */
 export function assetRoutes(app: PublicListener): void {
   for (const name of ["profile", "icon", "banner"] as const) {
     const picture = contentOf(new Uint8Array(readFileSync(files[name])));

@@ -43,17 +43,17 @@ export interface PublicDeps {
   readonly now: () => number;
   /** The external URL of the listener, without a trailing slash. */
   readonly publicUrl: () => string;
-  /** Whether webhooks may go to http URLs and private addresses. */
+  /** Whether webhooks may be sent to http URLs and private addresses. */
   readonly allowPrivateWebhooks: boolean;
   /** The platform's login and consent page; null: users cannot log in. */
   readonly loginUrl: string | null;
-  /** How long browsers keep to https; 0 or absent: it is not said. */
+  /** The max-age of Strict-Transport-Security, in seconds; 0 or absent: the header is not sent. */
   readonly hstsSeconds?: number;
-  /** How the portal presents itself; by default there is none. */
+  /** Title and branding of the portal; absent or null: the portal is off. */
   readonly portal?: PageLook | null;
-  /** The id of the application by which owners sign in to the portal; by default they cannot. */
+  /** The application through which owners sign in to the portal; absent or null: they cannot. */
   readonly portalLogin?: string | null;
-  /** The first page of a server for development; by default there is none. */
+  /** The start page of a development server; absent or null: there is none. */
   readonly welcome?: WelcomeSource | null;
 }
 
@@ -83,10 +83,10 @@ export const preflight = {
 };
 
 /**
- * The public listener with the access checks that need no token. `anyone: true` limits a route by the application of a
- * good token, else by address, as unknown paths and wrong methods are. `unlimited: true` has no limit. `client: "any"` or
- * `"confidential"` takes a form from an application that authenticates itself, which the handler gets as `client`.
- * Input is read after the access check, so that 401, 429 and 403 come before 400.
+ * The public listener with the access checks that need no token. `anyone: true` applies the rate limit of the application
+ * whose valid token the request has, else that of the address; unknown paths and wrong methods are limited the same way.
+ * `unlimited: true` has no limit. `client: "any"` or `"confidential"` reads a form and authenticates the application that
+ * sent it; the handler gets it as `client`. Input is read after the access check, so that 401, 429 and 403 precede 400.
  */
 export function publicListener(
   options: Pick<
@@ -126,7 +126,7 @@ export function publicListener(
           requestContext.isAdmitted = true;
         }),
       }))
-      // Documents further errors of a route.
+      // Adds errors to the documentation of a route.
       .macro("errors", (codes: readonly (PublicErrorCode | OAuthErrorCode)[]) => ({
         introspect: (route: DescribedRoute) => describeRoute(route, { [errorCodes]: codes }),
       }))
@@ -136,11 +136,11 @@ export function publicListener(
 export type PublicListener = ReturnType<typeof publicListener>;
 
 /**
- * Adds the access checks for routes with a token. `scope: "users:read"` requires a token with that scope, `stream: true`
- * one with `events:subscribe` of an application that uses the event stream. `application: "reads"`,
- * `"reads subscriptions"` or `"changes"` requires one of the application itself, as `needsApplication` says. The handler
- * gets the `caller`. The token is read only for routes registered after this call; a request of the portal carries it in
- * its `cookie`.
+ * Adds the access checks for routes with a token. `scope: "users:read"` requires a token with that scope. `stream: true`
+ * requires `events:subscribe` and an application that uses the event stream. `application: "reads"`,
+ * `"reads subscriptions"` or `"changes"` requires a token of the application itself; see `needsApplication`. The handler
+ * gets the `caller`. The token is read only for routes registered after this call. Requests of the portal carry it in
+ * `cookie`.
  */
 export function withTokens(app: PublicListener, access: Access, cookie: PageCookie | null = null) {
   const tokenIn = ({ bearer, headers: { authorization }, request }: GateContext) =>
@@ -159,7 +159,7 @@ export function withTokens(app: PublicListener, access: Access, cookie: PageCook
         requirement(admitted instanceof Promise ? await admitted : admitted);
         const reading = input.read(context);
         if (reading) await reading;
-        // Its client decides how long a body takes: what was revoked or locked meanwhile counts.
+        // The client controls how long a body takes, so a revocation or lock during that time must apply.
         if (token !== null && authenticator.changeCount !== changeCount)
           requirement(await admitChanged(access, requestContext, token));
       }),

@@ -17,38 +17,39 @@ import type { PublicDeps, PublicListener } from "./base.ts";
 
 export const TagSchema = named("Tag", "A tag of a category.", {
   id: about(Id, "Id of the tag."),
-  name: Type.String({ description: "Its name." }),
+  name: Type.String({ description: "Name of the tag." }),
 });
 
 const listFields = {
   id: about(Id, "Id of the category."),
-  name: Type.String({ description: "Its name." }),
-  slug: Type.String({ description: "Its name as a part of an address." }),
-  icon: about(WebUrl, "A small picture; where there is none, one of this server."),
-  banner: about(WebUrl, "A wide picture; where there is none, one of this server."),
+  name: Type.String({ description: "Name of the category." }),
+  slug: Type.String({ description: "Form of the name for use in URLs." }),
+  icon: about(WebUrl, "URL of a small picture; a default picture when the category has none."),
+  banner: about(WebUrl, "URL of a wide picture; a default picture when the category has none."),
   viewers: Type.Integer({
     minimum: 0,
-    description: "Viewers of all its live channels, at most 2 seconds behind what the platform reported.",
+    description:
+      "Viewers of all live channels in the category, at most 2 seconds behind the platform's reports.",
   }),
-  tags: Type.Array(TagSchema, { description: "Its tags; empty where it has none." }),
+  tags: Type.Array(TagSchema, { description: "Tags of the category; may be empty." }),
 };
 
-const CategorySchema = named("Category", "A category as a list shows it.", listFields);
+const CategorySchema = named("Category", "A category in a list.", listFields);
 
 const TopChannelSchema = named("TopChannel", "A live channel of a category.", {
   id: about(Id, "Id of the channel."),
-  name: Type.String({ description: "Its name." }),
-  slug: Type.String({ description: "Its name as a part of an address." }),
-  profile_image: about(WebUrl, "Its picture; where there is none, one of this server."),
-  viewers: about(Count, "How many watch it now."),
+  name: Type.String({ description: "Name of the channel." }),
+  slug: Type.String({ description: "Form of the name for use in URLs." }),
+  profile_image: about(WebUrl, "URL of the channel's picture; a default picture when it has none."),
+  viewers: about(Count, "Current viewers of the channel."),
 });
 
-const CategoryDetailSchema = named("CategoryDetail", "A category with its channels.", {
+const CategoryDetailSchema = named("CategoryDetail", "A category with its most watched channels.", {
   ...listFields,
-  description: Type.String({ description: 'Empty ("") where there is none.' }),
+  description: Type.String({ description: 'Description of the category; `""` when there is none.' }),
   top_channels: Type.Array(TopChannelSchema, {
     maxItems: categoryLimits.topChannels,
-    description: "The live channels with the most viewers.",
+    description: "Live channels in the category, the most watched first.",
   }),
 });
 
@@ -57,12 +58,14 @@ export const nameFilter = {
   trim: true,
   allowEmptyValue: true,
   maxLength: categoryLimits.maxName,
-  description: "Only categories whose name contains this, regardless of case and diacritics.",
+  description: "Returns only categories whose name contains this text. Case and diacritics are ignored.",
 };
 
 const filters = {
   name: Type.Optional(TextParameter(nameFilter)),
-  q: Type.Optional(TextParameter({ ...nameFilter, description: "Another word for `name`, which wins." })),
+  q: Type.Optional(
+    TextParameter({ ...nameFilter, description: "Alias of `name`; ignored when `name` is present." }),
+  ),
 };
 type Filters = Static<TObject<typeof filters>>;
 
@@ -79,7 +82,7 @@ const exampleListed = {
 
 const CategoryPage = answer(
   {
-    categories: Type.Array(CategorySchema, { description: "The most watched first." }),
+    categories: Type.Array(CategorySchema, { description: "Categories by viewers, the most watched first." }),
     pagination: Pagination,
   },
   {
@@ -87,7 +90,7 @@ const CategoryPage = answer(
     description: "A page of categories.",
     example: { categories: [exampleListed], pagination: { cursor: "", has_more: false } },
     links: {
-      ...linksTo({ getCategory: "The first category with its channels." }, "/categories/0/id"),
+      ...linksTo({ getCategory: "Gets the first category with its channels." }, "/categories/0/id"),
       ...nextPage("getCategories"),
     },
   },
@@ -116,7 +119,7 @@ const OneCategory = answer(
   },
 );
 
-// A snapshot may be one second old, so a cached answer is at most 2 seconds old.
+// A snapshot may be one second old, so a cached response is at most 2 seconds old.
 const keptSeconds = 1;
 const fresh = keptFor(keptSeconds);
 
@@ -178,7 +181,7 @@ export function categoryRoutes(
       const kept = snapshot.pages.get(key);
       if (kept) return replyContent(requestContext, kept, fresh);
       const { order, page } = await list(query);
-      // Pages of an older order are not cached: each request has to renew the order's time.
+      // Pages of an older order are not cached: each request must extend the lifetime of that order.
       return replyContent(requestContext, order === snapshot.order ? snapshot.keep(key, page) : page, fresh);
     },
     {
@@ -194,7 +197,7 @@ export function categoryRoutes(
         operationId: "getCategories",
         tags: ["Categories"],
         description:
-          "All categories, the most watched first, then by lower id. Walk through them by passing `pagination.cursor` as `cursor` until `has_more` is false; a cursor belongs to the filter it was made with. A walk shows every category exactly once, in the order and with the viewers of the moment at which it began, as long as each page is asked for within 5 minutes of the one before. After that it goes on from the same position in today's order.",
+          "Returns the categories by viewers, the most watched first; those with equal viewers by ascending id. To read all pages, pass `pagination.cursor` as `cursor` until `has_more` is false. A cursor is valid only with the filter of the request that returned it. The pages show every category exactly once, in the order and with the viewers at the time of the first request, provided that each page is requested within 5 minutes of the previous one. After that, paging continues from the same position in the current order.",
       },
     },
   );
@@ -215,13 +218,13 @@ export function categoryRoutes(
       detail: {
         operationId: "getCategory",
         tags: ["Categories"],
-        description: "One category with the channels that are live in it.",
+        description: "Returns one category with its most watched live channels.",
       },
     },
   );
 }
 
-/** Those of some categories whose folded name contains this, as many as `most`. */
+/** Returns the first `most` of the categories whose folded name contains `part`. */
 export function firstNamed(part: string, categories: Iterable<RankedCategory>, most: number) {
   const found: RankedCategory[] = [];
   for (const ranked of categories) {
@@ -230,7 +233,7 @@ export function firstNamed(part: string, categories: Iterable<RankedCategory>, m
   return found;
 }
 
-/** The channels that are live in a category, those with the most viewers first. */
+/** Returns up to `most` live channels of a category, the most watched first. */
 export async function liveChannels(
   { channels }: Pick<Store, "channels">,
   snapshot: Snapshot,

@@ -17,15 +17,15 @@ import {
 
 const path = "/public/v1/events/deliveries";
 
-/** OpenAPI links to operations on the delivery with the id at this place of an answer. */
-const deliveryLinks = (place: string) =>
+/** OpenAPI links to operations on a delivery. @param pointer the JSON pointer to its id in the response */
+const deliveryLinks = (pointer: string) =>
   linksTo(
-    { getDelivery: "The delivery with what was sent.", retryDelivery: "Sends the delivery again." },
-    place,
+    { getDelivery: "Gets the delivery with its request.", retryDelivery: "Sends the delivery again." },
+    pointer,
   );
 
 const Deliveries = pageOf(DeliverySchema, {
-  order: "The newest first.",
+  order: "Deliveries, the newest first.",
   description: "A page of deliveries.",
   links: {
     ...deliveryLinks("/data/0/id"),
@@ -41,15 +41,12 @@ const OneDelivery = dataOf(SentDeliverySchema, {
 });
 
 const Retried = dataOf(DeliverySchema, {
-  description: "It is about to be sent.",
+  description: "The delivery is due and will be sent now.",
   links: deliveryLinks("/data/id"),
   example: { ...exampleDelivery, status: "pending", finished_at: null },
 });
 
-/**
- * The deliveries that a caller may see: those of its application, and with a user token only those of events of that
- * user.
- */
+/** The deliveries that a caller may see: those of its application; with a user token, only of that user's events. */
 export function scopeOf({ grant }: Caller) {
   return { application_id: grant.applicationId, broadcaster_user_id: grant.userId };
 }
@@ -72,7 +69,7 @@ export function deliveryRoutes(app: TokenListener, { store, now }: PublicDeps, c
         operationId: "getDeliveries",
         tags: ["Deliveries"],
         description:
-          "What was sent to the webhook of the calling application, newest first, each delivery with its attempts; with a user token, what was sent of events of that user. One request looks only at a part of a long log: a page may have fewer deliveries than `limit`, even none, and still `has_more`.",
+          "Returns the deliveries of the calling application with their attempts, the newest first. With a user token, it returns only deliveries of events of that user. One request searches a bounded part of the log, so a page may have fewer deliveries than `limit`, or none, although `has_more` is true.",
       },
     },
   );
@@ -92,7 +89,7 @@ export function deliveryRoutes(app: TokenListener, { store, now }: PublicDeps, c
         operationId: "getDelivery",
         tags: ["Deliveries"],
         description:
-          "One delivery with its attempts and the request as it was sent last, without its signature. The body is shown as long as it is kept.",
+          "Returns one delivery with its attempts and the request of the last attempt, without its signature. The body is null when it is no longer kept.",
       },
     },
   );
@@ -112,7 +109,7 @@ export function deliveryRoutes(app: TokenListener, { store, now }: PublicDeps, c
         operationId: "retryDelivery",
         tags: ["Deliveries"],
         description:
-          "Sends a delivery again now, whatever became of it, with the same `webhook-id`; attempts go on counting, and it does not expire any more. One that is being sent is left to that attempt. If it fails, the schedule of retries goes on as if it had not been made. An endpoint that is held up after failures is tried at once.",
+          "Sends a delivery again now, whatever its status, with the same `webhook-id`. Its attempts continue to be counted, and it no longer expires. If an attempt is in progress, no further one is made. If the attempt fails, the schedule of retries continues as if it had not been made. An endpoint that is paused after failures is tried at once.",
       },
     },
   );

@@ -24,88 +24,93 @@ export const deliveryStatuses = ["pending", "delivered", "failed", "expired", "c
 
 export const DeliveryStatus = oneOf(deliveryStatuses, {
   $id: "DeliveryStatus",
-  description: "The state of a delivery; all but `pending` are final.",
+  description: "Status of a delivery. All but `pending` are final, until the delivery is sent again.",
 });
 
-const milliseconds = nullable(Type.Number(), {
-  description: "Milliseconds; null where the stage was not needed or not reached.",
+const stage = (what: string) =>
+  nullable(Type.Number(), { description: `${what}, in milliseconds; null if not needed or not reached.` });
+
+export const TimingsSchema = named("Timings", "Duration of each stage of a request.", {
+  dns_ms: stage("Time to resolve the host name"),
+  connect_ms: stage("Time to connect"),
+  tls_ms: stage("Time of the TLS handshake"),
+  first_byte_ms: stage("Time from the end of the request to the status line"),
 });
 
-export const TimingsSchema = named("Timings", "How long the stages of a request took.", {
-  dns_ms: milliseconds,
-  connect_ms: milliseconds,
-  tls_ms: milliseconds,
-  first_byte_ms: milliseconds,
-});
-
-const AttemptSchema = named("Attempt", "One attempt to deliver.", {
-  at: about(IsoTimestamp, "When it began."),
+const AttemptSchema = named("Attempt", "An attempt to send a delivery.", {
+  at: about(IsoTimestamp, "Time at which the attempt began."),
   outcome: Type.String({
     description:
-      "How it ended: `ok`, `status` (an answer other than 2xx), or the stage that failed, like `dns`, `tls` or `timeout`.",
+      "Result of the attempt: `ok`, `status` (a response other than 2xx), or the reason for the failure, such as `dns`, `tls` or `timeout`.",
   }),
-  status: nullable(Type.Integer(), { description: "The HTTP status; null where none arrived." }),
-  duration_ms: Type.Integer({ description: "How long it took, in milliseconds." }),
+  status: nullable(Type.Integer(), { description: "HTTP status of the response; null if none arrived." }),
+  duration_ms: Type.Integer({ description: "Duration of the attempt, in milliseconds." }),
   timings: TimingsSchema,
-  error: nullable(Type.String(), { description: "Why it was no success, in one sentence." }),
-  response: Type.String({ description: "The first KiB of the answer's body." }),
+  error: nullable(Type.String(), { description: "Reason for a failure, in one sentence; null for `ok`." }),
+  response: Type.String({ description: "First KiB of the response body." }),
 });
 
 const fields = {
-  id: Type.String({ description: "The `webhook-id`, the same on every attempt." }),
-  subscription_id: Type.String({ description: "The subscription that it is for." }),
-  event_id: Type.String({ description: "The event, the same for all that subscribe to it." }),
+  id: Type.String({ description: "Id of the delivery: the `webhook-id` of every attempt." }),
+  subscription_id: Type.String({ description: "Id of the subscription." }),
+  event_id: Type.String({ description: "Id of the event; the same for every subscription." }),
   type: Type.String({ description: "Type of the event." }),
-  version: Type.Integer({ description: "Version of the event." }),
-  sequence: Type.Integer({ description: "Counts the deliveries of the subscription." }),
+  version: Type.Integer({ description: "Version of the event type." }),
+  sequence: Type.Integer({ description: "Number of the delivery within its subscription, from 1." }),
   status: DeliveryStatus,
-  created_at: about(IsoTimestamp, "When its event was published."),
+  created_at: about(IsoTimestamp, "Time at which the event was published."),
   next_attempt_at: nullable(IsoTimestamp, {
-    description: "When it is tried again; null: it is under way or about to be, or nothing follows.",
+    description: "Time of the next attempt; null if it is in progress, due now, or if none follows.",
   }),
-  expires_at: nullable(IsoTimestamp, { description: "It is not sent any more from then on." }),
-  finished_at: nullable(IsoTimestamp, { description: "When it came to its final state." }),
-  attempts: Type.Array(AttemptSchema, { description: "The first one first." }),
+  expires_at: nullable(IsoTimestamp, {
+    description: "Time after which it is not sent; null if it never expires.",
+  }),
+  finished_at: nullable(IsoTimestamp, { description: "Time of its final status; null while it is pending." }),
+  attempts: Type.Array(AttemptSchema, { description: "Attempts, the oldest first." }),
 };
 
-const SentRequestSchema = named("SentRequest", "A request to a webhook.", {
+const SentRequestSchema = named("SentRequest", "A request to a webhook URL.", {
   method: Type.Literal("POST", { description: "The HTTP method." }),
   headers: Type.Record(Type.String(), Type.String(), {
-    description: "Those of the last attempt, without its signature.",
+    description: "Headers of the last attempt, without its signature.",
   }),
-  body: nullable(Type.String(), { description: "The very text; null when it is no longer kept." }),
+  body: nullable(Type.String(), { description: "Exact text of the body; null when it is no longer kept." }),
 });
 const request = nullable(SentRequestSchema, {
-  description: "What the last attempt sent; null before the first.",
+  description: "Request of the last attempt; null before the first one.",
 });
 
-const aboutDelivery = "What became of an event for one subscription.";
-const aboutSent = "A delivery with what was sent.";
+const aboutDelivery = "The delivery of an event to one subscription.";
+const aboutSent = "A delivery with the request that was sent.";
 
 export const DeliverySchema = named("Delivery", aboutDelivery, fields);
 export const SentDeliverySchema = named("SentDelivery", aboutSent, { ...fields, request });
 
 /** For operators, with the application of each delivery. */
 const { id, ...rest } = fields;
-const ofApplication = { id, app_id: Type.String({ description: "The application it is for." }), ...rest };
+const ofApplication = { id, app_id: Type.String({ description: "Id of the application." }), ...rest };
 export const OperatorDeliverySchema = named("Delivery", aboutDelivery, ofApplication);
 export const OperatorSentDeliverySchema = named("SentDelivery", aboutSent, { ...ofApplication, request });
 
 /** The filters of a list of deliveries. */
 const filters = {
   subscription_id: Type.Optional(
-    TextParameter({ minLength: 1, maxLength: 64, description: "Only of this subscription." }),
+    TextParameter({
+      minLength: 1,
+      maxLength: 64,
+      description: "Returns only deliveries of this subscription.",
+    }),
   ),
   event_id: Type.Optional(
     TextParameter({
       minLength: 1,
       maxLength: 64,
-      description: "Only of this event: what became of it for each of its subscriptions.",
+      description: "Returns only deliveries of the event with this id, one for each subscription.",
     }),
   ),
   status: Type.Optional(
     ChoiceParameter(deliveryStatuses, {
-      description: `Only in this state: ${deliveryStatuses.join(", ")}.`,
+      description: `Returns only deliveries with this status: ${deliveryStatuses.join(", ")}.`,
       examples: ["failed"],
     }),
   ),
@@ -113,19 +118,20 @@ const filters = {
     TextParameter({
       minLength: 1,
       maxLength: 100,
-      description: "Only of this event type.",
+      description: "Returns only deliveries of this event type.",
       examples: ["channel.followed"],
     }),
   ),
   after: Type.Optional(
     TimeParameter({
-      description: "Only of events published then or later.",
+      description: "Returns only deliveries of events published at or after this time.",
       examples: ["2026-01-14T16:00:00Z"],
     }),
   ),
   before: Type.Optional(
     TimeParameter({
-      description: "Only of events published earlier than that; it is later than `after`.",
+      description:
+        "Returns only deliveries of events published before this time. Must be later than `after`.",
       examples: ["2026-01-14T17:00:00Z"],
     }),
   ),
@@ -140,10 +146,10 @@ export const DeliveryId = Type.Object({
   }),
 });
 
-/** The list of deliveries in pages: the parameters of its query, and the requested page. */
+/** The paged list of deliveries: the parameters of its query, and a method that reads the requested page. */
 export function deliveryList(store: Pick<Store, "deliveries">, cursors: Cursors) {
-  const places = listCursors<[number]>(cursors, "deliveries");
-  const query = { ...filters, cursor: places.parameter };
+  const positions = listCursors<[number]>(cursors, "deliveries");
+  const query = { ...filters, cursor: positions.parameter };
   return {
     query,
     async page(asked: Static<TObject<typeof query>>, scope: DeliveryScope, grant: Grant | null) {
@@ -156,16 +162,16 @@ export function deliveryList(store: Pick<Store, "deliveries">, cursors: Cursors)
         type,
         ...rangeGiven(asked),
       };
-      const [below = null] = places.positionIn(asked) ?? [];
+      const [below = null] = positions.positionIn(asked) ?? [];
       const { limit = deliveryPages.defaultResults } = asked;
       const { deliveries, next } = await store.deliveries.page(filter, below, limit);
-      const cursor = next === null ? "" : places.make([next], asked, grant);
+      const cursor = next === null ? "" : positions.make([next], asked, grant);
       return { deliveries, pagination: { cursor, has_more: next !== null } };
     },
   };
 }
 
-/** A delivery as answers show it. */
+/** Returns a delivery in the form of the APIs. */
 export function shownDelivery(delivery: DeliveryRecord): Static<typeof DeliverySchema> {
   const isPending = delivery.status === "pending";
   return picked(fields, {
@@ -178,13 +184,13 @@ export function shownDelivery(delivery: DeliveryRecord): Static<typeof DeliveryS
   });
 }
 
-/** A delivery with the request of its last attempt. */
+/** Returns a delivery and the request of its last attempt, in the form of the APIs. */
 export function shownSentDelivery(delivery: SentDelivery): Static<typeof SentDeliverySchema> {
   const { id, subscription_id, event_id, type, version, sequence, attempts, body } = delivery;
   const event = { id: event_id, name: type, version };
   const last = attempts.at(-1);
-  const told = { id, event, subscription_id, sequence, attempt: attempts.length };
-  const headers = last && { "content-type": "application/json", ...unsignedHeaders(told, last.at) };
+  const attempted = { id, event, subscription_id, sequence, attempt: attempts.length };
+  const headers = last && { "content-type": "application/json", ...unsignedHeaders(attempted, last.at) };
   return {
     ...shownDelivery(delivery),
     request: headers === undefined ? null : { method: "POST", headers, body },

@@ -8,29 +8,31 @@ import { named } from "../fields.ts";
 import type { RequestContext } from "../request-context.ts";
 import type { PublicDeps, PublicListener } from "./base.ts";
 
-const EventTypeSchema = named("EventType", "An event that can be subscribed to.", {
-  name: Type.String({ description: "Name of the event.", examples: ["channel.followed"] }),
-  version: Type.Integer({ description: "Its version." }),
-  description: Type.String({ description: "When it happens." }),
+const EventTypeSchema = named("EventType", "An event type that applications can subscribe to.", {
+  name: Type.String({ description: "Name of the event type.", examples: ["channel.followed"] }),
+  version: Type.Integer({ description: "Version of the event type." }),
+  description: Type.String({ description: "When the event happens." }),
   schema: Type.Record(Type.String(), Type.Unknown(), {
-    description: "JSON Schema of the payload (`data`).",
+    description: "JSON Schema of the payload (`data` of a webhook).",
   }),
-  // An object that fits the type's own schema.
-  example: Type.Unsafe<unknown>(Type.Record(Type.String(), Type.Unknown(), { description: "A payload." })),
+  // An object that matches the schema of the event type.
+  example: Type.Unsafe<unknown>(
+    Type.Record(Type.String(), Type.Unknown(), { description: "An example payload." }),
+  ),
 });
 
-const PublicKeySchema = named("PublicKey", "The key that verifies `v1a` signatures.", {
-  public_key: Type.String({ description: "The Ed25519 key in PEM." }),
+const PublicKeySchema = named("PublicKey", "The public key that verifies `v1a` signatures.", {
+  public_key: Type.String({ description: "Ed25519 public key in PEM." }),
 });
 
 const StandardWebhooksKeySchema = named(
   "StandardWebhooksKey",
-  "The same key for libraries of Standard Webhooks.",
-  { public_key: Type.String({ description: "The Ed25519 key as `whpk_` and base64." }) },
+  "The public key that verifies `v1a` signatures, for libraries of Standard Webhooks.",
+  { public_key: Type.String({ description: "Ed25519 public key: `whpk_`, followed by the key in base64." }) },
 );
 
 const EventTypes = listOf(EventTypeSchema, {
-  order: "All of them.",
+  order: "All event types and versions.",
   description: "All event types.",
   example: shown(builtInEventTypes[1] as EventType),
 });
@@ -48,12 +50,12 @@ const StandardWebhooksKey = dataOf(StandardWebhooksKeySchema, {
   example: { public_key: "whpk_11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=" },
 });
 
-/** Asked again each time, by `ETag`: pages that look on read the list anew when a type is registered. */
+/** Revalidated by `ETag` on each use: open pages reload the list when a type is registered. */
 const typesKeptSeconds = 0;
-/** It stays the same as long as the data does. */
+/** The key stays the same for the lifetime of the data. */
 const keyKeptSeconds = 300;
 
-/** The event types, and the key that verifies signatures. */
+/** Get Event Types, and Get Public Key in both forms. */
 export function eventRoutes(
   app: PublicListener,
   { catalogue }: Pick<PublicDeps, "catalogue">,
@@ -74,7 +76,7 @@ export function eventRoutes(
         operationId: "getEventTypes",
         tags: ["Events"],
         description:
-          "The events that can be subscribed to, each version with the JSON Schema of its payload and an example: those of every platform, and those that this one registered.",
+          "Returns the event types that applications can subscribe to: the built-in ones, and those that the platform has registered. Each version has the JSON Schema of its payload and an example.",
       },
     },
   );
@@ -88,7 +90,7 @@ export function eventRoutes(
     detail: {
       operationId: "getPublicKey",
       tags: ["Events"],
-      description: "The Ed25519 key of the `v1a` signatures of webhooks, in PEM.",
+      description: "Returns the Ed25519 public key that verifies `v1a` signatures of webhooks, in PEM.",
     },
   });
 
@@ -102,7 +104,8 @@ export function eventRoutes(
         operationId: "getStandardWebhooksKey",
         tags: ["Events"],
         summary: "Get Public Key for Standard Webhooks",
-        description: "The same key in the form that libraries of Standard Webhooks take.",
+        description:
+          "Returns the Ed25519 public key that verifies `v1a` signatures, in the form that libraries of Standard Webhooks accept.",
       },
     },
   );
@@ -112,7 +115,7 @@ function shown({ name, version, description, payload, example }: EventType) {
   return { name, version, description, schema: plainSchema(payload), example };
 }
 
-/** Removes the keywords that only On Air's checks use: strict validators refuse unknown ones. */
+/** Removes keywords that only On Air uses, because strict validators reject unknown ones. */
 function plainSchema(schema: object): Record<string, unknown> {
   return JSON.parse(JSON.stringify(schema, (key, value) => (key === "errorMessage" ? undefined : value)));
 }

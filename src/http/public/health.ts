@@ -19,27 +19,28 @@ const SubscriptionId = Type.Object({
   }),
 });
 
-export const LastFailure = named("LastFailure", "When and how an endpoint last failed.", {
-  at: about(IsoTimestamp, "When it was."),
-  status: nullable(Type.Integer(), { description: "The HTTP status; null where none arrived." }),
-  error: nullable(Type.String(), { description: "Why it was no success, in one sentence." }),
+export const LastFailure = named("LastFailure", "The last failed attempt of an endpoint.", {
+  at: about(IsoTimestamp, "Time of the failure."),
+  status: nullable(Type.Integer(), { description: "HTTP status of the response; null if none arrived." }),
+  error: nullable(Type.String(), { description: "Reason for the failure, in one sentence." }),
 });
 
 export const DisabledReason = oneOf(["gone", "failing", "no_webhook_url"], {
   $id: "DisabledReason",
-  description: "It answered 410, failed everything for 24 hours, or the application has no webhook URL.",
+  description:
+    "Why the endpoint is disabled. `gone`: it answered 410. `failing`: every attempt failed for 24 hours. `no_webhook_url`: the application has no webhook URL.",
 });
 
-/** What every description of an endpoint has. */
+/** Fields of every schema that describes an endpoint. */
 export const endpointFields = {
   status: oneOf(["enabled", "failing", "disabled"], {
-    description: "`failing`: nothing succeeded since a failure. `disabled`: nothing is sent.",
+    description: "`failing`: no attempt has succeeded since a failure. `disabled`: nothing is sent.",
   }),
-  failures: Type.Integer({ description: "Failed attempts since the last success." }),
-  last_failure: nullable(LastFailure, { description: "null where it has not failed." }),
-  summary: Type.String({ description: "The state in one sentence. Its words may change." }),
+  failures: Type.Integer({ description: "Number of failed attempts since the last success." }),
+  last_failure: nullable(LastFailure, { description: "Last failed attempt; null if none has failed." }),
+  summary: Type.String({ description: "State of the endpoint in one sentence. The wording may change." }),
   advice: nullable(Type.String(), {
-    description: "What to do next; null where nothing is to do. Its words may change.",
+    description: "Recommended action; null if none is needed. The wording may change.",
   }),
 };
 
@@ -47,19 +48,23 @@ const HealthSchema = named("SubscriptionHealth", "A subscription with its health
   ...subscriptionFields,
   status: oneOf(["enabled", "failing", "disabled"], {
     description:
-      "Of the endpoint: `failing` since a failure that no success followed, `disabled` when nothing is sent to it any more.",
+      "Status of the endpoint. `failing`: no attempt has succeeded since a failure. `disabled`: nothing is sent.",
   }),
-  disabled_reason: nullable(DisabledReason, { description: "null where it is not disabled." }),
-  pending: Type.Integer({ description: "Deliveries that wait to be sent, counted up to 5000." }),
-  oldest_pending_at: nullable(IsoTimestamp, { description: "When the oldest of them was published." }),
+  disabled_reason: nullable(DisabledReason, {
+    description: "Why the endpoint is disabled; null if it is not.",
+  }),
+  pending: Type.Integer({ description: "Number of pending deliveries; 5000 means 5000 or more." }),
+  oldest_pending_at: nullable(IsoTimestamp, {
+    description: "Time at which the oldest of them was published; null if none is pending.",
+  }),
   last_success_at: nullable(IsoTimestamp, {
-    description: "When the endpoint last took a delivery, of any subscription; exact to 5 seconds.",
+    description: "Last success of the endpoint, for any subscription, accurate to 5 seconds; null if none.",
   }),
   last_failure: nullable(LastFailure, {
-    description: "The last failure of the endpoint, of any subscription.",
+    description: "Last failed attempt of the endpoint, for any subscription; null if none has failed.",
   }),
   sequence: Type.Integer({
-    description: "The last `Onair-Sequence`: how many deliveries were made for it.",
+    description: "Last `Onair-Sequence`: the number of deliveries of the subscription so far.",
   }),
 });
 
@@ -77,13 +82,13 @@ const Subscription = dataOf(HealthSchema, {
   },
 });
 
-/** The last failure of an endpoint; null where it has not failed. */
+/** Returns the last failure of an endpoint, or null if it has not failed. */
 export function shownFailure(endpoint: Endpoint): Static<typeof LastFailure> | null {
   const { last_failure_at, last_failure_status: status, last_failure_error: error } = endpoint;
   return last_failure_at === null ? null : { at: isoTime(last_failure_at), status, error };
 }
 
-/** Get Event Subscription: the record with its health. */
+/** Get Event Subscription. */
 export function healthRoutes(app: TokenListener, { store }: PublicDeps): void {
   app.get(
     "/public/v1/events/subscriptions/:id",
@@ -117,15 +122,15 @@ export function healthRoutes(app: TokenListener, { store }: PublicDeps): void {
         tags: ["Event subscriptions"],
         summary: "Get Event Subscription",
         description:
-          "One subscription with its health: whether its endpoint takes what is sent, why not, and what waits.",
+          "Returns one subscription with the state of its endpoint, its pending deliveries, and the last success and failure.",
       },
     },
   );
 }
 
-/** The status of an application's endpoint as its developer sees it. */
+/** Returns the status of an application's endpoint, as the public API shows it. */
 export function healthOf(endpoint: Endpoint, application: Application) {
-  // Without a webhook there is no endpoint to fail.
+  // An application that uses only the event stream has no endpoint that could fail.
   if (usesOnlyStream(application)) return { status: "enabled", disabled_reason: null } as const;
   if (application.webhook_url === null)
     return { status: "disabled", disabled_reason: "no_webhook_url" } as const;

@@ -15,26 +15,28 @@ import type { PublicDeps, TokenListener } from "./base.ts";
 const Username = TextParameter({
   pattern: usernamePattern,
   errorMessage: "must be 1 to 64 of the characters A-Z a-z 0-9 _ -",
-  description: "Looked up without regard to ASCII case.",
+  description: "Username of the user. ASCII case is ignored.",
   examples: [exampleUser.username],
 });
 
 const summaryFields = {
   id: about(Id, "Id of the user."),
-  username: Type.String({ description: "The lookup key, as the platform spells it." }),
-  display_name: Type.String({ description: "The name to show." }),
-  profile_picture: about(WebUrl, "The picture; where the user has none, one of this server."),
+  username: Type.String({
+    description: "Username, as the platform spells it. Get User looks it up without regard to ASCII case.",
+  }),
+  display_name: Type.String({ description: "Name to display." }),
+  profile_picture: about(WebUrl, "URL of the profile picture; a default picture when the user has none."),
   is_verified: Type.Boolean({ description: "Whether the platform has verified the user." }),
 };
 
-const UserSummarySchema = named("UserSummary", "A user as a search finds it.", summaryFields);
+const UserSummarySchema = named("UserSummary", "A user in search results.", summaryFields);
 
 const UserSchema = named("User", "The public profile of a user.", {
   ...summaryFields,
-  bio: Type.String({ description: 'Empty ("") where there is none.' }),
-  followers_count: about(Count, "How many follow the user."),
-  following_count: about(Count, "How many the user follows."),
-  created_at: about(IsoTimestamp, "When the account was made."),
+  bio: Type.String({ description: 'Text that the user wrote about themselves; `""` when there is none.' }),
+  followers_count: about(Count, "Number of users who follow this user."),
+  following_count: about(Count, "Number of users whom this user follows."),
+  created_at: about(IsoTimestamp, "Time at which the account was created."),
 });
 
 /** Search ignores diacritics, so a query needs three characters without them. */
@@ -43,14 +45,14 @@ function longEnough(query: string): string | null {
   return `must be at least ${searchLimits.minQuery} characters, not counting accents`;
 }
 
-/** The query of a search, also of operators. */
+/** The query of a search, in both APIs. */
 export const SearchQuery = Type.Object({
   query: TextParameter({
     trim: true,
     minLength: searchLimits.minQuery,
     maxLength: searchLimits.maxQuery,
     description:
-      "Any part of a username or display name, regardless of case and diacritics. A mark that stands alone in Unicode, as in e + U+0301, is no character of it.",
+      "Part of a username or display name. Case and diacritics are ignored. Combining marks, such as U+0301, do not count towards the minimum length.",
     examples: ["luna"],
     refine: longEnough,
   }),
@@ -62,21 +64,25 @@ const { bio, followers_count, following_count, created_at, ...exampleSummary } =
 
 type Pictured = Pick<PublicDeps, "publicUrl">;
 
-/** Sets the default picture for a user without one. */
+/** Adds the default picture to a user without one. */
 function withPicture<User extends { profile_picture: string | null }>(user: User, { publicUrl }: Pictured) {
   return { ...user, profile_picture: user.profile_picture ?? defaultPictures(publicUrl()).profile };
 }
 
 const FoundUsers = listOf(UserSummarySchema, {
-  order: "The best first.",
+  order: "Matching users, the best match first.",
   name: "UserSearchAnswer",
-  links: linksTo({ getUser: "The whole profile of the first user found." }, "/data/0/username", "username"),
-  description: "The users found; nothing found is an empty list.",
+  links: linksTo(
+    { getUser: "Gets the full profile of the first matching user." },
+    "/data/0/username",
+    "username",
+  ),
+  description: "The matching users; an empty list when there are none.",
   example: exampleSummary,
   headers: {
     "Onair-Search-Complete": header(
       "Onair-Search-Complete",
-      "`false` where the search was cut off: other users may match, also some that would come first.",
+      "`false` if the search stopped early: further users may match, and some of them may rank higher.",
       "boolean",
       true,
     ),
@@ -105,7 +111,7 @@ export function userRoutes(app: TokenListener, { store, publicUrl }: PublicDeps)
         operationId: "searchUsers",
         tags: ["Users"],
         description:
-          "Finds users whose username or display name contains the query. The exact username comes first, then usernames that start with the query, then the rest; within each, more followers first, then the lower id.\n\nA search does a bounded amount of work. Where very many names have all parts of the query, but few of them contain it, the search is cut off: the answer has what was found so far, and the header `Onair-Search-Complete` is `false` instead of `true`. A longer query finds more.",
+          "Finds users whose username or display name contains the query. The exact username comes first, then usernames that start with the query, then the rest. Within each group, users with more followers come first, then those with the lower id.\n\nThe work of a search is bounded. When very many names contain all parts of the query, but few contain the query itself, the search stops early: the response has the users found so far, and the header `Onair-Search-Complete` is `false` instead of `true`. A longer query finds more.",
       },
     },
   );
@@ -125,7 +131,7 @@ export function userRoutes(app: TokenListener, { store, publicUrl }: PublicDeps)
       detail: {
         operationId: "getUser",
         tags: ["Users"],
-        description: "The public profile of a user, looked up by username.",
+        description: "Returns the public profile of a user by username.",
       },
     },
   );

@@ -34,7 +34,7 @@ export const TimingsSchema = named("Timings", "Duration of each stage of a reque
   dns_ms: stage("Time to resolve the host name"),
   connect_ms: stage("Time to connect"),
   tls_ms: stage("Time of the TLS handshake"),
-  first_byte_ms: stage("Time from the end of the request to the status line"),
+  first_byte_ms: stage("Time from sending the request to the status line"),
 });
 
 const AttemptSchema = named("Attempt", "An attempt to send a delivery.", {

@@ -22,9 +22,11 @@ const fields = {
   subscription_id: Type.Optional(word(64, "Only deliveries of this subscription.")),
   status: Type.Optional(DeliveryStatus),
   type: Type.Optional(word(100, "Only events of this type.")),
-  from: time("Events published then or later …"),
-  to: time(`… and earlier than that; at most ${replayLimits.maxRangeMs / day} days after \`from\`.`),
-  dry_run: Type.Optional(Type.Boolean({ description: "Only counts what would be sent.", default: false })),
+  from: time("Start of the range: events published at or after this time."),
+  to: time(`End of the range, exclusive; at most ${replayLimits.maxRangeMs / day} days after \`from\`.`),
+  dry_run: Type.Optional(
+    Type.Boolean({ description: "Counts the deliveries without sending them.", default: false }),
+  ),
 };
 
 const exampleReplayInput = {
@@ -35,20 +37,20 @@ const exampleReplayInput = {
 
 export const ReplayInput = Type.Object(fields, {
   $id: "ReplayInput",
-  description: "What to send again.",
+  description: "The deliveries to send again.",
   additionalProperties: true,
   examples: [exampleReplayInput],
 });
 
-/** For operators, with the application. */
+/** The input of the admin API, which also names the application. */
 export const OperatorReplayInput = Type.Object(
   {
-    application_id: Type.String({ minLength: 1, maxLength: 64, description: "Whose deliveries." }),
+    application_id: Type.String({ minLength: 1, maxLength: 64, description: "Id of the application." }),
     ...fields,
   },
   {
     $id: "ReplayInput",
-    description: "What to send again.",
+    description: "The deliveries to send again.",
     additionalProperties: true,
     examples: [{ application_id: "01KATHZX5M9S3E6R8B2D4F7G1H", ...exampleReplayInput }],
   },
@@ -58,23 +60,29 @@ const count = (description: string) => Type.Integer({ minimum: 0, description })
 
 const shownFields = {
   id: Type.String({ description: "Id of the replay." }),
-  state: oneOf(["running", "completed", "canceled"], { description: "Whether it has ended, and how." }),
-  dry_run: Type.Boolean({ description: "Whether it only counts." }),
-  subscription_id: nullable(Type.String(), { description: "Only deliveries of this subscription." }),
-  status: nullable(DeliveryStatus, { description: "Only deliveries that were in this state." }),
-  type: nullable(Type.String(), { description: "Only events of this type." }),
-  from: about(IsoTimestamp, "Events published then or later."),
-  to: about(IsoTimestamp, "Events published earlier than that."),
-  progress: Type.Number({ minimum: 0, maximum: 1, description: "The part of the range that is done." }),
-  matched: count("Deliveries of the range that were asked for, so far."),
-  queued: count("Those that are sent again; with `dry_run`, that would be."),
-  skipped: named("SkippedDeliveries", "Those that cannot be sent again, by reason.", {
-    body_not_kept: count("The body of their event is no longer kept."),
-    subscription_deleted: count("Their subscription was deleted."),
-    attempts_used_up: count("They were attempted as often as a delivery may be."),
+  state: oneOf(["running", "completed", "canceled"], { description: "State of the replay." }),
+  dry_run: Type.Boolean({ description: "Whether the replay only counts deliveries." }),
+  subscription_id: nullable(Type.String(), {
+    description: "Only deliveries of this subscription; null for all.",
   }),
-  created_at: about(IsoTimestamp, "When it was asked for."),
-  finished_at: nullable(IsoTimestamp, { description: "When it ended; null while it runs." }),
+  status: nullable(DeliveryStatus, { description: "Only deliveries that had this status; null for all." }),
+  type: nullable(Type.String(), { description: "Only events of this type; null for all." }),
+  from: about(IsoTimestamp, "Start of the range: events published at or after this time."),
+  to: about(IsoTimestamp, "End of the range, exclusive."),
+  progress: Type.Number({
+    minimum: 0,
+    maximum: 1,
+    description: "Part of the range that is processed, from 0 to 1.",
+  }),
+  matched: count("Deliveries found so far that match the filters."),
+  queued: count("Deliveries queued to be sent again; with `dry_run`, those that would be."),
+  skipped: named("SkippedDeliveries", "Deliveries that cannot be sent again, by reason.", {
+    body_not_kept: count("The body of the event is no longer kept."),
+    subscription_deleted: count("The subscription was deleted."),
+    attempts_used_up: count("The delivery has had the maximum number of attempts."),
+  }),
+  created_at: about(IsoTimestamp, "Time at which the replay was created."),
+  finished_at: nullable(IsoTimestamp, { description: "Time at which the replay ended; null while it runs." }),
 };
 
 const aboutReplay = "A job that sends a range of deliveries again.";
@@ -82,7 +90,7 @@ export const ReplaySchema = named("Replay", aboutReplay, shownFields);
 const { id, ...rest } = shownFields;
 export const OperatorReplaySchema = named("Replay", aboutReplay, {
   id,
-  app_id: Type.String({ description: "The application whose deliveries they are." }),
+  app_id: Type.String({ description: "Id of the application." }),
   ...rest,
 });
 
@@ -121,7 +129,7 @@ export function shownReplay(replay: Replay): Static<typeof ReplaySchema> {
   });
 }
 
-/** The replay of an operator's request. */
+/** Checks an operator's request and returns its replay. Throws `invalid_parameter`. */
 export async function newOperatorReplay(
   { application_id, ...input }: Static<typeof OperatorReplayInput>,
   store: Store,
@@ -132,7 +140,7 @@ export async function newOperatorReplay(
   return newReplay(input, { application_id, broadcaster_user_id: null }, store, now);
 }
 
-/** The replay of a request, of the deliveries of one application or of one broadcaster. */
+/** Checks a request and returns its replay, limited to `scope`. Throws `invalid_parameter`. */
 export async function newReplay(
   input: Static<typeof ReplayInput>,
   scope: Pick<NewReplay, "application_id" | "broadcaster_user_id">,
@@ -155,11 +163,11 @@ function wrong(field: string, message: string): DomainError {
   return invalidFields([{ in: "body", field, message }]);
 }
 
-/** How long the answer to a dry run waits for its end, and how often it checks. */
+/** The longest time that the response to a dry run waits for its end, and the time between two checks. */
 const longestWaitMs = second;
 const lookMs = 20;
 
-/** Creates a replay. A dry run is awaited for up to a second, so that the answer to a small one has the result. */
+/** Creates a replay. Waits up to a second for a dry run, so that the response to a small one has its result. */
 export async function startReplay(store: Store, replay: NewReplay): Promise<Replay> {
   let current = await store.replays.create(replay);
   const until = performance.now() + longestWaitMs;

@@ -16,18 +16,18 @@ import {
 const path = "/public/v1/events/replays";
 
 const links = linksTo(
-  { getReplay: "The replay with its progress.", cancelReplay: "Ends the replay." },
+  { getReplay: "Gets the replay with its progress.", cancelReplay: "Cancels the replay." },
   "/data/id",
 );
 
 const OneReplay = dataOf(ReplaySchema, {
   links,
-  description: "The replay as far as it has come.",
+  description: "The replay with its progress.",
   example: exampleReplay,
 });
 
 const Replays = listOf(ReplaySchema, {
-  order: "The newest first.",
+  order: "Replays, the newest first.",
   description: "The replays.",
   example: exampleReplay,
 });
@@ -48,7 +48,7 @@ export function replayRoutes(app: TokenListener, { store, now }: PublicDeps): vo
       detail: {
         operationId: "createReplay",
         tags: ["Deliveries"],
-        description: `Sends the deliveries of a range of time again, with the same \`webhook-id\`s, in a job that goes on across restarts, at a pace that does not hold up new events. What cannot be sent again is counted as skipped. At most ${replayLimits.maxRunning.application} run at once for an application, and none beside another that could send the same delivery. With the tokens of users ${replayLimits.maxRunning.user} runs at once for each and ${replayLimits.maxRunning.users} for all of them, which are no obstacle to the application's own. With \`dry_run\` they are only counted.`,
+        description: `Starts a job that sends the deliveries of a range of time again, with the same \`webhook-id\`s. The job survives restarts of the server and does not delay new events. Deliveries that cannot be sent again are counted in \`skipped\`. At most ${replayLimits.maxRunning.application} replays run at once for an application, and two that could send the same delivery never run at the same time. With user tokens, at most ${replayLimits.maxRunning.user} runs for each user and ${replayLimits.maxRunning.users} for all users of the application; these do not block replays of the application itself. With \`dry_run\`, deliveries are only counted.`,
       },
     },
   );
@@ -65,7 +65,7 @@ export function replayRoutes(app: TokenListener, { store, now }: PublicDeps): vo
       detail: {
         operationId: "getReplays",
         tags: ["Deliveries"],
-        description: `The replays of the calling application, the newest first, at most ${replayLimits.maxListed.application}; with a user token, those made with tokens of that user.`,
+        description: `Returns up to ${replayLimits.maxListed.application} replays of the calling application, the newest first. With a user token, it returns only those created with tokens of that user.`,
       },
     },
   );
@@ -84,7 +84,7 @@ export function replayRoutes(app: TokenListener, { store, now }: PublicDeps): vo
       detail: {
         operationId: "getReplay",
         tags: ["Deliveries"],
-        description: "One replay with its progress.",
+        description: "Returns one replay with its progress.",
       },
     },
   );
@@ -98,13 +98,13 @@ export function replayRoutes(app: TokenListener, { store, now }: PublicDeps): vo
     {
       scope: "events:subscribe",
       params: ReplayId,
-      response: { 204: noContent("It does not run (any more).") },
+      response: { 204: noContent("The replay is not running.") },
       errors: ["not_found"],
       detail: {
         operationId: "cancelReplay",
         tags: ["Deliveries"],
         description:
-          "Ends a replay: nothing more is queued. What it has queued is still sent. One that has ended stays as it is.",
+          "Cancels a replay. No further deliveries are queued; those already queued are still sent. A replay that has ended is not changed.",
       },
     },
   );

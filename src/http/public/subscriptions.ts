@@ -15,39 +15,39 @@ import type { PublicDeps, TokenListener } from "./base.ts";
 const path = "/public/v1/events/subscriptions";
 
 export const subscriptionFields = {
-  id: about(Ulid, "Id of the subscription, by which it can be deleted."),
-  app_id: about(Ulid, "The application that it belongs to."),
+  id: about(Ulid, "Id of the subscription."),
+  app_id: about(Ulid, "Id of the application."),
   broadcaster_user_id: nullable(Id, {
-    description: "Whose channel the events are of; null where they belong to none.",
+    description: "User id of the broadcaster; null for events that belong to no channel.",
   }),
-  event: Type.String({ description: "Name of the event.", examples: ["channel.followed"] }),
-  version: Type.Integer({ description: "Version of the event." }),
-  method: Type.Literal("webhook", { description: "Delivery method." }),
-  created_at: about(IsoTimestamp, "When it was made."),
-  updated_at: about(IsoTimestamp, "When it was last changed."),
+  event: Type.String({ description: "Name of the event type.", examples: ["channel.followed"] }),
+  version: Type.Integer({ description: "Version of the event type." }),
+  method: Type.Literal("webhook", { description: "Delivery method. The only value is `webhook`." }),
+  created_at: about(IsoTimestamp, "Time at which the subscription was created."),
+  updated_at: about(IsoTimestamp, "Time of its last change."),
 };
 const SubscriptionSchema = named(
   "Subscription",
-  "An event type of a broadcaster that an application gets.",
+  "An application's subscription to one event type of a broadcaster.",
   subscriptionFields,
 );
 
 const itemFields = {
-  name: Type.String({ description: "Name of the event that was asked for." }),
-  version: Type.Integer({ description: "Version of the event that was asked for." }),
+  name: Type.String({ description: "Name of the requested event type." }),
+  version: Type.Integer({ description: "Version of the requested event type." }),
 };
 const SubscribedItemSchema = Type.Union(
   [
-    named("SubscribedEvent", "An event that is subscribed to.", {
+    named("SubscribedEvent", "The result for an event with a subscription.", {
       ...itemFields,
       subscription_id: about(Ulid, "Id of the subscription."),
     }),
-    named("RefusedEvent", "An event that could not be subscribed to.", {
+    named("RefusedEvent", "The result for an event without a subscription.", {
       ...itemFields,
-      error: Type.String({ description: "Why there is no subscription." }),
+      error: Type.String({ description: "Reason why there is no subscription." }),
     }),
   ],
-  { $id: "SubscriptionResult", description: "What became of one requested event." },
+  { $id: "SubscriptionResult", description: "The result for one requested event." },
 );
 
 const WantedEvent = Type.Object(
@@ -55,13 +55,13 @@ const WantedEvent = Type.Object(
     name: Type.String({
       minLength: 1,
       maxLength: 100,
-      description: "Name of the event.",
+      description: "Name of the event type.",
       examples: ["channel.followed"],
     }),
     version: Type.Integer({
       minimum: 1,
       maximum: 1_000_000,
-      description: "Version of the event.",
+      description: "Version of the event type.",
       examples: [1],
     }),
   },
@@ -75,17 +75,22 @@ const CreateBody = Type.Object(
       maxItems: subscriptionLimits.maxEvents,
       description: "The events to subscribe to.",
     }),
-    method: Type.Optional(Type.Literal("webhook", { default: "webhook", description: "Delivery method." })),
+    method: Type.Optional(
+      Type.Literal("webhook", {
+        default: "webhook",
+        description: "Delivery method; `webhook` is the only one.",
+      }),
+    ),
     broadcaster_user_id: Type.Optional(
       nullable(Id, {
         description:
-          "User id of the broadcaster: required for channel events; with a user token it is that user.",
+          "User id of the broadcaster. Required for channel events, except with a user token, which always stands for its user.",
       }),
     ),
   },
   {
     $id: "SubscriptionInput",
-    description: "What to subscribe to.",
+    description: "The events to subscribe to, and their broadcaster.",
     additionalProperties: true,
     examples: [
       {
@@ -102,7 +107,7 @@ const DeleteQuery = Type.Object({
     items: TextParameter({ maxLength: 64 }),
     minItems: 1,
     maxItems: subscriptionLimits.maxIds,
-    description: "Ids of subscriptions: repeated, or separated by commas.",
+    description: "Ids of the subscriptions: a repeated parameter, or values separated by commas.",
     examples: [["01KATJ1V2GQ5Z8N1F4T7Y0XW3C"]],
   }),
 });
@@ -118,27 +123,27 @@ export const exampleSubscription = {
   updated_at: "2026-01-14T16:08:06.123Z",
 };
 
-/** OpenAPI links to operations on the subscription with the id at this place of an answer. */
+/** OpenAPI links to operations on a subscription. @param id the runtime expression of its id */
 const subscriptionLinks = (id: string) => ({
   GetSubscription: {
     operationId: "getSubscription",
-    description: "The first of them with its health.",
+    description: "Gets the first subscription with its health.",
     parameters: { id },
   },
   GetDeliveries: {
     operationId: "getDeliveries",
-    description: "What was sent for the first of them.",
+    description: "Gets the deliveries of the first subscription.",
     parameters: { subscription_id: id },
   },
   DeleteSubscription: {
     operationId: "deleteSubscriptions",
-    description: "Deletes the first of them.",
+    description: "Deletes the first subscription.",
     parameters: { id },
   },
 });
 
 const Subscriptions = listOf(SubscriptionSchema, {
-  order: "All of them.",
+  order: "All subscriptions.",
   links: subscriptionLinks("$response.body#/data/0/id"),
   description: "The subscriptions.",
   example: exampleSubscription,
@@ -146,10 +151,10 @@ const Subscriptions = listOf(SubscriptionSchema, {
 });
 
 const Subscribed = listOf(SubscribedItemSchema, {
-  order: "One for each event, in order.",
+  order: "One result for each requested event, in the order of the request.",
   name: "SubscriptionAnswer",
   links: subscriptionLinks("$response.body#/data/0/subscription_id"),
-  description: "At least one of the events is subscribed to.",
+  description: "At least one of the events has a subscription.",
   example: { name: "channel.followed", version: 1, subscription_id: exampleSubscription.id },
   headers: subscriptionBudget,
 });
@@ -188,7 +193,7 @@ export function subscriptionRoutes(
         tags: ["Event subscriptions"],
         summary: "Get Event Subscriptions",
         description:
-          "Every subscription of the calling application; with a user token, those whose broadcaster is that user.",
+          "Returns all subscriptions of the calling application. With a user token, it returns only those whose broadcaster is that user.",
       },
     },
   );
@@ -231,7 +236,7 @@ export function subscriptionRoutes(
         tags: ["Event subscriptions"],
         summary: "Create Event Subscription",
         description:
-          "Subscribes the calling application to events of a broadcaster. There is one result for each requested event, in order; subscribing again to the same gives the subscription that exists. When no event could be subscribed to, the status is 400 and the error carries the same `data`.",
+          "Subscribes the calling application to events of a broadcaster. The response has one result for each requested event, in the order of the request. Subscribing again returns the existing subscription. If there is no subscription for any of the events, the status is 400, and the error has the same `data`.",
       },
     },
   );
@@ -245,19 +250,19 @@ export function subscriptionRoutes(
     {
       scope: "events:subscribe",
       query: DeleteQuery,
-      response: { 204: noContent("The subscriptions do not exist (any more).") },
+      response: { 204: noContent("The subscriptions no longer exist.") },
       detail: {
         operationId: "deleteSubscriptions",
         tags: ["Event subscriptions"],
         summary: "Delete Event Subscription",
         description:
-          "Deletes subscriptions and drops their pending deliveries. An id that does not exist, or belongs to another application or, with a user token, to another broadcaster, changes nothing and is not an error.",
+          "Deletes subscriptions and cancels their pending deliveries. Ids that do not exist are ignored, as are ids of another application and, with a user token, of another broadcaster.",
       },
     },
   );
 }
 
-/** The reason why an application cannot subscribe to an event, as far as it is known without the store. */
+/** Returns the reason why an application cannot subscribe to an event, or null. Checks nothing that needs the store. */
 function refusal(
   name: string,
   version: number,
@@ -270,7 +275,7 @@ function refusal(
   }
   if (broadcaster === null) return `Event ${name} belongs to a channel: broadcaster_user_id is required`;
   if (application.webhook_url === null && application.delivery === "webhook")
-    return "This application has no webhook URL; set one by PATCH /public/v1/application";
+    return "This application has no webhook URL; set one with PATCH /public/v1/application";
   return null;
 }
 

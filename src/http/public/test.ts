@@ -16,10 +16,7 @@ import type { PublicDeps, TokenListener } from "./base.ts";
 import { scopeOf } from "./deliveries.ts";
 import { exampleSentDelivery, shownTimings, TimingsSchema } from "./delivery-fields.ts";
 
-/**
- * Test requests a minute for each application, for all of its users together, and for each user, so that no user takes
- * the share of others.
- */
+/** Test requests per minute: with tokens of the application, with those of all its users together, and of each user. */
 const testsPerMinute = { application: 10, users: 10, user: 3 };
 const defaultEvent = "channel.followed";
 
@@ -29,53 +26,53 @@ const TestBody = Type.Object(
       Type.String({
         minLength: 1,
         maxLength: 100,
-        description: "Type of the sample.",
+        description: "Event type of the sample.",
         default: defaultEvent,
       }),
     ),
     version: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 1_000_000, description: "Version of the event.", default: 1 }),
+      Type.Integer({ minimum: 1, maximum: 1_000_000, description: "Version of the event type.", default: 1 }),
     ),
     data: Type.Optional(
       Type.Record(Type.String(), Type.Unknown(), {
         description:
-          "The payload, in place of the example of the type. Needs a token of the application itself, and is signed with its secret alone (`v1`), not with the platform's key.",
+          "Payload to send in place of the example of the event type. Requires a token of the application itself. The sample is then signed only with the application's secret (`v1`), not with the platform's key.",
       }),
     ),
   },
   {
     $id: "TestInput",
-    description: "Which sample to send.",
+    description: "The sample to send.",
     additionalProperties: true,
     examples: [{ event: "channel.followed" }],
   },
 );
 
-const TestSchema = named("TestExchange", "A sample, and what became of it.", {
-  delivered: Type.Boolean({ description: "Whether a delivery would have succeeded." }),
+const TestSchema = named("TestExchange", "The request and response of a test.", {
+  delivered: Type.Boolean({ description: "Whether the receiver accepted the sample." }),
   problem: nullable(Type.String(), {
-    description: "What the receiver did wrong, for people; null when it did all right.",
+    description: "Explanation of what the receiver did wrong; null if nothing.",
   }),
-  request: named("TestRequest", "What was sent.", {
+  request: named("TestRequest", "The request that was sent.", {
     method: Type.Literal("POST", { description: "The HTTP method." }),
     url: about(WebUrl, "The webhook URL."),
-    headers: Type.Record(Type.String(), Type.String(), { description: "Without the signature." }),
-    body: Type.String({ description: "The very text." }),
+    headers: Type.Record(Type.String(), Type.String(), { description: "Headers, without the signature." }),
+    body: Type.String({ description: "Exact text of the body." }),
   }),
   response: nullable(
-    named("TestResponse", "What came back.", {
-      status: Type.Integer({ description: "Its status." }),
+    named("TestResponse", "The response of the receiver.", {
+      status: Type.Integer({ description: "HTTP status." }),
       headers: Type.Record(Type.String(), Type.String(), {
         description:
-          "By name in lower case: the first 40, each value up to 500 characters. Without cookies, and without what an egress proxy may have added.",
+          "Headers by lower-case name: the first 40, each value up to 500 characters. Cookies and headers that an egress proxy may have added are omitted.",
       }),
-      body: Type.String({ description: "Its first KiB." }),
+      body: Type.String({ description: "First KiB of the body." }),
     }),
-    { description: "null where no answer arrived." },
+    { description: "The response; null if none arrived." },
   ),
-  outcome: Type.String({ description: "As of an attempt." }),
-  error: nullable(Type.String(), { description: "Why it was no success, in one sentence." }),
-  duration_ms: Type.Integer({ description: "How long it took, in milliseconds." }),
+  outcome: Type.String({ description: "Result of the test; see `outcome` of an attempt." }),
+  error: nullable(Type.String(), { description: "Reason for a failure, in one sentence; null for `ok`." }),
+  duration_ms: Type.Integer({ description: "Duration of the test, in milliseconds." }),
   timings: TimingsSchema,
 });
 
@@ -98,12 +95,12 @@ const example: Static<typeof TestSchema> = {
 
 const Tested = dataOf(TestSchema, {
   name: "TestAnswer",
-  description: "What was sent, and what came back.",
+  description: "The request and the response.",
   example,
 });
 
 const StreamedTest = eventStream(
-  "The test as it happens. It ends after the event `exchange`.",
+  "The steps of the test as they happen. The stream ends after the event `exchange`.",
   [
     frame("request", example.request),
     frame("stage", { stage: "dns", at_ms: 11.2 }),
@@ -115,21 +112,21 @@ const StreamedTest = eventStream(
   ].join(""),
 );
 
-/** Sends a sample to the caller's webhook and answers with request and response, at the end or as it happens. */
+/** Test Webhook and Watch Test Webhook: send a sample, and return the exchange at its end or stream its steps. */
 export function testRoutes(
   app: TokenListener,
   { access, catalogue }: PublicDeps,
   engine: Pick<Engine, "test">,
 ): void {
-  /** Takes from the limits, and begins the test when it is called. */
+  /** Checks the input and takes from the limits. Returns a function that runs the test. */
   const prepared = (body: Partial<Static<typeof TestBody>> | null | undefined, caller: Caller) => {
     const { event = defaultEvent, version = 1, data } = body ?? {};
-    // What the application's secret has signed is an event to it, of whatever user.
+    // The receiver trusts anything signed with the application's secret, so a user must not choose the payload.
     if (data !== undefined) needsApplication("reads subscriptions")(caller);
     const type = catalogue.find(event, version);
     if (!type) {
       const field = catalogue.has(event) ? "version" : "event";
-      const message = "is not a known one; GET /public/v1/events/types lists them";
+      const message = "is unknown; GET /public/v1/events/types lists the event types";
       throw invalidFields([{ in: "body", field, message }]);
     }
     const wrong = data === undefined ? [] : checkPayload(type, data);
@@ -139,7 +136,7 @@ export function testRoutes(
     const sample: Sample = { name: event, version, data: data ?? type.example, isOwn: data !== undefined };
     return (watch?: WatchSample) => engine.test(application_id, sample, watch);
   };
-  const limits = `At most ${testsPerMinute.application} a minute for an application; with the tokens of users ${testsPerMinute.user} for each and ${testsPerMinute.users} for all of them.`;
+  const limits = `An application may send at most ${testsPerMinute.application} tests per minute. With user tokens, the limit is ${testsPerMinute.user} for each user and ${testsPerMinute.users} for all users of the application.`;
   app.post(
     "/public/v1/events/test",
     async ({ body, caller }) => ({ data: shown(await prepared(body, caller)()), message: "OK" }),
@@ -151,7 +148,7 @@ export function testRoutes(
       detail: {
         operationId: "testWebhook",
         tags: ["Deliveries"],
-        description: `Sends a sample event to the webhook of the calling application, over a new connection, signed like a delivery and marked by the header \`Onair-Test: true\`, and answers with the whole exchange. It belongs to no subscription and is not repeated. ${limits}`,
+        description: `Sends a sample event to the webhook of the calling application and returns the request and the response. The sample is sent over a new connection, is signed like a delivery, and has the header \`Onair-Test: true\`. It belongs to no subscription and is not retried. ${limits}`,
       },
     },
   );
@@ -168,13 +165,13 @@ export function testRoutes(
         operationId: "streamTestWebhook",
         tags: ["Deliveries"],
         summary: "Watch Test Webhook",
-        description: `The same as [Test Webhook](#tag/deliveries/POST/public/v1/events/test), told while it happens, as [server-sent events](https://html.spec.whatwg.org/multipage/server-sent-events.html). The first is \`request\`: what is sent. An event \`stage\` follows for each \`stage\` that is completed (\`dns\`, \`connect\`, \`tls\`, \`sent\`: the request is written, \`first_byte\`: the status has arrived), with \`at_ms\`: the milliseconds since the begin. The last is \`exchange\`: the \`data\` of Test Webhook. A test takes 15 seconds at most, and both share their limits. ${limits}`,
+        description: `Sends a sample event like [Test Webhook](#tag/deliveries/POST/public/v1/events/test), and streams each step as [server-sent events](https://html.spec.whatwg.org/multipage/server-sent-events.html). The first event, \`request\`, has the request. An event \`stage\` follows for each completed \`stage\` (\`dns\`, \`connect\`, \`tls\`, \`sent\`: the request is written, \`first_byte\`: the status has arrived), with \`at_ms\`, the milliseconds since the start. The last event, \`exchange\`, has the \`data\` of Test Webhook. A test takes at most 15 seconds. Both operations share their limits. ${limits}`,
       },
     },
   );
 }
 
-/** A server-sent event. */
+/** Returns the text of a server-sent event. */
 function frame(event: string, data: unknown): string {
   return `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 }
@@ -189,14 +186,14 @@ const stageNames: Readonly<Record<PassedStage, string>> = {
   firstByteMs: "first_byte",
 };
 
-/** A test as a stream, from its first step on. Rejects where there is nothing to send to. */
+/** Returns a test as a stream once its first step has happened. Rejects if the test fails before that. */
 function streamed(
   begin: (watch: WatchSample) => Promise<SampleExchange>,
 ): Promise<ReadableStream<Uint8Array>> {
   return new Promise((resolve, reject) => {
     const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
     const writer = writable.getWriter();
-    // Its reader may have left.
+    // Rejects when the client has disconnected.
     writer.closed.catch(() => {});
     const send = (event: string, data: unknown): void => {
       writer.write(encoder.encode(frame(event, data))).catch(() => {});
@@ -219,7 +216,7 @@ function streamed(
   });
 }
 
-/** Takes from the limits of a test; throws `rate_limited`. */
+/** Takes a test from the limits of the caller. Throws `rate_limited`. */
 function takeTest(limiter: RateLimiter, applicationId: string, userId: number | null): void {
   const own = `tests of ${applicationId}`;
   const shares: [string, number][] =

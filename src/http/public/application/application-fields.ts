@@ -25,65 +25,71 @@ import { receivingFields } from "./receiving-fields.ts";
 const { webhook_url, delivery, redirect_uris } = receivingFields;
 
 const { status, failures, last_failure, summary, advice } = endpointFields;
-const EndpointState = named("EndpointState", "The receiver behind the webhook URL.", {
+const EndpointState = named("EndpointState", "The state of the endpoint at the webhook URL.", {
   status,
-  disabled_reason: nullable(DisabledReason, { description: "null where it is not disabled." }),
+  disabled_reason: nullable(DisabledReason, {
+    description: "Why the endpoint is disabled; null if it is not.",
+  }),
   since: nullable(IsoTimestamp, {
-    description: "When it began to fail or was disabled; null while it is well.",
+    description: "Time at which it began to fail or was disabled; null while it is enabled.",
   }),
   failures,
   last_success_at: nullable(IsoTimestamp, {
-    description: "When it last took a delivery; exact to 5 seconds.",
+    description: "Time of the last success, accurate to 5 seconds; null if there was none.",
   }),
   last_failure,
   summary,
   advice,
 });
 
-const Secret = named("SecretInForce", "A secret that is good now, without itself.", {
-  kind: oneOf(["client_secret", "webhook_secret"], { description: "Which of the two it is." }),
+const Secret = named("SecretInForce", "A secret that is valid now. The secret itself is not shown.", {
+  kind: oneOf(["client_secret", "webhook_secret"], { description: "Kind of the secret." }),
   prefix: nullable(Type.String(), {
-    description: "Its first characters; null for a client secret of an earlier version.",
+    description: "First characters of the secret; null for a client secret created by an earlier version.",
   }),
-  created_at: nullable(IsoTimestamp, { description: "null for a secret of an earlier version." }),
+  created_at: nullable(IsoTimestamp, {
+    description: "Time of its creation; null for a secret created by an earlier version.",
+  }),
   expires_at: nullable(IsoTimestamp, {
-    description: "When a replaced one ends; null for the newest of its kind.",
+    description: "Time at which a replaced secret expires; null for the newest of its kind.",
   }),
 });
 
 export const OwnApplicationSchema = named("OwnApplication", "The application of the token.", {
-  id: about(Ulid, "A ULID."),
-  client_id: Type.String({ description: "The same as `id`." }),
-  name: Type.String({ description: "What users see when they consent." }),
-  client_type: oneOf(clientTypes, { description: "A `public` one has no client secret." }),
-  scopes: Type.Array(Type.String(), { description: "What its tokens may do at most." }),
+  id: about(Ulid, "Id of the application."),
+  client_id: Type.String({ description: "OAuth client id; the same as `id`." }),
+  name: Type.String({ description: "Name that users see when they consent." }),
+  client_type: oneOf(clientTypes, {
+    description: "OAuth client type. A `public` client has no client secret.",
+  }),
+  scopes: Type.Array(Type.String(), { description: "Scopes that its tokens may have." }),
   webhook_url,
   delivery,
   redirect_uris,
-  locked: Type.Array(oneOf(lockableFields), { description: "What only the platform can change." }),
-  owner_user_id: nullable(Id, { description: "The user to whom it belongs; null: none is known." }),
-  rate_limit: named("RateLimit", "The rate limit and what is left of it.", {
-    limit: Type.Integer({ description: "Requests a minute; 0: unlimited." }),
+  locked: Type.Array(oneOf(lockableFields), { description: "Fields that only the platform can change." }),
+  owner_user_id: nullable(Id, { description: "User id of the owner; null if unknown." }),
+  rate_limit: named("RateLimit", "The rate limit of the application and its current state.", {
+    limit: Type.Integer({ description: "Requests per minute; 0 means unlimited." }),
     remaining: nullable(Type.Integer(), {
-      description: "Requests that may follow at once; null: unlimited.",
+      description: "Requests that may be made now; null means unlimited.",
     }),
   }),
-  subscriptions: named("SubscriptionBudget", "The budget of subscriptions.", {
-    used: Type.Integer({ description: "Subscriptions that there are." }),
-    limit: Type.Integer({ description: "Subscriptions that there may be." }),
+  subscriptions: named("SubscriptionBudget", "The number of subscriptions and its limit.", {
+    used: Type.Integer({ description: "Number of subscriptions." }),
+    limit: Type.Integer({ description: "Maximum number of subscriptions." }),
   }),
   endpoint: EndpointState,
   notices: Type.Array(NoticeSchema, {
-    description: "The newest five notices about the endpoint; Get Notices has more.",
+    description: "The newest five notices about the endpoint. Get Notices returns more.",
   }),
-  secrets: Type.Array(Secret, { description: "The newest of each kind first." }),
-  created_at: about(IsoTimestamp, "When it was made."),
-  updated_at: about(IsoTimestamp, "When it was last changed."),
+  secrets: Type.Array(Secret, { description: "Valid secrets, the newest of each kind first." }),
+  created_at: about(IsoTimestamp, "Time at which the application was created."),
+  updated_at: about(IsoTimestamp, "Time of its last change."),
 });
 
 export const OwnChangesInput = Type.Partial(Type.Object({ webhook_url, delivery, redirect_uris }), {
   $id: "OwnApplicationChanges",
-  description: "What is to change. Other fields are ignored.",
+  description: "The fields to change. Fields that are absent keep their values; unknown fields are ignored.",
   ...otherFieldsIgnored,
   examples: [{ webhook_url: "https://bot.example/webhook" }],
 });
@@ -131,17 +137,17 @@ export const exampleOwnApplication: Static<typeof OwnApplicationSchema> = {
   updated_at: "2026-01-14T16:08:06.123Z",
 };
 
-/** What is known of an application beside itself. */
+/** Data that the answer has in addition to the application's own row. */
 interface Circumstances {
   readonly endpoint: Endpoint;
   readonly notices: readonly Notice[];
   readonly secrets: readonly SecretInForce[];
   readonly subscriptions: { readonly used: number; readonly limit: number };
-  /** null: unlimited. */
+  /** null means unlimited. */
   readonly rateLimit: RateLimitState | null;
 }
 
-/** An application as its own developer sees it: nothing of what operators keep for themselves, and no secret. */
+/** Returns an application as its developer sees it: without fields that only operators see, and without secrets. */
 export function shownOwn(
   application: Application,
   { endpoint, notices, secrets, subscriptions, rateLimit }: Circumstances,
@@ -157,7 +163,7 @@ export function shownOwn(
   });
 }
 
-/** A secret without itself. */
+/** Returns the public facts about a secret, without the secret. */
 export function shownSecret({ kind, prefix, created_at, expires_at }: SecretInForce): Static<typeof Secret> {
   return { kind, prefix, created_at: isoTimeOrNull(created_at), expires_at: isoTimeOrNull(expires_at) };
 }

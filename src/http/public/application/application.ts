@@ -21,26 +21,26 @@ import { OverlapUntil, overlapEnd, rotationFields, rotationOf } from "./secret-r
 
 const path = "/public/v1/application";
 
-/** Changes that an application may make to itself in a minute: each writes, and some make thousands of retries due. */
+/** Changes per minute and application. Each one writes, and some make thousands of retries due. */
 const changesPerMinute = 30;
 
-/** Notices that are shown with the application. */
+/** The number of notices in the response. */
 const shownNotices = 5;
 
 const OwnApplication = dataOf(OwnApplicationSchema, {
-  description: "The application as it is now.",
+  description: "The application.",
   example: exampleOwnApplication,
 });
 
 const RotationBody = Type.Object(rotationFields, {
   $id: "RotationInput",
-  description: "How long the older secrets stay good.",
+  description: "How long older secrets remain valid.",
   ...otherFieldsIgnored,
   examples: [{ overlap_seconds: 3600 }],
 });
 
-const NewSecretSchema = named("NewWebhookSecret", "A new signing secret.", {
-  webhook_secret: Type.String({ description: "Shown only here." }),
+const NewSecretSchema = named("NewWebhookSecret", "A new webhook secret.", {
+  webhook_secret: Type.String({ description: "The new secret. It is shown only once." }),
   overlap_until: OverlapUntil,
 });
 const NewSecret = dataOf(NewSecretSchema, {
@@ -48,7 +48,7 @@ const NewSecret = dataOf(NewSecretSchema, {
   example: { webhook_secret: "whsec_…", overlap_until: "2026-01-14T17:08:06.123Z" },
 });
 
-/** An application looks after itself: get, change, rotate the webhook secret, enable the endpoint. */
+/** Get Application, Change Application, Rotate Webhook Secret and Enable Endpoint. */
 export function applicationRoutes(
   app: TokenListener,
   { store, access, now, log, allowPrivateWebhooks }: PublicDeps,
@@ -68,7 +68,7 @@ export function applicationRoutes(
     return { data: shownOwn(application, known), message: "OK" };
   };
 
-  /** Writes down what the application changed; never rejects, because the change is made. */
+  /** Adds a change to the audit trail. Never rejects, because the change is already stored. */
   const note = async (
     action: string,
     { id, name }: Application,
@@ -92,7 +92,7 @@ export function applicationRoutes(
       tags: ["Application"],
       summary: "Get Application",
       description:
-        "The application of the token, with the state of its endpoint, its limits, and its secrets by prefix and age. Needs a token of the application itself (`client_credentials`), of any scope.",
+        "Returns the application of the token, with the state of its endpoint, its limits, and the prefix and age of its secrets. Requires a token of the application itself (`client_credentials`), with any scope.",
     },
   });
 
@@ -125,7 +125,7 @@ export function applicationRoutes(
         operationId: "changeOwnApplication",
         tags: ["Application"],
         summary: "Change Application",
-        description: `Changes the fields that the body names, for every delivery that starts after the answer. Another webhook URL is another endpoint: it is enabled, and what waits is sent to it. What the platform has locked is 403 \`locked\`. Needs a token of the application itself with all of its scopes. At most ${changesPerMinute} changes a minute.`,
+        description: `Changes the fields in the body. The change applies to every delivery that starts after the response. A new webhook URL is a new endpoint: it is enabled, and pending deliveries are sent to it. A field that the platform has locked causes 403 \`locked\`. Requires a token of the application itself with all of its scopes. At most ${changesPerMinute} changes per minute.`,
       },
     },
   );
@@ -150,7 +150,7 @@ export function applicationRoutes(
         tags: ["Application"],
         summary: "Rotate Webhook Secret",
         description:
-          "Makes a new signing secret, which is shown only now. While the overlap lasts, every delivery is signed with both. Needs a token of the application itself with all of its scopes.",
+          "Creates a new webhook secret, which is shown only once. During the overlap, every delivery is signed with the new and the older secrets. Requires a token of the application itself with all of its scopes.",
       },
     },
   );
@@ -161,7 +161,10 @@ export function applicationRoutes(
       const { id, webhook_url } = application;
       takeChange(access.limiter, id);
       if (webhook_url === null) {
-        throw new DomainError("conflict", "There is no webhook URL to send to; set one by PATCH first");
+        throw new DomainError(
+          "conflict",
+          "This application has no webhook URL; set one with PATCH /public/v1/application",
+        );
       }
       await engine.enable(id);
       await note("enableOwnEndpoint", application, requestContext);
@@ -176,13 +179,13 @@ export function applicationRoutes(
         tags: ["Application"],
         summary: "Enable Endpoint",
         description:
-          "Sends to a disabled or failing endpoint again, slowly at first, and makes what waits for it due now. One that is well stays so. Needs a token of the application itself with all of its scopes.",
+          "Enables a disabled or failing endpoint, and makes its pending deliveries due now. Sending begins slowly. An enabled endpoint is not changed. Requires a token of the application itself with all of its scopes.",
       },
     },
   );
 }
 
-/** Takes from the limit of changes; throws `rate_limited`. */
+/** Takes a change from the application's limit. Throws `rate_limited`. */
 function takeChange(limiter: RateLimiter, applicationId: string): void {
   const budget = limiter.take(`changes of ${applicationId}`, changesPerMinute);
   if (budget?.allowed === false) throw rateLimited(budget, "changes");

@@ -12,20 +12,20 @@ import { IdParameter, TextParameter } from "../../parameters.ts";
 import { exampleSubscription, subscriptionFields } from "../subscriptions.ts";
 
 /*
- * Schemas of subscriptions with whose channel they are of, for the public and the admin API.
+ * Schemas of subscriptions with the names of their broadcasters, for the public and the admin API.
  */
 
 const NamedSubscriptionSchema = named(
   "NamedSubscription",
-  "A subscription with whose channel it is of, for people.",
+  "A subscription with the names of its broadcaster and channel.",
   {
     ...subscriptionFields,
-    username: nullable(Type.String(), { description: "Of the broadcaster; null where there is none." }),
+    username: nullable(Type.String(), { description: "Username of the broadcaster; null if there is none." }),
     channel_slug: nullable(Type.String(), {
-      description: "Of the broadcaster's channel; null: it has none.",
+      description: "Slug of the broadcaster's channel; null if there is none.",
     }),
     channel_name: nullable(Type.String(), {
-      description: "Of the broadcaster's channel; null: it has none.",
+      description: "Name of the broadcaster's channel; null if there is none.",
     }),
   },
 );
@@ -39,12 +39,12 @@ const exampleNamedSubscription: Static<typeof NamedSubscriptionSchema> = {
 };
 
 export const NamedSubscriptionPage = pageOf(NamedSubscriptionSchema, {
-  order: "The oldest first.",
+  order: "Subscriptions, the oldest first.",
   description: "A page of subscriptions.",
   example: exampleNamedSubscription,
 });
 
-/** The list of them in pages: the parameters of its query, and the requested page. */
+/** The paged list of subscriptions: the parameters of its query, and a method that reads the requested page. */
 export function namedSubscriptionList(store: Pick<Store, "subscriptions">, cursors: Cursors) {
   const list = pagedList("subscriptions", cursors);
   return {
@@ -59,14 +59,14 @@ export function namedSubscriptionList(store: Pick<Store, "subscriptions">, curso
   };
 }
 
-/** Parameters that limit a list of subscriptions. */
+/** The filters of a list of subscriptions. */
 export const subscriptionFilters = {
   broadcaster_user_id: Type.Optional(IdParameter("broadcaster", exampleUser.id)),
   channel: Type.Optional(
     TextParameter({
       minLength: 1,
       maxLength: 200,
-      description: "Of the broadcaster whose channel has this slug.",
+      description: "Returns only subscriptions of the broadcaster whose channel has this slug.",
       examples: [exampleChannel.slug],
     }),
   ),
@@ -74,7 +74,7 @@ export const subscriptionFilters = {
     TextParameter({
       minLength: 1,
       maxLength: 100,
-      description: "To this event.",
+      description: "Returns only subscriptions to this event type.",
       examples: ["channel.followed"],
     }),
   ),

@@ -11,23 +11,32 @@ import { endpointFields } from "../health.ts";
 
 const { status, failures, last_failure, advice } = endpointFields;
 
-export const EndpointNoticeData = named("EndpointNoticeData", "The state of an endpoint at a time.", {
-  summary: Type.String({ description: "What happened, in one sentence. Its words may change." }),
-  advice,
-  application_id: about(Ulid, "The application whose endpoint it is."),
-  status,
-  disabled_reason: nullable(oneOf(["gone", "failing"]), { description: "null where it was not disabled." }),
-  since: nullable(IsoTimestamp, { description: "When it began to fail or was disabled." }),
-  failures,
-  last_failure,
-});
+export const EndpointNoticeData = named(
+  "EndpointNoticeData",
+  "The state of an endpoint at the time of a notice.",
+  {
+    summary: Type.String({ description: "What happened, in one sentence. The wording may change." }),
+    advice,
+    application_id: about(Ulid, "Id of the application."),
+    status,
+    disabled_reason: nullable(oneOf(["gone", "failing"]), {
+      description: "Why the endpoint was disabled; null if it was not.",
+    }),
+    since: nullable(IsoTimestamp, {
+      description: "Time at which it began to fail or was disabled; null if neither.",
+    }),
+    failures,
+    last_failure,
+  },
+);
 
-export const NoticeSchema = named("Notice", "A notice about the endpoint of the application.", {
-  id: about(Ulid, "Its `webhook-id` on the event stream."),
+export const NoticeSchema = named("Notice", "A notice about the endpoint of an application.", {
+  id: about(Ulid, "Id of the notice: its `webhook-id` on the event stream."),
   type: oneOf(endpointNotices, {
-    description: "Whether the endpoint fails for half an hour, was disabled, or has recovered from either.",
+    description:
+      "`endpoint.failing`: every attempt failed for half an hour. `endpoint.disabled`: it was disabled. `endpoint.recovered`: an attempt succeeded again.",
   }),
-  created_at: about(IsoTimestamp, "When it was made."),
+  created_at: about(IsoTimestamp, "Time at which the notice was created."),
   data: EndpointNoticeData,
 });
 
@@ -48,9 +57,9 @@ export const exampleNotice: Static<typeof NoticeSchema> = {
   },
 };
 
-/** A notice about an endpoint as the public API shows it. */
+/** Returns a notice about an endpoint in the form of the public API. */
 export function shownNotice({ id, type, created_at, body }: Notice): Static<typeof NoticeSchema> {
-  // A boundary: what was stored is what `noticesOf` made of the same fields.
+  // A boundary: the stored text was made by `noticesOf` from the same fields.
   const { data } = JSON.parse(body) as { data: Static<typeof EndpointNoticeData> };
   return { id, type: type as Static<typeof NoticeSchema>["type"], created_at: isoTime(created_at), data };
 }

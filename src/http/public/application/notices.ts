@@ -5,12 +5,12 @@ import type { PublicDeps, TokenListener } from "../base.ts";
 import { exampleNotice, NoticeSchema, shownNotice } from "./notice-fields.ts";
 
 const NoticePage = pageOf(NoticeSchema, {
-  order: "The newest first.",
+  order: "Notices, the newest first.",
   description: "A page of notices.",
   example: exampleNotice,
 });
 
-/** Get Notices: what the developer was told about the endpoint, for programs that read no event stream. */
+/** Get Notices, for programs that do not read the event stream. */
 export function noticeRoutes(app: TokenListener, { store }: PublicDeps, cursors: Cursors): void {
   const list = pagedList("notices", cursors);
   app.get(
@@ -28,7 +28,7 @@ export function noticeRoutes(app: TokenListener, { store }: PublicDeps, cursors:
         operationId: "getNotices",
         tags: ["Application"],
         description:
-          "What was noticed about the endpoint of your application: that it fails, was disabled, has recovered. The newest hundred of the last 30 days. The event stream has the same notices as events of their `type`, under the same ids.",
+          "Returns notices about the endpoint of the calling application: that it fails, was disabled, or has recovered. The newest hundred of the last 30 days are kept. The event stream has the same notices, as events of their `type` with the same ids.",
       },
     },
   );

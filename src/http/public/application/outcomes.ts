@@ -3,7 +3,7 @@ import type { OutcomeStreams } from "../../stream/outcome-streams.ts";
 import { replyStream } from "../../stream/reply-stream.ts";
 import type { PublicDeps, TokenListener } from "../base.ts";
 
-/** Watch Deliveries: what becomes of the deliveries of the application, while it happens. */
+/** Watch Deliveries: a stream of the results of the application's deliveries. */
 export function outcomeRoute(
   app: TokenListener,
   { access }: PublicDeps,
@@ -25,7 +25,7 @@ export function outcomeRoute(
         operationId: "watchOwnDeliveries",
         tags: ["Application"],
         summary: "Watch Deliveries",
-        description: `What becomes of the deliveries of your application, ${outcomesDescription}`,
+        description: `Streams the results of the calling application's deliveries ${outcomesDescription}`,
       },
     },
   );

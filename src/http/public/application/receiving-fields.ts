@@ -6,21 +6,21 @@ import { nullable, oneOf } from "../../../domain/validation/fields.ts";
 import { checkWebhookUrl } from "../../../webhooks/address.ts";
 
 /*
- * The fields of an application that operators set, and that its developer sets unless they are locked.
+ * Fields of an application that operators can set, and that its developer can set unless they are locked.
  */
 
 export const receivingFields = {
   delivery: oneOf(deliveryModes, {
     description:
-      "How it gets its events: sent to its webhook URL, on the event stream, or both. With `stream` nothing is sent to its URL any more, and what is pending can be read from the stream.",
+      "How the application receives events: at its webhook URL, on the event stream, or both. With `stream`, nothing is sent to the webhook URL, and pending deliveries can be read from the stream.",
   }),
   webhook_url: nullable(Type.String({ maxLength: 2048 }), {
     description:
-      "Where its events are sent; null: nowhere, and what is pending is canceled, as is what is published from then on.",
+      "URL to which events are sent, at most 2048 characters. With null nothing is sent: pending and later deliveries are canceled.",
   }),
   redirect_uris: Type.Array(Type.String({ minLength: 1, maxLength: 2048 }), {
     maxItems: 20,
-    description: "Where its users may be sent back to.",
+    description: "OAuth redirect URIs, at most 20.",
   }),
 };
 
@@ -29,7 +29,7 @@ interface Addresses {
   readonly redirect_uris?: readonly string[];
 }
 
-/** What is wrong with the given addresses of an application, all at once. */
+/** Returns all problems of the given URLs of an application. */
 export function addressProblems(
   { webhook_url, redirect_uris = [] }: Addresses,
   clientType: ClientType,
@@ -37,9 +37,9 @@ export function addressProblems(
 ): FieldProblem[] {
   const wrong: FieldProblem[] = [];
   const verdict = webhook_url ? checkWebhookUrl(webhook_url, { allowPrivate }) : null;
-  // As of a variable that is not set, which must not cancel what is pending.
+  // A client whose variable is unset sends "", which must not cancel pending deliveries.
   if (webhook_url === "")
-    wrong.push({ in: "body", field: "webhook_url", message: "is empty; null is for none" });
+    wrong.push({ in: "body", field: "webhook_url", message: "must not be empty; use null for no URL" });
   if (verdict?.ok === false) wrong.push({ in: "body", field: "webhook_url", message: verdict.reason });
   for (const [i, uri] of redirect_uris.entries()) {
     const problem = redirectUriProblem(uri, clientType);

@@ -5,7 +5,7 @@ import { nullable } from "../../../domain/validation/fields.ts";
 import { IsoTimestamp } from "../../fields.ts";
 
 /*
- * What both APIs say about the rotation of a secret.
+ * Schemas of the rotation of a secret, for the public and the admin API.
  */
 
 export const rotationFields = {
@@ -14,16 +14,16 @@ export const rotationFields = {
       minimum: 0,
       maximum: rotationLimits.maxOverlapSeconds,
       default: rotationLimits.defaultOverlapSeconds,
-      description: "For how long every older secret stays good, at most; 0: it ends at once.",
+      description: "Seconds for which older secrets remain valid, at most; 0 ends them at once.",
     }),
   ),
 };
 
 export const OverlapUntil = nullable(IsoTimestamp, {
-  description: "Until then older secrets are good, too; null: they are not.",
+  description: "Time until which older secrets remain valid; null if they ended at once.",
 });
 
-/** The rotation that a request asks for. */
+/** Returns the rotation that a request asks for. */
 export function rotationOf(
   body: { readonly overlap_seconds?: number } | null | undefined,
   now: number,
@@ -32,7 +32,7 @@ export function rotationOf(
   return { now, overlapMs: overlap_seconds * second };
 }
 
-/** When the older secrets end; null: at once. */
+/** Returns the time at which older secrets end, or null if they end at once. */
 export function overlapEnd({ now, overlapMs }: Rotation): string | null {
   return overlapMs === 0 ? null : isoTime(now + overlapMs);
 }

@@ -19,7 +19,7 @@ import { ChoiceParameter } from "../../parameters.ts";
  * Schemas of statistics, for the public and the admin API.
  */
 
-/** What may be asked for: how far back, and in which steps. */
+/** The available ranges, with their length and the length of a step. */
 const ranges = {
   hour: { ms: hour, period: "minute" },
   day: { ms: day, period: "hour" },
@@ -38,36 +38,37 @@ export const RangeParameter = Type.Optional(
 );
 
 const count = (description: string) => Type.Integer({ description });
-const ms = (description: string) => nullable(Type.Number(), { description: `${description} null: none.` });
+const ms = (description: string) =>
+  nullable(Type.Number(), { description: `${description} Null if there were none.` });
 
 const outcomes = {
-  delivered: count("Deliveries that arrived."),
-  retried: count("Attempts that failed and are made again."),
+  delivered: count("Deliveries that succeeded."),
+  retried: count("Failed attempts that are followed by a retry."),
   failed: count("Deliveries that failed for good."),
-  expired: count("Deliveries that were not worth sending any more."),
-  canceled: count("Deliveries that were canceled when their turn came."),
-  streamed: count("Deliveries that can be read on the event stream."),
+  expired: count("Deliveries that expired before they could be sent."),
+  canceled: count("Deliveries that were canceled when they were due."),
+  streamed: count("Deliveries that were made available on the event stream."),
   arrival_p50_ms: ms(
-    "Milliseconds from publishing to arrival at the first attempt, for half of those that arrived so.",
+    "Median time from publishing to success, in milliseconds, of deliveries whose first attempt succeeded.",
   ),
-  arrival_p99_ms: ms("The same for 99 of 100."),
+  arrival_p99_ms: ms("99th percentile of the same time, in milliseconds."),
 };
 
-export const DeliveryCounts = named("DeliveryCounts", "What became of deliveries.", outcomes);
+export const DeliveryCounts = named("DeliveryCounts", "Deliveries by result.", outcomes);
 
-export const DeliveryStep = named("DeliveryStep", "What became of deliveries in a step of time.", {
-  at: about(IsoTimestamp, "When the step began."),
+export const DeliveryStep = named("DeliveryStep", "Deliveries by result within a step of time.", {
+  at: about(IsoTimestamp, "Start of the step."),
   ...outcomes,
 });
 
 export const spanFields = {
-  range: Type.String({ description: "As it was asked for." }),
-  from: about(IsoTimestamp, "When the first step began."),
-  to: about(IsoTimestamp, "When the last step ends; it is still going on."),
-  step_seconds: Type.Integer({ description: "How long a step is." }),
+  range: Type.String({ description: "Requested range." }),
+  from: about(IsoTimestamp, "Start of the first step."),
+  to: about(IsoTimestamp, "End of the last step, which is still in progress."),
+  step_seconds: Type.Integer({ description: "Length of a step, in seconds." }),
 };
 
-/** The times that a range covers: full steps, the last of which is going on. */
+/** Returns the times that a range covers: whole steps, the last of which is in progress. */
 export function spanOf(range: StatisticRange, now: number) {
   const { ms: length, period } = ranges[range];
   const { ms: step } = statisticPeriods[period];
@@ -78,7 +79,7 @@ export function spanOf(range: StatisticRange, now: number) {
 }
 export type StatisticSpan = ReturnType<typeof spanOf>;
 
-/** One item for each step of a span, also where nothing was counted. */
+/** Returns one item for each step of a span, including steps without any counts. */
 export function steps<Shown>(
   span: StatisticSpan,
   rows: readonly StatisticRow[],
@@ -92,7 +93,7 @@ export function steps<Shown>(
   return result;
 }
 
-/** What became of deliveries, by step and in all: those of an application, or of all (null). */
+/** Returns the deliveries of an application, or of all (null), by result: for each step, and in total. */
 export async function deliveryStatistics(
   store: Pick<Store, "statistics">,
   span: StatisticSpan,
@@ -110,7 +111,7 @@ export async function deliveryStatistics(
 function shownDeliveries(period: PeriodCounts): Static<typeof DeliveryCounts> {
   const counted = Object.fromEntries(deliveryOutcomes.map((name) => [name, period.counts[name] ?? 0]));
   const arrival = { arrival_p50_ms: quantile(period, 0.5), arrival_p99_ms: quantile(period, 0.99) };
-  // Object.fromEntries loses the names.
+  // The type of Object.fromEntries does not keep the names.
   return { ...(counted as Record<(typeof deliveryOutcomes)[number], number>), ...arrival };
 }
 

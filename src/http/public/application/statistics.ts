@@ -14,18 +14,22 @@ import {
   spanOf,
 } from "./statistic-fields.ts";
 
-const StatisticsSchema = named("ApplicationStatistics", "Deliveries of an application over time.", {
-  ...spanFields,
-  deliveries: Type.Array(DeliveryStep, { description: "The oldest step first." }),
-  totals: DeliveryCounts,
-});
+const StatisticsSchema = named(
+  "ApplicationStatistics",
+  "Deliveries of an application by result, over time.",
+  {
+    ...spanFields,
+    deliveries: Type.Array(DeliveryStep, { description: "Steps, the oldest first." }),
+    totals: DeliveryCounts,
+  },
+);
 const Statistics = dataOf(StatisticsSchema, {
   name: "StatisticsAnswer",
-  description: "What became of deliveries over time.",
+  description: "The statistics.",
   example: exampleStatistics,
 });
 
-/** Get Statistics: what became of the deliveries of the application, over time. */
+/** Get Statistics: the application's deliveries by result, over time. */
 export function statisticRoutes(app: TokenListener, { store, now }: PublicDeps): void {
   app.get(
     "/public/v1/application/statistics",
@@ -43,7 +47,7 @@ export function statisticRoutes(app: TokenListener, { store, now }: PublicDeps):
         tags: ["Application"],
         summary: "Get Statistics",
         description:
-          "What became of the deliveries of your application, by minute or hour, some ten seconds behind. A crash of the server may leave out its last seconds; Get Deliveries is exact.",
+          "Returns the number of the calling application's deliveries by result, for each minute or hour. The counts are about ten seconds behind, and a crash of the server may lose those of its last seconds. Get Deliveries is exact.",
       },
     },
   );

@@ -7,7 +7,7 @@ import {
   subscriptionFilters,
 } from "./named-subscription-fields.ts";
 
-/** List Subscriptions: those of the application in pages, by the names of channels. */
+/** List Subscriptions: the application's subscriptions in pages, with names. */
 export function namedSubscriptionRoutes(app: TokenListener, { store }: PublicDeps, cursors: Cursors): void {
   const list = namedSubscriptionList(store, cursors);
   app.get(
@@ -26,7 +26,7 @@ export function namedSubscriptionRoutes(app: TokenListener, { store }: PublicDep
         operationId: "listSubscriptions",
         tags: ["Application"],
         description:
-          "The subscriptions of your application in pages, each with the names of broadcaster and channel. Get Event Subscriptions gives all of them at once, without names.",
+          "Returns the subscriptions of the calling application in pages, with the names of broadcaster and channel. Get Event Subscriptions returns all of them at once, without names.",
       },
     },
   );

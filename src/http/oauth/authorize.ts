@@ -39,42 +39,51 @@ const noApplication = "There is no application with this client_id";
 const unregistered = "The application has not registered this redirect_uri";
 
 const AuthorizeQuery = Type.Object({
-  response_type: Type.Literal("code", { description: "The only one there is.", examples: ["code"] }),
-  client_id: Type.String({ description: "The application.", examples: [exampleClientId] }),
+  response_type: Type.Literal("code", {
+    description: "Response type; `code` is the only one.",
+    examples: ["code"],
+  }),
+  client_id: Type.String({ description: "Client id of the application.", examples: [exampleClientId] }),
   redirect_uri: Type.Optional(
     Type.String({
-      description: "One that the application has registered; it may be left out where there is only one.",
+      description:
+        "A redirect URI that the application has registered. Optional if it has registered only one.",
       examples: [exampleRedirectUri],
     }),
   ),
-  ...scopeField("All that the application may have, if left out."),
+  ...scopeField("The default is all scopes of the application."),
   state: Type.Optional(
     Type.String({
       maxLength: loginLimits.maxStateBytes,
-      description: "Comes back to the redirect URI as it is. Make it unguessable.",
+      description: "Returned unchanged to the redirect URI. Use an unguessable value.",
     }),
   ),
   code_challenge: Type.String({
     pattern: "^[A-Za-z0-9_-]{43}$",
-    description: "The SHA-256 of the code verifier, in base64url (RFC 7636).",
+    description: "SHA-256 of the code verifier, in base64url (RFC 7636).",
     examples: ["E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"],
   }),
-  code_challenge_method: Type.Literal("S256", { description: "The only one there is.", examples: ["S256"] }),
-  response_mode: Type.Optional(Type.Literal("query", { description: "The only one there is." })),
+  code_challenge_method: Type.Literal("S256", {
+    description: "Challenge method; `S256` is the only one.",
+    examples: ["S256"],
+  }),
+  response_mode: Type.Optional(
+    Type.Literal("query", { description: "Response mode; `query` is the only one." }),
+  ),
 });
 
-const GoesOn = noContent("The browser goes on.", {
+const GoesOn = noContent("A redirect to the platform or back to the application.", {
   Location: {
-    description: "The login of the platform, or the redirect URI of the application.",
+    description: "URL of the platform's login page, or the redirect URI of the application.",
     schema: { type: "string", format: "uri" },
     example: `${exampleRedirectUri}?error=access_denied&state=xyz`,
   },
 });
 
 /**
- * `GET /oauth/authorize` (RFC 6749, section 4.1.1): keeps the request, and sends the browser to the platform's login
- * and consent page with a challenge. It comes back here with the verifier that the platform was given for its answer,
- * and goes on to the application with a code or an error.
+ * `GET /oauth/authorize` (RFC 6749, section 4.1.1): stores the request, and redirects the browser to the platform's login
+ * and consent page with a challenge. The platform redirects it back here with a verifier, and this route then redirects it
+ * to the application with a code or an error.
  */
 export function authorizeRoute(app: PublicListener, deps: PublicDeps): void {
   app.get(
@@ -98,15 +107,15 @@ export function authorizeRoute(app: PublicListener, deps: PublicDeps): void {
     },
     {
       anyone: true,
-      response: { 303: GoesOn, 400: file("A page for the person.", "text/html") },
+      response: { 303: GoesOn, 400: file("A page that explains the error to the user.", "text/html") },
       errors: ["invalid_request"],
       detail: {
         operationId: "authorize",
         tags: ["Tokens"],
         summary: "Ask a user for consent",
         description:
-          "Send the user's browser here (RFC 6749, section 4.1.1, with PKCE). It goes on to the login and consent of the platform, and from there to your `redirect_uri` with `code`, `state` and `iss`, or with `error` and `error_description`. A request whose application or `redirect_uri` is wrong ends here, because it cannot be sent back.",
-        // Read above, because most of what can be wrong with it is for the application, by way of its redirect URI.
+          "Starts the sign-in of a user: redirect the user's browser here (RFC 6749, section 4.1.1, with PKCE). The browser is redirected to the login and consent page of the platform, and then to your `redirect_uri` with `code`, `state` and `iss`, or with `error` and `error_description`. If the application or its `redirect_uri` is invalid, the browser is not redirected, and the user sees the error.",
+        // Read by the handler, because most errors are sent to the application through its redirect URI.
         queryRead: AuthorizeQuery,
       },
     },
@@ -126,7 +135,7 @@ async function startLogin(
   try {
     const { scopes, codeChallenge } = readRequest(application, asked);
     if (loginUrl === null) {
-      throw new AuthorizationError("server_error", "This platform has not set up the login of users");
+      throw new AuthorizationError("server_error", "This platform has not configured user login");
     }
     const challenge = newSecret("onair_lc_");
     const cookie = browserCookie(publicUrl(), loginLifetimeMs);
@@ -155,26 +164,25 @@ async function requestingApplication(
   { parameters, repeated }: AskedParameters,
 ): Promise<Application> {
   const id = parameters.get("client_id");
-  if (id === undefined) throw new UndeliverableError("The request does not name its application (client_id)");
+  if (id === undefined) throw new UndeliverableError("The request has no client_id");
   if (repeated.has("client_id")) throw new UndeliverableError("client_id is given more than once");
   const application = await store.applications.find(id);
   if (!application || application.disabled) throw new UndeliverableError(noApplication);
   return application;
 }
 
-/** It may be left out where the application has only one (RFC 6749, section 3.1.2.3). */
+/** Returns the redirect URI. It is optional if the application has only one (RFC 6749, section 3.1.2.3). */
 function requestedRedirectUri(application: Application, { parameters, repeated }: AskedParameters): string {
   const asked = parameters.get("redirect_uri");
   const [only, another] = application.redirect_uris;
   if (asked === undefined && only !== undefined && another === undefined) return only;
-  if (asked === undefined)
-    throw new UndeliverableError("The request does not say where to return to (redirect_uri)");
+  if (asked === undefined) throw new UndeliverableError("The request has no redirect_uri");
   if (repeated.has("redirect_uri")) throw new UndeliverableError("redirect_uri is given more than once");
   if (!isRegistered(asked, application)) throw new UndeliverableError(unregistered);
   return asked;
 }
 
-/** PKCE is required of all clients, and only with S256 (OAuth 2.1; RFC 7636, section 4.4.1). */
+/** Checks the request. PKCE with S256 is required for all clients (OAuth 2.1; RFC 7636, section 4.4.1). */
 function readRequest(application: Application, { parameters, repeated }: AskedParameters) {
   const refuse = (message: string) => new AuthorizationError("invalid_request", message);
   if (repeated.size > 0) throw refuse(repetition(repeated, [AuthorizeQuery]));
@@ -196,7 +204,7 @@ function readRequest(application: Application, { parameters, repeated }: AskedPa
     throw refuse("code_challenge must be the SHA-256 of the code_verifier in base64url, 43 characters");
   }
   const scopes = readScopes(parameters.get("scope"), application.scopes);
-  // The platform could only reject it.
+  // The platform could only reject a request without scopes.
   if (scopes.length === 0) throw new AuthorizationError("invalid_scope", "The application has no scopes");
   return { scopes, codeChallenge };
 }
@@ -217,11 +225,11 @@ async function finishLogin(
     );
   }
   const { answer, applicationId, redirectUri, state } = login;
-  // What was removed while the browser was away may be in other hands.
+  // The application or redirect URI may have been removed during the login.
   const application = await store.applications.find(applicationId);
   if (!application || application.disabled) throw new UndeliverableError(noApplication);
   if (!isRegistered(redirectUri, application)) throw new UndeliverableError(unregistered);
-  // The issuer tells a client of several servers which of them answers (RFC 9207).
+  // `iss` tells a client of several servers which one responds (RFC 9207).
   const always = { state, iss: publicUrl() };
   return redirect(
     requestContext,

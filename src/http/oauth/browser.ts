@@ -5,13 +5,12 @@ import { htmlHeaders, htmlPage } from "../pages/standalone.ts";
 import { type RequestContext, reply } from "../request-context.ts";
 
 /*
- * What the authorization endpoint says to a browser. Addresses here carry codes and challenges: no page on the way
- * learns them as its referrer.
+ * Responses of the authorization endpoint to a browser. The URLs have codes and challenges, so none is sent as a referrer.
  */
 
 const privately = { "referrer-policy": "no-referrer", "x-content-type-options": "nosniff" };
 
-/** Sends the browser on, by GET whatever it came with (RFC 9700, section 4.12). */
+/** Redirects the browser with 303, so that it uses GET (RFC 9700, section 4.12). */
 export function redirect(requestContext: RequestContext, location: string, cookie?: string): Response {
   return reply(requestContext, 303, null, {
     ...privately,
@@ -21,8 +20,8 @@ export function redirect(requestContext: RequestContext, location: string, cooki
 }
 
 /**
- * An error that must not be sent to the redirect URI (RFC 6749, section 4.1.2.1): an HTML page when the request accepts
- * HTML, else JSON.
+ * Returns an error that must not be sent to the redirect URI (RFC 6749, section 4.1.2.1): an HTML page if the request
+ * accepts HTML, else JSON.
  */
 export function replyToPerson(requestContext: RequestContext, error: string, description: string): Response {
   if (!(requestContext.request.headers.get("accept") ?? "").includes("text/html")) {
@@ -30,7 +29,7 @@ export function replyToPerson(requestContext: RequestContext, error: string, des
     return replyProblem(requestContext, problem);
   }
   const body = `<h1>This sign-in does not work</h1><p>${Bun.escapeHTML(description)}.</p>
-<p>Go back to the application and try again. If that does not help, tell those who made it:
+<p>Go back to the application and try again. If that does not help, contact its developer:
 <code>${Bun.escapeHTML(error)}</code>, request <code>${Bun.escapeHTML(requestContext.requestId)}</code>.</p>`;
   const page = htmlPage("This sign-in does not work", body, "../");
   return reply(requestContext, 400, page, { ...privately, ...htmlHeaders });
@@ -39,20 +38,20 @@ export function replyToPerson(requestContext: RequestContext, error: string, des
 const secretForm = /^onair_br_[A-Za-z0-9_-]{43}$/;
 
 /**
- * The cookie by which a browser is known again when it comes back from the platform. One for all its login requests,
- * so that two tabs do not disturb each other. With https its name keeps other hosts of the domain from setting it.
+ * The cookie that identifies a browser when it returns from the platform. All its login requests share one, so that two
+ * tabs do not interfere. With https, the prefix of its name prevents other hosts of the domain from setting it.
  */
 export function browserCookie(publicUrl: string, lifetimeMs: number) {
   const isSecure = publicUrl.startsWith("https://");
   const name = isSecure ? "__Host-onair_browser" : "onair_browser";
   return {
-    /** The secret of a browser that has one. */
+    /** Returns the secret of the browser, or null. */
     read(request: Request): string | null {
       const value = cookieOf(request, name) ?? "";
       return secretForm.test(value) ? value : null;
     },
     make: () => newSecret("onair_br_"),
-    /** Lax, because the browser comes back from another site. */
+    /** SameSite=Lax, because the browser returns from another site. */
     header(secret: string): string {
       const attributes = `Path=/; Max-Age=${lifetimeMs / 1000}; HttpOnly; SameSite=Lax`;
       return `${name}=${secret}; ${attributes}${isSecure ? "; Secure" : ""}`;

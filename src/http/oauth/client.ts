@@ -10,7 +10,7 @@ import { clientNetworkOf, type RequestContext } from "../request-context.ts";
 import { OAuthError, uncached, wrongClient } from "./errors.ts";
 import { type Parameters, readFields, readForm } from "./form.ts";
 
-/** Wrong secrets in a minute from one address that are answered as such; more of them are `rate_limited`. */
+/** Wrong secrets per minute from one address; further ones cause `rate_limited`. */
 const wrongSecrets = 60;
 
 interface ClientGateOptions {
@@ -19,7 +19,7 @@ interface ClientGateOptions {
   readonly now: () => number;
 }
 
-/** Clients that may call an endpoint: `confidential` ones have a secret, and public ones have none. */
+/** The clients that may call an endpoint: all of them, or only those with a secret. */
 export type ClientKind = "any" | "confidential";
 
 export interface ClientContext extends OpenContext {
@@ -27,8 +27,8 @@ export interface ClientContext extends OpenContext {
 }
 
 /**
- * The gate of one route that clients call with a form: limits by address, reads the form, authenticates the client, and
- * then reads the fields that the route's body schema names.
+ * The gate of a route that clients call with a form. It applies the rate limit of the address, reads the form,
+ * authenticates the client, and then reads the fields of the route's body schema.
  */
 export function clientGate(options: ClientGateOptions, kind: ClientKind) {
   let form: TSchema = Type.Object({});
@@ -47,7 +47,7 @@ export function clientGate(options: ClientGateOptions, kind: ClientKind) {
       const parameters = await readForm(request, form);
       requestContext.client = await authenticateClient(options, requestContext, parameters);
       if (kind === "confidential" && requestContext.client.client_type === "public") {
-        throw new OAuthError("invalid_client", "A public client cannot authenticate, which this needs");
+        throw new OAuthError("invalid_client", "This endpoint requires a confidential client");
       }
       context.body = readFields(form, parameters);
     },
@@ -55,9 +55,9 @@ export function clientGate(options: ClientGateOptions, kind: ClientKind) {
 }
 
 /**
- * The application that sent a request: by Basic or in the form (RFC 6749, section 2.3.1), one of them; a public client
- * by its `client_id` alone. Throws `invalid_client`, and `rate_limited` for too many wrong secrets from one address;
- * a right one is taken all the same.
+ * Returns the application that sent a request. It authenticates with either Basic or the form (RFC 6749, section 2.3.1), a
+ * public client with its `client_id` alone. Throws `invalid_client`, or `rate_limited` after too many wrong secrets from
+ * one address; a correct secret is always accepted.
  */
 async function authenticateClient(
   { store, access, now }: ClientGateOptions,
@@ -94,7 +94,7 @@ export async function requireClientStill(
   throw wrongClient();
 }
 
-/** While a rotation overlaps, there are several. */
+/** Compares with all valid secrets: there are several during the overlap of a rotation. */
 async function isSecretOf(
   { applications }: ClientGateOptions["store"],
   id: string,
@@ -114,16 +114,16 @@ interface Credentials {
 }
 
 function readCredentials(authorization: string | null, form: Parameters): Credentials {
-  // Libraries send the token they have with every request. It says nothing of the client.
+  // Some libraries send an access token with every request. It does not authenticate the client.
   const isBearer = authorization !== null && /^bearer(?: |$)/i.test(authorization);
   const basic = authorization === null || isBearer ? null : readBasic(authorization);
   const id = form.get("client_id");
   const secret = form.get("client_secret");
   if (basic && secret !== undefined) {
-    throw new OAuthError("invalid_request", "The client must authenticate in one way, not in two");
+    throw new OAuthError("invalid_request", "The client must use only one method of authentication");
   }
   if (basic && id !== undefined && id !== basic.id) {
-    throw new OAuthError("invalid_request", "The client_id is not the one of the Authorization header");
+    throw new OAuthError("invalid_request", "The client_id differs from that of the Authorization header");
   }
   if (basic) return basic;
   if (id === undefined) throw unauthenticated();

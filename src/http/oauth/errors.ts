@@ -1,6 +1,6 @@
 import type { ErrorCode } from "../../domain/errors.ts";
 
-/** RFC 6749, section 5.2, for every endpoint that clients call. */
+/** The error codes of endpoints that clients call (RFC 6749, section 5.2). */
 export type OAuthErrorCode =
   | "invalid_request"
   | "invalid_client"
@@ -9,7 +9,7 @@ export type OAuthErrorCode =
   | "unsupported_grant_type"
   | "invalid_scope";
 
-/** An error of an endpoint that clients call; it is its `error` and its `code`. */
+/** An error of an endpoint that clients call. Its code is sent as `error` and as `code`. */
 export class OAuthError extends Error {
   constructor(
     readonly code: OAuthErrorCode,
@@ -27,7 +27,7 @@ export class OAuthError extends Error {
   }
 }
 
-/** Not to be kept, also not by caches of HTTP/1.0 (RFC 6749, section 5.1). */
+/** Prevents caching by HTTP/1.0 as well (RFC 6749, section 5.1). */
 export const uncached = { pragma: "no-cache" };
 
 export const oauthPaths = {
@@ -43,32 +43,32 @@ export function speaksOAuth(path: string): boolean {
   return paths.has(path);
 }
 
-/** Codes of section 4.1.2.1, which clients take for what may be tried again, too. */
+/** Codes of section 4.1.2.1, for errors after which a client may retry. */
 const otherCodes: Partial<Record<ErrorCode | "internal_error", string>> = {
   rate_limited: "temporarily_unavailable",
   unavailable: "temporarily_unavailable",
   internal_error: "server_error",
 };
 
-/** What the `error` of these endpoints is for an error of the whole API. */
+/** Returns the `error` of these endpoints for an error code of the API. */
 export function oauthCodeOf(code: ErrorCode | "internal_error"): string {
   return otherCodes[code] ?? "invalid_request";
 }
 
-/** The fields that every error of these endpoints has beside the usual ones (RFC 6749, section 5.2). */
+/** Returns the fields that errors of these endpoints have in addition to the usual ones (RFC 6749, section 5.2). */
 export function oauthFields(error: string, message: string) {
   return { error, error_description: message.replace(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, "'") };
 }
 
-/** What is wrong where an application asks for a scope that the platform has not given it. */
+/** The message for a scope that the platform has not granted to the application. */
 export const beyondApplication =
-  "The application may not have all of these scopes; without scope, it gets those that it may have";
+  "The application does not have all of these scopes; leave scope out to request those that it has";
 
-/** What is wrong where a code or refresh token is exchanged for nothing. */
+/** The message for a code or refresh token that cannot be exchanged. */
 export const notExchanged =
-  "The code or refresh token is unknown, expired or revoked, or belongs to another client, redirect_uri or code_verifier";
+  "The code or refresh token is unknown, expired or revoked, or was issued for another client, redirect_uri or code_verifier";
 
-/** The error of a client that is unknown or has a wrong secret, also of one that is deleted while its request is under way. */
+/** The error of a client that is unknown, has a wrong secret, or was deleted during its request. */
 export function wrongClient(): OAuthError {
   return new OAuthError("invalid_client", "The client_id or client_secret is wrong");
 }

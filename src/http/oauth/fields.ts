@@ -4,19 +4,19 @@ import { beyondApplication, OAuthError } from "./errors.ts";
 import { Form } from "./form.ts";
 
 /*
- * Fields that several endpoints of OAuth have, and the examples that the reference shows of them.
+ * Fields that several OAuth endpoints share, and their examples in the reference.
  */
 
 export const text = (description: string) => Type.String({ description });
 export const optional = (description: string) => Type.Optional(text(description));
 
-/** How a client names itself in a form. */
+/** The credentials of a client in a form. */
 export const clientFields = {
-  client_id: optional("Unless you use HTTP Basic."),
-  client_secret: optional("Unless you use HTTP Basic, or are a public client."),
+  client_id: optional("Client id of the application. Required unless you use HTTP Basic."),
+  client_secret: optional("Client secret. Required unless you use HTTP Basic or are a public client."),
 };
 
-/** The scopes that a client asks for. */
+/** The field for requested scopes. @param rest a sentence about the default */
 export const scopeField = (rest: string) => ({
   scope: optional(
     `Scopes separated by spaces: ${scopes.map((scope) => `\`${scope}\``).join(" and ")}. ${rest}`,
@@ -33,13 +33,13 @@ export const TokenToLookAt = (example: object) =>
   Form(
     {
       token: text("An access token or a refresh token."),
-      token_type_hint: optional("Not needed: tokens are recognised."),
+      token_type_hint: optional("Ignored: the type is known from the token."),
       ...clientFields,
     },
     { $id: "TokenToLookAt", description: "A form that names a token.", example },
   );
 
-/** The scopes asked for, as they are named there, or all that are `allowed`; throws `invalid_scope`. */
+/** Returns the requested scopes under the names in the request, or all that are `allowed`. Throws `invalid_scope`. */
 export function readScopes(asked: string | undefined, allowed: readonly Scope[]): readonly ScopeName[] {
   if (asked === undefined) return allowed;
   const wanted = parseScopeNames(asked);

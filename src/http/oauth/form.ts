@@ -3,13 +3,13 @@ import { publicBodyBytes, readBytes, requireMediaType } from "../body.ts";
 import { OAuthError } from "./errors.ts";
 
 /*
- * Forms of OAuth, read by the schema that a route declares as its body. RFC 6749, sections 3.1 and 3.2, has rules of its
- * own for them: an empty parameter counts as left out, an unknown one is ignored, and none may be repeated.
+ * OAuth forms, read by the schema that a route declares as its body. By RFC 6749, sections 3.1 and 3.2, an empty parameter
+ * counts as absent, an unknown one is ignored, and no parameter may be repeated.
  */
 
 const formMediaType = "application/x-www-form-urlencoded";
 
-/** A form with these fields, all of them strings. Elysia does not check it again: `readFields` has. */
+/** A form with string fields. Elysia does not validate it, because `readFields` does. */
 export function Form<Fields extends TProperties>(
   fields: Fields,
   options: { $id: string; description: string; example?: object },
@@ -33,10 +33,10 @@ const asForm = {
   additionalProperties: true,
 } as const;
 
-/** Parameters by name. One without a value is left out. */
+/** Parameters by name. Empty ones are left out. */
 export type Parameters = ReadonlyMap<string, string>;
 
-/** Parameters, and the names of those that are given more than once, which none may be. */
+/** Parameters, and the names of those that occur more than once, which is an error. */
 export interface AskedParameters {
   readonly parameters: Parameters;
   readonly repeated: ReadonlySet<string>;
@@ -48,7 +48,7 @@ export function readParameters(text: string): AskedParameters {
   const seen = new Set<string>();
   const repeated = new Set<string>();
   for (const [name, value] of new URLSearchParams(text)) {
-    // The one parameter of a standard that may be repeated (RFC 8707, section 2). It is unknown here, and so ignored.
+    // `resource` is the only standard parameter that may be repeated (RFC 8707, section 2). On Air ignores it.
     if (name === "resource") continue;
     if (seen.has(name)) repeated.add(name);
     seen.add(name);
@@ -57,7 +57,7 @@ export function readParameters(text: string): AskedParameters {
   return { parameters, repeated };
 }
 
-/** The parameters of a request to an endpoint that clients call, which has this form. */
+/** Reads the parameters of a client's form. Throws `invalid_request` for repeated ones. */
 export async function readForm(request: Request, form: TSchema): Promise<Parameters> {
   requireMediaType(request, formMediaType);
   const bytes = await readBytes(request, publicBodyBytes);
@@ -66,18 +66,18 @@ export async function readForm(request: Request, form: TSchema): Promise<Paramet
   return parameters;
 }
 
-/** What is wrong where parameters are repeated. Only those of these forms are named: the rest is foreign text. */
+/** Returns the message for repeated parameters. It names only those of the forms, and no other text of the client. */
 export function repetition(repeated: ReadonlySet<string>, forms: readonly TObject[]): string {
   const known = forms.flatMap(({ properties }) => Object.keys(properties));
   return `${known.find((name) => repeated.has(name)) ?? "A parameter"} is given more than once`;
 }
 
-/** The forms of which a request has one. */
+/** Returns the alternatives of a form. */
 function formsOf(form: TSchema): readonly TObject[] {
   return form["anyOf"] ?? [form];
 }
 
-/** The fields of a form by its schema; throws the error to answer with where one is missing. */
+/** Returns the fields of a form by its schema. Throws `invalid_request` for a missing one. */
 export function readFields(form: TSchema, parameters: Parameters): Record<string, string> {
   const { properties } = (form["anyOf"] ? byGrantType(form["anyOf"], parameters) : form) as TObject;
   const fields: Record<string, string> = {};

@@ -8,17 +8,21 @@ import { oauthPaths } from "./errors.ts";
 import { exampleClientId, exampleToken, optional, TokenToLookAt } from "./fields.ts";
 
 const IntrospectionSchema = named("Introspection", "RFC 7662, section 2.2.", {
-  active: Type.Boolean({ description: "Whether it is a good token of the application that asks." }),
-  scope: optional("Those of its scopes that the application still has; left out where it has none."),
-  client_id: optional("The application."),
-  token_type: Type.Optional(Type.Literal("Bearer", { description: "Only of an access token." })),
-  exp: Type.Optional(Type.Integer({ description: "When it ends, in seconds since 1970." })),
-  sub: optional("The id of the user; none with the token of an application."),
-  iss: optional("This server."),
+  active: Type.Boolean({ description: "Whether the token is valid and belongs to the calling application." }),
+  scope: optional(
+    "Scopes of the token that the application still has, separated by spaces. Absent if there are none.",
+  ),
+  client_id: optional("Client id of the application."),
+  token_type: Type.Optional(
+    Type.Literal("Bearer", { description: "Type of an access token. Absent for a refresh token." }),
+  ),
+  exp: Type.Optional(Type.Integer({ description: "Expiry time, in Unix seconds." })),
+  sub: optional("Id of the user. Absent for a token of the application itself."),
+  iss: optional("URL of this server, the issuer."),
 });
 
 const Introspection = answerOf(IntrospectionSchema, {
-  description: "What the token is good for.",
+  description: "The state of the token.",
   example: {
     active: true,
     scope: scopes.join(" "),
@@ -31,8 +35,8 @@ const Introspection = answerOf(IntrospectionSchema, {
 });
 
 /**
- * `POST /oauth/introspect` (RFC 7662): what a token is good for. An application learns of its own tokens alone; all
- * others are not active (section 2.2), whether they exist or not.
+ * `POST /oauth/introspect` (RFC 7662). An application can inspect only its own tokens. All others are not active
+ * (section 2.2), whether they exist or not.
  */
 export function introspectRoute(app: PublicListener, deps: PublicDeps): void {
   const { store, now, publicUrl } = deps;
@@ -61,9 +65,9 @@ export function introspectRoute(app: PublicListener, deps: PublicDeps): void {
       detail: {
         operationId: "introspectToken",
         tags: ["Tokens"],
-        summary: "Look at a token",
+        summary: "Introspect a token",
         description:
-          "Tells a confidential application what a token of its own is good for (RFC 7662). Of all other tokens it learns no more than that they are not active.",
+          "Returns the state, scopes and expiry time of a token of the calling application (RFC 7662). Requires a confidential application. Any other token is reported as not active.",
       },
     },
   );

@@ -7,7 +7,7 @@ import type { PublicDeps, PublicListener } from "../public/base.ts";
 
 const metadataPath = "/.well-known/oauth-authorization-server";
 
-/** What clients need to know of this authorization server (RFC 8414, section 2). */
+/** Returns the metadata of this authorization server (RFC 8414, section 2). */
 function metadata(issuer: string, hasLogin: boolean) {
   const methods = ["client_secret_basic", "client_secret_post"];
   const withPublic = [...methods, "none"];
@@ -37,23 +37,35 @@ function metadata(issuer: string, hasLogin: boolean) {
 const list = (description: string) => Type.Array(Type.String(), { description });
 const endpoint = (description: string) => Type.String({ format: "uri", description });
 
-const MetadataSchema = named("AuthorizationServerMetadata", "RFC 8414, section 2.", {
-  issuer: endpoint("This server, as `iss` names it."),
-  authorization_endpoint: Type.Optional(endpoint("Where users log in, if the platform has set that up.")),
-  token_endpoint: endpoint("Where tokens come from."),
-  revocation_endpoint: endpoint("Where tokens end."),
-  introspection_endpoint: endpoint("Where tokens are looked at."),
-  scopes_supported: list("All scopes."),
-  response_types_supported: list("Values of `response_type`."),
-  response_modes_supported: list("How answers come to the redirect URI."),
-  grant_types_supported: list("Values of `grant_type`."),
-  token_endpoint_auth_methods_supported: list("How applications authenticate for tokens."),
-  revocation_endpoint_auth_methods_supported: list("… to revoke tokens."),
-  introspection_endpoint_auth_methods_supported: list("… to look at tokens."),
-  code_challenge_methods_supported: list("Values of `code_challenge_method`."),
-  authorization_response_iss_parameter_supported: Type.Boolean({ description: "RFC 9207." }),
-  service_documentation: endpoint("This reference."),
-});
+const MetadataSchema = named(
+  "AuthorizationServerMetadata",
+  "OAuth metadata of this server (RFC 8414, section 2).",
+  {
+    issuer: endpoint("URL of this server; the value of `iss`."),
+    authorization_endpoint: Type.Optional(
+      endpoint("Authorization endpoint. Absent if the platform has no user login."),
+    ),
+    token_endpoint: endpoint("Token endpoint."),
+    revocation_endpoint: endpoint("Revocation endpoint."),
+    introspection_endpoint: endpoint("Introspection endpoint."),
+    scopes_supported: list("Supported scopes."),
+    response_types_supported: list("Supported values of `response_type`."),
+    response_modes_supported: list("Supported values of `response_mode`."),
+    grant_types_supported: list("Supported values of `grant_type`."),
+    token_endpoint_auth_methods_supported: list("Methods of client authentication at the token endpoint."),
+    revocation_endpoint_auth_methods_supported: list(
+      "Methods of client authentication at the revocation endpoint.",
+    ),
+    introspection_endpoint_auth_methods_supported: list(
+      "Methods of client authentication at the introspection endpoint.",
+    ),
+    code_challenge_methods_supported: list("Supported values of `code_challenge_method`."),
+    authorization_response_iss_parameter_supported: Type.Boolean({
+      description: "Whether authorization responses have `iss` (RFC 9207).",
+    }),
+    service_documentation: endpoint("URL of the documentation."),
+  },
+);
 
 const Metadata = answerOf(MetadataSchema, {
   description: "The metadata.",
@@ -78,7 +90,7 @@ export function metadataRoute(
         operationId: "getAuthorizationServerMetadata",
         tags: ["Tokens"],
         summary: "Get the metadata of the authorization server",
-        description: "What OAuth libraries need to know of this server; they look for it here (RFC 8414).",
+        description: "Returns the metadata with which OAuth libraries configure themselves (RFC 8414).",
       },
     },
   );

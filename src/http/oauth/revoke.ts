@@ -5,8 +5,8 @@ import { OAuthError, oauthPaths } from "./errors.ts";
 import { exampleClientId, exampleRefreshToken, TokenToLookAt } from "./fields.ts";
 
 /**
- * `POST /oauth/revoke` (RFC 7009): ends an access token, or a refresh token with everything that came of its
- * authorization. A token that is unknown is none any more, which is no error (section 2.2).
+ * `POST /oauth/revoke` (RFC 7009): revokes an access token, or a refresh token and all tokens of its authorization. An
+ * unknown token is not an error (section 2.2).
  */
 export function revokeRoute(app: PublicListener, { store }: Pick<PublicDeps, "store">): void {
   app.post(
@@ -20,14 +20,14 @@ export function revokeRoute(app: PublicListener, { store }: Pick<PublicDeps, "st
     {
       client: "any",
       body: TokenToLookAt({ token: exampleRefreshToken, client_id: exampleClientId }),
-      response: { 200: noContent("The token is good for nothing (any more).") },
+      response: { 200: noContent("The token is not valid.") },
       errors: ["invalid_request", "invalid_grant"],
       detail: {
         operationId: "revokeToken",
         tags: ["Tokens"],
         summary: "Revoke a token",
         description:
-          "Ends a token of the application at once (RFC 7009): an access token, or a refresh token together with everything that came of the same sign-in. A token that is unknown is no error.",
+          "Revokes a token of the calling application (RFC 7009). Revoking a refresh token also revokes all other tokens of the same sign-in. An unknown token is not an error.",
       },
     },
   );

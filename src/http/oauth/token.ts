@@ -34,47 +34,47 @@ import {
 } from "./fields.ts";
 import { Form, FormByGrantType } from "./form.ts";
 
-const grantType = <Name extends string>(name: Name) =>
-  Type.Literal(name, { description: "What is exchanged for a token." });
+const grantType = <Name extends string>(name: Name) => Type.Literal(name, { description: "Grant type." });
 
 const ClientCredentialsForm = Form(
   {
     grant_type: grantType("client_credentials"),
-    ...scopeField("All that the application may have, if left out."),
+    ...scopeField("The default is all scopes of the application."),
     ...clientFields,
   },
-  { $id: "ClientCredentialsForm", description: "For a token of the application itself." },
+  { $id: "ClientCredentialsForm", description: "Requests a token of the application itself." },
 );
 
 const AuthorizationCodeForm = Form(
   {
     grant_type: grantType("authorization_code"),
-    code: text("As it came to the redirect URI."),
+    code: text("The `code` that the redirect URI received."),
     code_verifier: Type.String({
       minLength: 43,
       maxLength: 128,
       pattern: "^[A-Za-z0-9._~-]+$",
-      description: "Of which the authorization request had the challenge (RFC 7636).",
+      description:
+        "Code verifier that belongs to the `code_challenge` of the authorization request (RFC 7636).",
     }),
-    redirect_uri: optional("If given, that of the authorization request."),
+    redirect_uri: optional("If present, it must be the one of the authorization request."),
     ...clientFields,
   },
-  { $id: "AuthorizationCodeForm", description: "For tokens of a user who has just consented." },
+  { $id: "AuthorizationCodeForm", description: "Requests the first tokens of a user who has consented." },
 );
 
 const RefreshTokenForm = Form(
   {
     grant_type: grantType("refresh_token"),
-    refresh_token: text("The newest that you have."),
-    ...scopeField("All that the user granted, if left out."),
+    refresh_token: text("The latest refresh token of the sign-in."),
+    ...scopeField("The default is all scopes that the user granted."),
     ...clientFields,
   },
-  { $id: "RefreshTokenForm", description: "For new tokens of a user." },
+  { $id: "RefreshTokenForm", description: "Requests new tokens of a user." },
 );
 
 const TokenForm = FormByGrantType([ClientCredentialsForm, AuthorizationCodeForm, RefreshTokenForm], {
   $id: "TokenForm",
-  description: "A form by `grant_type`.",
+  description: "One of several forms, chosen by `grant_type`.",
   example: {
     grant_type: "authorization_code",
     code: "onair_ac_p4dJ0sF8gA3eK7qX9Mu8Q0xk3m9Zb7cT1vR5yW2nH6w",
@@ -85,17 +85,19 @@ const TokenForm = FormByGrantType([ClientCredentialsForm, AuthorizationCodeForm,
   },
 });
 
-const AccessTokenSchema = named("AccessToken", "RFC 6749, section 5.1.", {
-  access_token: text("Send it as `Authorization: Bearer <access_token>`."),
-  token_type: Type.Literal("Bearer", { description: "How it is sent." }),
-  expires_in: Type.Integer({ description: "Seconds for which it is good." }),
-  refresh_token: optional("Only with the token of a user: exchange it for new tokens within 30 days."),
-  scope: text("Its scopes, separated by spaces, as they were named when they were asked for."),
+const AccessTokenSchema = named("AccessToken", "An access token (RFC 6749, section 5.1).", {
+  access_token: text("Access token. Send it as `Authorization: Bearer <access_token>`."),
+  token_type: Type.Literal("Bearer", { description: "Type of the token." }),
+  expires_in: Type.Integer({ description: "Lifetime of the access token, in seconds." }),
+  refresh_token: optional(
+    "Refresh token, which can be exchanged for new tokens within 30 days. Only for tokens of a user.",
+  ),
+  scope: text("Scopes of the token, separated by spaces, under the names of the request."),
 });
 type TokenAnswer = Readonly<Static<typeof AccessTokenSchema>>;
 
 const AccessToken = answerOf(AccessTokenSchema, {
-  description: `The token of an application is good for ${appTokenLifetimeMs / day} days, and so are earlier ones, of which the newest ${grouped(appTokensKept)} are kept; that of a user is good for ${userTokenLifetimeMs / hour} hours.`,
+  description: `The new token. A token of an application is valid for ${appTokenLifetimeMs / day} days; earlier ones remain valid, but only the newest ${grouped(appTokensKept)} are kept. A token of a user is valid for ${userTokenLifetimeMs / hour} hours.`,
   example: {
     access_token: exampleToken,
     token_type: "Bearer",
@@ -134,13 +136,13 @@ export function tokenRoute(app: PublicListener, deps: PublicDeps): void {
         tags: ["Tokens"],
         summary: "Get an access token",
         description:
-          "Gives an application a token of its own (`client_credentials`), or tokens of a user for a code (`authorization_code`) or for a refresh token (`refresh_token`; RFC 6749). The application authenticates with HTTP Basic, or with `client_id` and `client_secret` in the form; not both; a `Bearer` header beside them is ignored. A public client sends its `client_id` alone. Every error has `error` and `error_description` as in RFC 6749, beside the usual fields.\n\nEach refresh token is exchanged once; for 60 seconds after that it still works, for programs that lost the answer. Used later, it ends everything that came of the same sign-in. At most 60 refresh tokens come of one sign-in in an hour: beyond that the answer is 429 with `Retry-After`, and the token that was sent stays good.",
+          "Returns a token of the application itself (`client_credentials`), or tokens of a user in exchange for a code (`authorization_code`) or a refresh token (`refresh_token`; RFC 6749). The application authenticates either with HTTP Basic or with `client_id` and `client_secret` in the form. A `Bearer` header is ignored. A public client sends only its `client_id`. Errors have `error` and `error_description` as in RFC 6749, in addition to the usual fields.\n\nEach refresh token can be exchanged once. It works for another 60 seconds, for clients that lost the response. If it is used later, all tokens of the same sign-in are revoked. A sign-in can have at most 60 new refresh tokens per hour. Beyond that, the response is 429 with `Retry-After`, and the refresh token remains valid.",
       },
     },
   );
 }
 
-/** A token of the application itself (RFC 6749, section 4.4), for confidential clients only. */
+/** Creates a token of the application itself (RFC 6749, section 4.4), for confidential clients only. */
 async function clientCredentials(
   { store, now }: PublicDeps,
   application: Application,
@@ -157,7 +159,7 @@ async function clientCredentials(
   return tokenAnswer(token, appTokenLifetimeMs, scopes);
 }
 
-/** The first tokens for an authorization code (RFC 6749, section 4.1.3; RFC 7636, section 4.5). */
+/** Creates the first tokens for an authorization code (RFC 6749, section 4.1.3; RFC 7636, section 4.5). */
 function authorizationCode(
   deps: PublicDeps,
   application: Application,
@@ -175,7 +177,7 @@ function authorizationCode(
   });
 }
 
-/** New tokens for a refresh token, which is replaced (RFC 6749, section 6; RFC 9700, section 4.14.2). */
+/** Creates new tokens for a refresh token, which is replaced (RFC 6749, section 6; RFC 9700, section 4.14.2). */
 function refreshToken(
   deps: PublicDeps,
   application: Application,
@@ -208,14 +210,14 @@ async function userTokens(
   if (result.refused === "limited") {
     throw new DomainError(
       "rate_limited",
-      `At most ${refreshTokensAnHour} refresh tokens come of one sign-in in an hour; an access token is good for ${userTokenLifetimeMs / hour} hours`,
+      `A sign-in can have at most ${refreshTokensAnHour} refresh tokens per hour; an access token is valid for ${userTokenLifetimeMs / hour} hours`,
       { retryAfterSeconds: Math.ceil(result.retryAfterMs / second) },
     );
   }
   throw new OAuthError(
     "invalid_grant",
     result.refused === "reused"
-      ? "The code or refresh token was used before; everything that came of it is revoked"
+      ? "The code or refresh token was already used; all tokens of its sign-in are revoked"
       : notExchanged,
   );
 }

@@ -7,7 +7,7 @@ import type { PageLook } from "../http/pages/files.ts";
 import type { PlatformJwtReader } from "../http/platform-jwt.ts";
 import { publicApp } from "../http/public/app.ts";
 import { EventStreams } from "../http/stream/event-streams.ts";
-import { StreamPlaces } from "../http/stream/stream-places.ts";
+import { StreamSlots } from "../http/stream/stream-slots.ts";
 import { Traffic } from "../http/traffic.ts";
 import type { Ranking } from "../ranking/ranking.ts";
 import { lazily } from "../runtime/lazily.ts";
@@ -44,7 +44,7 @@ export async function startPublicListener(core: Core, memory: Memory) {
     signingKey: () => keys.signing,
     log,
     now,
-    places: new StreamPlaces(() => config.streamLimit),
+    slots: new StreamSlots(() => config.streamLimit),
     keptMs: shortestKeptMs(config),
     isTrimmed: config.maxDataSize !== null,
   });

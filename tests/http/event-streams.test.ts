@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import type { StreamedDelivery } from "../../src/domain/deliveries.ts";
 import { Cursors } from "../../src/http/cursors.ts";
 import { EventStreams } from "../../src/http/stream/event-streams.ts";
-import { StreamPlaces } from "../../src/http/stream/stream-places.ts";
+import { StreamSlots } from "../../src/http/stream/stream-slots.ts";
 import { createLog } from "../../src/log/log.ts";
 import { newSigningKey, newWebhookSecret, readSigningKey } from "../../src/webhooks/signature.ts";
 import { ownListener } from "../support/listener.ts";
@@ -70,7 +70,7 @@ function start(perRead: number, options: { heartbeatMs?: number; stalledMs?: num
     signingKey: () => signingKey,
     log: createLog("off"),
     now: Date.now,
-    places: new StreamPlaces(() => 100),
+    slots: new StreamSlots(() => 100),
     isTrimmed: false,
     keptMs: 1e15,
     ...options,

@@ -80,9 +80,9 @@ async function authenticateClient(
 }
 
 /**
- * To be called with the hash of a token that was just made for a request of an application itself. Ends it and throws
- * `invalid_client` where the application's secret was rotated meanwhile: ending the tokens that there were then has missed
- * this one.
+ * Checks the client again after a token of the application itself was created. If the application's secret was rotated
+ * during the request, the revocation of existing tokens missed this one. Then it revokes the token and throws
+ * `invalid_client`.
  */
 export async function requireClientStill(
   { store, now }: { readonly store: Pick<Store, "applications" | "tokens">; readonly now: () => number },

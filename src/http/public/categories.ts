@@ -139,20 +139,20 @@ export function categoryRoutes(
     return { id, name, slug, icon: icon ?? pictures.icon, banner: banner ?? pictures.banner, viewers, tags };
   };
 
-  const places = listCursors<[number, number, number]>(cursors, "categories", filterOf);
+  const positions = listCursors<[number, number, number]>(cursors, "categories", filterOf);
 
   const list = async (query: Filters & { limit?: number; cursor?: string }) => {
     const { limit = categoryLimits.defaultResults } = query;
     const filter = filterOf(query);
-    const place = places.positionIn(query);
-    const [takenAt = 0, viewers = 0, id = 0] = place ?? [];
-    const order = place ? await ranking.orderOf(takenAt) : ranking.current().order;
-    const found = firstNamed(filter, ranking.walk(order, place && { viewers, id }), limit + 1);
+    const position = positions.positionIn(query);
+    const [takenAt = 0, viewers = 0, id = 0] = position ?? [];
+    const order = position ? await ranking.orderOf(takenAt) : ranking.current().order;
+    const found = firstNamed(filter, ranking.walk(order, position && { viewers, id }), limit + 1);
     const page = found.slice(0, limit);
     const last = page.at(-1);
     const hasMore = found.length > limit;
     const next =
-      hasMore && last ? places.make([order.takenAt, last.viewers, last.category.id], query, null) : "";
+      hasMore && last ? positions.make([order.takenAt, last.viewers, last.category.id], query, null) : "";
     if (hasMore) await ranking.share(order);
     return {
       order,
@@ -188,7 +188,7 @@ export function categoryRoutes(
       anyone: true,
       query: Type.Object({
         limit: LimitParameter("categories", categoryLimits),
-        cursor: places.parameter,
+        cursor: positions.parameter,
         ...filters,
       }),
       response: { 200: CategoryPage, 304: notModified(keptSeconds) },

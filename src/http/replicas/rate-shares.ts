@@ -1,14 +1,14 @@
 import type { Share } from "../../store/replicas/news.ts";
 
-/** What is taken is told in so many shares of the limit: a share is the error that each replica adds at most. */
+/** Usage is reported in parts of `limit / sharesPerLimit`: the maximum error that each replica adds. */
 const sharesPerLimit = 50;
-const tellAfterMs = 5;
-/** Keys in memory; beyond that they begin anew. */
+const reportAfterMs = 5;
+/** The maximum number of keys in memory. All are dropped when there are more. */
 const maxKeys = 65_536;
 
 /**
- * Tells what is taken from rate limits here, so that a limit holds over all replicas: in shares of a fiftieth, each told
- * some milliseconds after it was taken. No request waits for that.
+ * Reports the requests counted against rate limits here, so that a limit applies across all replicas. It reports a fiftieth
+ * of a limit at a time, some milliseconds after it was used. No request waits for a report.
  */
 export class RateShares {
   readonly #taken = new Map<string, { readonly limit: number; count: number }>();
@@ -16,7 +16,7 @@ export class RateShares {
 
   constructor(readonly broadcast: (shares: readonly Share[]) => void) {}
 
-  /** Counts a request; -1: one that was given back, which is told as well. */
+  /** Counts a request, or with -1 one that was given back; both are reported. */
   count(key: string, limit: number, requests: 1 | -1): void {
     const taken = this.#taken.get(key) ?? { limit, count: 0 };
     taken.count += requests;
@@ -26,11 +26,11 @@ export class RateShares {
       return;
     }
     this.#taken.delete(key);
-    if (this.#due.length === 0) setTimeout(() => this.#tellAll(), tellAfterMs);
+    if (this.#due.length === 0) setTimeout(() => this.#report(), reportAfterMs);
     this.#due.push([key, limit, taken.count]);
   }
 
-  #tellAll(): void {
+  #report(): void {
     const byKey = new Map<string, Share>();
     for (const share of this.#due) {
       const [key, limit, count] = share;

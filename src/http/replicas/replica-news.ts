@@ -9,7 +9,7 @@ import type { RateLimiter } from "../rate-limit.ts";
 import type { EventStreams } from "../stream/event-streams.ts";
 import type { OutcomeStreams } from "../stream/outcome-streams.ts";
 
-/** How long cached callers are used after it was last known that nothing has changed. */
+/** The time for which cached callers are valid after the last confirmation that none has changed. */
 const callersMs = second;
 
 interface Kept {
@@ -23,8 +23,8 @@ interface Kept {
   readonly outcomes: Pick<OutcomeStreams, "receive">;
 }
 
-/** What becomes of news for what both listeners have in memory. */
-export function newsHearer(kept: Kept): (news: ReplicaNews) => void {
+/** Returns a function that applies notifications of other replicas to the data that both listeners keep in memory. */
+export function replicaNewsHandler(kept: Kept): (news: ReplicaNews) => void {
   const { callers, limiter, ranking, follower, streams, outcomes, again, log } = kept;
   let isAway = false;
   return (news) => {
@@ -36,13 +36,13 @@ export function newsHearer(kept: Kept): (news: ReplicaNews) => void {
         isAway = true;
         log.warn("replicas_not_heard", {
           message:
-            "The connection for notifications is away: what others change is read again until it is back",
+            "The connection for notifications is lost: data that other servers may change is read again until it is restored",
         });
         break;
       case "current":
-        if (isAway) log.warn("replicas_heard", { message: "The connection for notifications is back" });
+        if (isAway) log.warn("replicas_heard", { message: "The connection for notifications is restored" });
         isAway = false;
-        // The clock of another thread of this machine: an old message is of no use, as after the process was stopped.
+        // By the clock of another thread: an old message, as after the process was suspended, must not extend the time.
         callers.useUntil(performance.now() + callersMs - Math.max(0, Date.now() - news.at));
         break;
       case "categories":

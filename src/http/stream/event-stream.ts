@@ -1,4 +1,4 @@
-/** Why a stream ended. */
+/** The reason for the end of a stream. */
 export type StreamEnding = "client" | "stalled" | "not_allowed" | "failed" | "stopping";
 
 /** A part of a stream and the position after it. */
@@ -11,20 +11,20 @@ export interface StreamPart<Position> {
 }
 
 interface EventStreamOptions<Position> {
-  /** Where it begins. */
+  /** The position at which the stream begins. */
   readonly position: Position;
   /** The first bytes of the stream. */
   readonly opening: Uint8Array;
-  /** The part after a position; with `isReminded` at least a heartbeat. null: the stream must end. */
+  /** Returns the part after a position, with `isReminded` at least a heartbeat; null if the stream must end. */
   next(position: Position, isReminded: boolean): Promise<StreamPart<Position> | null>;
   /** Called once. */
   ended(reason: StreamEnding): void;
 }
 
-/** One open stream. It makes the next part when the reader has taken the last one, so it never holds more than one. */
+/** An open stream. It requests the next part when the reader has taken the last one, and so buffers at most one. */
 export class EventStream<Position> {
   readonly readable: ReadableStream<Uint8Array>;
-  /** When the reader was last given bytes, by `performance.now()`. */
+  /** The time at which bytes were last passed to the reader, by `performance.now()`. */
   sentAt = performance.now();
   readonly #options: EventStreamOptions<Position>;
   #position: Position;

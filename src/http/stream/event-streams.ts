@@ -4,13 +4,13 @@ import { type Authenticator, needsStream } from "../auth.ts";
 import type { Caller } from "../caller.ts";
 import { EventStream, type StreamEnding, type StreamPart } from "./event-stream.ts";
 import { heartbeat } from "./stream-frames.ts";
-import { type StreamOwner, type StreamPlaces, tryAgainLater } from "./stream-places.ts";
 import type { StreamPosition } from "./stream-position.ts";
 import { StreamReader, type StreamReaderOptions, type StreamStart } from "./stream-reader.ts";
+import { type StreamOwner, type StreamSlots, tryAgainLater } from "./stream-slots.ts";
 
 interface EventStreamsOptions extends StreamReaderOptions {
   readonly authenticator: Pick<Authenticator, "authenticate" | "changeCount">;
-  readonly places: StreamPlaces;
+  readonly slots: StreamSlots;
   /** The time after which an idle stream sends a heartbeat. */
   readonly heartbeatMs?: number;
   /** The time after which a reader that takes nothing is disconnected. */
@@ -22,11 +22,11 @@ interface StreamRequest extends StreamStart {
   readonly caller: Caller;
   /** Verified again before each part is sent. */
   readonly token: string;
-  /** Closes the connection soon, although its peer does not read. */
+  /** Closes the connection soon, even if the client does not read. */
   cut(): void;
 }
 
-/** Applications whose streams are served in one turn of the event loop; requests run in between. */
+/** The number of applications whose streams are woken in one tick of the event loop; requests run between ticks. */
 const wokenAtOnce = 32;
 const encoder = new TextEncoder();
 
@@ -60,14 +60,14 @@ export class EventStreams {
   }
 
   /**
-   * Opens a stream of an application that uses the stream. Throws `invalid_cursor` for an id of another stream,
+   * Opens a stream of an application that uses the event stream. Throws `invalid_cursor` for an id of another stream,
    * `rate_limited` when the application has too many streams open, `unavailable` while the server stops.
    */
   async open(request: StreamRequest): Promise<ReadableStream<Uint8Array>> {
     const { caller, token, cut } = request;
     const { application, grant } = caller;
     const { position, frames } = await this.#reader.start(grant, request);
-    await this.#takePlace(grant);
+    await this.#takeSlot(grant);
     const streams = this.#open.get(application.id) ?? new Set();
     const stream = new EventStream({
       position,
@@ -90,7 +90,7 @@ export class EventStreams {
     if (!isWaking && this.#toWake.size > 0) setImmediate(() => this.#wakeSome());
   }
 
-  /** Wakes all streams: it is not known who has new deliveries. */
+  /** Wakes all streams, when the applications with new deliveries are not known. */
   wakeAll(): void {
     this.wake([...this.#open.keys()]);
   }
@@ -117,11 +117,11 @@ export class EventStreams {
     return [...this.#open.values()].flatMap((streams) => [...streams]);
   }
 
-  async #takePlace(owner: StreamOwner): Promise<void> {
-    const { places } = this.#options;
-    await places.take(owner);
+  async #takeSlot(owner: StreamOwner): Promise<void> {
+    const { slots } = this.#options;
+    await slots.take(owner);
     if (!this.#isClosed) return;
-    places.leave(owner);
+    slots.release(owner);
     throw new DomainError("unavailable", "The server is stopping", tryAgainLater);
   }
 
@@ -131,7 +131,7 @@ export class EventStreams {
     if (!streams?.delete(stream)) return;
     if (streams.size === 0) this.#open.delete(applicationId);
     this.#count--;
-    this.#options.places.leave(owner);
+    this.#options.slots.release(owner);
     this.#options.log.info("stream.closed", { application_id: applicationId, reason });
   }
 
@@ -150,7 +150,7 @@ export class EventStreams {
     }
   }
 
-  /** The part after a position; null when the stream must end. */
+  /** Returns the part after a position; null if the stream must end. */
   async #next(
     token: string,
     from: StreamPosition,
@@ -167,7 +167,7 @@ export class EventStreams {
     return { bytes: bytes ?? (isReminded ? encoder.encode(heartbeat) : null), position, isAll };
   }
 
-  /** The current caller; null when it may no longer read the stream. */
+  /** Returns the current caller; null if it may no longer read the stream. */
   async #allowed(token: string): Promise<Caller | null> {
     try {
       const caller = await this.#options.authenticator.authenticate(token);

@@ -1,7 +1,7 @@
 import { eventStream } from "../answers.ts";
 
 /*
- * What both APIs say about streams of outcomes.
+ * The documentation of streams of outcomes, for the public and the admin API.
  */
 
 const exampleOutcome = {
@@ -24,4 +24,4 @@ export const Outcomes = eventStream(
 );
 
 export const outcomesDescription =
-  "as [server-sent events](https://html.spec.whatwg.org/multipage/server-sent-events.html), while it happens, for people who look on. `data` of an event `outcomes` has `outcomes`, each with the state of the delivery (`pending`: it is tried again), and `left_out`: how many more there were. At most 20 come at once, five times a second, and a reader that is slow is left out more. Nothing is kept for later: what happened before the connection was made is in the list of deliveries. `data` of an event `changed` names what else has changed, separated by spaces: `applications` (settings, secrets or the endpoint), `subscriptions`, `notices`, `statistics`; `deliveries` where several processes share a database, and another one has sent some, within a second or two; `event-types`; `minute` when a minute of the statistics is over.";
+  "as [server-sent events](https://html.spec.whatwg.org/multipage/server-sent-events.html), as they happen. It is meant for live views: it may omit results. `data` of an event `outcomes` has `outcomes`, each with the status of its delivery (`pending`: it will be retried), and `left_out`, the number of omitted results. An event has at most 20 results, and there are at most five events per second. A slow reader misses more. Earlier results are not sent; they are in the list of deliveries. `data` of an event `changed` names the other data that has changed, separated by spaces: `applications` (settings, secrets or the endpoint), `subscriptions`, `notices`, `statistics`, `event-types`, `minute` (a minute of the statistics has ended), and `deliveries` (another server that shares the database has sent some, within the last seconds).";

@@ -11,20 +11,20 @@ import type { ReplicaNews } from "../../store/replicas/news.ts";
 import { EventStream } from "./event-stream.ts";
 import { heartbeat, opening } from "./stream-frames.ts";
 
-/** Streams of one application, and of all operators together, that may be open at once. */
+/** The maximum number of open streams of one application, and of all operators together. */
 const mostStreams = { application: 10, operator: 50 } as const;
-/** Outcomes that wait for a reader at most; more are left out. */
+/** The maximum number of outcomes that wait for a reader; further ones are omitted. */
 const mostWaiting = 200;
 const heartbeatMs = 15 * second;
 
 interface OutcomeStreamOptions {
-  /** null: outcomes of all applications; "": of none. */
+  /** null for outcomes of all applications; "" for none. */
   readonly applicationId: string | null;
-  /** Topics beside those of applications whose changes it sends; by default none. `all`: all topics. */
+  /** Further topics whose changes the stream sends, in addition to those of applications; by default none. */
   readonly topics?: "all" | readonly string[];
-  /** Whether the reader may still read; asked before each part. */
+  /** Resolves to whether the reader may still read; called before each part. */
   isAllowed(): Promise<boolean>;
-  /** Closes the connection soon, although its peer does not read. */
+  /** Closes the connection soon, even if the client does not read. */
   cut(): void;
 }
 
@@ -38,7 +38,7 @@ interface OpenStream extends OutcomeStreamOptions {
 
 const encoder = new TextEncoder();
 
-/** Whether an operator looks on, also where that is at one application. */
+/** Whether the stream belongs to an operator, who may watch a single application. */
 const isOfOperator = ({ applicationId, topics }: OutcomeStreamOptions) =>
   applicationId === null || topics === "all";
 
@@ -46,17 +46,17 @@ type WatchedEngine = Pick<Engine, "watchOutcomes" | "broadcast">;
 type ChangedNews = Extract<ReplicaNews, { kind: "changed" }>;
 
 const deliveries = "deliveries";
-/** Their messages name the applications. */
+/** Topics whose messages name the applications. */
 const ofApplications: ReadonlySet<string> = new Set(applicationTopics);
 /** The least time between two messages to other replicas. */
 const notifyEveryMs = second;
-/** Above this number of applications a message to other replicas stands for all applications. */
+/** The maximum number of applications in a message to other replicas; beyond it the message concerns all. */
 const mostApplications = 100;
 
 /**
- * Open streams of what becomes of deliveries while it happens, and of what else changes, for people who look on: a sample
- * where there is more than can be read. A slow reader alone loses outcomes, and its stream states how many. A replica with
- * open streams gets a message when something changes on another one, and reads the change from the store.
+ * Open streams of the outcomes of deliveries and of other changes, for live views. They are samples when there are more
+ * outcomes than a person can read. A slow reader misses outcomes, and its stream states how many. A replica with open
+ * streams is notified when something changes on another replica, and reads the change from the store.
  */
 export class OutcomeStreams {
   readonly #engine: WatchedEngine;
@@ -76,14 +76,15 @@ export class OutcomeStreams {
     this.#timer.unref();
   }
 
-  /** Takes outcomes and changes of this process, for the open streams. */
+  /** Passes outcomes and changes of this process to the open streams. */
   take(batches: readonly OutcomeBatch[], changed: readonly Changed[]): void {
     this.#hand(batches);
     for (const { topic, applications } of changed) this.changed(topic, applications);
   }
 
   /**
-   * Opens a stream. It tells of every change after what can be read from then on. Throws `rate_limited` where too many are open, `unavailable` while the server stops.
+   * Opens a stream. It reports every change that is not yet visible when this call returns. Throws `rate_limited` if too
+   * many streams are open, `unavailable` while the server stops.
    */
   async open(options: OutcomeStreamOptions): Promise<ReadableStream<Uint8Array>> {
     const { applicationId } = options;
@@ -95,7 +96,7 @@ export class OutcomeStreams {
     );
     const most = ofOperator ? mostStreams.operator : mostStreams.application;
     if (same.length >= most) {
-      const message = `${most} of these streams are open already; close one`;
+      const message = `${most} of these streams are open, which is the maximum; close one first`;
       throw new DomainError("rate_limited", message, { retryAfterSeconds: 5 });
     }
     const events = new EventStream({
@@ -121,14 +122,14 @@ export class OutcomeStreams {
   /**
    * Sends a change of a topic to the open streams, here and on other replicas.
    *
-   * @param applications whose streams are told, beside those of operators; null: any
+   * @param applications the applications whose streams get it, in addition to those of operators; null for all
    */
   changed(topic: string, applications: ChangedNews["applications"] = []): void {
     this.changedHere(topic, applications);
     this.#notifyReplicas(topic, applications);
   }
 
-  /** The same, but not to other replicas, which find it out by themselves. */
+  /** Like `changed`, but not to other replicas, which detect the change themselves. */
   changedHere(topic: string, applications: ChangedNews["applications"] = []): void {
     this.#note([topic], applications);
   }
@@ -180,7 +181,7 @@ export class OutcomeStreams {
     }
   }
 
-  /** Whether an operator looks on here. */
+  /** Whether an operator has an open stream here. */
   get hasOperators(): boolean {
     return [...this.#open].some(({ applicationId }) => applicationId === null);
   }
@@ -237,7 +238,7 @@ export class OutcomeStreams {
   }
 }
 
-/** Takes what waits for the reader of a stream, as text; "" where that is nothing. */
+/** Removes the data that waits for the reader of a stream and returns it as text; "" if there is none. */
 function takenFrom(stream: OpenStream): string {
   const changed = stream.changed.size > 0 ? `event: changed\ndata: ${[...stream.changed].join(" ")}\n\n` : "";
   stream.changed.clear();

@@ -11,8 +11,8 @@ const headers = {
 type Stream = ReadableStream<Uint8Array>;
 
 /**
- * Answers with server-sent events, which the idle timeout must not close; HEAD gets the headers alone.
- * @param open is given what closes the connection soon, although its peer does not read
+ * Answers with server-sent events. The idle timeout is switched off. HEAD gets only the headers.
+ * @param open opens the stream; `cut` closes the connection soon, even if the client does not read
  */
 export async function replyStream(
   requestContext: RequestContext,
@@ -26,8 +26,8 @@ export async function replyStream(
 }
 
 /**
- * The same with a stream that ends by itself within seconds. The idle timeout stays: a client that does not read would else
- * keep the connection for ever.
+ * Like `replyStream`, for a stream that ends by itself within seconds. The idle timeout stays on: otherwise a client that
+ * does not read would keep the connection open for ever.
  */
 export function replyShortStream(requestContext: RequestContext, stream: Stream): Response {
   return reply(requestContext, 200, stream, headers);

@@ -16,7 +16,7 @@ const StreamHeaders = Type.Object(
     "Last-Event-ID": Type.Optional(
       TextParameter({
         maxLength: 200,
-        description: "The last `id` that you got: the stream goes on behind it.",
+        description: "The last `id` that you received. The stream continues after it.",
         examples: [exampleId],
       }),
     ),
@@ -28,7 +28,7 @@ const StreamQuery = Type.Object({
   after: Type.Optional(
     TimeParameter({
       description:
-        "Without `Last-Event-ID` the stream begins with what was published then or later. Without either it begins now.",
+        "Without `Last-Event-ID`, the stream begins with events published at or after this time. Without both, it begins with new events.",
       examples: ["2026-01-14T16:00:00Z"],
     }),
   ),
@@ -69,7 +69,7 @@ export function streamRoute(app: TokenListener, streams: Pick<EventStreams, "ope
         operationId: "streamEvents",
         tags: ["Events"],
         description:
-          "The events of your subscriptions as [server-sent events](https://html.spec.whatwg.org/multipage/server-sent-events.html), for programs that cannot receive webhooks; with a user token, those whose broadcaster is that user. The `delivery` of your application has to be `stream` or `both`.\n\n`event` is the type and `data` a JSON object: `headers`, exactly as a webhook would have them, and `body`, the exact text of a webhook's body, so that what verifies webhooks verifies this. `id` is where to go on: send the last one as `Last-Event-ID` when you connect again. A program that has had no event yet has no id: `after` with the time of its start misses nothing. Delivery is at least once, and `webhook-id` tells what you have already. An event `gap` with `from` and `to` says that what was published between them is no longer kept. Only events have an `id`, and after some 15 seconds of silence there is a comment. With a token of the application itself and the delivery `both`, the stream also has [notices](#tag/application/GET/public/v1/application/notices) about its endpoint, as events of their `type` that belong to no subscription. A reader that takes nothing for 30 seconds is cut off, and a stream whose token ends is ended.",
+          "Streams the events of the calling application's subscriptions as [server-sent events](https://html.spec.whatwg.org/multipage/server-sent-events.html), for programs that cannot receive webhooks. With a user token, it streams only those whose broadcaster is that user. The `delivery` of the application must be `stream` or `both`.\n\n`event` is the event type. `data` is a JSON object with `headers`, the same headers as those of a webhook, and `body`, the exact text of a webhook's body, so that code that verifies webhooks can verify it. To resume a stream, send the last `id` as `Last-Event-ID`. A program that has not received an event yet has no `id`; it can pass the time of its start as `after` to miss nothing. Delivery is at least once; use `webhook-id` to detect duplicates. An event `gap` with `from` and `to` means that events published in this range are no longer kept. Only events have an `id`; after about 15 seconds without one, a comment is sent. With a token of the application itself and `delivery` set to `both`, the stream also has [notices](#tag/application/GET/public/v1/application/notices) about its endpoint, as events of their `type` that belong to no subscription. A client that reads nothing for 30 seconds is disconnected. The stream ends when its token expires or is revoked.",
       },
     },
   );

@@ -13,7 +13,7 @@ import { signedNoticeHeaders } from "../../webhooks/notices/notice.ts";
  * frames, it is the beginning of the next event.
  */
 
-/** How soon a client should connect again after the stream has ended. */
+/** The time after which a client should reconnect when the stream has ended. */
 const retryMs = 1_000;
 
 /** The first line of a stream. */
@@ -26,8 +26,8 @@ export const opening = `retry: ${retryMs}\n`;
 export const heartbeat = ":\n";
 
 /**
- * A delivery as a frame: the headers that its webhook would have now, and the exact text of its body, so that a webhook
- * verifier accepts it. JSON has no line breaks in it.
+ * Returns a delivery as a frame: the headers that its webhook would have now, and the exact text of its body, so that
+ * webhook verifiers accept it. The JSON has no line breaks.
  */
 export function deliveryFrame(
   id: string,
@@ -39,7 +39,7 @@ export function deliveryFrame(
   return `id: ${id}\nevent: ${delivery.event.name}\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
-/** A notice as a frame, of the same form and signed in the same way, without what only a delivery has. */
+/** Returns a notice as a frame of the same form and with the same signatures, without the headers of deliveries. */
 export function noticeFrame(
   id: string,
   notice: Notice,
@@ -49,7 +49,7 @@ export function noticeFrame(
   return `id: ${id}\nevent: ${notice.type}\ndata: ${JSON.stringify({ headers, body: notice.body })}\n\n`;
 }
 
-/** A frame that states that deliveries of this range of time can no longer be read. */
+/** Returns a frame that states that deliveries of this range of time can no longer be read. */
 export function gapFrame(id: string, from: number, to: number): string {
   const data = { from: isoTime(from), to: isoTime(to) };
   return `id: ${id}\nevent: gap\ndata: ${JSON.stringify(data)}\n\n`;

@@ -1,6 +1,6 @@
 import { DomainError } from "../../domain/errors.ts";
 import type { Cursors } from "../cursors.ts";
-import type { StreamOwner } from "./stream-places.ts";
+import type { StreamOwner } from "./stream-slots.ts";
 
 /** A position in the event stream of an application: all deliveries up to `seq` and notices up to `notice` were sent. */
 export interface StreamPosition {
@@ -12,20 +12,20 @@ export interface StreamPosition {
   readonly notice: number;
 }
 
-/** A position as an id of an earlier version has it: without notices. */
+/** A position whose `notice` is null if its id was made by a version without notices. */
 export type KnownPosition = Omit<StreamPosition, "notice"> & { readonly notice: number | null };
 
-/** The name of an owner's stream. */
+/** Returns the name of an owner's stream. */
 export function streamOf({ applicationId, userId }: StreamOwner): string {
   return `stream ${applicationId} ${userId ?? "all"}`;
 }
 
-/** The `id` of a position in an owner's stream. */
+/** Returns the `id` of a position in an owner's stream. */
 export function idOf(cursors: Cursors, { seq, at, notice }: StreamPosition, owner: StreamOwner): string {
   return cursors.make([seq, at, notice], streamOf(owner));
 }
 
-/** The position after which a stream continues; throws `invalid_cursor` when `lastId` is not an id of this stream. */
+/** Returns the position of `lastId`. Throws `invalid_cursor` if it is not an id of this stream. */
 export function positionOfId(cursors: Cursors, lastId: string, owner: StreamOwner): KnownPosition {
   const found = cursors.read(lastId);
   if (!found?.isFor(streamOf(owner))) throw unknownId();
@@ -34,7 +34,7 @@ export function positionOfId(cursors: Cursors, lastId: string, owner: StreamOwne
 }
 
 function unknownId(): DomainError {
-  const message = "is not an id of this stream; leave it out to begin now";
+  const message = "is not an id of this stream; leave it out to begin with new events";
   const errors = [{ in: "header" as const, field: "Last-Event-ID", message }];
   return new DomainError("invalid_cursor", `Last-Event-ID ${message}`, { errors });
 }

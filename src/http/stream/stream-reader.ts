@@ -6,8 +6,8 @@ import { errorFields, type Log } from "../../log/log.ts";
 import type { Store } from "../../store/store.ts";
 import type { Cursors } from "../cursors.ts";
 import { deliveryFrame, gapFrame, noticeFrame, opening } from "./stream-frames.ts";
-import type { StreamOwner } from "./stream-places.ts";
 import { idOf, type KnownPosition, positionOfId, type StreamPosition, streamOf } from "./stream-position.ts";
+import type { StreamOwner } from "./stream-slots.ts";
 
 export interface StreamReaderOptions {
   readonly store: Pick<Store, "deliveries" | "notices">;
@@ -16,55 +16,55 @@ export interface StreamReaderOptions {
   readonly signingKey: () => KeyObject;
   readonly log: Log;
   readonly now: () => number;
-  /** How long deliveries are kept, and so how far back a stream can start. */
+  /** The time for which deliveries are kept, and so the earliest start of a stream. */
   readonly keptMs: number;
   /** Whether deliveries may be removed sooner than that. */
   readonly isTrimmed: boolean;
 }
 
-/** Where a stream begins. */
+/** The start of a stream, as requested. */
 export interface StreamStart {
   /** The header `Last-Event-ID`. */
   readonly lastId: string | null;
-  /** The publishing time to begin with when there is no id; null begins now. */
+  /** The publishing time to begin with if there is no id; null for new events only. */
   readonly after: number | null;
 }
 
-/** What was read for all streams of an application at one position. */
+/** The data read for all streams of an owner at one position. */
 interface StreamRead {
   readonly owner: StreamOwner;
   readonly from: StreamPosition;
   readonly deliveries: readonly StreamedDelivery[];
-  /** About the application itself; behind the deliveries. */
+  /** Notices about the application itself, sent after the deliveries. */
   readonly notices: readonly Notice[];
-  /** The range of time of which something that the reader had not reached is not kept any more. */
+  /** The range of time in which deliveries were removed before the client had received them. */
   readonly gap: { readonly from: StreamPosition; readonly to: number } | null;
   readonly position: StreamPosition;
   readonly isAll: boolean;
-  /** Its frames, by the secrets that sign them. */
+  /** The frames, by the secrets that sign them. */
   readonly signed: Map<string, Uint8Array>;
 }
 
-/** Notices that one read takes at most. */
+/** The maximum number of notices in one read. */
 const noticesAtOnce = 50;
 const encoder = new TextEncoder();
 
-/** Reads the log for event streams. Streams of one application at the same position share what is read and signed. */
+/** Reads the log for event streams. Streams of one owner at the same position share a read and its signatures. */
 export class StreamReader {
   readonly #options: StreamReaderOptions;
-  /** Reads of this turn of the event loop, by position. */
+  /** Reads of this tick of the event loop, by position. */
   readonly #reads = new Map<string, Promise<StreamRead>>();
 
   constructor(options: StreamReaderOptions) {
     this.#options = options;
   }
 
-  /** Shares no earlier read any more: it may lack new deliveries. */
+  /** Forgets earlier reads, which may lack new deliveries. */
   forget(): void {
     this.#reads.clear();
   }
 
-  /** The first position of a stream, and the frames that state it. */
+  /** Returns the first position of a stream, and its first frames. */
   async start(
     owner: StreamOwner,
     { lastId, after }: StreamStart,
@@ -74,11 +74,11 @@ export class StreamReader {
     const noticeAt = async (time: number) =>
       owner.userId === null ? await store.notices.lastBefore(time) : 0;
     const last = await store.deliveries.last();
-    // A number above the last one comes from a database that was since restored from a backup.
+    // A number above the last one was issued before the database was restored from a backup.
     const known: KnownPosition | null = lastId === null ? null : positionOfId(cursors, lastId, owner);
     const keptSince = now - keptMs;
     if (known && known.seq <= last && !(await this.#isRewritten(known))) {
-      // An old position is valid when nothing after it was removed.
+      // An old position is valid if no delivery after it was removed.
       const isKept =
         known.at >= keptSince || (await store.deliveries.lastRemoved(owner.applicationId)) <= known.seq;
       if (isKept) {
@@ -90,7 +90,7 @@ export class StreamReader {
     if (!known && from >= now) {
       return { position: { seq: last, at: now, notice: await noticeAt(now + 1) }, frames: opening };
     }
-    // A time says nothing about what was removed before it, a position does.
+    // Unlike a time, a position shows whether deliveries after it were removed.
     const isWhole =
       !known && (from >= keptSince || (await store.deliveries.lastRemoved(owner.applicationId)) === 0);
     const at = isWhole ? from : Math.max(from, keptSince);
@@ -100,15 +100,15 @@ export class StreamReader {
   }
 
   /**
-   * Whether a position is of a database that was since restored from a backup, which has given the number to an event that
-   * was published later.
+   * Whether a position was issued before the database was restored from a backup, and its number has since been given to
+   * another event, which was published later.
    */
   async #isRewritten({ seq, at }: KnownPosition): Promise<boolean> {
     const publishedAt = await this.#options.store.deliveries.publishedUpTo(seq);
     return publishedAt !== null && publishedAt > at;
   }
 
-  /** Reads what is behind a position; what several streams ask for at once is read once. */
+  /** Reads the deliveries and notices after a position. Streams at the same position share one read. */
   read(owner: StreamOwner, from: StreamPosition): Promise<StreamRead> {
     const key = `${streamOf(owner)} ${from.seq} ${from.notice}`;
     let read = this.#reads.get(key);
@@ -136,7 +136,7 @@ export class StreamReader {
       // Another replica's clock may be ahead: the id of a notice must not look as if its number were rewritten.
       const publishedAt = notices.length > 0 ? await store.deliveries.publishedUpTo(upTo) : null;
       const at = isAll ? Math.max(now, publishedAt ?? 0) : (deliveries.at(-1)?.published_at ?? from.at);
-      // Asked behind the read, so that nothing is removed unnoticed between the two.
+      // Checked after the read, so that a removal between the two is noticed.
       const isRemoved =
         (isTrimmed || from.at < now - keptMs) &&
         (await store.deliveries.lastRemoved(applicationId)) > from.seq;
@@ -151,7 +151,7 @@ export class StreamReader {
     }
   }
 
-  /** The signed frames of a read; null when there are none. */
+  /** Returns the signed frames of a read; null if there are none. */
   signed(
     { owner, from, deliveries, notices, gap, position, signed }: StreamRead,
     application: Application,

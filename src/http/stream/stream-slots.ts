@@ -7,14 +7,14 @@ export interface StreamOwner {
   readonly userId: number | null;
 }
 
-/** Open streams of all applications. */
+/** The maximum number of open streams of all applications. */
 const maxOpen = 10_000;
 export const tryAgainLater = { retryAfterSeconds: 5 };
 
-/** The part of the users' streams of an application that one user may have. */
+/** The part of an application's user streams that a single user may have open. */
 const partOfOneUser = 0.05;
 
-/** A bounded number of streams. */
+/** A limit to which an owner's stream counts. */
 interface Share {
   readonly key: string;
   readonly limit: number;
@@ -25,21 +25,21 @@ interface Share {
  * Limits the open event streams of the process. An application has `limit` streams for itself, and its users have as
  * many together, so that no user takes those of the application or of all other users.
  */
-export class StreamPlaces {
+export class StreamSlots {
   readonly #open = new Map<string, number>();
   #count = 0;
 
   constructor(readonly limit: () => number) {}
 
   /**
-   * Takes a place. Throws `rate_limited` when the owner has too many streams open, `unavailable` when there are too
-   * many in all.
+   * Takes a slot. Throws `rate_limited` if the owner has too many streams open, `unavailable` if there are too
+   * many in total.
    */
   take(owner: StreamOwner): void {
     const shares = this.#sharesOf(owner);
     const full = shares.find(({ key, limit }) => this.#openOf(key) >= limit);
     if (full) {
-      const message = `${full.of} has ${full.limit} event streams open, and ${full.limit} is the limit; close one first`;
+      const message = `${full.of} has ${full.limit} event streams open, which is the maximum; close one first`;
       throw new DomainError("rate_limited", message, tryAgainLater);
     }
     if (this.#count >= maxOpen) {
@@ -49,7 +49,7 @@ export class StreamPlaces {
     this.#count++;
   }
 
-  leave(owner: StreamOwner): void {
+  release(owner: StreamOwner): void {
     for (const { key } of this.#sharesOf(owner)) {
       const open = this.#openOf(key);
       if (open > 1) this.#open.set(key, open - 1);

@@ -98,7 +98,7 @@ test("a stream beyond the limit of the application is refused, until one is clos
   expect(refused.headers.get("retry-after")).toBe("5");
   expect(await json(refused)).toMatchObject({
     code: "rate_limited",
-    message: "This application has 3 event streams open, and 3 is the limit; close one first",
+    message: "This application has 3 event streams open, which is the maximum; close one first",
   });
   await open();
   first?.close();

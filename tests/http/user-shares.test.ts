@@ -69,7 +69,7 @@ describe("event streams", () => {
       (await json<{ message: string }>(await server.get(streamPath, token))).message;
     await asked(user(0), 2);
     expect(await message(user(0))).toBe(
-      "This user has 2 event streams open, and 2 is the limit; close one first",
+      "This user has 2 event streams open, which is the maximum; close one first",
     );
     for (const reader of open) await reader.cancel();
   });

@@ -4,17 +4,17 @@ import { errorCodes, type RouteDetail } from "./declared.ts";
 import { documentSchema } from "./schemas.ts";
 
 /*
- * Makes a valid OpenAPI 3.1 document of what the swagger plugin writes: the plugin copies TypeBox schemas as they are,
- * leaves out what it does not know of answers, and names media types by the parsers of Elysia.
+ * Turns the output of the swagger plugin into a valid OpenAPI 3.1 document. The plugin copies TypeBox schemas unchanged,
+ * omits unknown keywords of responses, and derives media types from the parsers of Elysia.
  */
 
-/** What the plugin writes. */
+/** The document that the plugin writes. */
 export interface WrittenDocument {
   readonly paths: Readonly<Record<string, Readonly<Record<string, WrittenOperation>>>>;
   readonly [section: string]: unknown;
 }
 
-/** An operation as the plugin writes it: the `detail` of its route, with what its schemas say. */
+/** An operation that the plugin writes, from the `detail` and the schemas of its route. */
 interface WrittenOperation extends RouteDetail {
   readonly security: readonly Readonly<Record<string, readonly string[]>>[];
   readonly "x-roles"?: readonly string[];
@@ -33,16 +33,16 @@ interface WrittenParameter {
   readonly schema: TSchema;
 }
 
-/** The same schema for each media type that Elysia could mean. */
+/** The same schema under each media type that Elysia could parse. */
 type Contents = Readonly<Record<string, { readonly schema: TSchema }>>;
 
-/** The keywords of an answer's schema: see `answers.ts`. */
+/** The keywords of a response schema; see `answers.ts`. */
 interface WrittenResponse {
   readonly description: string;
   readonly examples?: readonly unknown[];
   readonly headers?: Json;
   readonly links?: Json;
-  /** The schema itself, which the plugin does not copy whole. */
+  /** The complete schema, of which the plugin copies only a part. */
   readonly shown?: TSchema;
   readonly contentMediaType?: string;
   readonly content?: Contents;
@@ -50,27 +50,27 @@ interface WrittenResponse {
 
 const noSchema = {} as TSchema;
 
-/** What the errors of an operation depend on. */
+/** The properties of an operation that determine its errors. */
 export interface Operation {
   readonly hasParameters: boolean;
   readonly body: "json" | "form" | "ndjson" | null;
   readonly security: WrittenOperation["security"];
   readonly roles: readonly string[] | undefined;
-  /** Codes of its errors beyond those of all operations of its kind. */
+  /** Error codes in addition to those of all operations of its kind. */
   readonly codes: readonly string[];
 }
 
 /** The contact in a document: the documentation, because On Air does not know the platform's contact. */
 export const contact = (url: string): Json => ({ name: "On Air", url: `${url}/docs` });
 
-/** What the operations of a listener have in common. */
+/** The documentation that the operations of a listener share. */
 export interface ListenerRules {
-  /** Headers of every answer. */
+  /** Headers of every response. */
   readonly headers: Json;
   errorResponses(operation: Operation): Readonly<Record<string, Json>>;
 }
 
-/** The valid document, with sections that the plugin does not know. */
+/** Returns the valid document. @param sections sections that the plugin does not write */
 export function complete(written: WrittenDocument, rules: ListenerRules, sections: Json): Json {
   const paths = mapped(written.paths, (methods) =>
     mapped(methods, (operation) => completeOperation(operation, rules)),
@@ -107,16 +107,18 @@ function completeOperation(written: WrittenOperation, rules: ListenerRules): Jso
   };
 }
 
-/** `Get Public Key` of `getPublicKey`. */
+/** Returns `Get Public Key` for `getPublicKey`. */
 function titleOf(operationId: string): string {
   return operationId.replace(/[A-Z]/g, " $&").replace(/^./, (letter) => letter.toUpperCase());
 }
 
-const places = ["path", "query", "header"];
+const parameterOrder = ["path", "query", "header"];
 
 function parametersOf({ parameters = [], queryRead }: WrittenOperation): Json[] {
   const all = [...parameters, ...(queryRead ? parametersRead(queryRead as TObject) : [])];
-  return all.sort((a, b) => places.indexOf(a.in) - places.indexOf(b.in)).map(completeParameter);
+  return all
+    .sort((a, b) => parameterOrder.indexOf(a.in) - parameterOrder.indexOf(b.in))
+    .map(completeParameter);
 }
 
 function parametersRead({ properties }: TObject): WrittenParameter[] {
@@ -202,16 +204,15 @@ const ifNoneMatch = component("parameters/If-None-Match", {
   name: "If-None-Match",
   in: "header",
   required: false,
-  description:
-    "The `ETag` of an answer that you have: you get 304 without a body as long as nothing changed.",
+  description: "`ETag` of an earlier response. The response is 304 without a body while nothing has changed.",
   schema: { type: "string" },
 });
 
-/** Answers and errors by status; what has both has the media types of both. */
+/** Returns responses and errors by status. A status with both has the media types of both. */
 function united(answers: Readonly<Record<string, Json>>, errors: Readonly<Record<string, Json>>): Json {
   const both = mapped(errors, (error, status) => {
     const content = answers[status]?.["content"];
-    // Shared by no other operation.
+    // Not a component: no other operation has this combination.
     return content
       ? { ...error, [mark]: null, content: Object.assign({}, error["content"], content) }
       : error;

@@ -2,8 +2,8 @@
 export type Json = Record<string, unknown>;
 
 /**
- * Marks a part of the document that is to stand in `components` under this name, such as `schemas/User`; `hoist`
- * moves it there and leaves a reference behind. So every part is written where it is used.
+ * The keyword that marks a part of the document as a component with a name, such as `schemas/User`. `hoist` moves the part
+ * to `components` and leaves a reference, so that source code can define each part where it is used.
  */
 export const mark = "x-component";
 
@@ -11,7 +11,7 @@ export function component(name: string, part: Json): Json {
   return { [mark]: name, ...part };
 }
 
-/** A response header, shared by all responses that have it. */
+/** Returns a response header, as a component that responses share. */
 export function header(
   name: string,
   description: string,
@@ -21,7 +21,7 @@ export function header(
   return component(`headers/${name}`, { description, schema: { type }, example });
 }
 
-/** Moves the marked parts of a document into its `components`. Throws where one name means two parts. */
+/** Moves the marked parts of a document to its `components`. Throws if two different parts have the same name. */
 export function hoist(document: Json): Json {
   const components: Record<string, Json> = {};
   const place = (name: string, part: Json): Json => {

@@ -6,36 +6,36 @@ import { exampleRequestId } from "./headers.ts";
 import { documentSchema } from "./schemas.ts";
 
 /*
- * What the documents of both listeners say of errors.
+ * Errors in the OpenAPI documents of both listeners.
  */
 
-export const FieldProblemSchema = named("FieldProblem", "A field that is wrong.", {
-  in: oneOf(["body", "query", "path", "header"], { description: "Where the field is." }),
+export const FieldProblemSchema = named("FieldProblem", "An invalid field of a request.", {
+  in: oneOf(["body", "query", "path", "header"], { description: "Part of the request that has the field." }),
   field: Type.String({ description: "Name or path of the field." }),
-  message: Type.String({ description: "What is wrong with it." }),
+  message: Type.String({ description: "Description of the problem. The wording may change." }),
 });
 
 /** The schema of every error of a listener. */
 export function errorSchema(codes: readonly string[], more: Readonly<Record<string, TSchema>> = {}) {
-  return named("Error", "Every error of every path has this shape.", {
-    message: Type.String({ description: "What went wrong, for people to read. Its words may change." }),
-    code: oneOf(codes, { description: "What went wrong, for programs to act on." }),
+  return named("Error", "An error. All operations return errors in this form.", {
+    message: Type.String({ description: "Description of the error for people. The wording may change." }),
+    code: oneOf(codes, { description: "Code of the error, for programs." }),
     errors: Type.Array(FieldProblemSchema, {
-      description: "The fields that are wrong; empty for most errors.",
+      description: "All invalid fields of the request; empty for other errors.",
     }),
-    request_id: Type.String({ description: "The same as in the header `X-Request-Id`." }),
+    request_id: Type.String({ description: "Id of the request; the same as the header `X-Request-Id`." }),
     ...more,
   });
 }
 
-/** An error as it may come. */
+/** An example of an error. */
 export interface ErrorSample {
   readonly message: string;
   readonly errors?: readonly object[];
   readonly data?: readonly object[];
 }
 
-/** What errors look like that are the same on both listeners. */
+/** Examples of errors that are the same on both listeners. */
 export const commonSamples = {
   invalid_json: { message: "The body is not valid JSON" },
   invalid_cursor: {
@@ -44,28 +44,28 @@ export const commonSamples = {
   },
   category_not_found: { message: "There is no category with this id" },
   unsupported_media_type: { message: "The body must be sent with Content-Type: application/json" },
-  unavailable: { message: "The service cannot answer just now; try again soon" },
+  unavailable: { message: "The service is temporarily unavailable; try again soon" },
   internal_error: { message: "Something went wrong on our side. The request id helps to find out what." },
 } as const;
 
-/** What is said of the errors of a listener, or of OAuth. */
+/** The documentation of the errors of a listener, or of OAuth. */
 interface ErrorWords<Code extends string> {
   readonly samples: Readonly<Record<Code, ErrorSample>>;
-  /** When each status comes. */
+  /** The description of each status. */
   readonly statuses: Readonly<Record<number, string>>;
-  /** Headers of every answer. */
+  /** Headers of every response. */
   readonly headers: Json;
-  /** Headers of some errors beyond these. */
+  /** Further headers of some errors. */
   readonly headersOf: Partial<Record<Code, Json>>;
   readonly schema: TSchema;
   statusOf(code: Code): number;
-  /** What their components are called before their codes. */
+  /** The prefix of the component names. */
   readonly prefix?: string;
   /** Further fields of an error. */
   moreOf?(code: Code, message: string): object;
 }
 
-/** Makes the responses for some errors, by status. */
+/** Returns a function that makes the responses for error codes, by status. */
 export function errorResponder<Code extends string>(words: ErrorWords<Code>) {
   const { samples, statuses, headers, headersOf, schema, statusOf, prefix = "", moreOf } = words;
   const exampleOf = (code: Code) => {
@@ -90,7 +90,7 @@ export function errorResponder<Code extends string>(words: ErrorWords<Code>) {
   };
 }
 
-/** `not_found` is `NotFound`. */
+/** Returns `NotFound` for `not_found`. */
 function nameOf(code: string): string {
   return code.replace(/(?:^|_)(.)/g, (_, letter: string) => letter.toUpperCase());
 }

@@ -2,14 +2,14 @@ import { keptFor } from "../content.ts";
 import { component, header, type Json } from "./components.ts";
 
 /*
- * Headers of answers as the documents show them.
+ * Response headers in the OpenAPI documents.
  */
 
 export const exampleRequestId = "01KEYN2Q9GZ4T7RFDX6M8V3BHC";
 
 export const requestIdHeader = header(
   "X-Request-Id",
-  "Names this request in our logs: the value that the request carried in the same header, else a new one.",
+  "Id of the request in the server's logs: the value of the same header of the request, or a new id.",
   "string",
   exampleRequestId,
 );
@@ -21,7 +21,7 @@ export const retryAfter: Json = {
 export const challenge: Json = {
   "WWW-Authenticate": header(
     "WWW-Authenticate",
-    "What the request lacked (RFC 6750, section 3).",
+    "The authentication that the request needs (RFC 6750, section 3).",
     "string",
     'Bearer realm="onair", error="invalid_token", error_description="The access token is unknown, revoked or expired"',
   ),
@@ -29,7 +29,7 @@ export const challenge: Json = {
 
 export const basicChallenge: Json = {
   "WWW-Authenticate": component("headers/Basic-WWW-Authenticate", {
-    description: "How an application authenticates.",
+    description: "The authentication that the application needs.",
     schema: { type: "string" },
     example: 'Basic realm="onair"',
   }),
@@ -38,7 +38,7 @@ export const basicChallenge: Json = {
 export const contentRange: Json = {
   "Content-Range": header(
     "Content-Range",
-    "Which part it is, of how many bytes; `bytes */4096` where there is no such part.",
+    "The range of the file and its size, in bytes; `bytes */4096` if the requested range does not exist.",
     "string",
     "bytes 0-1023/4096",
   ),
@@ -47,33 +47,33 @@ export const contentRange: Json = {
 export const subscriptionBudget: Json = {
   "Onair-Subscriptions-Used": header(
     "Onair-Subscriptions-Used",
-    "How many subscriptions the application has.",
+    "Number of subscriptions of the application.",
     "integer",
     1,
   ),
   "Onair-Subscriptions-Limit": header(
     "Onair-Subscriptions-Limit",
-    "How many subscriptions the application may have.",
+    "Maximum number of subscriptions of the application.",
     "integer",
     10_000,
   ),
 };
 
-/** Of an answer that may not be kept. */
+/** Headers of a response that must not be cached. */
 export const notKept: Json = {
-  "Cache-Control": header("Cache-Control", "The answer may not be kept.", "string", "no-store"),
+  "Cache-Control": header("Cache-Control", "The response must not be cached.", "string", "no-store"),
 };
 
-/** Of an answer with an `ETag` that may be kept for some seconds, in place of `notKept`. */
+/** Headers of a response with an `ETag` that may be cached, in place of `notKept`. */
 export const cacheHeaders = (seconds: number): Json => ({
   ETag: header(
     "ETag",
-    "Names this state of the answer; send it back as `If-None-Match`.",
+    "Version of the response. Send it as `If-None-Match` to get 304 while it is unchanged.",
     "string",
     '"2ke8x0q1v7fmz"',
   ),
   "Cache-Control": {
-    description: "For how many seconds the answer may be kept.",
+    description: "Seconds for which the response may be cached.",
     schema: { type: "string" },
     example: keptFor(seconds)["cache-control"],
   },

@@ -13,7 +13,7 @@ import { type ErrorSample, errorResponder, FieldProblemSchema } from "./errors.t
 import { basicChallenge, retryAfter } from "./headers.ts";
 import { type PublicErrorCode, publicHeaders, publicSamples, publicStatuses } from "./public-errors.ts";
 
-/** Errors of RFC 6749, and what each looks like. */
+/** An example of each error of RFC 6749. */
 const failures: Readonly<Record<OAuthErrorCode, ErrorSample>> = {
   invalid_request: { message: "grant_type is required" },
   invalid_client: { message: "The client_id or client_secret is wrong" },
@@ -27,7 +27,7 @@ const failures: Readonly<Record<OAuthErrorCode, ErrorSample>> = {
   invalid_scope: { message: beyondApplication },
 };
 
-/** What these endpoints answer beside them, like all others. */
+/** Errors that these endpoints share with all others. */
 const always: readonly PublicErrorCode[] = ["rate_limited", "internal_error", "unavailable"];
 const ofBodies: readonly PublicErrorCode[] = ["body_too_large", "unsupported_media_type"];
 
@@ -36,16 +36,18 @@ const errorWords = [...Object.keys(failures), "temporarily_unavailable", "server
 
 const OAuthErrorSchema = named(
   "OAuthError",
-  "The fields of RFC 6749, section 5.2, beside those of every error.",
+  "An error with the fields of RFC 6749, section 5.2, in addition to those of every error.",
   {
-    error: oneOf(errorWords, { description: "What went wrong, for OAuth libraries." }),
-    error_description: Type.String({ description: "What went wrong, for people to read." }),
-    message: Type.String({ description: "The same." }),
-    code: oneOf(codes, {
-      description: "What went wrong, for programs to act on; for an error of RFC 6749 the same as `error`.",
+    error: oneOf(errorWords, { description: "Code of the error, for OAuth libraries." }),
+    error_description: Type.String({
+      description: "Description of the error for people. The wording may change.",
     }),
-    errors: Type.Array(FieldProblemSchema, { description: "Always empty here." }),
-    request_id: Type.String({ description: "The same as in the header `X-Request-Id`." }),
+    message: Type.String({ description: "The same as `error_description`." }),
+    code: oneOf(codes, {
+      description: "Code of the error, for programs; the same as `error` for errors of RFC 6749.",
+    }),
+    errors: Type.Array(FieldProblemSchema, { description: "Always empty." }),
+    request_id: Type.String({ description: "Id of the request; the same as the header `X-Request-Id`." }),
   },
 );
 
@@ -65,8 +67,8 @@ const responses = errorResponder<OAuthErrorCode | PublicErrorCode>({
   },
   statuses: {
     ...publicStatuses,
-    400: "Something in the request is wrong.",
-    401: "The application could not be authenticated.",
+    400: "The request is invalid.",
+    401: "The application was not authenticated.",
   },
   headers: publicHeaders,
   headersOf: { invalid_client: basicChallenge, rate_limited: retryAfter, unavailable: retryAfter },
@@ -76,8 +78,8 @@ const responses = errorResponder<OAuthErrorCode | PublicErrorCode>({
 });
 
 /**
- * The responses of an endpoint of OAuth, by status; `failures` are those of 400.
- * @param hasClient whether it is called by a client, which authenticates itself, with a form
+ * Returns the responses of an OAuth endpoint, by status. `failures` are its own errors.
+ * @param hasClient whether the endpoint authenticates a client and reads a form
  */
 export function oauthErrorResponses(failures: readonly OAuthErrorCode[], hasClient: boolean) {
   const ofClients = hasClient ? (["invalid_client", ...ofBodies] as const) : [];

@@ -8,29 +8,29 @@ import { pageHeaders, scalarConfig, scriptPath, scriptRoute, tidied } from "./sc
 
 export const openApiPath = "/openapi.json";
 
-/** What the reference of a listener is made from, beside what its routes declare. */
+/** The settings of a listener's reference, in addition to the declarations of its routes. */
 export interface Reference {
-  /** Where its page is. */
+  /** The path of its page. */
   readonly path: string;
-  /** Its `info` is what the page says of itself. */
+  /** Sections of the document; the page uses only its `info`. */
   readonly documentation: NonNullable<ElysiaSwaggerConfig["documentation"]>;
-  /** The security scheme that the page offers first. */
+  /** The security scheme that the page preselects. */
   readonly scheme: string;
-  /** Where the listener is reached from outside, without a trailing slash. */
+  /** The external URL of the listener, without a trailing slash. */
   readonly url: () => string;
-  /** Makes the valid document of what the plugin writes, as JSON. Loads what it needs when it is called. */
+  /** Returns the valid document as JSON, made from the plugin's. Loads its modules when it is called. */
   readonly complete: (written: WrittenDocument, url: string) => Promise<string>;
 }
 
 interface PluginContext {
   readonly requestContext: RequestContext;
-  /** What the plugin answers. */
+  /** The plugin's own response. */
   readonly responseValue: unknown;
 }
 
 /**
- * Documents the routes of an app by `@elysiajs/swagger`: their OpenAPI document at `/openapi.json`, and a page by
- * Scalar, which works without the internet. Both are made when they are first asked for.
+ * Documents the routes of an app with `@elysiajs/swagger`: an OpenAPI document at `/openapi.json`, and a page of Scalar that
+ * works without the internet. Both are made on the first request.
  */
 export function openApiRoutes(app: AnyElysia, reference: Reference): void {
   const { path, documentation, scheme, url, complete } = reference;
@@ -40,8 +40,8 @@ export function openApiRoutes(app: AnyElysia, reference: Reference): void {
     (_, url) => url,
   );
   const page = kept(pageOf);
-  // Names what it uses of its context: from a hook that passes all of it on, Elysia concludes that every route of the app
-  // uses all of it, and parses cookies for each request.
+  // Destructures its context: for a hook that passes on the whole context, Elysia assumes that every route uses all of it,
+  // and parses cookies for each request.
   const replace = async ({ requestContext, responseValue }: PluginContext): Promise<Response> => {
     if (requestContext.path === path) {
       return replyCompressed(requestContext, await page(responseValue), pageHeaders(url()));
@@ -51,8 +51,8 @@ export function openApiRoutes(app: AnyElysia, reference: Reference): void {
   };
   const plugin = new Elysia()
     .onTransform(openGate)
-    // Replaces what the plugin answers, which has neither our headers nor a line in the log. A boundary: the plugin's own
-    // app does not know the context of the listener that it is added to.
+    // Replaces the plugin's responses, which have neither the listener's headers nor a log line. A boundary: the type of
+    // the plugin's app does not include the context of the listener.
     .onAfterHandle(replace as never)
     .use(
       swagger({
@@ -61,7 +61,7 @@ export function openApiRoutes(app: AnyElysia, reference: Reference): void {
         scalarCDN: script,
         scalarConfig: scalarConfig(openApiPath, scheme),
         documentation,
-        // It takes `/.well-known/…` for a file.
+        // The plugin would treat `/.well-known/…` as a file.
         excludeStaticFile: false,
       }),
     );
@@ -69,7 +69,7 @@ export function openApiRoutes(app: AnyElysia, reference: Reference): void {
   scriptRoute(app, script);
 }
 
-/** The page, which Elysia hands over as a function that answers with it. */
+/** Returns the content of the page. @param written the plugin's page, a function that returns a response */
 async function pageOf(written: unknown) {
   const answer = (written as () => Response)();
   return contentOf(tidied(await answer.text(), openApiPath));

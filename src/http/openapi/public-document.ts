@@ -24,7 +24,7 @@ function errorsOf({ hasParameters, body, security, codes }: Operation): PublicEr
   return [...errors, "rate_limited", "internal_error", "unavailable"];
 }
 
-/** The OpenAPI document of the public listener, reached at `url`, as JSON. */
+/** Returns the OpenAPI document of the public listener at `url`, as JSON. */
 export function publicDocument(written: WrittenDocument, url: string): string {
   const document = complete(written, rules, {
     info: {

@@ -5,14 +5,14 @@ import { header, type Json } from "./components.ts";
 import { commonSamples, type ErrorSample, errorResponder, errorSchema } from "./errors.ts";
 import { challenge, notKept, requestIdHeader, retryAfter, subscriptionBudget } from "./headers.ts";
 
-/** Codes of the errors that routes of the public listener may have. */
+/** The error codes of the public listener. */
 export type PublicErrorCode =
   | Exclude<ErrorCode, "range_not_satisfiable" | "insufficient_role" | "unknown_host">
   | "internal_error";
 
 const missingBroadcaster = "Event channel.followed belongs to a channel: broadcaster_user_id is required";
 
-/** What each error looks like. */
+/** An example of each error. */
 export const publicSamples: Readonly<Record<PublicErrorCode, ErrorSample>> = {
   ...commonSamples,
   invalid_parameter: {
@@ -43,32 +43,27 @@ export const publicSamples: Readonly<Record<PublicErrorCode, ErrorSample>> = {
 };
 
 export const publicStatuses: Readonly<Record<number, string>> = {
-  400: "Something in the request is wrong. All wrong fields are listed at once.",
-  401: "There is no access token, or it is unknown, revoked or expired.",
-  403: "The token lacks the scope of this operation or is one of a user, or the application may not use it.",
-  404: "It does not exist.",
-  409: "It contradicts the state of things; the message says how.",
+  400: "The request is invalid. `errors` lists all invalid fields.",
+  401: "The access token is missing, unknown, revoked or expired.",
+  403: "The token lacks the required scope, the operation does not accept user tokens, or the application may not use it.",
+  404: "The object does not exist.",
+  409: "The request conflicts with the current state. `message` has the reason.",
   413: "The body is larger than 64 KiB.",
-  415: "The body has another media type.",
-  429: "The rate limit is used up. `Retry-After` says when the next request is allowed.",
-  500: "Something went wrong on our side; the request id helps to find out what.",
-  503: "The service cannot answer just now, for example because it is shutting down.",
+  415: "The media type or content encoding of the body is not supported.",
+  429: "The rate limit is exceeded. `Retry-After` has the seconds until the next request is allowed.",
+  500: "An internal error occurred. The operator can find its cause by the request id.",
+  503: "The service is temporarily unavailable, for example because it is shutting down.",
 };
 
-/** The headers of every answer of a route with a rate limit. */
+/** The headers of every response of a route with a rate limit. */
 export const publicHeaders: Json = {
   "X-Request-Id": requestIdHeader,
   ...notKept,
-  "RateLimit-Limit": header("RateLimit-Limit", "Requests that you may make in a minute.", "integer", 800),
-  "RateLimit-Remaining": header(
-    "RateLimit-Remaining",
-    "Requests that you may make right now.",
-    "integer",
-    799,
-  ),
+  "RateLimit-Limit": header("RateLimit-Limit", "Requests allowed per minute.", "integer", 800),
+  "RateLimit-Remaining": header("RateLimit-Remaining", "Requests that may be made now.", "integer", 799),
   "RateLimit-Reset": header(
     "RateLimit-Reset",
-    "Seconds until the whole limit is available again.",
+    "Seconds until the full limit is available again.",
     "integer",
     1,
   ),
@@ -83,7 +78,7 @@ const headersOf: Partial<Record<PublicErrorCode, Json>> = {
   unavailable: retryAfter,
 };
 
-/** The responses of the public listener for these errors, by status. */
+/** Returns the responses of the public listener for error codes, by status. */
 export const publicErrorResponses = errorResponder({
   samples: publicSamples,
   statuses: publicStatuses,
@@ -92,7 +87,7 @@ export const publicErrorResponses = errorResponder({
   schema: errorSchema(Object.keys(publicSamples), {
     data: Type.Optional(
       Type.Array(Type.Ref("SubscriptionResult"), {
-        description: "Only with `subscription_failed`: the result for each requested event.",
+        description: "The result for each requested event. Only with the code `subscription_failed`.",
       }),
     ),
   }),

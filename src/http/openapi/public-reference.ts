@@ -2,14 +2,14 @@ import { type Scope, scopes } from "../../domain/tokens.ts";
 import { version } from "../../runtime/version.ts";
 import type { Reference } from "./plugin.ts";
 
-/** The security scheme for an access token that is there already, to be pasted. */
+/** The security scheme for an existing access token, which the user of the reference pastes. */
 const tokenScheme = "bearerToken";
-/** The security scheme for an access token that OAuth gives. */
+/** The security scheme for an access token obtained through OAuth. */
 const oauthScheme = "accessToken";
 /** The name of the security scheme for the credentials of an application. */
 export const clientScheme = "clientCredentials";
 
-/** The `security` of an operation that needs an access token with a scope, however one comes by it. */
+/** Returns the `security` of an operation that requires an access token with scopes, from either scheme. */
 export function tokenSecurity(
   ...needed: readonly Scope[]
 ): readonly Readonly<Record<string, readonly Scope[]>>[] {
@@ -19,24 +19,27 @@ export function tokenSecurity(
 /** Tags of the operations in the order in which they are shown. */
 const tags = [
   { name: "Tokens", description: "Access tokens of applications and of users (OAuth 2.1)." },
-  { name: "Users", description: "Public profiles, by username or by search." },
-  { name: "Categories", description: "What is streamed and how many watch it. Needs no token." },
-  { name: "Event subscriptions", description: "Which events are sent to the webhook of your application." },
-  { name: "Events", description: "What can be subscribed to, and the key that signs it. Needs no token." },
-  { name: "Application", description: "Your application itself: look after it without asking the platform." },
-  { name: "Deliveries", description: "Was it sent? What became of every event, and how to send it again." },
-  { name: "Webhooks", description: "What is sent to your webhook, for each type of event." },
+  { name: "Users", description: "Public profiles of users: look up by username, or search." },
+  { name: "Categories", description: "Categories of livestreams with their viewers. No token is required." },
+  { name: "Event subscriptions", description: "Subscriptions of your application to events." },
+  { name: "Events", description: "Event types, the event stream, and the key that verifies signatures." },
+  { name: "Application", description: "Settings, state, notices and statistics of your application." },
+  {
+    name: "Deliveries",
+    description: "The log of deliveries with their attempts, retries, replays and tests.",
+  },
+  { name: "Webhooks", description: "Requests to your webhook URL, by event type." },
 ];
 
 const scopeDescriptions: Readonly<Record<Scope, string>> = {
   "users:read": "Look up and search users.",
-  "events:subscribe": "List, create and delete event subscriptions, see what was sent and send it again.",
+  "events:subscribe": "List, create and delete event subscriptions; read deliveries and send them again.",
 };
 const scopeTable = Object.fromEntries(scopes.map((scope) => [scope, scopeDescriptions[scope]]));
 
 const tokenUrl = "{base_url}/oauth/token";
 
-/** The reference of the public API, which is reached at `url`. */
+/** Returns the reference of the public API at `url`. */
 export function publicReference(url: () => string): Reference {
   return {
     path: "/docs/api",
@@ -49,11 +52,11 @@ export function publicReference(url: () => string): Reference {
             type: "http",
             scheme: "bearer",
             description:
-              "An access token that you have, in the header `Authorization: Bearer <access_token>`. It needs the scope of the operation.",
+              "An existing access token, in the header `Authorization: Bearer <access_token>`. It needs the scope of the operation.",
           },
           [oauthScheme]: {
             type: "oauth2",
-            description: "The same header, with an access token that OAuth gives.",
+            description: "An access token obtained through OAuth, in the same header.",
             flows: {
               clientCredentials: { tokenUrl, scopes: scopeTable },
               authorizationCode: {

@@ -1,10 +1,10 @@
 const packaged = "../../../node_modules/@scalar/fastify-api-reference/dist/index.js";
 
 /**
- * Scalar's script for browsers, which its package for Fastify has as one string. `@scalar/api-reference` has it as a file,
- * and beside it 280 packages that it was made from.
+ * Returns Scalar's script for browsers, which is a string literal in its package for Fastify. `@scalar/api-reference` has it
+ * as a file, but depends on 280 packages.
  *
- * The build puts a file in place of this module. Throws when the package has another form.
+ * The build replaces this module by a file. Throws when the package has another form.
  */
 export async function scalarScript(): Promise<Uint8Array<ArrayBuffer>> {
   const text = await Bun.file(new URL(packaged, import.meta.url)).text();

@@ -6,16 +6,16 @@ import type { ExtraHeaders } from "../request-context.ts";
 import { scalarScript } from "./scalar-script.ts";
 
 /*
- * The page of the API reference, which is made by Scalar's script. Nothing of it calls any other server.
+ * The page of the API reference, rendered by Scalar's script. It makes no requests to other servers.
  */
 
-/** Where our copy of the script is: the name changes with its version, so that it can be kept for good. */
+/** The path of the script. Its name contains the version, so that it can be cached for ever. */
 export const scriptPath = (pagePath: string) =>
   `${pagePath}/scalar-${dependencies["@scalar/fastify-api-reference"]}.js`;
 
 /**
- * The colours of the other pages, and fonts; its own fonts would come from the internet. Lines of code wrap, where Scalar lets them run
- * out of sight; names such as scopes stay whole, where Scalar breaks them anywhere.
+ * Colours of the other pages, and system fonts in place of Scalar's, which come from the internet. Long lines of code wrap
+ * instead of overflowing, and names such as scopes are not broken.
  */
 const style = `
   :root { --scalar-font: system-ui, sans-serif; --scalar-font-code: ui-monospace, monospace; }
@@ -43,7 +43,7 @@ const style = `
 const favicon =
   "data:image/svg+xml,%3Csvg xmlns=%22http://www.w3.org/2000/svg%22 viewBox=%220 0 32 32%22%3E%3Ccircle cx=%2216%22 cy=%2216%22 r=%2214%22 fill=%22%23c81e4a%22/%3E%3Ccircle cx=%2216%22 cy=%2216%22 r=%225%22 fill=%22white%22/%3E%3C/svg%3E";
 
-/** @param scheme the security scheme that the page offers first */
+/** Returns Scalar's configuration. @param scheme the security scheme that the page preselects */
 export function scalarConfig(documentPath: string, scheme: string) {
   return {
     url: documentPath,
@@ -62,7 +62,7 @@ export function scalarConfig(documentPath: string, scheme: string) {
   } as const;
 }
 
-/** Serves Scalar's script at this path. It has 4 MB: it is read when it is first asked for, and compressed by another thread. */
+/** Serves Scalar's script, of 4 MB. It is read on the first request, and compressed outside the event loop. */
 export function scriptRoute(app: AnyElysia, path: string): void {
   const script = kept(async () => contentOf(await scalarScript()));
   const headers = {
@@ -74,20 +74,20 @@ export function scriptRoute(app: AnyElysia, path: string): void {
   );
 }
 
-/** What the plugin's options cannot do: the language of the page, where its document is, and no script in it. */
+/** Applies changes for which the plugin has no option: the language, the document's URL, and no inline script. */
 export function tidied(page: string, documentPath: string): string {
   return (
     page
       .replace("<html>", '<html lang="en">')
       .replace(/data-url="[^"]*"/, `data-url="${documentPath}"`)
-      // The plugin's own way to say `url`, which Scalar warns of.
+      // A deprecated form of `url`, about which Scalar warns.
       .replace(/"spec":\{[^}]*\},/, "")
-      // White space alone counts as a script, which the policy forbids.
+      // White space alone counts as an inline script, which the policy forbids.
       .replace(/>\s+<\/script>/, "></script>")
   );
 }
 
-/** The headers of the page. Scripts are ours alone; styles may stand in the page, because Scalar writes them there. */
+/** Returns the headers of the page. Scripts must come from this server; inline styles are allowed, because Scalar uses them. */
 export function pageHeaders(publicUrl: string): ExtraHeaders {
   const policy = [
     "default-src 'none'",
@@ -95,7 +95,7 @@ export function pageHeaders(publicUrl: string): ExtraHeaders {
     "style-src 'self' 'unsafe-inline'",
     "img-src 'self' data: blob:",
     "font-src 'self' data:",
-    // Requests that are tried out go to the address in the document, which may be another name of this server.
+    // "Try it" requests go to the URL in the document, which may be another name of this server.
     `connect-src 'self' ${new URL(publicUrl).origin}`,
     "base-uri 'none'",
     "form-action 'none'",

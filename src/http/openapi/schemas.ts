@@ -2,7 +2,7 @@ import type { TSchema } from "@sinclair/typebox";
 import { webAddressFormat } from "../../domain/validation/fields.ts";
 import { component, type Json, mark } from "./components.ts";
 
-/** Understood only by our own readers and checks. */
+/** Keywords that only this project's readers and checks use. */
 const ownKeywords = new Set([
   "$id",
   "trim",
@@ -15,7 +15,7 @@ const ownKeywords = new Set([
 const schemaMaps = new Set(["properties", "patternProperties"]);
 const schemas = new Set(["items", "additionalProperties"]);
 
-/** A TypeBox schema as plain JSON Schema, by the keywords that our schemas have. One with an `$id` becomes a component. */
+/** Returns a TypeBox schema as plain JSON Schema. A schema with an `$id` becomes a component. */
 export function documentSchema(schema: TSchema): Json {
   const plain: Json = {};
   for (const [keyword, value] of Object.entries(schema)) {

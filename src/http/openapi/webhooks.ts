@@ -11,35 +11,40 @@ import { documentSchema } from "./schemas.ts";
 const exampleSubscription = "01KATJ1V2GQ5Z8N1F4T7Y0XW3C";
 const timestamp = "2026-01-14T16:08:06.123Z";
 
-/** A header of every delivery: its name, what it is, its schema, an example. */
+/** The headers of every delivery: name, description, schema and example. */
 const headers: readonly (readonly [string, string, TSchema, string | number])[] = [
   [
     "webhook-id",
-    "Names the delivery, the same on every attempt. Remember it to do nothing twice.",
+    "Id of the delivery; the same for every attempt. Use it to detect duplicates.",
     Ulid,
     "01KEYN2Q9HAVJ4W6C0B9RZ5T1M",
   ],
-  ["webhook-timestamp", "When this attempt was made, in Unix seconds.", Type.Integer(), 1_768_406_886],
+  ["webhook-timestamp", "Time of this attempt, in Unix seconds.", Type.Integer(), 1_768_406_886],
   [
     "webhook-signature",
-    "Signatures separated by spaces, one matching of which is enough: `v1,` HMAC-SHA256 with the application's secret (two while a secret is being replaced), `v1a,` Ed25519 with the platform's key.",
+    "Signatures, separated by spaces; one valid signature is sufficient. `v1,`: HMAC-SHA256 with the application's secret (one for each valid secret). `v1a,`: Ed25519 with the platform's key.",
     Type.String(),
     "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=",
   ],
-  ["Onair-Event-Type", "The same as `type` in the body.", Type.String(), "channel.followed"],
-  ["Onair-Event-Version", "The same as `version` in the body.", Type.Integer(), 1],
-  ["Onair-Event-Id", "Names the event, for all that subscribe to it.", Ulid, "01KEYN2Q9GZ4T7RFDX6M8V3BHC"],
-  ["Onair-Subscription-Id", "The subscription that this is sent for.", Ulid, exampleSubscription],
+  [
+    "Onair-Event-Type",
+    "Type of the event; the same as `type` in the body.",
+    Type.String(),
+    "channel.followed",
+  ],
+  ["Onair-Event-Version", "Version of the event type; the same as `version` in the body.", Type.Integer(), 1],
+  ["Onair-Event-Id", "Id of the event; the same for every subscription.", Ulid, "01KEYN2Q9GZ4T7RFDX6M8V3BHC"],
+  ["Onair-Subscription-Id", "Id of the subscription.", Ulid, exampleSubscription],
   [
     "Onair-Sequence",
-    "Counts the deliveries of the subscription, so that a gap shows what is still missing.",
+    "Number of the delivery within its subscription, from 1. A gap shows that deliveries are missing.",
     Type.Integer({ minimum: 1 }),
     42,
   ],
-  ["Onair-Attempt", "Counts the attempts of this delivery.", Type.Integer({ minimum: 1 }), 1],
+  ["Onair-Attempt", "Number of this attempt within its delivery, from 1.", Type.Integer({ minimum: 1 }), 1],
 ];
 
-/** The headers of a delivery; a notice belongs to no subscription and is one attempt among many of the same. */
+/** Returns the headers of a delivery or notice. A notice has no subscription and does not count its attempts. */
 const parametersOf = (kind: "delivery" | "notice") => [
   ...headers
     .slice(0, kind === "delivery" ? headers.length : 6)
@@ -59,44 +64,46 @@ const traceparent = {
   in: "header",
   required: false,
   description:
-    "Where this attempt is in a trace, by W3C Trace Context. Only where the platform makes traces.",
+    "Trace and span of this attempt (W3C Trace Context). Present if the platform traces deliveries.",
   schema: documentSchema(Type.String()),
   example: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
 };
 
 const responses = {
-  "2XX": { description: "You have it. Answer within 15 seconds, and do slow work afterwards." },
-  "410": { description: "You want nothing more: the whole endpoint is disabled." },
-  "429": { description: "You are sent less, and this again after `Retry-After`; so with 502, 503 and 504." },
+  "2XX": { description: "Success. Respond within 15 seconds, and do slow work afterwards." },
+  "410": { description: "The whole endpoint is disabled, and nothing more is sent." },
+  "429": {
+    description: "The delivery is retried after `Retry-After`, and less is sent; also for 502, 503 and 504.",
+  },
   default: {
-    description: "It failed and is sent again later. Redirects are not followed and count as failure.",
+    description: "The attempt failed and is retried later. Redirects are not followed and count as failures.",
   },
 };
 
-/** Notices of the stream are not answered. */
-const streamed = { default: { description: "The event stream takes no answer." } };
+/** The stream sends notices without expecting a response. */
+const streamed = { default: { description: "The event stream expects no response." } };
 const notified = {
   "2XX": responses["2XX"],
-  default: { description: "It failed and is sent again later, by the schedule of deliveries." },
+  default: { description: "The attempt failed and is retried by the schedule of deliveries." },
 };
 
-/** When a notice is made. */
+/** The occasion of each notice. */
 const notices: Readonly<Record<NoticeType, string>> = {
-  "endpoint.failing": "Everything failed for half an hour.",
+  "endpoint.failing": "Every attempt failed for half an hour.",
   "endpoint.disabled": "The endpoint answered 410, or every attempt failed for 24 hours.",
-  "endpoint.recovered": "The first success after the endpoint was failing or disabled.",
-  "storage.failing": "The disk is full or fails, the database is damaged or was replaced.",
+  "endpoint.recovered": "An attempt succeeded after the endpoint was failing or disabled.",
+  "storage.failing": "The disk is full or fails, or the database is damaged or was replaced.",
   "storage.recovered": "The storage accepts writes again.",
-  "backup.failed": "A backup came to nothing, or could not begin; of a schedule once a day.",
-  "backup.overdue": "The newest backup of a schedule is older than two of its periods; again each day.",
-  "backup.recovered": "A backup is complete again after either.",
-  "deliveries.stuck": "For ten minutes nothing was attempted, although something is due.",
+  "backup.failed": "A backup failed or could not start; at most once a day for scheduled backups.",
+  "backup.overdue": "The newest scheduled backup is older than two of its intervals; repeated daily.",
+  "backup.recovered": "A backup succeeded after either of these notices.",
+  "deliveries.stuck": "No attempt was made for ten minutes, although deliveries are due.",
   "deliveries.resumed": "Deliveries are attempted again.",
 };
 
 const ServerNoticeData = Type.Object(
   { summary: EndpointNoticeData.properties.summary, advice: EndpointNoticeData.properties.advice },
-  { description: "What happened to the server; some notices have more fields." },
+  { description: "The data of a notice about the server. Some notices have further fields." },
 );
 const serverExample: Static<typeof ServerNoticeData> = {
   summary: "Nothing can be written: the disk is full.",
@@ -104,25 +111,25 @@ const serverExample: Static<typeof ServerNoticeData> = {
 };
 
 /*
- * The `webhooks` section: what is sent, by event. What no path refers to is no component in it: generators such as
- * oapi-codegen leave that out.
+ * The `webhooks` section: the requests that the server sends, by event. Its schemas are components only if a path refers
+ * to them as well, because generators such as oapi-codegen omit all others.
  */
 
-/** What is sent to an application. Notices come on its event stream alone, in the same form. */
+/** Returns the requests sent to an application. Notices are sent only on its event stream, in the same form. */
 export function applicationWebhooks(tag: string): Json {
   const events = builtInEventTypes.map(({ name, version, description, payload, example }) =>
     webhook({ name, version, description, data: payload, example, kind: "delivery", responses, tag }),
   );
   const way =
-    "Comes on the event stream of an application whose `delivery` is `both`, in the form of a webhook.";
+    "Sent on the event stream of an application whose `delivery` is `both`, in the form of a webhook.";
   const noticed = endpointNotices.map((name) => notice(name, EndpointNoticeData, way, streamed, tag));
   return Object.fromEntries([...events, ...noticed]);
 }
 
-/** What is sent to the operator's notify URL. */
+/** Returns the requests sent to the operator's notify URL. */
 export function operatorWebhooks(tag: string): Json {
   const way = "Sent to the notify URL (`--notify-url`), signed.";
-  // In the admin API no answer has it.
+  // No path of the admin API refers to this schema.
   const { $id: _, ...OfEndpoint } = EndpointNoticeData;
   return Object.fromEntries([
     ...endpointNotices.map((name) => notice(name, OfEndpoint, way, notified, tag)),
@@ -155,7 +162,7 @@ function webhook({ name, version, description, data, example, kind, responses, t
     {
       type: Type.Literal(name, { description: "Type of the event." }),
       version: Type.Literal(version, { description: "Version of the event." }),
-      timestamp: about(Timestamp, "When it was published."),
+      timestamp: about(Timestamp, "Time at which the event was published."),
       data: kind === "delivery" ? about(data, "The payload.") : data,
     },
     { additionalProperties: false },

@@ -136,7 +136,7 @@ describe("a key in ONAIR_ADMIN_KEY", () => {
     const [missing] = event("no_operator_key");
     expect(missing).toMatchObject({
       level: "warn",
-      reason: "ONAIR_ADMIN_KEY is not set any more, and no other key was made",
+      reason: "ONAIR_ADMIN_KEY is no longer set, and no other key was created",
       mend: expect.stringContaining("onair admin-key reset --data DIR"),
     } as never);
     const { stdout } = await run(["admin-key", "reset", "--data", data, "--json"]);

@@ -9,32 +9,32 @@ import { clientNetworkOf, type RequestContext } from "../request-context.ts";
 import type { OperatorKeys } from "./operator-keys.ts";
 
 /*
- * Access to the routes of the admin API, which a route states as `roles`. Only operators may read the content of a
- * backup, because it holds every secret.
+ * Access to the routes of the admin API, declared by each route as `roles`. Only operators may read the content of a
+ * backup, because it contains every secret.
  */
 export const everyRole: readonly Role[] = ["operator", "publisher", "reader"];
 export const writers: readonly Role[] = ["operator", "publisher"];
 export const readers: readonly Role[] = ["operator", "reader"];
 export const operators: readonly Role[] = ["operator"];
 
-/** Wrong keys that an address (IPv6: a /64) may send in a minute before it is rate limited. */
+/** Wrong keys per minute from one address (IPv6: a /64) before it is rate limited. */
 const wrongKeysPerMinute = 20;
 
 export interface GateOptions {
   readonly operatorKeys: OperatorKeys;
   readonly log: Log;
   readonly now: () => number;
-  /** Those of the console; by default there is none. */
+  /** Sessions of the console; absent or null if there is no console. */
   readonly sessions?: Pick<OperatorSessions, "keyOf"> | null;
   /** Replaces `wrongKeysPerMinute`; 0 means no limit. */
   readonly wrongKeyLimit?: number | undefined;
-  /** Counts wrong keys, over all replicas; by default one of its own. */
+  /** Counts wrong keys across all replicas; the default counts only those of this process. */
   readonly limiter?: Pick<RateLimiter, "take" | "giveBack"> | undefined;
 }
 
 /**
- * Checks the key of an admin request by the SHA-256 of its secret, null where it has none. Throws in the order 401, 429,
- * 403. A valid key is admitted whatever the limit of its address.
+ * Checks the key of an admin request by the SHA-256 of its secret; null if the request has none. Throws in the order 401,
+ * 429, 403. A valid key is accepted even if its address is rate limited.
  */
 export function operatorGate({
   operatorKeys,
@@ -51,8 +51,8 @@ export function operatorGate({
   const limiter = once(() => shared ?? rateLimiter(now));
 
   /**
-   * The key that is not known here: it may have been made at another replica a moment ago, so that the store is asked, for
-   * as many as the address may send.
+   * Looks up a key that is not in memory. Another replica may just have created it, so this reads the store, within the
+   * limit of wrong keys of the address.
    */
   const lookUp = async (requestContext: RequestContext, hash: Uint8Array): Promise<OperatorKey> => {
     const bucket = `wrong operator keys from ${clientNetworkOf(requestContext)}`;
@@ -64,7 +64,7 @@ export function operatorGate({
       limiter().giveBack(bucket, wrongKeyLimit);
       return key;
     }
-    // Only within the limit: guessing keys must not fill the log.
+    // Logged only within the limit, so that guessing keys does not fill the log.
     log.warn("wrong_operator_key", {
       request_id: requestContext.requestId,
       address: requestContext.clientAddress,
@@ -90,7 +90,7 @@ export function operatorGate({
   };
 }
 
-/** The bytes of a long answer, as long as its caller may call: the reader decides how long it takes. */
+/** Returns a response body that ends when its caller loses access: the client controls how long it takes. */
 export function whileAllowed(
   { longBody }: Pick<RequestContext, "longBody">,
   chunks: AsyncIterable<Uint8Array>,

@@ -22,43 +22,43 @@ import { addressProblems, receivingFields } from "../public/application/receivin
  */
 
 const fields = {
-  name: about(oneLine(1, 100), "What users see when they consent."),
+  name: about(oneLine(1, 100), "Name that users see when they consent."),
   ...receivingFields,
   scopes: Type.Array(Type.String({ maxLength: 100 }), {
     maxItems: 20,
-    description: "What its tokens may be for. What is taken away is taken from its tokens at once.",
+    description: "Scopes that its tokens may have. Removing a scope removes it from existing tokens at once.",
   }),
   rate_limit: nullable(Type.Integer({ minimum: 0, maximum: 10_000_000 }), {
-    description: "Requests a minute; 0: unlimited; null: the server's default.",
+    description: "Requests per minute; 0 means unlimited, null the server's default.",
   }),
   subscription_limit: nullable(Type.Integer({ minimum: 0, maximum: 1_000_000 }), {
-    description: "How many subscriptions it may have; null: the server's default.",
+    description: "Maximum number of subscriptions; null means the server's default.",
   }),
   webhook_concurrency: nullable(Type.Integer({ minimum: 1, maximum: maxWebhookConcurrency }), {
     description:
-      "How many of its deliveries may be under way at once, at most: what its endpoint takes is found out; null: the server's default.",
+      "Maximum number of concurrent deliveries; null means the server's default. The actual number adapts to the endpoint.",
   }),
   locked: Type.Array(oneOf(lockableFields), {
     maxItems: lockableFields.length,
     uniqueItems: true,
-    description: "What its developer may not change by the application's own token.",
+    description: "Fields that the developer cannot change with the application's own token.",
   }),
   owner_user_id: nullable(Id, {
-    description: "The user to whom it belongs, who may look after it; null: none is known.",
+    description: "User id of the owner, who may manage the application; null if unknown.",
   }),
   disabled: Type.Boolean({
     description:
-      "Its tokens and secrets are refused, its pending deliveries are canceled, and nothing is sent to it, nor is it later.",
+      "Whether the application is disabled: its tokens and secrets are refused, its pending deliveries are canceled, and events published meanwhile are not sent to it, now or later.",
   }),
 };
 const { name, disabled, ...others } = fields;
 
-/** Cannot be changed later, because secret and redirect URIs depend on it. */
+/** The client type cannot be changed, because the secret and the redirect URIs depend on it. */
 const client_type = oneOf(clientTypes, {
-  description: "`public` for a program on its users' devices, which can keep no secret and has none.",
+  description: "OAuth client type. `public` is for programs on users' devices, which have no client secret.",
 });
 
-/** Unknown fields are refused: a misspelt field must not create an application without the setting that it meant. */
+/** Unknown fields are refused, so that a misspelt field is not silently ignored. */
 export const ApplicationInput = Type.Object(
   {
     name,
@@ -74,39 +74,39 @@ export const ApplicationInput = Type.Object(
 );
 export const ApplicationChangesInput = Type.Partial(Type.Object(fields), {
   $id: "ApplicationChanges",
-  description: "What is to change.",
+  description: "The fields to change. Absent fields keep their values.",
   ...noOtherFields,
   examples: [{ rate_limit: 6000 }],
 });
 
 const shownFields = {
-  id: Type.String({ pattern: ulidPattern, description: "A ULID." }),
-  name: Type.String({ description: "What users see when they consent." }),
-  client_id: Type.String({ description: "The same as `id`." }),
+  id: Type.String({ pattern: ulidPattern, description: "Id of the application." }),
+  name: Type.String({ description: "Name that users see when they consent." }),
+  client_id: Type.String({ description: "OAuth client id; the same as `id`." }),
   client_type,
   delivery: others.delivery,
   webhook_url: others.webhook_url,
-  scopes: Type.Array(Type.String(), { description: "What its tokens may do at most." }),
-  redirect_uris: Type.Array(Type.String(), { description: "Where users may be sent back to." }),
+  scopes: Type.Array(Type.String(), { description: "Scopes that its tokens may have." }),
+  redirect_uris: Type.Array(Type.String(), { description: "OAuth redirect URIs." }),
   rate_limit: others.rate_limit,
   subscription_limit: others.subscription_limit,
   webhook_concurrency: others.webhook_concurrency,
   locked: others.locked,
   owner_user_id: others.owner_user_id,
   disabled,
-  created_at: about(IsoTimestamp, "When it was made."),
-  updated_at: about(IsoTimestamp, "When it was last changed."),
+  created_at: about(IsoTimestamp, "Time at which the application was created."),
+  updated_at: about(IsoTimestamp, "Time of its last change."),
 };
-export const ApplicationSchema = named("Application", "A program of a third party.", shownFields);
+export const ApplicationSchema = named("Application", "An application of a third party.", shownFields);
 export const NewApplicationSchema = named("NewApplication", "An application with its secrets.", {
   ...shownFields,
   client_secret: nullable(Type.String(), {
-    description: "Shown only here; null for a public client.",
+    description: "Client secret, shown only once; null for a public client.",
   }),
-  webhook_secret: Type.String({ description: "Signs its deliveries. Shown only here." }),
+  webhook_secret: Type.String({ description: "Secret that signs its deliveries, shown only once." }),
 });
 
-/** A page of what may be of one application alone; throws where it is empty because there is no such application. */
+/** Returns `page`. Throws `invalid_parameter` if it is empty because its application does not exist. */
 export async function pageOfApplication<
   Page extends { readonly data: readonly unknown[]; readonly pagination: { readonly has_more: boolean } },
 >(store: Pick<Store, "applications">, id: string | null, page: Page): Promise<Page> {
@@ -114,7 +114,7 @@ export async function pageOfApplication<
   return page;
 }
 
-/** For an answer in which nothing is: what there is of a deleted application can still be asked for. */
+/** Throws if an application does not exist. Used for empty results, because data of deleted applications is kept. */
 export async function requireApplication(
   { applications }: Pick<Store, "applications">,
   id: string | null,
@@ -150,15 +150,15 @@ export const ApplicationIdParameter = TextParameter({
 });
 export const ApplicationParams = Type.Object({ id: ApplicationIdParameter });
 
-/** What belongs to an application as operators see it: with the application's id behind its own. */
+/** Returns an object of an application for the admin API, with `app_id` after its own id. */
 export function owned<T extends { readonly id: string }>(app_id: string, { id, ...rest }: T) {
   return { id, app_id, ...rest };
 }
 
-/** For operators alone: who is not one cannot change it. */
+/** A hint in errors of the admin API only: developers cannot change the setting. */
 const privateHint = "In development, the setting --allow-private-webhooks allows it.";
 
-/** Converts the given fields to the stored form; throws `invalid_parameter` with all problems. */
+/** Converts the given fields to the stored form. Throws `invalid_parameter` with all problems. */
 export function checkFields(
   input: Static<typeof ApplicationChangesInput>,
   clientType: ClientType,
@@ -186,6 +186,6 @@ export function checkFields(
 
 type Shown = Omit<Application, "webhook_secret" | "retired_webhook_secrets" | "endpoint_generation">;
 
-/** An application without its secrets, as answers show it. */
+/** Returns an application in the form of the admin API, without its secrets. */
 export const shown = (application: Shown) =>
   picked(shownFields, { ...application, client_id: application.id });

@@ -35,9 +35,9 @@ import type { AdminDeps, AdminListener } from "./base.ts";
 const NewApplication = answerOf(NewApplicationSchema, {
   description: "The application and its secrets.",
   links: linksTo({
-    getApplication: "The application without its secrets.",
+    getApplication: "Gets the application without its secrets.",
     changeApplication: "Changes the application.",
-    createToken: "Makes an access token of the application.",
+    createToken: "Creates an access token of the application.",
     deleteApplication: "Deletes the application.",
   }),
   example: { ...exampleApplication, client_secret: "onair_cs_…", webhook_secret: "whsec_…" },
@@ -45,17 +45,17 @@ const NewApplication = answerOf(NewApplicationSchema, {
 
 const state = oneOf(applicationStates, {
   description:
-    "What becomes of its events: its endpoint is `enabled`, `failing` or `disabled`, the operator has disabled it, it has no webhook URL, or it uses the stream alone.",
+    "How the application's events are handled: its endpoint is `enabled`, `failing` or `disabled`, an operator has disabled the application, it has no webhook URL, or it uses only the event stream.",
 });
 
 const Applications = pageOf(
   Type.Composite([ApplicationSchema, Type.Object({ state })], {
     $id: "ListedApplication",
-    description: "A program of a third party, with what becomes of its events.",
+    description: "An application of a third party, with the state of its deliveries.",
     ...noOtherFields,
   }),
   {
-    order: "The oldest first.",
+    order: "Applications, the oldest first.",
     name: "ApplicationPage",
     description: "A page of applications, without their secrets.",
     example: { ...exampleApplication, state: "enabled" },
@@ -68,7 +68,7 @@ const FoundApplication = answerOf(ApplicationSchema, {
 });
 
 const ChangedApplication = answerOf(ApplicationSchema, {
-  description: "The application as it is now.",
+  description: "The changed application.",
   example: { ...exampleApplication, rate_limit: 6000 },
 });
 
@@ -77,34 +77,38 @@ const ApplicationFilterParameters = {
     TextParameter({
       allowEmptyValue: true,
       maxLength: 100,
-      description: "Those with this in their name, without regard to case and diacritics; empty: all.",
+      description:
+        "Returns only applications whose name contains this text. Case and diacritics are ignored.",
     }),
   ),
   find: Type.Optional(
     TextParameter({
       allowEmptyValue: true,
       maxLength: 2048,
-      description: "Those with this in their name or webhook URL, or as their id; empty: all.",
+      description:
+        "Returns only applications whose name or webhook URL contains this text, or whose id it is.",
     }),
   ),
   owner_user_id: Type.Optional(IdParameter("owner", exampleUser.id)),
-  state: Type.Optional(ChoiceParameter(applicationStates, { description: "Those in this state." })),
+  state: Type.Optional(
+    ChoiceParameter(applicationStates, { description: "Returns only applications in this state." }),
+  ),
   id: Type.Optional(
     ListParameter({
       items: ApplicationIdParameter,
       minItems: 1,
       maxItems: 100,
-      description: "Those with one of these ids.",
+      description: "Returns only applications with one of these ids.",
     }),
   ),
 };
 
-/** Create, list, get, change and delete applications of third parties. */
+/** Applications of third parties: create, list, get, change and delete. */
 export function applicationRoutes(app: AdminListener, options: AdminDeps): void {
   const { store, cursors, now, allowPrivateWebhooks } = options;
   const list = pagedList("applications", cursors);
 
-  /** Throws `invalid_parameter` for an owner who is no user. */
+  /** Throws `invalid_parameter` if the owner is not a known user. */
   const checkOwner = async ({ owner_user_id: owner = null }: { owner_user_id?: number | null }) => {
     if (owner === null || (await store.users.exists(owner))) return;
     throw invalidFields([{ in: "body", field: "owner_user_id", message: "is not a known user" }]);
@@ -156,7 +160,7 @@ export function applicationRoutes(app: AdminListener, options: AdminDeps): void 
         operationId: "createApplication",
         tags: ["Applications"],
         description:
-          "Makes an application with a client secret and a webhook secret, which are shown only now.",
+          "Creates an application with a client secret and a webhook secret, which are shown only once.",
       },
     },
   );
@@ -193,7 +197,7 @@ export function applicationRoutes(app: AdminListener, options: AdminDeps): void 
         tags: ["Applications"],
         summary: "List Applications",
         description:
-          "All applications, the oldest first, or those that fit every given filter. On the last page `cursor` is empty.",
+          "Returns the applications that match all given filters, the oldest first. On the last page, `cursor` is empty.",
       },
     },
   );
@@ -209,7 +213,7 @@ export function applicationRoutes(app: AdminListener, options: AdminDeps): void 
       detail: {
         operationId: "getApplication",
         tags: ["Applications"],
-        description: "One application, without its secrets.",
+        description: "Returns one application, without its secrets.",
       },
     },
   );
@@ -232,7 +236,7 @@ export function applicationRoutes(app: AdminListener, options: AdminDeps): void 
         operationId: "changeApplication",
         tags: ["Applications"],
         description:
-          "Changes the fields that the body names. They hold for every request and every delivery that starts after the answer.",
+          "Changes the fields in the body. The change applies to every request and delivery that starts after the response.",
       },
     },
   );
@@ -246,13 +250,13 @@ export function applicationRoutes(app: AdminListener, options: AdminDeps): void 
     {
       roles: operators,
       params: ApplicationParams,
-      response: { 204: noContent("It is gone.") },
+      response: { 204: noContent("The application was deleted.") },
       errors: ["not_found"],
       detail: {
         operationId: "deleteApplication",
         tags: ["Applications"],
         description:
-          "Deletes the application, its tokens and its subscriptions, and cancels its pending deliveries. It cannot be undone; `disabled` can.",
+          "Deletes the application, its tokens and its subscriptions, and cancels its pending deliveries. This cannot be undone; to stop an application temporarily, set `disabled`.",
       },
     },
   );

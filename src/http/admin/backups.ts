@@ -18,20 +18,20 @@ const mediaType = "application/vnd.sqlite3";
 
 export const BackupSchema = named("Backup", "A copy of the database.", {
   id: Type.String({ description: "Id of the backup." }),
-  status: oneOf(["running", "done", "failed"], { description: "How far it is." }),
+  status: oneOf(["running", "done", "failed"], { description: "Status of the backup." }),
   progress: Type.Number({
     minimum: 0,
     maximum: 1,
-    description: "The part of the database that is copied; what is copied is then checked.",
+    description: "Copied part of the database, from 0 to 1. The copy is then checked.",
   }),
-  size_bytes: Type.Integer({ minimum: 0, description: "What is written so far." }),
+  size_bytes: Type.Integer({ minimum: 0, description: "Bytes written so far." }),
   sha256: nullable(Type.String(), {
-    description: "The hash of its content in hexadecimal digits, once it is done.",
+    description: "SHA-256 of the content, in hexadecimal; null until the backup is done.",
   }),
-  is_encrypted: Type.Boolean({ description: "Whether it is encrypted, for `--backup-recipients`." }),
-  error: nullable(Type.String(), { description: "Why it failed." }),
-  created_at: about(IsoTimestamp, "When it began."),
-  finished_at: nullable(IsoTimestamp, { description: "When it ended; null while it runs." }),
+  is_encrypted: Type.Boolean({ description: "Whether the content is encrypted for `--backup-recipients`." }),
+  error: nullable(Type.String(), { description: "Reason for a failure; null if there is none." }),
+  created_at: about(IsoTimestamp, "Time at which the backup began."),
+  finished_at: nullable(IsoTimestamp, { description: "Time at which the backup ended; null while it runs." }),
 });
 
 const BackupParams = Type.Object({
@@ -45,13 +45,14 @@ const BackupParams = Type.Object({
 const ContentHeaders = Type.Object({
   Range: Type.Optional(
     TextParameter({
-      description: "One range of bytes, to go on with a download that broke off.",
+      description: "One range of bytes, to resume an interrupted download.",
       examples: ["bytes=1048576-"],
     }),
   ),
   "If-Range": Type.Optional(
     TextParameter({
-      description: "The `ETag` of what is there already: all is sent where it is another one.",
+      description:
+        "`ETag` of the part already received. If it differs from the current one, the whole file is sent.",
     }),
   ),
 });
@@ -78,14 +79,14 @@ const exampleRunning = {
 };
 
 const contentHeaders = {
-  ETag: header("ETag", "The hash of the content.", "string", `"${exampleHash}"`),
+  ETag: header("ETag", "SHA-256 of the content.", "string", `"${exampleHash}"`),
   "Repr-Digest": header(
     "Repr-Digest",
-    "The same in the form of RFC 9530.",
+    "SHA-256 of the content, in the form of RFC 9530.",
     "string",
     `sha-256=:${digest(exampleHash)}:`,
   ),
-  "Accept-Ranges": header("Accept-Ranges", "That a part can be had.", "string", "bytes"),
+  "Accept-Ranges": header("Accept-Ranges", "Ranges of bytes can be requested.", "string", "bytes"),
 };
 
 function shown({ created_at, finished_at, ...backup }: Backup): Static<typeof BackupSchema> {
@@ -97,22 +98,22 @@ function shown({ created_at, finished_at, ...backup }: Backup): Static<typeof Ba
 }
 
 const BegunBackup = answerOf(BackupSchema, {
-  description: "The backup as far as it is.",
+  description: "The backup with its progress.",
   example: exampleRunning,
   links: linksTo({
-    getBackup: "The backup and how far it is.",
-    getBackupContent: "The file, once it is done.",
+    getBackup: "Gets the backup with its progress.",
+    getBackupContent: "Downloads the file of a finished backup.",
     deleteBackup: "Deletes the backup.",
   }),
 });
 
 const FoundBackup = answerOf(BackupSchema, {
-  description: "The backup as far as it is.",
+  description: "The backup with its progress.",
   example: exampleBackup,
 });
 
 const FoundBackups = pageOf(BackupSchema, {
-  order: "The newest first.",
+  order: "Backups, the newest first.",
   description: "A page of backups.",
   example: exampleBackup,
 });
@@ -135,7 +136,7 @@ function recordRoutes(app: AdminListener, { backups, cursors }: AdminDeps): void
       operationId: "createBackup",
       tags: ["Backups"],
       description:
-        "Begins a backup of the whole database; what was acknowledged before is in it. It is made in the background, one at a time, and cannot be interrupted; a server that stops gives it up. It goes to where `--backup-to` says; the newest ones are kept, as many as `--keep-backups` says.",
+        "Starts a backup of the whole database, including everything acknowledged before this request. One backup runs at a time, in the background. It cannot be canceled; a server that stops abandons it. `--backup-to` sets the destination, and `--keep-backups` the number of backups to keep.",
     },
   });
 
@@ -157,7 +158,7 @@ function recordRoutes(app: AdminListener, { backups, cursors }: AdminDeps): void
         tags: ["Backups"],
         summary: "List Backups",
         description:
-          "All backups, the newest first. Those that failed are remembered until the server stops. On the last page `cursor` is empty.",
+          "Returns all backups, the newest first. Failed ones are listed until the server stops. On the last page, `cursor` is empty.",
       },
     },
   );
@@ -166,12 +167,12 @@ function recordRoutes(app: AdminListener, { backups, cursors }: AdminDeps): void
     roles: readers,
     params: BackupParams,
     response: { 200: FoundBackup },
-    // There are none where the data is in PostgreSQL.
+    // With PostgreSQL, On Air makes no backups.
     errors: ["not_found", "conflict"],
     detail: {
       operationId: "getBackup",
       tags: ["Backups"],
-      description: "One backup with its progress.",
+      description: "Returns one backup with its progress.",
     },
   });
 
@@ -184,12 +185,12 @@ function recordRoutes(app: AdminListener, { backups, cursors }: AdminDeps): void
     {
       roles: operators,
       params: BackupParams,
-      response: { 204: noContent("It is gone.") },
+      response: { 204: noContent("The backup was deleted.") },
       errors: ["not_found", "conflict"],
       detail: {
         operationId: "deleteBackup",
         tags: ["Backups"],
-        description: "Deletes a backup. One that is running cannot be deleted.",
+        description: "Deletes a backup. A running backup cannot be deleted.",
       },
     },
   );
@@ -224,7 +225,7 @@ function contentRoute(app: AdminListener, backups: BackupKeeper): void {
       headers: ContentHeaders,
       response: {
         200: file("The whole file.", mediaType, contentHeaders),
-        206: file("The part that `Range` asked for.", mediaType, { ...contentHeaders, ...contentRange }),
+        206: file("The requested range of the file.", mediaType, { ...contentHeaders, ...contentRange }),
       },
       errors: ["not_found", "conflict", "range_not_satisfiable"],
       detail: {
@@ -232,7 +233,7 @@ function contentRoute(app: AdminListener, backups: BackupKeeper): void {
         tags: ["Backups"],
         summary: "Download Backup",
         description:
-          "The database of a backup, as a file of SQLite for `onair restore`; one that is encrypted is a file of age (`application/octet-stream`). It holds signing secrets: keep it as you keep those. It is sent in chunks; `size_bytes` tells its length, and so does `HEAD` where it is in a directory.",
+          "Returns the content of a backup: an SQLite database for `onair restore` or, if it is encrypted, an age file (`application/octet-stream`). It contains signing secrets, so protect it like them. The body is sent in chunks. `size_bytes` has its length, and so has the response to `HEAD` if the backup is in a directory.",
       },
     },
   );

@@ -32,31 +32,31 @@ import type { OperatorKeys } from "./operator-keys.ts";
 /** The size limit of JSON bodies in the admin API. */
 export const adminBodyBytes = 256 * 1024;
 
-/** What `/metrics` shows beside what other routes use. */
+/** Facts that only `/metrics` uses. */
 interface WatchedFacts {
   readonly database: "sqlite" | "postgresql";
   /** The size of the write-ahead log in the data directory; null where the database is on another server. */
   logBytes(): number | null;
   openStreams(): number;
-  /** Until when the certificate of each listener is good, in milliseconds since the epoch. */
+  /** The expiry time of each listener's certificate, in milliseconds since the epoch. */
   certificates(): readonly { readonly listener: string; readonly expiresAt: number }[];
-  /** Of the thread that answers, in seconds. */
+  /** The event loop delay of the main thread, in seconds. */
   readonly eventLoopDelay: Histogram;
   spans(): SpanCounts;
 }
 
-/** What the admin API tells of the server itself. */
+/** Facts about the server that the admin API returns. */
 interface ServerFacts {
   readonly settings: ReturnType<typeof settingsInForce>;
   /** Milliseconds since the epoch. */
   readonly startedAt: number;
-  /** The subscriptions that an application may have, unless it has a limit of its own. */
+  /** The maximum number of subscriptions of an application without its own limit. */
   readonly subscriptionLimit: number;
-  /** What is left of the rate limit of an application; null: it is unlimited. */
+  /** Returns the rate limit of an application and what remains of it; null if it is unlimited. */
   rateLimit(application: Application): Pick<RateLimitState, "limit" | "remaining"> | null;
   /** The sizes of the data directory; null where the database is on another server. */
   storage(): StorageSizes | null;
-  /** What the kinds of data take, measured within the last hour; null where it is not known. */
+  /** Bytes used by each kind of data, measured within the last hour; null if unknown. */
   kindSizes(): Promise<MeasuredKinds | null>;
   /** null in a command, which has no listeners. */
   readonly watched: WatchedFacts | null;
@@ -75,14 +75,14 @@ export interface AdminDeps {
   readonly now: () => number;
   readonly operatorKeys: OperatorKeys;
   readonly facts: ServerFacts;
-  /** What is wrong with the server. */
+  /** The findings of `onair doctor` about the running server. */
   readonly findings: () => Promise<readonly Finding[]>;
   readonly outcomes: Pick<OutcomeStreams, "open">;
-  /** Where changes are written down. */
+  /** Records changes. */
   readonly trail: AuditTrail;
-  /** Wrong keys a minute for each address, in place of the default; 0 means no limit. */
+  /** Wrong keys per minute and address, in place of the default; 0 means no limit. */
   readonly wrongKeyLimit?: number | undefined;
-  /** Counts wrong keys, over all replicas; by default one of its own. */
+  /** Counts wrong keys across all replicas; the default counts only those of this process. */
   readonly limiter?: GateOptions["limiter"];
   /** Further host names that the listener accepts, besides `localhost` and IP addresses. */
   readonly hosts?: readonly string[];
@@ -100,7 +100,7 @@ export interface AdminDeps {
   readonly adminUrl: () => string;
 }
 
-/** The part of Elysia's context that is looked at behind a handler. */
+/** The part of Elysia's context that is used after a handler. */
 interface AnsweredContext extends GateContext {
   readonly responseValue: unknown;
 }
@@ -154,10 +154,10 @@ export function adminListener({
             const reading = input.read(context);
             if (!reading) return;
             await reading;
-            // Its client decides how long a body takes: a key that was revoked meanwhile is refused.
+            // The client controls how long a body takes, so a key revoked during that time must be refused.
             await requireAllowed();
           }),
-          // Before the answer: what is acknowledged is written down.
+          // Before the response, so that every acknowledged change is recorded.
           afterHandle: opaque(
             async ({ requestContext, params, body, responseValue: value }: AnsweredContext) => {
               const { operatorKey } = requestContext;
@@ -178,18 +178,18 @@ export function adminListener({
           }),
         };
       })
-      // Documents further errors of a route.
+      // Adds errors to the documentation of a route.
       .macro("errors", (codes: readonly AdminErrorCode[]) => ({
         introspect: (route: DescribedRoute) => describeRoute(route, { [errorCodes]: codes }),
       }))
   );
 }
 
-/** The OpenAPI description of the roles that may call a route. */
+/** Returns the documentation of the roles that may call a route. */
 function allowedTo(allowed: readonly Role[], { detail }: DescribedRoute) {
   const names = allowed.map((role) => `\`${role}\``);
   const last = names.pop() ?? "";
-  const sentence = `For keys with the role ${names.length > 0 ? `${names.join(", ")} or ${last}` : last}.`;
+  const sentence = `Requires a key with the role ${names.length > 0 ? `${names.join(", ")} or ${last}` : last}.`;
   return {
     security: [{ [operatorScheme]: [] }],
     "x-roles": allowed,

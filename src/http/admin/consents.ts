@@ -8,10 +8,10 @@ import { operators, readers } from "./access.ts";
 import { ApplicationIdParameter, exampleApplication } from "./application-fields.ts";
 import type { AdminDeps, AdminListener } from "./base.ts";
 
-const ConsentSchema = named("Consent", "What a user allowed an application.", {
+const ConsentSchema = named("Consent", "A user's consent to an application.", {
   application_id: Type.String({ description: "Id of the application." }),
-  application_name: Type.String({ description: "Its name." }),
-  scopes: Type.Array(Type.String(), { description: "What the user allowed." }),
+  application_name: Type.String({ description: "Name of the application." }),
+  scopes: Type.Array(Type.String(), { description: "Scopes that the user granted." }),
   created_at: IsoTimestamp,
   updated_at: IsoTimestamp,
 });
@@ -25,8 +25,8 @@ const exampleConsent = {
 };
 
 const Consents = listOf(ConsentSchema, {
-  order: "By application.",
-  description: "One for each application.",
+  order: "Consents, by application.",
+  description: "The consents of the user.",
   example: exampleConsent,
 });
 
@@ -48,12 +48,12 @@ export function consentRoutes(app: AdminListener, { store, now }: AdminDeps): vo
         operationId: "getConsents",
         tags: ["Sign-in"],
         summary: "List Consents",
-        description: "What a user has allowed applications, as far as it is remembered.",
+        description: "Returns the stored consents of a user, one for each application.",
       },
     },
   );
 
-  // Idempotent. Also revokes the tokens of a user whose consent was not stored.
+  // Idempotent. Also revokes tokens for which no consent was stored.
   app.delete(
     "/admin/v1/users/:id/consents/:application_id",
     async ({ params: { id, application_id }, status }) => {
@@ -66,12 +66,12 @@ export function consentRoutes(app: AdminListener, { store, now }: AdminDeps): vo
         id: IdParameter("user", exampleUser.id),
         application_id: ApplicationIdParameter,
       }),
-      response: { 204: noContent("The application has nothing of the user (any more).") },
+      response: { 204: noContent("The application has no access to the user.") },
       detail: {
         operationId: "revokeConsent",
         tags: ["Sign-in"],
         description:
-          "Ends the codes, tokens and subscriptions that an application has of a user, at once, whether the consent was remembered or not.",
+          "Revokes the codes and tokens and deletes the subscriptions that an application has for a user, whether the consent was stored or not.",
       },
     },
   );

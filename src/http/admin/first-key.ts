@@ -4,19 +4,19 @@ import type { Log } from "../../log/log.ts";
 import type { Store } from "../../store/store.ts";
 import type { OperatorKeys } from "./operator-keys.ts";
 
-/** Shows a new operator key, once. */
+/** Shows a new operator key once. */
 export type ShowKey = (secret: string) => Promise<void>;
 
 interface SettleOptions {
   readonly store: Pick<Store, "operatorKeys" | "settings">;
   readonly operatorKeys: OperatorKeys;
-  /** null where a key cannot be shown: then none is made. */
+  /** null if a key cannot be shown; then none is created. */
   readonly show: ShowKey | null;
   readonly now: () => number;
   readonly log: Log;
 }
 
-/** Stored once the environment has had a key: no start generates one after that. */
+/** Stored after the environment has set a key. From then on no start generates one. */
 const wasSetSetting = "operator_key_was_set";
 
 /**
@@ -40,7 +40,7 @@ export async function settleOperatorKeys(options: SettleOptions): Promise<void> 
   log.info("operator_keys", { environment: operatorKeys.hasEnvironmentKey, ...counts });
   if (counts.operator > 0) return;
   log.warn("no_operator_key", {
-    reason: wasSet ? "ONAIR_ADMIN_KEY is not set any more, and no other key was made" : "none is in force",
+    reason: wasSet ? "ONAIR_ADMIN_KEY is no longer set, and no other key was created" : "none is valid",
     mend: options.show
       ? 'set ONAIR_ADMIN_KEY, or stop the server and run "onair admin-key reset --data DIR"'
       : 'run "onair admin-key reset" with the same ONAIR_DATABASE, or set ONAIR_ADMIN_KEY and start again',
@@ -55,10 +55,10 @@ async function makeFirstKey({ store, operatorKeys, now }: SettleOptions, show: S
   await operatorKeys.load();
 }
 
-/** The file in the data directory with the key of the first start, when there was no terminal to show it. */
+/** The file in the data directory that holds the key of the first start if there was no terminal to show it. */
 const operatorKeyFile = "onair.admin-key";
 
-/** Writes the key into a file readable only for its owner; the log has the path. */
+/** Writes the key to a file that only its owner can read, and logs the path. */
 export function keyFile(directory: string, log: Log): ShowKey {
   return async (secret) => {
     // Loaded on demand.

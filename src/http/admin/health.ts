@@ -5,7 +5,7 @@ import type { AdminListener } from "./base.ts";
 
 function says<Status extends string>(name: string, status: Status) {
   return answer(
-    { status: Type.Literal(status, { description: "That it is so." }) },
+    { status: Type.Literal(status, { description: "State of the server." }) },
     { name, description: "The state of the server.", example: { status } },
   );
 }
@@ -21,7 +21,7 @@ export function healthRoutes(app: AdminListener, whyNotReady: () => Promise<stri
     detail: {
       operationId: "getHealth",
       tags: ["Health"],
-      description: "Whether the process answers. Needs no key.",
+      description: "Returns 200 while the process responds. Requires no key.",
     },
   });
 
@@ -39,7 +39,7 @@ export function healthRoutes(app: AdminListener, whyNotReady: () => Promise<stri
         operationId: "getReadiness",
         tags: ["Health"],
         description:
-          "Whether the server should get requests. 503 with the reason in `message` while it starts and stops, while its disk is full or fails, and when its database is damaged. Needs no key.",
+          "Returns 200 while the server should receive requests, else 503 with the reason in `message`: while it starts or stops, while its disk is full or fails, or if its database is damaged. Requires no key.",
       },
     },
   );

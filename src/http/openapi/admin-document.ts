@@ -11,7 +11,7 @@ const rules: ListenerRules = {
 
 function errorsOf({ hasParameters, body, roles, codes }: Operation): AdminErrorCode[] {
   const errors: AdminErrorCode[] = [];
-  // Without parameters, too: a Host header that is too short is refused before the router.
+  // Also without parameters: a Host header that is too short is refused before routing.
   if (hasParameters || body === "json" || !roles) errors.push("invalid_parameter");
   if (body === "json") errors.push("invalid_json", "body_too_large", "unsupported_media_type");
   if (roles) errors.push("missing_token", "invalid_token", "rate_limited", "unknown_host");
@@ -19,13 +19,13 @@ function errorsOf({ hasParameters, body, roles, codes }: Operation): AdminErrorC
   return [...errors, ...(codes as readonly AdminErrorCode[]), "internal_error", "unavailable"];
 }
 
-/** The OpenAPI document of the admin listener, reached at `url`, as JSON. */
+/** Returns the OpenAPI document of the admin listener at `url`, as JSON. */
 export function adminDocument(written: WrittenDocument, url: string): string {
   const document = complete(written, rules, {
     info: {
       ...(written["info"] as object),
       title: "On Air Admin",
-      summary: "How a platform reports its data and manages applications.",
+      summary: "The API with which a platform reports its data and manages applications.",
       description: introduction.trim(),
       contact: contact(url),
       license: { name: "MIT", identifier: "MIT" },

@@ -4,7 +4,7 @@ import type { Json } from "./components.ts";
 import { commonSamples, type ErrorSample, errorResponder, errorSchema } from "./errors.ts";
 import { challenge, contentRange, notKept, requestIdHeader, retryAfter } from "./headers.ts";
 
-/** Codes of the errors that routes of the admin listener may have. */
+/** The error codes of the admin listener. */
 export type AdminErrorCode =
   | Exclude<
       ErrorCode,
@@ -12,10 +12,10 @@ export type AdminErrorCode =
     >
   | "internal_error";
 
-/** The headers of every answer of the admin listener. */
+/** The headers of every response of the admin listener. */
 export const adminHeaders: Json = { "X-Request-Id": requestIdHeader, ...notKept };
 
-/** What each error looks like. */
+/** An example of each error. */
 const samples: Readonly<Record<AdminErrorCode, ErrorSample>> = {
   ...commonSamples,
   invalid_parameter: {
@@ -40,18 +40,18 @@ const samples: Readonly<Record<AdminErrorCode, ErrorSample>> = {
 };
 
 const statuses: Readonly<Record<number, string>> = {
-  400: "Something in the request is wrong. All wrong fields are listed at once.",
-  401: "There is no operator key, or it is wrong, revoked or expired.",
-  403: "The key has another role than this operation needs.",
-  404: "It does not exist.",
-  409: "It contradicts what is there; the message names the conflict.",
+  400: "The request is invalid. `errors` lists all invalid fields.",
+  401: "The operator key is missing, wrong, revoked or expired.",
+  403: "The role of the key does not permit this operation.",
+  404: "The object does not exist.",
+  409: "The request conflicts with the current state. `message` has the reason.",
   413: "The body is too large.",
-  415: "The body has another media type.",
-  416: "There is no such part.",
-  421: "The listener is not known by the name in the `Host` header; `--admin-hosts` adds names.",
-  429: "Too many wrong keys came from this address. `Retry-After` says when the next one is looked at; a right key is always let in.",
-  500: "Something went wrong on our side; the request id helps to find out what.",
-  503: "The server cannot answer just now, for example because it is shutting down or the disk is full.",
+  415: "The media type or content encoding of the body is not supported.",
+  416: "The requested range does not exist.",
+  421: "The host name in the `Host` header is not accepted; `--admin-hosts` adds names.",
+  429: "This address has sent too many wrong keys. `Retry-After` has the seconds until the next one is checked. Valid keys are always accepted.",
+  500: "An internal error occurred. The server's log has its cause, under the request id.",
+  503: "The server is temporarily unavailable, for example because it is shutting down or the disk is full.",
 };
 
 const headersOf: Partial<Record<AdminErrorCode, Json>> = {
@@ -62,7 +62,7 @@ const headersOf: Partial<Record<AdminErrorCode, Json>> = {
   range_not_satisfiable: contentRange,
 };
 
-/** The responses of the admin listener for these errors, by status. */
+/** Returns the responses of the admin listener for error codes, by status. */
 export const adminErrorResponses = errorResponder({
   samples,
   statuses,

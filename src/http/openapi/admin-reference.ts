@@ -6,27 +6,33 @@ export const operatorScheme = "operatorKey";
 
 /** Tags of the operations in the order in which they are shown. */
 const tags = [
-  { name: "Users", description: "Who has a profile." },
-  { name: "Categories", description: "What can be streamed." },
+  { name: "Users", description: "Profiles of the platform's users." },
+  { name: "Categories", description: "Categories of livestreams." },
   {
     name: "Channels and livestreams",
-    description: "Whose channel it is, and who is live with how many viewers.",
+    description: "Channels of users, and current livestreams with their viewers.",
   },
   {
     name: "Events",
-    description: "What happened on the platform, to be delivered to its subscribers.",
+    description: "Events of the platform, which are delivered to subscribers, and event types.",
   },
-  { name: "Deliveries", description: "Was it sent? To whom, what became of it, and how to send it again." },
-  { name: "Applications", description: "Programs of third parties, their secrets and their limits." },
+  {
+    name: "Deliveries",
+    description: "The log of deliveries with their attempts, retries, replays and endpoints.",
+  },
+  { name: "Applications", description: "Applications of third parties, with their secrets and limits." },
   { name: "Tokens", description: "Access tokens of applications." },
-  { name: "Operations", description: "What happened to the server, what it does, and how it is set." },
-  { name: "Sign-in", description: "Users who log in and consent, and what they have allowed." },
-  { name: "Backups", description: "Copies of the whole database, made while the server goes on." },
-  { name: "Keys", description: "Keys of this API, each with a role, and how to end them." },
+  {
+    name: "Operations",
+    description: "Notices, audit trail, statistics, settings and storage of the server.",
+  },
+  { name: "Sign-in", description: "Login requests of applications, and consents of users." },
+  { name: "Backups", description: "Copies of the whole database, made while the server runs." },
+  { name: "Keys", description: "Operator keys of this API, each with a role." },
   { name: "Health", description: "For monitoring. Needs no key." },
 ];
 
-/** The reference of the admin API, which is reached at `url`. */
+/** Returns the reference of the admin API at `url`. */
 export function adminReference(url: () => string): Reference {
   return {
     path: "/docs",
@@ -39,7 +45,7 @@ export function adminReference(url: () => string): Reference {
             type: "http",
             scheme: "bearer",
             description:
-              "A key of this API: `ONAIR_ADMIN_KEY`, the one that was shown at the first start, or one that was created since. Each operation names the roles that may call it.",
+              "An operator key: `ONAIR_ADMIN_KEY`, the key that the first start showed, or one created later. Each operation names the roles that may call it.",
           },
         },
       },

@@ -17,7 +17,7 @@ import type { AdminDeps, AdminListener } from "./base.ts";
 
 const ChallengeParams = Type.Object({
   challenge: TextParameter({
-    description: "`login_challenge`, as the browser brought it to the login page.",
+    description: "The `login_challenge` with which the browser came to the login page.",
     examples: ["onair_lc_4dJ0sF8gA3eK7qX9Mu8Q0xk3m9Zb7cT1vR5yW2nH6pL"],
   }),
 });
@@ -27,7 +27,7 @@ const UserQuery = Type.Object({
     IntegerParameter({
       minimum: 1,
       maximum: maxId,
-      description: "Who is logged in, to be told `remembered_scopes`.",
+      description: "Id of the logged-in user. Needed for `remembered_scopes`.",
       examples: [exampleUser.id],
     }),
   ),
@@ -35,21 +35,22 @@ const UserQuery = Type.Object({
 
 const AcceptInput = Type.Object(
   {
-    user_id: Type.Integer({ minimum: 1, maximum: maxId, description: "Who logged in." }),
+    user_id: Type.Integer({ minimum: 1, maximum: maxId, description: "Id of the user who logged in." }),
     scopes: Type.Optional(
       Type.Array(Type.String({ maxLength: 100 }), {
         minItems: 1,
         maxItems: 20,
-        description: "What they allowed: at most what was asked for, which it is if left out.",
+        description:
+          "Scopes that the user granted: some or all of the requested ones. The default is all of them.",
       }),
     ),
     remember: Type.Optional(
-      Type.Boolean({ default: true, description: "Whether the consent holds for the next time." }),
+      Type.Boolean({ default: true, description: "Whether to store the consent for later requests." }),
     ),
   },
   {
     $id: "AcceptInput",
-    description: "Who logged in and what they allowed.",
+    description: "The user who logged in, and the granted scopes.",
     ...otherFieldsIgnored,
     examples: [{ user_id: exampleUser.id, scopes: ["users:read"] }],
   },
@@ -60,7 +61,7 @@ const RejectInput = Type.Object(
     error: Type.Optional(
       oneOf(rejections, {
         default: "access_denied",
-        description: "What the application is told (RFC 6749, section 4.1.2.1).",
+        description: "Error code for the application (RFC 6749, section 4.1.2.1).",
       }),
     ),
     error_description: Type.Optional(
@@ -68,30 +69,32 @@ const RejectInput = Type.Object(
         maxLength: 200,
         pattern: "^[\\x20-\\x21\\x23-\\x5b\\x5d-\\x7e]*$",
         errorMessage: "must be printable ASCII without quotation marks and backslashes",
-        description: "The same in words.",
+        description: "Description of the error for the application.",
       }),
     ),
   },
   {
     $id: "RejectInput",
-    description: "Why the login or the consent failed.",
+    description: "The reason why the login or the consent failed.",
     ...otherFieldsIgnored,
     examples: [{ error_description: "The user denied access" }],
   },
 );
 
-const LoginRequestSchema = named("LoginRequest", "What an application asks of a user.", {
-  application: named("AskingApplication", "The application that asks.", {
-    id: Type.String({ description: "Its id." }),
-    name: Type.String({ description: "Its name." }),
-    client_type: oneOf(clientTypes, { description: "Whether it can keep a secret." }),
+const LoginRequestSchema = named("LoginRequest", "An application's request for the consent of a user.", {
+  application: named("AskingApplication", "The application that requests consent.", {
+    id: Type.String({ description: "Id of the application." }),
+    name: Type.String({ description: "Name of the application." }),
+    client_type: oneOf(clientTypes, {
+      description: "OAuth client type. A `public` client has no client secret.",
+    }),
   }),
-  redirect_uri: Type.String({ description: "Where the browser goes in the end." }),
-  scopes: Type.Array(Type.String(), { description: "What is asked for." }),
+  redirect_uri: Type.String({ description: "URI to which the browser is finally redirected." }),
+  scopes: Type.Array(Type.String(), { description: "Requested scopes." }),
   remembered_scopes: Type.Optional(
     Type.Array(Type.String(), {
       description:
-        "With `user_id`: those of `scopes` that the user has allowed before. When these are all, they need not be asked again. None for a public client that is not reached by https.",
+        "Requested scopes to which the user `user_id` has consented before. If these are all of `scopes`, no new consent is needed. Always empty for a public client whose redirect URI is not https.",
     }),
   ),
   expires_at: IsoTimestamp,
@@ -116,12 +119,15 @@ const FoundRequest = answerOf(LoginRequestSchema, {
 
 const Answered = answer(
   {
-    redirect_to: Type.String({ format: "uri", description: "Where to send the browser. It works once." }),
+    redirect_to: Type.String({
+      format: "uri",
+      description: "URL to which to redirect the browser. It works once.",
+    }),
     message: Message,
   },
   {
     name: "LoginAnswer",
-    description: "Send the browser on.",
+    description: "The URL to which to redirect the browser.",
     example: {
       redirect_to:
         "http://127.0.0.1:8080/oauth/authorize?login_verifier=onair_lv_0sF8gA3eK7qX9Mu8Q0xk3m9Zb7cT1vR5yW2nH6pL4dJ",
@@ -130,7 +136,7 @@ const Answered = answer(
   },
 );
 
-/** Login requests: the platform reads what an application asks of a user, and accepts or rejects it. */
+/** Login requests: get, accept and reject. */
 export function loginRequestRoutes(app: AdminListener, options: AdminDeps): void {
   const { store } = options;
   const { find, keep } = requests(options);
@@ -163,7 +169,7 @@ export function loginRequestRoutes(app: AdminListener, options: AdminDeps): void
       detail: {
         operationId: "getLoginRequest",
         tags: ["Sign-in"],
-        description: "Which application a browser comes from, and what it wants to be allowed.",
+        description: "Returns a login request: the application, and the scopes that it requests.",
       },
     },
   );
@@ -188,7 +194,8 @@ export function loginRequestRoutes(app: AdminListener, options: AdminDeps): void
       detail: {
         operationId: "acceptLoginRequest",
         tags: ["Sign-in"],
-        description: "A user logged in and consented. The first answer to a request holds.",
+        description:
+          "Reports that a user logged in and consented. Only the first acceptance or rejection of a request counts.",
       },
     },
   );
@@ -208,7 +215,8 @@ export function loginRequestRoutes(app: AdminListener, options: AdminDeps): void
       detail: {
         operationId: "rejectLoginRequest",
         tags: ["Sign-in"],
-        description: "The user did not log in, or did not consent. The first answer to a request holds.",
+        description:
+          "Reports that the user did not log in or consent. Only the first acceptance or rejection of a request counts.",
       },
     },
   );

@@ -7,7 +7,7 @@ import type { Store } from "../../store/store.ts";
 interface OperatorKeyOptions {
   readonly store: Pick<Store, "operatorKeys">;
   readonly now: () => number;
-  /** Whether it is known what other replicas have changed; by default there are none. */
+  /** Whether changes of other replicas have been received; absent if there are no replicas. */
   readonly isCurrent?: () => boolean;
   /** The key from the environment; it replaces every generated one. */
   readonly environment?: string | null;
@@ -19,7 +19,7 @@ interface OperatorKeyOptions {
 export const environmentKeyId = "environment";
 
 const ofEnvironment = { id: environmentKeyId, name: "ONAIR_ADMIN_KEY" } as const;
-/** What the key of this process itself is called where it is told who did what. */
+/** The name of this process's own key in the audit trail. */
 const thisProcess = { id: "command-line", name: "a command in the data directory" } as const;
 
 /** The operator keys in memory: those of the store and the one from the environment. */
@@ -45,11 +45,11 @@ export class OperatorKeys {
     return this.#environment !== null;
   }
 
-  /** Loads the keys from the store. Called after each change of them, before it is acknowledged. */
+  /** Loads the keys from the store. Called after each change, before it is acknowledged. */
   async load(): Promise<void> {
     const turn = ++this.#lastTurn;
     const keys = await this.#options.store.operatorKeys.all();
-    // Another one that began later has ended.
+    // A later load has already ended.
     if (turn < this.#loadedTurn) return;
     this.#loadedTurn = turn;
     const isReplaced = ({ source }: OperatorKey) => this.hasEnvironmentKey && source === "generated";
@@ -59,12 +59,12 @@ export class OperatorKeys {
     for (const id of this.#lastUses.keys()) if (!ids.has(id)) this.#lastUses.delete(id);
   }
 
-  /** Whether others may have changed the keys unheard: then `refresh` comes before `find`. */
+  /** Whether changes of other replicas may be missing. If so, call `refresh` before `find`. */
   get isOutdated(): boolean {
     return this.#options.isCurrent?.() === false;
   }
 
-  /** Loads the keys, and waits a second at most: without the database those that are known count. */
+  /** Loads the keys. Waits at most a second; if the database does not respond, the known keys stay valid. */
   async refresh(): Promise<void> {
     await inTime(this.load(), second).catch(() => {});
   }
@@ -75,7 +75,7 @@ export class OperatorKeys {
     return keys.map((key) => ({ ...key, last_used_at: this.#lastUses.get(key.id) ?? key.last_used_at }));
   }
 
-  /** The key whose secret has this SHA-256; null when it is unknown or expired. */
+  /** Returns the key whose secret has this SHA-256; null if it is unknown or expired. */
   find(hash: Uint8Array): OperatorKey | null {
     let found: OperatorKey | null = null;
     // Compares all keys, each in constant time.
@@ -86,7 +86,7 @@ export class OperatorKeys {
     return found !== null && isInForce(found, this.#options.now()) ? found : null;
   }
 
-  /** The key with this id; null when it was revoked or has expired. */
+  /** Returns the key with this id; null if it was revoked or has expired. */
   byId(id: string): OperatorKey | null {
     const found = [this.#environment, ...this.#stored].find((key) => key?.id === id) ?? null;
     return found !== null && isInForce(found, this.#options.now()) ? found : null;

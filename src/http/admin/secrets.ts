@@ -17,14 +17,14 @@ import type { AdminDeps, AdminListener } from "./base.ts";
 
 const RotationInput = Type.Object(rotationFields, {
   $id: "RotationInput",
-  description: "How long the older secrets stay good.",
+  description: "How long older secrets remain valid.",
   ...noOtherFields,
   examples: [{ overlap_seconds: 3600 }],
 });
 
-const secret = Type.String({ description: "Shown only here." });
+const secret = Type.String({ description: "The new secret. It is shown only once." });
 
-/** The answer schema of a rotation, with the new secret in the named field. */
+/** Returns the response schema of a rotation, with the new secret in the named field. */
 function newSecretAnswer<Field extends TProperties>(name: string, field: Field, example: object) {
   const { id } = ApplicationSchema.properties;
   return answer(
@@ -63,7 +63,7 @@ export function secretRoutes(app: AdminListener, { store, now }: AdminDeps): voi
         operationId: "rotateClientSecret",
         tags: ["Applications"],
         description:
-          "Makes a new secret, which is shown only now. While the overlap lasts, both are accepted.",
+          "Creates a new client secret, which is shown only once. During the overlap, older secrets are accepted as well.",
       },
     },
   );
@@ -88,7 +88,7 @@ export function secretRoutes(app: AdminListener, { store, now }: AdminDeps): voi
         operationId: "rotateWebhookSecret",
         tags: ["Applications"],
         description:
-          "Makes a new secret, which is shown only now. While the overlap lasts, every delivery is signed with both.",
+          "Creates a new webhook secret, which is shown only once. During the overlap, every delivery is signed with the new and the older secrets.",
       },
     },
   );

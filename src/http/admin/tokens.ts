@@ -22,7 +22,7 @@ const TokenInput = Type.Object(
     scopes: Type.Optional(
       Type.Array(Type.String({ maxLength: 100 }), {
         maxItems: 20,
-        description: "All that the application may have, if left out.",
+        description: "Scopes of the token. The default is all scopes of the application.",
       }),
     ),
     expires_in: Type.Optional(
@@ -30,25 +30,25 @@ const TokenInput = Type.Object(
         minimum: 1,
         maximum: appTokenLifetimeMs / second,
         default: appTokenLifetimeMs / second,
-        description: "Seconds for which it is good.",
+        description: "Lifetime of the token, in seconds.",
       }),
     ),
   },
   {
     $id: "TokenInput",
-    description: "Which token to make.",
+    description: "The token to create.",
     ...noOtherFields,
     examples: [{ scopes: ["users:read"], expires_in: 3600 }],
   },
 );
 
 const tokenFields = {
-  user_id: nullable(Id, { description: "Whom it stands for; null: the application alone." }),
-  scopes: Type.Array(Type.String(), { description: "What it may do." }),
-  expires_at: about(IsoTimestamp, "When it ends."),
+  user_id: nullable(Id, { description: "Id of the user; null for a token of the application itself." }),
+  scopes: Type.Array(Type.String(), { description: "Scopes of the token." }),
+  expires_at: about(IsoTimestamp, "Expiry time of the token."),
 };
 
-const TokenSchema = named("Token", "An access token, without itself.", tokenFields);
+const TokenSchema = named("Token", "An access token, without the token itself.", tokenFields);
 
 const exampleToken = {
   user_id: null,
@@ -57,23 +57,27 @@ const exampleToken = {
 };
 
 const NewToken = answer(
-  { access_token: Type.String({ description: "Shown only here." }), ...tokenFields },
+  { access_token: Type.String({ description: "The token itself, shown only once." }), ...tokenFields },
   {
     name: "NewToken",
-    description: "The token, which is shown only now.",
+    description: "The new token.",
     example: { access_token: "onair_at_…", ...exampleToken },
   },
 );
 
 export const Tokens = listOf(TokenSchema, {
-  order: "All of them.",
-  description: "What each token is for.",
+  order: "Tokens, the first to expire first.",
+  description: "The tokens, without the tokens themselves.",
   example: exampleToken,
 });
 
 const Revoked = answer(
-  { revoked: Type.Integer({ description: "How many tokens were ended." }), message: Message },
-  { name: "RevokedTokens", description: "How many there were.", example: { revoked: 2, message: "OK" } },
+  { revoked: Type.Integer({ description: "Number of revoked tokens." }), message: Message },
+  {
+    name: "RevokedTokens",
+    description: "The number of revoked tokens.",
+    example: { revoked: 2, message: "OK" },
+  },
 );
 
 const maxListedTokens = 1_000;
@@ -105,7 +109,7 @@ export function tokenRoutes(app: AdminListener, { store, now }: AdminDeps): void
       detail: {
         operationId: "createToken",
         tags: ["Tokens"],
-        description: `Makes an access token of an application without its client secret, as for a test or a tool of the platform. Of the tokens of an application itself the newest ${grouped(appTokensKept)} are good.`,
+        description: `Creates an access token of an application without its client secret, for example for tests or tools of the platform. Only the newest ${grouped(appTokensKept)} tokens of the application itself remain valid.`,
       },
     },
   );
@@ -129,7 +133,7 @@ export function tokenRoutes(app: AdminListener, { store, now }: AdminDeps): void
         operationId: "getTokens",
         tags: ["Tokens"],
         summary: "List Tokens",
-        description: `The access tokens of an application, as far as they are known: only their hashes are kept. The first ${grouped(maxListedTokens)} to expire.`,
+        description: `Returns the access tokens of an application, without the tokens themselves: only hashes are stored. The list has the ${grouped(maxListedTokens)} that expire first.`,
       },
     },
   );
@@ -148,7 +152,8 @@ export function tokenRoutes(app: AdminListener, { store, now }: AdminDeps): void
       detail: {
         operationId: "revokeTokens",
         tags: ["Tokens"],
-        description: "Ends all access tokens of an application at once. Its subscriptions stay.",
+        description:
+          "Revokes all access tokens of an application at once. Its subscriptions are not changed.",
       },
     },
   );

@@ -15,7 +15,7 @@ const Usage = answer(
   { id, rate_limit, subscriptions, secrets },
   {
     name: "ApplicationUsage",
-    description: "What it uses.",
+    description: "The usage of the application.",
     example: {
       id: exampleApplication.id,
       rate_limit: exampleOwnApplication.rate_limit,
@@ -25,7 +25,7 @@ const Usage = answer(
   },
 );
 
-/** Get Usage: how much of its limits an application uses, and the age of its secrets. */
+/** Get Usage: an application's use of its limits, and the age of its secrets. */
 export function usageRoutes(app: AdminListener, { store, facts, now }: AdminDeps): void {
   app.get(
     "/admin/v1/applications/:id/usage",
@@ -53,7 +53,7 @@ export function usageRoutes(app: AdminListener, { store, facts, now }: AdminDeps
         operationId: "getUsage",
         tags: ["Applications"],
         description:
-          "What is left of the rate limit of an application right now, its budget of subscriptions, and its secrets by prefix and age.",
+          "Returns the remaining rate limit of an application, its number of subscriptions and their limit, and the prefix and age of its secrets.",
       },
     },
   );

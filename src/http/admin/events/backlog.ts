@@ -10,18 +10,20 @@ const Backlog = answer(
   {
     pending: Type.Integer({
       minimum: 0,
-      description: "Deliveries that have not come to their end, counted up to half a million.",
+      description: "Number of pending deliveries; 500000 means 500000 or more.",
     }),
-    oldest_pending_at: nullable(IsoTimestamp, { description: "When the oldest of them was published." }),
+    oldest_pending_at: nullable(IsoTimestamp, {
+      description: "Time at which the oldest of them was published; null if none is pending.",
+    }),
   },
   {
     name: "Backlog",
-    description: "What is pending of all applications.",
+    description: "The pending deliveries of all applications.",
     example: { pending: 12, oldest_pending_at: "2026-01-14T16:08:06.123Z" },
   },
 );
 
-/** Get Backlog: how many deliveries are pending, and since when. */
+/** Get Backlog: the number of pending deliveries, and the age of the oldest. */
 export function backlogRoute(app: AdminListener, { store }: AdminDeps): void {
   app.get(
     "/admin/v1/backlog",
@@ -36,7 +38,7 @@ export function backlogRoute(app: AdminListener, { store }: AdminDeps): void {
         operationId: "getBacklog",
         tags: ["Deliveries"],
         description:
-          "How many deliveries of all applications are pending, and since when the oldest of them is: the figures of `/metrics`.",
+          "Returns the number of pending deliveries of all applications, and the publishing time of the oldest. `/metrics` has the same values.",
       },
     },
   );

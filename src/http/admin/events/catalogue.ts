@@ -8,24 +8,26 @@ import type { RequestContext } from "../../request-context.ts";
 import { everyRole } from "../access.ts";
 import type { AdminDeps, AdminListener } from "../base.ts";
 
-const CatalogueEntrySchema = named("CatalogueEntry", "A type of event that can be published.", {
-  name: Type.String({ description: "Name of the event." }),
-  version: Type.Integer({ description: "Its version." }),
-  description: Type.String({ description: "When it happens." }),
+const CatalogueEntrySchema = named("CatalogueEntry", "An event type that can be published.", {
+  name: Type.String({ description: "Name of the event type." }),
+  version: Type.Integer({ description: "Version of the event type." }),
+  description: Type.String({ description: "When the event happens." }),
   is_built_in: Type.Boolean({
-    description: "Whether it is one of every platform, not registered by an operator.",
+    description: "Whether the type is built in, as opposed to registered by an operator.",
   }),
   schema: Type.Record(Type.String(), Type.Unknown(), {
-    description: "JSON Schema of the payload (`data`).",
+    description: "JSON Schema of the payload (`data` of a webhook).",
   }),
-  // An object that fits the type's own schema.
-  example: Type.Unsafe<unknown>(Type.Record(Type.String(), Type.Unknown(), { description: "A payload." })),
+  // An object that matches the schema of the event type.
+  example: Type.Unsafe<unknown>(
+    Type.Record(Type.String(), Type.Unknown(), { description: "An example payload." }),
+  ),
 });
 
 const [exampleType] = builtInEventTypes.filter(({ name }) => name === "channel.followed");
 
 const Catalogue = listOf(CatalogueEntrySchema, {
-  order: "The built-in ones first.",
+  order: "Event types, the built-in ones first.",
   name: "CatalogueList",
   description: "All event types, built in and registered.",
   example: {
@@ -54,7 +56,8 @@ export function catalogueRoute(app: AdminListener, { catalogue }: AdminDeps): vo
     detail: {
       operationId: "getCatalogue",
       tags: ["Events"],
-      description: "All event types that can be published, with their schemas and an example of each.",
+      description:
+        "Returns all event types that can be published, with their schemas and an example of each.",
     },
   });
 }

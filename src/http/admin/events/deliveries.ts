@@ -22,19 +22,19 @@ const OfApplication = Type.Optional(
     minLength: 1,
     maxLength: 64,
     description:
-      "Only of this application. Without it all are looked through, which takes many requests for what is rare.",
+      "Returns only deliveries of this application. Without it, a filter that few deliveries match takes many requests.",
   }),
 );
 
 const operatorExample = owned(exampleApplication.id, exampleDelivery);
 
 const Deliveries = pageOf(OperatorDeliverySchema, {
-  order: "The newest first.",
+  order: "Deliveries, the newest first.",
   description: "A page of deliveries.",
   links: linksTo(
     {
-      getDelivery: "The first of them with what was sent.",
-      retryDelivery: "Sends the first of them again.",
+      getDelivery: "Gets the first delivery with its request.",
+      retryDelivery: "Sends the first delivery again.",
     },
     "/data/0/id",
   ),
@@ -47,7 +47,7 @@ const OneDelivery = answerOf(OperatorSentDeliverySchema, {
 });
 
 const Retried = answerOf(OperatorDeliverySchema, {
-  description: "It is about to be sent.",
+  description: "The delivery is due and will be sent now.",
   example: { ...operatorExample, status: "pending", finished_at: null },
 });
 
@@ -72,7 +72,7 @@ export function deliveryRoutes(app: AdminListener, { store, cursors, now }: Admi
         tags: ["Deliveries"],
         summary: "List Deliveries",
         description:
-          "Deliveries of all applications, newest first, each with its attempts. One request reads only a part of a long log: a page may have fewer deliveries than `limit`, even none, and still `has_more`.",
+          "Returns the deliveries of all applications with their attempts, the newest first. One request searches a bounded part of the log, so a page may have fewer deliveries than `limit`, or none, although `has_more` is true.",
       },
     },
   );
@@ -92,7 +92,7 @@ export function deliveryRoutes(app: AdminListener, { store, cursors, now }: Admi
         operationId: "getDelivery",
         tags: ["Deliveries"],
         description:
-          "One delivery with its attempts and the request as it was sent last, without its signature. The body is shown as long as it is kept.",
+          "Returns one delivery with its attempts and the request of the last attempt, without its signature. The body is null when it is no longer kept.",
       },
     },
   );
@@ -112,7 +112,7 @@ export function deliveryRoutes(app: AdminListener, { store, cursors, now }: Admi
         operationId: "retryDelivery",
         tags: ["Deliveries"],
         description:
-          "Sends a delivery again now, whatever became of it, with the same `webhook-id`; attempts go on counting.",
+          "Sends a delivery again now, whatever its status, with the same `webhook-id`. Its attempts continue to be counted.",
       },
     },
   );

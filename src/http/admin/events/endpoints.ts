@@ -15,19 +15,26 @@ import type { AdminDeps, AdminListener } from "../base.ts";
 
 const DisabledReason = oneOf(["gone", "failing"], {
   $id: "DisabledReason",
-  description: "It answered 410, or failed everything for 24 hours.",
+  description:
+    "Why the endpoint is disabled. `gone`: it answered 410. `failing`: every attempt failed for 24 hours.",
 });
 
 const { status, failures, last_failure, summary, advice } = endpointFields;
-export const EndpointSchema = named("Endpoint", "The webhook of an application and its state.", {
-  app_id: Type.String({ description: "The application whose webhook it is." }),
-  app_name: Type.String({ description: "The name of the application." }),
+export const EndpointSchema = named("Endpoint", "The endpoint of an application and its state.", {
+  app_id: Type.String({ description: "Id of the application." }),
+  app_name: Type.String({ description: "Name of the application." }),
   status,
-  disabled_reason: nullable(DisabledReason, { description: "null where it is not disabled." }),
-  disabled_at: nullable(IsoTimestamp, { description: "When it was disabled." }),
-  failing_since: nullable(IsoTimestamp, { description: "The first failure since the last success." }),
+  disabled_reason: nullable(DisabledReason, {
+    description: "Why the endpoint is disabled; null if it is not.",
+  }),
+  disabled_at: nullable(IsoTimestamp, { description: "Time at which it was disabled; null if it is not." }),
+  failing_since: nullable(IsoTimestamp, {
+    description: "First failure since the last success; null if there is none.",
+  }),
   failures,
-  last_success_at: nullable(IsoTimestamp, { description: "When it last took a delivery." }),
+  last_success_at: nullable(IsoTimestamp, {
+    description: "Time of the last success; null if there was none.",
+  }),
   last_failure,
   summary,
   advice,
@@ -49,7 +56,7 @@ const exampleEndpoint: Static<typeof EndpointSchema> = {
 };
 
 const Endpoints = pageOf(EndpointSchema, {
-  order: "By application.",
+  order: "Endpoints, by application.",
   description: "A page of endpoints.",
   example: exampleEndpoint,
 });
@@ -57,7 +64,7 @@ const Endpoints = pageOf(EndpointSchema, {
 const FoundEndpoint = answerOf(EndpointSchema, { description: "The endpoint.", example: exampleEndpoint });
 
 const EnabledEndpoint = answerOf(EndpointSchema, {
-  description: "The endpoint as it is now.",
+  description: "The enabled endpoint.",
   example: {
     ...exampleEndpoint,
     status: "enabled",
@@ -70,7 +77,7 @@ const EnabledEndpoint = answerOf(EndpointSchema, {
   },
 });
 
-/** An endpoint with the application that it belongs to. */
+/** Returns an endpoint in the form of the API, with its application. */
 interface Known {
   readonly endpoint: Endpoint;
   readonly application: Application;
@@ -126,7 +133,7 @@ export function endpointRoutes(app: AdminListener, { store, engine, cursors }: A
         tags: ["Deliveries"],
         summary: "List Endpoints",
         description:
-          "The endpoints of applications that are failing or disabled, by application. On the last page `cursor` is empty.",
+          "Returns the endpoints that are failing or disabled, by application. On the last page, `cursor` is empty.",
       },
     },
   );
@@ -143,7 +150,7 @@ export function endpointRoutes(app: AdminListener, { store, engine, cursors }: A
         operationId: "getEndpoint",
         tags: ["Deliveries"],
         description:
-          "The state of the endpoint of an application. One to which nothing was sent yet is `enabled`.",
+          "Returns the state of an application's endpoint. An endpoint to which nothing was sent yet is `enabled`.",
       },
     },
   );
@@ -164,7 +171,7 @@ export function endpointRoutes(app: AdminListener, { store, engine, cursors }: A
         operationId: "enableEndpoint",
         tags: ["Deliveries"],
         description:
-          "Sends to a disabled or failing endpoint again, slowly at first, and makes what waits for it due now. One that is well stays so.",
+          "Enables a disabled or failing endpoint, and makes its pending deliveries due now. Sending begins slowly. An enabled endpoint is not changed.",
       },
     },
   );

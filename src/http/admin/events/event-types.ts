@@ -18,15 +18,18 @@ import type { AdminDeps, AdminListener } from "../base.ts";
 const versions = { minimum: 1, maximum: 1_000_000 };
 
 const fields = {
-  version: Type.Integer({ ...versions, description: "Version of the event." }),
-  description: about(oneLine(0, 500), "When it happens, for developers to read."),
+  version: Type.Integer({ ...versions, description: "Version of the event type." }),
+  description: about(oneLine(0, 500), "When the event happens, for developers."),
   schema: Type.Record(Type.String(), Type.Unknown(), {
     description:
-      "JSON Schema (draft 2020-12) of the payload, an object. `format` is not checked; nothing outside of it is fetched. A `pattern` is one of RE2, too: without look-around and references to groups.",
+      "JSON Schema (draft 2020-12) of the payload, which is an object. `format` is not checked, and external references are not fetched. A `pattern` must be valid in RE2: without look-around and backreferences.",
   }),
-  example: Type.Record(Type.String(), Type.Unknown(), { description: "A payload that fits the schema." }),
+  example: Type.Record(Type.String(), Type.Unknown(), {
+    description: "An example payload, which must match the schema.",
+  }),
   time_to_live_seconds: nullable(Type.Integer({ minimum: 1, maximum: (30 * day) / second }), {
-    description: "For how long a delivery is tried; null: for the whole retry schedule.",
+    description:
+      "Seconds after publishing for which a delivery is attempted; null means the whole retry schedule.",
   }),
 };
 const { description, time_to_live_seconds, ...required } = fields;
@@ -36,20 +39,20 @@ const NameParams = Type.Object({
     maxLength: 100,
     pattern: eventNamePattern,
     errorMessage: "must be words of a-z 0-9 _ with a dot between them, like raffle.won",
-    description: "Words with a dot between them.",
+    description: "Name of the event type: words separated by dots.",
     examples: ["raffle.won"],
   }),
 });
 const VersionQuery = Type.Object({
-  version: IntegerParameter({ ...versions, description: "Version of the event." }),
+  version: IntegerParameter({ ...versions, description: "Version of the event type." }),
 });
 
-const RecordSchema = named("RegisteredEventType", "A registered type of events.", {
-  name: Type.String({ description: "Name of the event." }),
+const RecordSchema = named("RegisteredEventType", "A registered event type.", {
+  name: Type.String({ description: "Name of the event type." }),
   ...fields,
-  is_published: Type.Boolean({ description: "Whether an event of it was ever published." }),
-  created_at: about(IsoTimestamp, "When it was registered."),
-  updated_at: about(IsoTimestamp, "When it was last changed."),
+  is_published: Type.Boolean({ description: "Whether any event of this version was published." }),
+  created_at: about(IsoTimestamp, "Time at which the event type was registered."),
+  updated_at: about(IsoTimestamp, "Time of its last change."),
 });
 
 const example = {
@@ -72,7 +75,7 @@ const EventTypeInput = Type.Object(
   },
   {
     $id: "EventTypeInput",
-    description: "A type of events of the platform's own.",
+    description: "A version of an event type to register.",
     ...otherFieldsIgnored,
     examples: [example],
   },
@@ -86,9 +89,9 @@ const exampleRecord = {
 };
 
 const AllTypes = listOf(RecordSchema, {
-  order: "By name.",
+  order: "Event types, by name and version.",
   name: "EventTypeList",
-  description: "All of them.",
+  description: "The registered event types.",
   example: exampleRecord,
 });
 
@@ -96,7 +99,7 @@ const KeptType = answer(
   { event_type: RecordSchema, message: Message },
   {
     name: "EventTypeAnswer",
-    description: "The type as it is kept.",
+    description: "The registered event type.",
     example: { event_type: exampleRecord, message: "OK" },
   },
 );
@@ -116,7 +119,7 @@ export function eventTypeRoutes(app: AdminListener, options: AdminDeps): void {
         tags: ["Events"],
         summary: "List Registered Event Types",
         description:
-          "The event types that were registered here, by name and version. `GET /public/v1/events/types` has the built-in ones, too.",
+          "Returns the registered event types, by name and version. `GET /public/v1/events/types` also has the built-in ones.",
       },
     },
   );
@@ -145,7 +148,7 @@ export function eventTypeRoutes(app: AdminListener, options: AdminDeps): void {
         tags: ["Events"],
         summary: "Register Event Type",
         description:
-          "Registers a version of an event type, which can then be published and subscribed to. Versions stand beside each other, each with subscriptions of its own. Of a version that exists, description, example and time to live may be changed; its schema is settled, because receivers rely on it: any other one is a conflict, however small the difference (the order of fields is none). Register the next version, or delete this one while nothing of it was published. The names of built-in types are taken.",
+          "Registers a version of an event type. Its events can then be published and subscribed to. Versions are independent, each with its own subscriptions. The description, example and time to live of an existing version can be changed. Its schema cannot, because receivers rely on it: any difference other than the order of fields is a conflict. To change the schema, register the next version, or delete this one before any of its events are published. The names of built-in types are reserved.",
       },
     },
   );
@@ -164,13 +167,13 @@ export function eventTypeRoutes(app: AdminListener, options: AdminDeps): void {
       roles: operators,
       params: NameParams,
       query: VersionQuery,
-      response: { 204: noContent("It is gone.") },
+      response: { 204: noContent("The version was deleted.") },
       errors: ["not_found", "conflict"],
       detail: {
         operationId: "deleteEventType",
         tags: ["Events"],
         description:
-          "Deletes a version of a registered event type with its subscriptions, as long as no event of it was published.",
+          "Deletes a version of a registered event type and its subscriptions. A version of which events were published cannot be deleted.",
       },
     },
   );

@@ -37,15 +37,15 @@ const DocumentedEvent = Type.Object(
   {
     ...EventInput.properties,
     data: Type.Record(Type.String(), Type.Unknown(), {
-      description: "The payload, which must fit the schema of its type: see `GET /public/v1/events/types`.",
+      description: "Payload, which must match the schema of its type; see `GET /public/v1/events/types`.",
     }),
   },
   { $id: "EventInput", description: "An event of the platform." },
 );
 
-const PublishedSchema = named("PublishedEvent", "An event that is kept and delivered.", {
-  id: Type.String({ description: "The event's: yours, or one that was made for it." }),
-  deliveries: Type.Integer({ description: "To how many subscriptions it is delivered." }),
+const PublishedSchema = named("PublishedEvent", "A published event.", {
+  id: Type.String({ description: "Id of the event: the one in the request, or a new one." }),
+  deliveries: Type.Integer({ description: "Number of subscriptions to which it is delivered." }),
 });
 
 const [, followed] = builtInEventTypes;
@@ -59,7 +59,7 @@ const example = {
 
 const Published = answerOf(Type.Union([PublishedSchema, DataReportSchema]), {
   name: "PublishAnswer",
-  description: "The event, or what became of the lines.",
+  description: "The published event, or the report of a batch.",
   example: { id: "follow-17", deliveries: 1 },
 });
 
@@ -106,7 +106,7 @@ export function eventRoutes(app: AdminListener, deps: AdminDeps): void {
       detail: {
         operationId: "publishEvents",
         tags: ["Events"],
-        description: `Publishes one event, or many with one on each line. What is acknowledged is on disk, with a delivery for each subscription. An event with the \`id\` of an earlier one is answered as that was and sends nothing; under the \`id\` of another event it is a conflict. Fields beside those of an event are ignored, and of lines counted. ${keyedBatchLimit}.`,
+        description: `Publishes one event as JSON, or many as NDJSON with one event on each line. An acknowledged event is on disk, with a delivery for each subscription. Publishing the same event again under its \`id\` returns the first result and sends nothing; a different event under the same \`id\` is a conflict. Unknown fields are ignored; a batch reports their number. ${keyedBatchLimit}.`,
         json: { schema: DocumentedEvent, example },
         ndjson: { description: "One event on each line.", example: [example] },
       },
@@ -152,7 +152,7 @@ async function publishMany(
   return { status: 202, body: JSON.stringify(dataReport(report)), isRefused };
 }
 
-/** Counts what is beside the fields of an event: with a misspelt `id` it may be sent twice. Its data has to fit. */
+/** Returns the number of unknown fields of an event. With a misspelt `id`, for example, an event may be sent twice. */
 const ignored = (event: unknown): number =>
   Object.keys(event as object).filter((name) => !Object.hasOwn(EventInput.properties, name)).length;
 

@@ -9,12 +9,12 @@ const Hold = answer(
   {
     held_since: nullable(IsoTimestamp, {
       description:
-        "When the backup was restored, or the server started with the option; null: they are sent.",
+        "Time at which the backup was restored, or the server was started with `--hold-deliveries`; null if deliveries are not held.",
     }),
   },
   {
     name: "DeliveryHold",
-    description: "Whether deliveries are held.",
+    description: "The state of the hold.",
     example: { held_since: "2026-01-14T16:08:06.123Z" },
   },
 );
@@ -31,7 +31,7 @@ export function holdRoutes(app: AdminListener, { store }: AdminDeps): void {
         operationId: "getDeliveryHold",
         tags: ["Deliveries"],
         description:
-          "Whether nothing is sent for now: a restored backup is held until it is released, because the server that it is a copy of may be sending the same. So is a server with `--hold-deliveries`.",
+          "Returns whether deliveries are held. After a backup is restored, nothing is sent until the hold is released, because the original server may still be sending the same deliveries. A server started with `--hold-deliveries` holds them as well.",
       },
     },
   );
@@ -44,12 +44,12 @@ export function holdRoutes(app: AdminListener, { store }: AdminDeps): void {
     },
     {
       roles: operators,
-      response: { 204: noContent("What is due is sent, within two seconds.") },
+      response: { 204: noContent("Deliveries that are due are sent within two seconds.") },
       detail: {
         operationId: "releaseDeliveries",
         tags: ["Deliveries"],
         description:
-          "Lets what is held be sent: first make sure that no other server of the same data runs. It does nothing where nothing is held.",
+          "Releases held deliveries. First make sure that no other server with the same data is running. Has no effect if deliveries are not held.",
       },
     },
   );

@@ -11,28 +11,28 @@ export const IdempotencyHeaders = Type.Object({
       pattern: "^[\\x21-\\x7e]{1,255}$",
       errorMessage: "must be 1 to 255 printable ASCII characters without spaces",
       description:
-        "A word of yours for this request, remembered for 7 days: the same request again is answered as before, with `Idempotent-Replayed: true`, and sends nothing; another body under the same key is a conflict. A request of which nothing was taken is forgotten.",
+        "A key of your choice for this request, stored for 7 days. Repeating the request returns the same response with `Idempotent-Replayed: true` and sends nothing. A different body with the same key is a conflict. A request of which nothing was accepted is not stored.",
       examples: ["chat-2026-01-14-000017"],
     }),
   ),
 });
 
-/** Set on an answer that repeats an earlier one. */
+/** The header of a response that repeats an earlier one. */
 export const replayedHeader = "idempotent-replayed";
 
-/** The answer to a request with a key; `isReplayed` when it repeats an earlier one. */
+/** The response to a request with a key. `isReplayed` is set if it repeats an earlier one. */
 export type KeyedAnswer = KnownAnswer & { readonly isReplayed?: boolean };
 
-/** The answer to a request, and whether nothing of it was taken. */
+/** The response to a request, and whether nothing of it was accepted. */
 export type WorkAnswer = KnownAnswer & { readonly isRefused?: boolean };
 
 /** Returns the id of the event at an index. Deterministic for one request and key, also after a crash. */
 export type IdOf = (index: number) => string;
 
 /**
- * Runs a request once for each key. Event ids are derived from the key, so a request whose answer was not stored,
- * because the process ended first, is safe to run again: the store recognises events that it has. A request that is
- * refused as a whole, or a batch of which no line is taken, is forgotten, so that the caller may correct it.
+ * Runs a request once for each key. Event ids are derived from the key, so that a request can run again if the process
+ * ended before its response was stored: the store recognises events that it has. A request that is refused as a whole,
+ * or a batch of which no line is accepted, is not stored, so that the caller can correct it.
  */
 export async function once(
   { idempotency }: Pick<Store, "idempotency">,
@@ -53,7 +53,7 @@ export async function once(
       await idempotency.release(begun);
       return answer;
     }
-    // Of two at the same time, the store took the events of one: the other is the same again.
+    // Of two concurrent requests, the store accepted the events of one; the other is a repetition.
     return { ...answer, isReplayed: !(await idempotency.finish(begun, answer)) };
   } catch (error) {
     if (error instanceof DomainError && error.code !== "unavailable") await idempotency.release(begun);

@@ -19,13 +19,13 @@ const shown = (replay: Replay) => owned(replay.application_id, shownReplay(repla
 const operatorExample = owned(exampleApplication.id, exampleReplay);
 
 const OneReplay = answerOf(OperatorReplaySchema, {
-  description: "The replay as far as it has come.",
+  description: "The replay with its progress.",
   example: operatorExample,
-  links: linksTo({ getReplay: "The replay with its progress.", cancelReplay: "Ends the replay." }),
+  links: linksTo({ getReplay: "Gets the replay with its progress.", cancelReplay: "Cancels the replay." }),
 });
 
 const Replays = listOf(OperatorReplaySchema, {
-  order: "The newest first.",
+  order: "Replays, the newest first.",
   description: "The replays.",
   example: operatorExample,
 });
@@ -47,7 +47,7 @@ export function replayRoutes(app: AdminListener, { store, now }: AdminDeps): voi
         operationId: "createReplay",
         tags: ["Deliveries"],
         description:
-          "Sends the deliveries of an application of a range of time again, with the same `webhook-id`s, in a job that goes on across restarts. With `dry_run` they are only counted.",
+          "Starts a job that sends an application's deliveries of a range of time again, with the same `webhook-id`s. The job survives restarts of the server. With `dry_run`, deliveries are only counted.",
       },
     },
   );
@@ -65,7 +65,7 @@ export function replayRoutes(app: AdminListener, { store, now }: AdminDeps): voi
         operationId: "getReplays",
         tags: ["Deliveries"],
         summary: "List Replays",
-        description: `The replays of all applications, the newest first, at most ${replayLimits.maxListed.application}.`,
+        description: `Returns up to ${replayLimits.maxListed.application} replays of all applications, the newest first.`,
       },
     },
   );
@@ -84,7 +84,7 @@ export function replayRoutes(app: AdminListener, { store, now }: AdminDeps): voi
       detail: {
         operationId: "getReplay",
         tags: ["Deliveries"],
-        description: "One replay with its progress.",
+        description: "Returns one replay with its progress.",
       },
     },
   );
@@ -98,13 +98,13 @@ export function replayRoutes(app: AdminListener, { store, now }: AdminDeps): voi
     {
       roles: operators,
       params: ReplayId,
-      response: { 204: noContent("It does not run (any more).") },
+      response: { 204: noContent("The replay is not running.") },
       errors: ["not_found"],
       detail: {
         operationId: "cancelReplay",
         tags: ["Deliveries"],
         description:
-          "Ends a replay: nothing more is queued. What it has queued is still sent. One that has ended stays as it is.",
+          "Cancels a replay. No further deliveries are queued; those already queued are still sent. A replay that has ended is not changed.",
       },
     },
   );

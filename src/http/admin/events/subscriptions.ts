@@ -8,7 +8,7 @@ import { readers } from "../access.ts";
 import { ApplicationIdParameter, pageOfApplication } from "../application-fields.ts";
 import type { AdminDeps, AdminListener } from "../base.ts";
 
-/** List Subscriptions: of an application, or who follows a channel. */
+/** List Subscriptions, of an application or to events of a channel. */
 export function subscriptionRoutes(app: AdminListener, { store, cursors }: AdminDeps): void {
   const list = namedSubscriptionList(store, cursors);
   app.get(
@@ -37,7 +37,7 @@ export function subscriptionRoutes(app: AdminListener, { store, cursors }: Admin
         tags: ["Deliveries"],
         summary: "List Subscriptions",
         description:
-          "Subscriptions of all applications, each with the names of broadcaster and channel: those of one application, or who follows a channel, named by its slug or the id of its broadcaster.",
+          "Returns the subscriptions of all applications with the names of broadcaster and channel. They can be filtered by application and by channel, named by its slug or the id of its broadcaster.",
       },
     },
   );

@@ -12,17 +12,17 @@ import { Message } from "./fields.ts";
 import { cacheHeaders } from "./openapi/headers.ts";
 
 /*
- * Schemas of answers, for the `response` of a route. They type the handler's result and document it in OpenAPI. They
- * are not checked at run time, which would cost more than making the answer; the tests check them.
+ * Schemas of responses, for the `response` of a route. They type the handler's result and document it in OpenAPI. They are
+ * not checked at run time, which would cost more than making the response; the tests check them.
  */
 
-/** Documentation of an answer besides its schema. */
+/** The documentation of a response in addition to its schema. */
 interface AnswerAbout {
   /** The name of the schema in the OpenAPI document, and so in generated clients. */
   readonly name?: string;
   readonly description: string;
   readonly example: unknown;
-  /** OpenAPI links from the answer to further operations. */
+  /** OpenAPI links from the response to further operations. */
   readonly links?: Readonly<Record<string, Link>>;
   /** Further headers, in OpenAPI's form. */
   readonly headers?: Readonly<Record<string, unknown>>;
@@ -35,23 +35,23 @@ interface Link {
   readonly parameters: Readonly<Record<string, string>>;
 }
 
-/** Links to operations that take what is at `place` of an answer, as their `parameter`. */
+/** Returns links to operations whose `parameter` is the value at the JSON pointer `pointer` of a response. */
 export function linksTo(
   operations: Readonly<Record<string, string>>,
-  place = "/id",
+  pointer = "/id",
   parameter = "id",
 ): Record<string, Link> {
   const links = Object.entries(operations).map(([operationId, description]) => {
     const name = operationId.charAt(0).toUpperCase() + operationId.slice(1);
-    return [name, { operationId, description, parameters: { [parameter]: `$response.body#${place}` } }];
+    return [name, { operationId, description, parameters: { [parameter]: `$response.body#${pointer}` } }];
   });
   return Object.fromEntries(links);
 }
 
-/** A link to the next page of a list, which is had by the same operation. */
+/** Returns a link to the next page of a list, from the same operation. */
 export function nextPage(operationId: string): Record<string, Link> {
   const parameters = { cursor: "$response.body#/pagination/cursor" };
-  return { NextPage: { operationId, description: "The page behind this one.", parameters } };
+  return { NextPage: { operationId, description: "Gets the next page.", parameters } };
 }
 
 /** The type that a handler may return for a schema: lists and objects are readonly. */
@@ -66,7 +66,7 @@ export function answer<Fields extends TProperties>(fields: Fields, about: Answer
   return answerOf(Type.Object(fields, { additionalProperties: false }), about);
 }
 
-/** An answer with this schema, which gets a name in the document when `name` is set. */
+/** A response with this schema, which is a component of the document if it has a name. */
 export function answerOf<Schema extends TSchema>(
   schema: Schema,
   { name, description, example, ...about }: AnswerAbout,
@@ -83,25 +83,25 @@ export function answerOf<Schema extends TSchema>(
 }
 
 interface ListAbout extends AnswerAbout {
-  /** The order of its items, as a sentence. */
+  /** A sentence about the items and their order. */
   readonly order: string;
-  /** Of an item. */
+  /** An example of an item. */
   readonly example: unknown;
 }
 
-/** An answer with one thing, under `data`, by default called like the thing. The example is of that thing. */
+/** A response with one object, under `data`. Its default name is that of the object. The example is one of the object. */
 export function dataOf<Schema extends TSchema>(schema: Schema, { example, ...about }: AnswerAbout) {
   const shown = { name: `${schema.$id}Answer`, ...about, example: { data: example, message: "OK" } };
   return answer({ data: schema, message: Message }, shown);
 }
 
-/** An answer with a whole list, under `data`, by default called like its items. */
+/** A response with a whole list, under `data`. Its default name is that of the items. */
 export function listOf<Item extends TSchema>(item: Item, { order, example, ...about }: ListAbout) {
   const data = Type.Array(item, { description: order });
   return dataOf(data, { name: `${item.$id}List`, ...about, example: [example] });
 }
 
-/** An answer with a page of a list, under `data`, by default called like its items. */
+/** A response with a page of a list, under `data`. Its default name is that of the items. */
 export function pageOf<Item extends TSchema>(item: Item, { order, example, ...about }: ListAbout) {
   const data = Type.Array(item, { description: order });
   const page = { data: [example], pagination: { cursor: "", has_more: false }, message: "OK" };
@@ -109,7 +109,7 @@ export function pageOf<Item extends TSchema>(item: Item, { order, example, ...ab
   return answer({ data, pagination: Pagination, message: Message }, shown);
 }
 
-/** An answer without a body. */
+/** A response without a body. */
 export function noContent(description: string, headers: NonNullable<AnswerAbout["headers"]> = {}): TVoid {
   return Type.Void({ description, headers, noValidate: true });
 }
@@ -144,9 +144,9 @@ export function file(
 }
 
 /**
- * 304: the content still has the `ETag` that the client sent. The other answers of the operation have its headers, too.
- * @param seconds for how long they may be kept without asking again, as in `keptFor`
+ * The response 304. The other responses of the operation get its headers as well.
+ * @param seconds the time for which responses may be cached, as in `keptFor`
  */
 export function notModified(seconds: number): TVoid {
-  return noContent("Nothing changed since the answer whose `ETag` you sent.", cacheHeaders(seconds));
+  return noContent("The content still has the `ETag` of the request.", cacheHeaders(seconds));
 }

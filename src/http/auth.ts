@@ -13,13 +13,13 @@ import { clientNetworkOf, type RequestContext } from "./request-context.ts";
 /** A name that no caller can send. */
 const unguessable = crypto.randomUUID();
 
-/** The bearer plugin, reading the header alone: a token in an address or a body ends up in logs (RFC 6750, section 5.3). */
+/** The bearer plugin, limited to the header: a token in a URL or a body may be logged (RFC 6750, section 5.3). */
 export const headerBearer = () =>
   bearer({ extract: { header: "Bearer", query: unguessable, body: unguessable } });
 
 /**
- * The token of an `Authorization: Bearer …` header (RFC 6750, section 2.1); null without that scheme.
- * @param bearer what `@elysiajs/bearer` found: it accepts any scheme that begins with `Bearer`, in this case alone
+ * Returns the token of an `Authorization: Bearer …` header (RFC 6750, section 2.1); null for other schemes.
+ * @param bearer the result of `@elysiajs/bearer`, which accepts any scheme that begins with `Bearer` in exactly this case
  */
 export function tokenOf(bearer: string | undefined, authorization: string | undefined): string | null {
   if (authorization === undefined || authorization.charCodeAt(6) !== 0x20) return null;
@@ -28,7 +28,7 @@ export function tokenOf(bearer: string | undefined, authorization: string | unde
   return /^bearer /i.test(authorization) ? authorization.slice(7).trim() : null;
 }
 
-/** Whether a request has a bearer token; what a proxy in front of a page asks for, such as Basic, is none. */
+/** Whether a request has a bearer token, as opposed to credentials for a proxy, such as Basic. */
 export function hasBearer({ headers }: Request): boolean {
   return tokenOf(undefined, headers.get("authorization") ?? undefined) !== null;
 }
@@ -78,17 +78,17 @@ export function authenticator(
     const caller = withinApplication(found, found.grant.isJwt ? null : hash);
     const { expiresAt } = found.grant;
     const cachedUntil = own ? expiresAt : Math.min(expiresAt, now() + jwtCacheMs);
-    // After a change during the look-up it is looked up again, as one that was valid.
+    // If a change was noted during the look-up, the entry is already outdated, and the next request looks it up again.
     cache.set(key, { caller, expiresAt: cachedUntil, validAt });
     return caller;
   };
 
   return {
-    /** The cached caller of a token; null when `authenticate` has to look it up. */
+    /** Returns the cached caller of a token; null if `authenticate` must look it up. */
     known: (token: string): Caller | null => known(keyOf(token)),
-    /** Whether the token was valid at its last look-up, whatever has changed since. */
+    /** Whether the token was valid at its last look-up, regardless of later changes. */
     wasValid: (token: string): boolean => cache.has(keyOf(token)),
-    /** The caller of a token; throws `invalid_token`. */
+    /** Returns the caller of a token. Throws `invalid_token`. */
     async authenticate(token: string): Promise<Caller> {
       const key = keyOf(token);
       const caller = known(key) ?? (await load(token, key));
@@ -96,7 +96,7 @@ export function authenticator(
       cache.delete(key);
       throw new DomainError("invalid_token", "The access token is unknown, revoked or expired");
     },
-    /** Whether a caller of before may still call; for what lasts longer than a request. */
+    /** Resolves to whether an authenticated caller is still valid. Used by long-lived streams. */
     async isInForce({ grant, application, tokenHash }: Caller): Promise<boolean> {
       if (grant.expiresAt <= now()) return false;
       const current = await store.applications.find(application.id);
@@ -121,49 +121,49 @@ function withinApplication(
   return { grant: { ...grant, scopes }, application, tokenHash };
 }
 
-/** What the access checks of the public API need. */
+/** The dependencies of the public API's access checks. */
 export interface Access {
   readonly authenticator: Authenticator;
   readonly limiter: RateLimiter;
   /**
-   * Requests a minute for each application without a limit of its own, and for each address (IPv6: /64); 0 means no
+   * Requests per minute for each application without its own limit, and for each address (IPv6: /64); 0 means no
    * limit.
    */
   readonly defaultRateLimit: number;
 }
 
-/** Admits a request within the limit of its address; else throws `rate_limited`. */
+/** Admits a request within the rate limit of its address. Throws `rate_limited`. */
 export function admitAnyone({ limiter, defaultRateLimit }: Access, requestContext: RequestContext): void {
   requestContext.isAdmitted = true;
   requestContext.rateLimit = limiter.take(clientNetworkOf(requestContext), defaultRateLimit);
   if (requestContext.rateLimit?.allowed === false) throw rateLimited(requestContext.rateLimit);
 }
 
-/** What a route needs of its caller: throws `insufficient_scope`. */
+/** A check of the caller by a route. Throws `insufficient_scope`. */
 export type Requirement = (caller: Caller) => void;
 
-/** A token with a scope. */
+/** Requires a token with a scope. */
 export function needsScope(scope: Scope): Requirement {
   return (caller) => {
     if (!caller.grant.scopes.includes(scope)) throw missingScopes([scope]);
   };
 }
 
-/** A token of an application that uses the event stream; throws `stream_disabled`, too. */
+/** Requires an application that uses the event stream. Also throws `stream_disabled`. */
 export function needsStream(caller: Caller): void {
   needsScope("events:subscribe")(caller);
   if (caller.application.delivery !== "webhook") return;
   const message =
-    "This application gets its events by webhook only; set its delivery to stream or both by PATCH /public/v1/application";
+    "This application receives events only by webhook; set its delivery to stream or both with PATCH /public/v1/application";
   throw new DomainError("stream_disabled", message);
 }
 
-/** What a token of the application itself is for. */
+/** The purpose for which a route requires a token of the application itself. */
 export type ApplicationPurpose = "reads" | "reads subscriptions" | "changes";
 
 /**
- * A token of the application itself. To change something it needs every scope of the application: one that was made for
- * less must not widen what it may do. Subscriptions need the scope that they have elsewhere.
+ * Requires a token of the application itself. Changes require every scope of the application, so that a token with fewer
+ * scopes cannot extend its own access. Reading subscriptions requires `events:subscribe`, as elsewhere.
  */
 export function needsApplication(purpose: ApplicationPurpose): Requirement {
   return (caller) => {
@@ -186,9 +186,9 @@ function missingScopes(needed: readonly Scope[]): DomainError {
 }
 
 /**
- * Admits a request with a token, or throws in the order 401, 429. A token that is not known to be valid takes from
- * the limit of the address before it is looked up or verified. When it proves valid, that is given back, and the
- * request takes from the limit of its application.
+ * Admits a request with a token, or throws in the order 401, 429. A token that is not in the cache is counted against the
+ * limit of the address before it is looked up or verified. If it is valid, that is given back, and the request is counted
+ * against the limit of its application.
  */
 export function admit(
   access: Access,
@@ -208,8 +208,8 @@ export function admit(
 }
 
 /**
- * Admits a request to what needs no token: with a good one within the limit of its application, else within that of its
- * address. A token that cannot be looked up now refuses nothing.
+ * Admits a request to a route that needs no token: with a valid token within the limit of its application, else within that
+ * of its address. If the token cannot be looked up, the request is treated as one without a token.
  */
 export async function admitWithOrWithout(access: Access, requestContext: RequestContext): Promise<void> {
   const authorization = requestContext.request.headers.get("authorization") ?? undefined;
@@ -223,7 +223,7 @@ export async function admitWithOrWithout(access: Access, requestContext: Request
   if (caller) admitCaller(access, requestContext, caller);
 }
 
-/** Takes from the limit of the caller's application; throws `rate_limited`. */
+/** Counts a request against the limit of the caller's application. Throws `rate_limited`. */
 function admitCaller(
   { limiter, defaultRateLimit }: Access,
   requestContext: RequestContext,

@@ -11,7 +11,7 @@ import type { RequestContext } from "./request-context.ts";
 
 export const publicBodyBytes = 64 * 1024;
 
-/** Reads a JSON body of at most `maxBytes` that fits the schema; throws the error to answer with. */
+/** Reads a JSON body of at most `maxBytes` that matches the schema. Throws a `DomainError`. */
 export async function readJson<T extends TSchema>(
   request: Request,
   schema: T,
@@ -53,13 +53,13 @@ export function requireMediaType(request: Request, ...accepted: readonly string[
   );
 }
 
-/** A client that compresses its body is told so: what is wrong would else be its JSON, or every line. */
+/** Refuses compressed bodies with a clear error; otherwise their JSON, or each of their lines, would be invalid. */
 function requireUncompressed({ headers }: Request): void {
   if (/^(identity)?$/i.test(headers.get("content-encoding") ?? "")) return;
   throw new DomainError("unsupported_media_type", "The body must be sent without Content-Encoding");
 }
 
-/** Reads the whole body; throws as soon as it exceeds `maxBytes`, of which `limit` tells. */
+/** Reads the whole body. Throws as soon as it exceeds `maxBytes`. @param limit the message of that error */
 export async function readBytes(
   message: Request | Response,
   maxBytes: number,
@@ -71,7 +71,7 @@ export async function readBytes(
   if (Number(length ?? 0) > maxBytes) throw tooLarge();
   // Bun reads at most Content-Length bytes, and `bytes()` is cheaper than a stream.
   if (length !== null && message instanceof Request) return message.bytes().catch(throwClientClosed);
-  // Not a list of chunks: of one byte each, they take a hundred times as much memory.
+  // A list of chunks would take a hundred times as much memory if each has one byte.
   const read = new Bun.ArrayBufferSink();
   read.start({ asUint8Array: true });
   let size = 0;
@@ -83,7 +83,7 @@ export async function readBytes(
   return read.end() as Uint8Array;
 }
 
-/** The body as a stream; empty when there is none. */
+/** Returns the body as a stream, which is empty if there is none. */
 async function* bodyStream(message: Request | Response): AsyncGenerator<Uint8Array> {
   if (!message.body) return;
   try {
@@ -95,10 +95,10 @@ async function* bodyStream(message: Request | Response): AsyncGenerator<Uint8Arr
 }
 
 /**
- * The body of a request that takes effect while it comes in: its client decides how long that takes, and a key that is
- * revoked meanwhile counts no more.
+ * Returns the body of a request that takes effect while it is received. The client controls how long that takes, so the key
+ * is checked again for each chunk.
  *
- * @param isAtomic whether nothing of it takes effect unless it has an end
+ * @param isAtomic whether nothing takes effect unless the body is complete
  */
 export async function* longBodyStream(
   { request, longBody }: Pick<RequestContext, "request" | "longBody">,

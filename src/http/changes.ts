@@ -1,7 +1,7 @@
 /** Counts changes, so that a cache can tell whether an entry is older than the last change. */
 export class Changes {
   #count = 0;
-  /** When what is cached must not be used any more, by `performance.now()`. */
+  /** The time until which cached data may be used, by `performance.now()`. */
   #usableUntil = Number.POSITIVE_INFINITY;
 
   /** Called after a change is stored and before it is acknowledged. */
@@ -9,19 +9,19 @@ export class Changes {
     this.#count++;
   }
 
-  /** Everything that changed elsewhere was heard up to some moments ago: caches may be used until then. */
+  /** Allows caches to be used until `time`. Called regularly while notifications of other replicas arrive. */
   useUntil(time: number): void {
     this.#usableUntil = time;
   }
 
-  /** Whether it is known what changed elsewhere. */
+  /** Whether the changes of other replicas are known. */
   get isCurrent(): boolean {
     return this.#usableUntil === Number.POSITIVE_INFINITY || performance.now() <= this.#usableUntil;
   }
 
   /**
-   * How often `note` was called. While it is not known what changed elsewhere, each call gives another number, so that no
-   * cache entry counts as valid.
+   * The number of calls of `note`. While the changes of other replicas are not known, it differs on each call, so that no
+   * cache entry is valid.
    */
   get count(): number {
     if (!this.isCurrent) this.#count++;

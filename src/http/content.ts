@@ -1,12 +1,12 @@
 import { type ExtraHeaders, type RequestContext, reply } from "./request-context.ts";
 
-/** The body of an answer that is sent many times, with its `ETag`. */
+/** The body of a response that is sent many times, with its `ETag`. */
 interface SharedContent {
   readonly body: Uint8Array<ArrayBuffer> | Blob;
   readonly etag: string;
 }
 
-/** Content that is compressed where the client allows it, when it is first needed. */
+/** Content with a compressed form, which is made when first needed. */
 interface CompressibleContent extends SharedContent {
   gzipped(): Promise<SharedContent>;
 }
@@ -17,7 +17,7 @@ export function contentOf(given: Uint8Array<ArrayBuffer> | string): Compressible
   const bytes = typeof given === "string" ? new TextEncoder().encode(given) : given;
   let gzipped: Promise<SharedContent> | null = null;
   return {
-    // Bun copies bytes for each answer and keeps the copy until the client has taken it; a large Blob is not copied.
+    // Bun copies bytes for each response and keeps the copy until it is sent; a large Blob is not copied.
     body: bytes.byteLength < sharedBytes ? bytes : new Blob([bytes]),
     etag: `"${Bun.hash(bytes).toString(36)}"`,
     gzipped() {
@@ -37,7 +37,7 @@ function compress(bytes: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
   return promise;
 }
 
-/** Answers with content, or with 304 when the client already has it. */
+/** Returns a response with content, or 304 if the client already has it. */
 export function replyContent(
   requestContext: RequestContext,
   { body, etag }: SharedContent,
@@ -49,7 +49,7 @@ export function replyContent(
     : reply(requestContext, 200, body, all);
 }
 
-/** The same, compressed where the client allows it. */
+/** Like `replyContent`, but compressed if the client accepts that. */
 export async function replyCompressed(
   requestContext: RequestContext,
   content: CompressibleContent,
@@ -61,15 +61,15 @@ export async function replyCompressed(
   return replyContent(requestContext, sent, { ...headers, ...coding });
 }
 
-/** Answers with JSON that everybody may keep for some time. */
+/** Returns a response with JSON that shared caches may keep for `seconds`. */
 export function replyPublicJson(requestContext: RequestContext, value: unknown, seconds: number): Response {
   return replyContent(requestContext, contentOf(JSON.stringify(value)), keptFor(seconds));
 }
 
-/** The header of an answer that everybody may keep for some time. */
+/** Returns the header of a response that shared caches may keep for `seconds`. */
 export const keptFor = (seconds: number) => ({ "cache-control": `public, max-age=${seconds}` });
 
-/** Answers with a large JSON value, compressed where the client allows it. */
+/** Returns a response with a large JSON value, compressed if the client accepts that. */
 export async function replyLargeJson(requestContext: RequestContext, value: unknown): Promise<Response> {
   const text = JSON.stringify(value);
   const vary = "accept-encoding";
@@ -94,7 +94,7 @@ function isNotModified({ request }: RequestContext, etag: string): boolean {
   return known.split(",").some((part) => ["*", etag, `W/${etag}`].includes(part.trim()));
 }
 
-/** Makes a value and keeps it. It is made anew when its key is another one, and where it failed. */
+/** Returns a function that caches the last result of `make`. It calls `make` again if the key differs or the call failed. */
 export function kept<T, Given extends readonly unknown[]>(
   make: (...given: Given) => Promise<T>,
   keyOf: (...given: Given) => unknown = () => null,

@@ -7,15 +7,15 @@ import { TextParameter } from "./parameters.ts";
 const maxLength = 200;
 const tagBytes = 16;
 const markBytes = 8;
-/** Positions are padded to blocks: their length would reveal their number of digits. */
+/** Positions are padded to blocks of this size, because their length would reveal the number of digits. */
 const blockBytes = 48;
 
 /** The position in a list or stream: numbers and ids. */
 type Position = readonly (number | string)[];
 
 /**
- * Makes and reads the opaque positions of all lists and streams. A cursor is URL-safe and holds a position and a hash
- * of the filter that it belongs to, which also distinguishes the lists. It is encrypted, because plain numbers would
+ * Makes and reads the opaque cursors of all lists and streams. A cursor is URL-safe and contains a position and a hash
+ * of its filter, which includes the name of the list. It is encrypted, because plain numbers would
  * reveal the platform's volume, and authenticated. Equal positions give equal cursors, so that pages can have an ETag:
  * the tag over the content is the initialisation vector of its encryption (SIV, as in RFC 5297, with HMAC-SHA256 and
  * AES-256-CTR).
@@ -38,7 +38,7 @@ export class Cursors {
     return Buffer.concat([tag, this.#crypt(content, tag)]).toString("base64url");
   }
 
-  /** The content of a cursor; null when it was not made with this secret. */
+  /** Returns the content of a cursor; null if it was not made with this secret. */
   read(cursor: string): { readonly position: Position; isFor(filter: string): boolean } | null {
     if (cursor.length > maxLength) return null;
     const bytes = Buffer.from(cursor, "base64url");
@@ -53,7 +53,7 @@ export class Cursors {
     };
   }
 
-  /** A short hash of a filter. */
+  /** Returns a short hash of a filter. */
   #mark(filter: string): Buffer {
     return hmac(this.#authenticationKey, `filter ${filter}`).subarray(0, markBytes);
   }
@@ -73,21 +73,21 @@ function hmac(key: string | Uint8Array, content: string | Uint8Array): Buffer {
   return new Bun.CryptoHasher("sha256", key).update(content).digest();
 }
 
-const notOurs = "is not one that this server made; take it from the previous answer";
+const notOurs = "is not a cursor of this server; use the one of the previous page";
 
 type Query = Readonly<Record<string, unknown>>;
 
 /**
- * By default a list is limited by all other parameters, and to what its caller may see. The text is settled, in the order in
- * which the route names its parameters: with any other, cursors of an earlier version are refused.
+ * The default filter of a list: all parameters except `limit` and `cursor`, and the caller's grant. The order of parameters
+ * in a route is part of it: changing it invalidates cursors of earlier versions.
  */
 function wholeFilter({ limit, cursor, ...filter }: Query, grant: Grant | null): string {
   return JSON.stringify([filter, grant && [grant.applicationId, grant.userId]]);
 }
 
 /**
- * The cursors of one list. Each belongs to the filter of the request that it was made for.
- * @param filterOf what the list is limited to, by the query of a request and its caller
+ * The cursors of one list. Each is valid only with the filter of the request that it was made for.
+ * @param filterOf returns the filter as text, from the query and the caller's grant
  */
 export function listCursors<P extends Position>(cursors: Cursors, list: string, filterOf = wholeFilter) {
   const filter = (query: Query, grant: Grant | null) => `${list} ${filterOf(query, grant)}`;
@@ -97,26 +97,26 @@ export function listCursors<P extends Position>(cursors: Cursors, list: string, 
       TextParameter({
         allowEmptyValue: true,
         maxLength,
-        description: "`pagination.cursor` of the previous page; empty for the first page.",
+        description: "`pagination.cursor` of the previous page. Absent or empty for the first page.",
         refine: (text) => (cursors.read(text) ? null : notOurs),
         refineWithin: (text, query, grant) =>
           cursors.read(text)?.isFor(filter(query, grant)) ? null : "belongs to another list or filter",
       }),
     ),
-    /** The position in the accepted cursor of a query; null without one. */
+    /** Returns the position in the accepted cursor of a query; null without a cursor. */
     positionIn: ({ cursor }: { readonly cursor?: string }): P | null =>
       cursor === undefined ? null : ((cursors.read(cursor)?.position as P) ?? null),
-    /** The cursor of a position, in the list of this query. */
+    /** Returns the cursor of a position in the list of this query. */
     make: (position: P, query: Query, grant: Grant | null): string =>
       cursors.make(position, filter(query, grant)),
   };
 }
 
-/** The pagination part of an answer. */
-export const Pagination = named("Pagination", "Where a page ends.", {
+/** The pagination of a response. */
+export const Pagination = named("Pagination", "The position of a page in its list.", {
   cursor: Type.String({
     maxLength,
-    description: 'Pass it as `cursor` for the next page. It is `""` on the last one.',
+    description: 'Cursor of the next page, to pass as `cursor`; `""` on the last page.',
   }),
   has_more: Type.Boolean({ description: "Whether there is a next page." }),
 });

@@ -30,14 +30,14 @@ export const statusOf: Readonly<Record<ErrorCode | "internal_error", number>> = 
   internal_error: 500,
 };
 
-/** The default of `Retry-After`. */
+/** The default of `Retry-After` for `unavailable`. */
 const tryAgainSeconds = 5;
 
-/** The status that log and metrics show when the client closed the connection, as in nginx. No answer is sent. */
+/** The status in log and metrics if the client closed the connection, as in nginx. No response is sent. */
 const clientClosedRequest = 499;
 
 /**
- * Answers with an error in the API's format. Unexpected errors are logged, and their message is not sent.
+ * Returns an error response in the API's format. Unexpected errors are logged, and their message is not sent.
  * @param set headers that the handler had set before it threw the error
  */
 export function replyError(
@@ -50,7 +50,7 @@ export function replyError(
   if (error instanceof OAuthError) {
     const { status, code, message } = error;
     const headers = { ...error.headers };
-    // Browsers answer a challenge of Basic themselves: with a dialog, before the page that asked hears of it.
+    // Browsers show a dialog for a Basic challenge before the page that sent the request gets the response.
     if (status === 401 && !speaksOAuth(requestContext.path))
       headers["www-authenticate"] = `Bearer realm="onair"`;
     return replyProblem(requestContext, { status, code, error: code, message, headers });
@@ -66,11 +66,11 @@ export function replyError(
   }
   const { code, message, details } = error;
   if (code === "unavailable" && !details.isLogged) {
-    // No stack: what cannot be done now is no fault of the program, and every request may meet it.
+    // Without a stack, because this is not a bug and may affect every request.
     const { stack, ...fields } = errorFields(error);
     requestContext.listener.logUnavailable(message, { request_id: requestContext.requestId, ...fields });
   }
-  // Errors of OAuth have only the fields of RFC 6749, so no list of wrong parameters.
+  // Errors of OAuth endpoints do not list invalid parameters.
   const isOAuth = code === "invalid_parameter" && speaksOAuth(requestContext.path);
   const common = {
     status: statusOf[code],
@@ -85,16 +85,16 @@ export function replyError(
   });
 }
 
-/** The error of an id that names nothing. */
+/** Returns the error of an unknown id. */
 export const notFound = (noun: string) => new DomainError("not_found", `There is no ${noun} with this id`);
 
-/** Returns what was found; throws `not_found` for null. */
+/** Returns `found`. Throws `not_found` for null. */
 export function existing<T>(found: T | null, noun = "application"): T {
   if (found === null) throw notFound(noun);
   return found;
 }
 
-/** The answer to an unexpected error, which reveals nothing of it. */
+/** The message for an unexpected error, which reveals nothing about it. */
 export const internalError = "Something went wrong on our side. The request id helps to find out what.";
 
 interface Problem {
@@ -107,7 +107,7 @@ interface Problem {
   readonly headers?: ExtraHeaders;
 }
 
-/** Makes the body of every error answer. */
+/** Returns an error response. All of them are made here. */
 export function replyProblem(requestContext: RequestContext, problem: Problem): Response {
   const { status, code, error, message, details, headers } = problem;
   const body = {
@@ -121,7 +121,7 @@ export function replyProblem(requestContext: RequestContext, problem: Problem): 
   return replyJson(requestContext, status, body, headers);
 }
 
-/** The error of a request whose application or user was deleted meanwhile: its token or client is invalid. */
+/** Replaces the error of a request whose application or user was deleted during it: its token or client is now invalid. */
 function withOwnerGone({ path, caller }: RequestContext, thrown: unknown): unknown {
   if (!(thrown instanceof DomainError && thrown.details.isOwnerGone)) return thrown;
   if (caller !== null) {
@@ -132,7 +132,7 @@ function withOwnerGone({ path, caller }: RequestContext, thrown: unknown): unkno
 
 function errorHeaders({ code, message, details }: DomainError): Record<string, string> {
   const headers: Record<string, string> = {};
-  // RFC 6750, section 3: no error code where the request carried no token at all.
+  // RFC 6750, section 3: no error code if the request has no token.
   if (code === "missing_token") headers["www-authenticate"] = `Bearer realm="onair"`;
   if (code === "invalid_token" || code === "insufficient_scope") {
     const scope = details.scope ? `, scope="${details.scope}"` : "";

@@ -4,7 +4,7 @@ import type { ByteRange } from "../runtime/file-stream.ts";
 const oneRange = /^bytes=(?:([0-9]+)-([0-9]*)|-([0-9]+))$/;
 
 /**
- * The range that a request asks for (RFC 9110, section 14). Returns null for the whole file: without a range, with
+ * Returns the requested range (RFC 9110, section 14). Returns null for the whole file: without a range, with
  * several ranges, or when `If-Range` names another version than `etag`. Throws `range_not_satisfiable`.
  */
 export function rangeOf(
@@ -17,5 +17,5 @@ export function rangeOf(
   if (first !== undefined && last && Number(last) < Number(first)) return null;
   const start = ending === undefined ? Number(first) : Math.max(0, size - Number(ending));
   if (start < size) return { start, end: last ? Math.min(size, Number(last) + 1) : size };
-  throw new DomainError("range_not_satisfiable", `There are ${size} bytes`, { wholeBytes: size });
+  throw new DomainError("range_not_satisfiable", `The file has ${size} bytes`, { wholeBytes: size });
 }

@@ -21,7 +21,7 @@ export interface InputSchemas {
   body?: TSchema;
 }
 
-/** The part of Elysia's context that the reader fills, and that an access check needs. */
+/** The part of Elysia's context that the reader fills and that access checks use. */
 export interface OpenContext {
   readonly requestContext: RequestContext;
   readonly request: Request;
@@ -31,12 +31,12 @@ export interface OpenContext {
   body: unknown;
 }
 
-/** The same for an access check with a token. */
+/** The context of an access check with a token. */
 export interface GateContext extends OpenContext {
   readonly bearer: string | undefined;
 }
 
-/** Fills the context; throws one error with all problems of the parameters, or of the body. */
+/** Fills the context. Throws one error with all problems of the parameters, or else of the body. */
 type InputReader = (context: OpenContext) => Promise<void> | void;
 
 /**
@@ -45,7 +45,7 @@ type InputReader = (context: OpenContext) => Promise<void> | void;
  */
 export const deferred = { name: "deferred", parse: () => null } as const;
 
-/** The reader of a route; null when the route has no input. */
+/** Returns the reader of a route; null if the route has no input. */
 function inputReader(
   { params, query, headers, body }: InputSchemas,
   maxBodyBytes = publicBodyBytes,
@@ -63,7 +63,7 @@ function inputReader(
 
 const gates = new WeakSet<object>();
 
-/** Throws where a route has no gate, and would so be open to all by mistake. */
+/** Throws if a route has no gate and would be open to everyone by mistake. */
 export function requireGates(routes: AnyElysia["routes"]): void {
   for (const { method, path, hooks } of routes) {
     const found = [hooks.transform ?? []].flat().map((hook) => ("fn" in hook ? hook.fn : hook));
@@ -71,7 +71,7 @@ export function requireGates(routes: AnyElysia["routes"]): void {
   }
 }
 
-/** Makes the gate of a route, the hook without which `requireGates` refuses the route. */
+/** Makes the gate of a route: the hook that `requireGates` requires. */
 export function asGate<Context>(check: (context: Context) => Promise<void>) {
   const gate = opaque(check);
   gates.add(gate);
@@ -79,9 +79,9 @@ export function asGate<Context>(check: (context: Context) => Promise<void>) {
 }
 
 /**
- * Wraps a hook so that Elysia cannot analyse its source. For a hook that passes its context on, Elysia would assume
- * that it uses all of it, and parse cookies, too; one that calls a function it would wait for, which makes a request
- * cost a promise more. It waits for an async function, which it detects by its type.
+ * Wraps a hook so that Elysia cannot analyse its source. Elysia would assume that a hook that passes on its context uses all
+ * of it, and would parse cookies as well. It would also await every hook that calls a function, at the cost of a promise per
+ * request. It still awaits async functions, which it detects by their type.
  */
 export function opaque<Context, Result extends Promise<void> | void>(
   hook: (context: Context) => Result,
@@ -89,25 +89,25 @@ export function opaque<Context, Result extends Promise<void> | void>(
   return hook.bind(null);
 }
 
-/** The typed context of a handler that serves both listeners, whose types Elysia cannot unite. */
+/** Returns the typed context of a handler that serves both listeners, whose types Elysia cannot unify. */
 export function handlerContext(context: unknown) {
   return context as {
     requestContext: RequestContext;
     request: Request;
-    /** None where the path has none. */
+    /** Absent if the path has no parameters. */
     params?: Readonly<Record<string, string>>;
   };
 }
 
-/** The gate of a route for all, which needs neither token nor key. A preflight is not limited. */
+/** The gate of a route that needs neither token nor key. Preflight requests are not rate limited. */
 export const openGate = asGate(async (context: unknown) => {
   const { requestContext, request } = handlerContext(context);
   if (request.method !== "OPTIONS") await requestContext.listener.admit?.(requestContext);
 });
 
 /**
- * Keeps a body from Elysia's own parsers, which run before the gate and read without a limit, also where the route takes
- * none. Throws for a schema that does not say whether it takes other fields: Elysia would write that into it.
+ * Prevents Elysia's own parsers from reading a body: they run before the gate and have no size limit, even for routes
+ * without a body. Throws for a schema without `additionalProperties`, because Elysia would add it.
  */
 export function deferBody(route: { body?: TSchema; parse?: unknown }): void {
   if (route.body?.["type"] === "object" && !("additionalProperties" in route.body)) {
@@ -116,15 +116,15 @@ export function deferBody(route: { body?: TSchema; parse?: unknown }): void {
   route.parse ??= [deferred.name];
 }
 
-/** The `operationId` of a route; null for one that the document leaves out. */
+/** Returns the `operationId` of a route; null for a route without documentation. */
 export function operationOf({ detail }: DescribedRoute): string | null {
   const id = detail?.["operationId"];
   return typeof id === "string" ? id : null;
 }
 
 /**
- * Reads the input of one route, for the macro that checks its access.
- * @param access what the document says of that access
+ * Returns the input reader of one route, for the macro that checks its access.
+ * @param access returns the documentation of that access
  */
 export function routeInput(access: (route: DescribedRoute) => Json, maxBodyBytes?: number) {
   let reader: InputReader | null = null;
@@ -136,7 +136,7 @@ export function routeInput(access: (route: DescribedRoute) => Json, maxBodyBytes
       deferBody(route);
       describeRoute(route, access(route));
     },
-    /** Notes which operation a request is for. */
+    /** Sets the operation of a request. */
     begin(requestContext: RequestContext): void {
       requestContext.operation = operation;
     },

@@ -6,10 +6,10 @@ import type { TokenStore } from "../store/tokens.ts";
 import type { UserStore } from "../store/users.ts";
 import type { Changes } from "./changes.ts";
 
-/** Whether a method changes what callers depend on; a function when its result decides. */
+/** Whether a method invalidates cached callers; a function if that depends on its result. */
 type Effect<Result> = "none" | "changes" | ((result: Result) => boolean);
 
-/** Every method has an entry: a new one does not compile without it. */
+/** An entry for every method, so that a new method does not compile without one. */
 type Effects<Noun> = {
   readonly [Verb in keyof Noun]: Noun[Verb] extends (...given: never[]) => Promise<infer Result>
     ? Effect<Result>
@@ -57,8 +57,8 @@ const users: Effects<UserStore> = {
 };
 
 /**
- * Wraps the store for all users but the engine: a change of an application or its tokens is noted in `callers` after it
- * is stored and before it is acknowledged. So no cached caller or open event stream outlives the change.
+ * Wraps the store for everything except the engine. A change of an application or its tokens is noted in `callers` after it
+ * is stored and before it is acknowledged, so that no cached caller or open event stream outlives it.
  */
 export function invalidatingStore(store: Store, callers: Changes): Store {
   return replacing(store, {
@@ -72,7 +72,7 @@ export function invalidatingStore(store: Store, callers: Changes): Store {
 type Verb = (...given: unknown[]) => Promise<unknown>;
 
 function noted<Noun extends object>(noun: Noun, effects: Effects<Noun>, changes: Changes): Noun {
-  // The cast loses which result belongs to which effect; the type of the tables ensures it.
+  // The cast loses the relation of results and effects, which the types of the tables ensure.
   const verbs = noun as Readonly<Record<string, Verb>>;
   const changing = Object.entries(effects as Readonly<Record<string, Effect<unknown>>>).flatMap(
     ([name, effect]) => (effect === "none" ? [] : [[name, noting(verbs[name] as Verb, effect, changes)]]),
@@ -80,7 +80,7 @@ function noted<Noun extends object>(noun: Noun, effects: Effects<Noun>, changes:
   return Object.assign(Object.create(noun), Object.fromEntries(changing));
 }
 
-/** Notes the change also when the method fails: the change may be stored although the result was lost. */
+/** Wraps a method. If it fails, the change is noted as well, because it may have been stored. */
 function noting(verb: Verb, effect: Exclude<Effect<unknown>, "none">, changes: Changes): Verb {
   return async (...given) => {
     let isChanged = true;

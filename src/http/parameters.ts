@@ -27,7 +27,7 @@ export interface TextOptions extends SchemaOptions {
   readonly allowEmptyValue?: boolean;
   /** A further check of the value: returns the problem, or null. */
   readonly refine?: (text: string) => string | null;
-  /** The same with the whole query, where no other parameter but `limit` is wrong, and with the caller's grant. */
+  /** A check with the whole query and the caller's grant. Called only if no parameter other than `limit` is invalid. */
   readonly refineWithin?: (
     text: string,
     query: Readonly<Record<string, unknown>>,
@@ -73,12 +73,12 @@ export function TimeParameter(options: SchemaOptions = {}): TUnsafe<string> {
   return TextParameter({ ...options, pattern, errorMessage, refine });
 }
 
-/** The value of a `TimeParameter` in milliseconds since the epoch; null where it is left out. */
+/** Returns the value of a `TimeParameter` in milliseconds since the epoch; null if it is absent. */
 export function timeGiven(text: string | undefined): number | null {
   return text === undefined ? null : Date.parse(text);
 }
 
-/** The range of a list by time; throws for one in which nothing can be. */
+/** Returns the time range of a list. Throws `invalid_parameter` for an empty range. */
 export function rangeGiven(given: { readonly after?: string; readonly before?: string }) {
   const [after, before] = [timeGiven(given.after), timeGiven(given.before)];
   if (after !== null && before !== null && after >= before)
@@ -91,13 +91,13 @@ export function IntegerParameter(options: IntegerOptions): TUnsafe<number> {
   return Type.Unsafe<number>({ ...options, [Kind]: "IntegerParameter", type: "integer" });
 }
 
-/** How many items a list returns. @param what the name of its items */
+/** The maximum number of items of a list. @param what the name of its items */
 export function LimitParameter(
   what: string,
   { defaultResults, maxResults }: { readonly defaultResults: number; readonly maxResults: number },
 ) {
   const range = { minimum: 1, maximum: maxResults, default: defaultResults };
-  return Type.Optional(IntegerParameter({ ...range, description: `How many ${what} to return.` }));
+  return Type.Optional(IntegerParameter({ ...range, description: `Maximum number of ${what} to return.` }));
 }
 
 /** The id of a user, channel or category. @param of which of them */
@@ -126,13 +126,13 @@ TypeRegistry.Set<ListOptions>("ListParameter", ({ items, minItems, maxItems }, v
   return value.every((text) => typeof text === "string" && formProblem(items, text) === null);
 });
 
-/** The problem of a text, or null. None has U+0000, which PostgreSQL cannot store and nothing is found by. */
+/** Returns the problem of a text, or null. U+0000 is refused, because PostgreSQL cannot store it. */
 export function textProblem(schema: TextOptions, text: string): string | null {
   if (text.includes("\0")) return "must not contain a NUL character";
   return formProblem(schema, text) ?? schema.refine?.(text) ?? null;
 }
 
-/** The problem of a text's length or form, or null. */
+/** Returns the problem of a text's length or form, or null. */
 function formProblem(schema: TextOptions, text: string): string | null {
   const { minLength, maxLength, pattern } = schema;
   if (minLength !== undefined && codePoints(text) < minLength)

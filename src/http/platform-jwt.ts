@@ -27,14 +27,14 @@ interface PlatformJwtDeps {
   readonly settings: PlatformJwtSettings;
   readonly store: Pick<Store, "applications" | "users">;
   readonly now: () => number;
-  /** The least time between two fetches of the keys because of an unknown key id. */
+  /** The least time between two fetches of the keys that an unknown key id causes. */
   readonly cooldownMs?: number;
 }
 
 /** Asymmetric algorithms only: neither `none` nor HMAC. */
 const algorithms = "RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519".split(" ");
 
-/** The accepted difference between the clocks of platform and server. */
+/** The tolerated difference between the clocks of the platform and the server. */
 export const clockToleranceMs = minute;
 const fetchTimeoutMs = 5 * second;
 const maxKeySetBytes = 256 * 1024;
@@ -58,7 +58,7 @@ export function platformJwtReader({ settings, store, now, cooldownMs = 30 * seco
       return await keySet(header, token);
     } catch (error) {
       if (isVerdict(error)) throw error;
-      const message = "The keys that sign access tokens cannot be had just now; try again soon";
+      const message = "The keys that verify access tokens cannot be fetched now; try again soon";
       throw Object.assign(new DomainError("unavailable", message), { cause: error });
     }
   };

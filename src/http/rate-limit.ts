@@ -6,9 +6,9 @@ import type { RateShares } from "./replicas/rate-shares.ts";
 /** The state of a rate limit after a request. */
 export interface RateLimitState {
   readonly allowed: boolean;
-  /** Requests a minute. */
+  /** Requests per minute. */
   readonly limit: number;
-  /** Requests that may follow at once. */
+  /** Requests that may be made now. */
   readonly remaining: number;
   /** Seconds until the full limit is available again. */
   readonly resetSeconds: number;
@@ -17,8 +17,8 @@ export interface RateLimitState {
 }
 
 /**
- * The error of a request over a limit.
- * @param what what is limited, where it is not the requests that the headers of the answer count
+ * Returns the error of a request that exceeds a limit.
+ * @param what the limited items, if they are not the requests that the response headers count
  */
 export function rateLimited({ limit, retryAfterSeconds }: RateLimitState, what?: string): DomainError {
   const many = what === undefined ? "requests" : `${what} (at most ${limit} a minute)`;
@@ -31,7 +31,7 @@ interface Bucket {
   taken: number;
   /** The time of the last request, in milliseconds since the epoch. */
   at: number;
-  /** What the limit was then; 0 before the first request. */
+  /** The limit at that time; 0 before the first request. */
   limit: number;
 }
 
@@ -42,20 +42,20 @@ interface Bucket {
 const maxBuckets = 65_536;
 
 /**
- * Where replicas share a limit, what they took together may be beyond it by this part, until they have told each other:
- * it is paid back before the next request.
+ * With replicas, the part of a limit by which their common usage may exceed it before they have reported it to each other.
+ * The excess must be refilled before the next request is allowed.
  */
 const mostDebt = 0.25;
 
 /**
  * Token buckets by key: `limit` requests at once, refilled evenly over a minute.
- * @param shares tells other replicas what was taken; null where there are none
+ * @param shares reports the usage to other replicas; null if there are none
  */
 export function rateLimiter(now: () => number, shares: RateShares | null = null) {
   const fullest = shares ? 1 + mostDebt : 1;
   const buckets = new LRUCache<string, Bucket>({ max: maxBuckets });
 
-  /** The bucket of `key`, refilled until now. */
+  /** Returns the bucket of `key`, refilled up to now. */
   const bucketOf = (key: string, limit: number): Bucket => {
     const at = now();
     const known = buckets.get(key);
@@ -87,7 +87,7 @@ export function rateLimiter(now: () => number, shares: RateShares | null = null)
         retryAfterSeconds: allowed ? 0 : Math.max(1, Math.ceil((taken + 1 - limit) / perMs / 1000)),
       };
     },
-    /** The state of the bucket of `key` now, without taking from it; null for a `limit` of 0. */
+    /** Returns the current state of the bucket of `key` without taking from it; null for a `limit` of 0. */
     look(key: string, limit: number): Pick<RateLimitState, "limit" | "remaining"> | null {
       if (limit === 0) return null;
       const bucket = buckets.peek(key);
@@ -101,7 +101,7 @@ export function rateLimiter(now: () => number, shares: RateShares | null = null)
       bucket.taken = Math.max(0, bucket.taken - 1);
       shares?.count(key, limit, -1);
     },
-    /** Takes what was taken at another replica; below 0: gives back what was given back there. */
+    /** Counts requests that another replica reported; a negative count gives back. */
     takenElsewhere([key, limit, count]: Share): void {
       const bucket = bucketOf(key, limit);
       bucket.taken = Math.min(limit * fullest, Math.max(0, bucket.taken + count));
@@ -110,7 +110,7 @@ export function rateLimiter(now: () => number, shares: RateShares | null = null)
   };
 }
 
-/** What a bucket with this limit still lacks at a time. */
+/** Returns the number of requests that are not yet refilled at a time. */
 function takenAt({ taken, at: last }: Bucket, limit: number, at: number): number {
   return Math.max(0, taken - Math.max(0, at - last) * (limit / 60_000));
 }

@@ -2,13 +2,13 @@ import { explainListenError } from "./server.ts";
 
 interface RedirectOptions {
   readonly hostname: string;
-  /** 0 picks a free one. */
+  /** 0 selects a free port. */
   readonly port: number;
-  /** Where to, without a trailing slash. Never the `Host` of the request, which the client chooses. */
+  /** The destination URL, without a trailing slash. The `Host` of the request is never used, because the client chooses it. */
   readonly to: string;
 }
 
-/** Sends every request to the same path of another URL, with its method. Throws when the port is taken. */
+/** Redirects every request to the same path of another URL, with 308. Throws if the port is in use. */
 export function startRedirect({ hostname, port, to }: RedirectOptions) {
   const answer = ({ url }: Request) => {
     const { pathname, search } = new URL(url, to);

@@ -19,53 +19,53 @@ export interface RequestContext {
   readonly clientAddress: string;
   /** `performance.now()` when the request began. */
   readonly startedAt: number;
-  /** null where it is not traced. */
+  /** null if the request is not traced. */
   readonly span: ActiveSpan | null;
   /** null until the token is verified. */
   caller: Caller | null;
-  /** The key of the admin API that the request came with; null until it is found. */
+  /** The operator key of the request; null until it is verified. */
   operatorKey: OperatorKey | null;
-  /** What a body that may be long needs while it comes in, or goes out; null on routes whose bodies are short. */
+  /** Checks during the transfer of a long body; null on routes with short bodies. */
   longBody: LongBody | null;
   /** The application that authenticated itself at an OAuth endpoint. */
   client: Application | null;
-  /** Of the secret by which it did; null without one. */
+  /** The hash of the client secret; null without one. */
   clientSecretHash: Uint8Array | null;
-  /** The `operationId` of its route; null until a route takes it. */
+  /** The `operationId` of its route; null before it is routed. */
   operation: string | null;
-  /** Whether a route has let the request in or refused it. */
+  /** Whether the access check of a route or of the listener has run. */
   isAdmitted: boolean;
   /** The caller's rate limit after this request; null on routes without a limit. */
   rateLimit: RateLimitState | null;
 }
 
-/** A body of which a part takes effect before the rest has come, or has gone. */
+/** A body of which parts take effect before the rest is transferred. */
 interface LongBody {
-  /** Rejects where the caller may no longer call. */
+  /** Rejects if the caller has lost access. */
   requireAllowed(): Promise<void>;
-  /** Notes that a part of it took effect, and that it has no end. */
+  /** Records that the body was interrupted after a part of it took effect. */
   noteBrokenOff(): Promise<void>;
 }
 
-/** What all requests of one listener share. */
+/** The state that all requests of a listener share. */
 export interface ListenerContext {
   readonly log: Log;
-  /** Logs that a request is 503, with a reason; see `repeatedLines`. */
+  /** Logs the reason of a 503 response; see `repeatedLines`. */
   readonly logUnavailable: (reason: string, fields: Record<string, unknown>) => void;
   readonly traffic: Traffic;
-  /** Headers of every answer. Each answer sets its request id here and takes a copy. */
+  /** Headers of every response. Each response sets its request id here and takes a copy. */
   readonly headers: Headers;
-  /** The same for answers with a rate limit. */
+  /** The headers of responses with a rate limit. */
   readonly limitedHeaders: Headers;
   /** Proxies whose `X-Forwarded-For` is trusted; null for none. */
   readonly trustedProxies: TrustedProxies | null;
-  /** Limits a request that no route limits by itself: throws `rate_limited`. null: there is no limit. */
+  /** Limits a request that no route limits. Throws `rate_limited`. null for no limit. */
   readonly admit: ((requestContext: RequestContext) => Promise<void>) | null;
   /** null until the listener accepts connections. */
   server: Bun.Server<undefined> | null;
 }
 
-/** The headers of every answer. @param headers those of one listener alone */
+/** Returns the headers of every response. @param headers those of one listener */
 export function commonHeaders(headers: ExtraHeaders): Headers {
   return new Headers({ "content-type": "application/json", "cache-control": "no-store", ...headers });
 }
@@ -76,7 +76,7 @@ function clientAddressOf(request: Request, { server, trustedProxies }: ListenerC
   return clientAddress(address, request.headers.get("x-forwarded-for"), trustedProxies);
 }
 
-/** The key of a client's rate limit: its IPv4 address or IPv6 /64; "" when unknown. */
+/** Returns the key of a client's rate limit: its IPv4 address or IPv6 /64; "" if unknown. */
 export function clientNetworkOf(requestContext: RequestContext): string {
   return clientNetwork(requestContext.clientAddress);
 }
@@ -85,7 +85,7 @@ type ReplyBody = string | Uint8Array<ArrayBuffer> | Blob | ReadableStream<Uint8A
 
 const validRequestId = /^[A-Za-z0-9._:-]{1,64}$/;
 
-/** The context of a request that begins now; takes a valid `X-Request-Id` of the caller. */
+/** Returns the context of a new request. Its id is a valid `X-Request-Id` of the caller, or a new one. */
 export function newRequestContext(request: Request, listener: ListenerContext): RequestContext {
   const { url, method } = request;
   const pathAt = url.indexOf("/", 8);
@@ -113,10 +113,10 @@ export function newRequestContext(request: Request, listener: ListenerContext): 
   };
 }
 
-/** Headers of one answer; they override those of every answer. */
+/** Headers of one response; they override those of every response. */
 export type ExtraHeaders = Readonly<Record<string, string>>;
 
-/** Makes an answer, counts it and logs it. Every answer is made here. */
+/** Makes a response, counts it and logs it. All responses are made here. */
 export function reply(
   requestContext: RequestContext,
   status: number,
@@ -134,13 +134,13 @@ export function reply(
   const response = new Response(body, { status, headers });
   for (const name in extra) response.headers.set(name, extra[name] ?? "");
   if (body === null) response.headers.delete("content-type");
-  // Bun adds it to all answers but these.
+  // Bun adds the header to all other responses.
   if (requestContext.method === "HEAD") response.headers.set("date", new Date().toUTCString());
   recordAnswer(requestContext, status);
   return response;
 }
 
-/** Counts an answer and logs it. */
+/** Counts a response and logs it. */
 function recordAnswer(requestContext: RequestContext, status: number): void {
   const { listener, request, requestId, method, path, startedAt, span, caller, operation } = requestContext;
   const durationMs = performance.now() - startedAt;
@@ -155,7 +155,7 @@ function recordAnswer(requestContext: RequestContext, status: number): void {
   listener.log.request({ requestId, method, path, status, durationMs, client, applicationId, traceId });
 }
 
-/** Answers with a value as JSON. */
+/** Returns a response with a value as JSON. */
 export function replyJson(
   requestContext: RequestContext,
   status: number,

@@ -25,7 +25,7 @@ const undecodablePath = invalidFields([
   { in: "path", field: "path", message: "is not valid percent-encoding" },
 ]);
 
-/** What both listeners share: the context of each request, and errors in one shape. Routes are added to it. */
+/** Returns the base of both listeners: the context of each request, and error handling. Routes are added to it. */
 export function listener(options: {
   log: Log;
   /** Headers of every answer. */
@@ -35,7 +35,7 @@ export function listener(options: {
   /** Counts the requests; by default a new counter. */
   traffic?: Traffic;
   now?: () => number;
-  /** Limits what no route limits by itself; by default nothing does. */
+  /** Limits requests that no route limits; absent or null for no limit. */
   admit?: ListenerContext["admit"];
 }) {
   const none = null as unknown as RequestContext; // set by onRequest before anything reads it
@@ -70,7 +70,7 @@ export function listener(options: {
         if (code === "NOT_FOUND") return replyError(requestContext, unknownPath);
         // The router throws this for an undecodable path.
         if (error instanceof URIError) return replyError(requestContext, undecodablePath);
-        // Passed the input reader but not Elysia's validation: still an error of the request.
+        // The input passed the reader but not Elysia's validation: still an error of the request.
         if (error instanceof ValidationError && error.type !== "response")
           return replyError(
             requestContext,
@@ -79,7 +79,7 @@ export function listener(options: {
         return replyError(requestContext, error, set.headers as ExtraHeaders);
       })
       .parser(deferred.name, deferred.parse)
-      // Makes the answer from a handler's value; a `Response` was already made by `reply`.
+      // Makes the response from a handler's value. A `Response` was already made by `reply`.
       .mapResponse({ as: "global" }, ({ requestContext, responseValue, set }) =>
         responseValue instanceof Response ? responseValue : replyValue(requestContext, responseValue, set),
       )
@@ -87,8 +87,8 @@ export function listener(options: {
         opaque((context: { readonly request: Request; requestContext: RequestContext }) => {
           const { request } = context;
           context.requestContext = newRequestContext(request, listenerContext);
-          // The router searches the path from the eleventh character of the URL on. Behind a shorter host, or without a
-          // valid one, where the URL is a path alone, it would see another path than the client asked for.
+          // The router searches for the path from the eleventh character of the URL on. With a shorter host, or without a
+          // valid one, where the URL is only a path, it would find another path than the requested one.
           if (!request.url.startsWith("http"))
             throw new DomainError("invalid_parameter", "The Host header is missing or not valid");
           if (hostIsShort(request.url))
@@ -123,14 +123,14 @@ export function answerOtherMethods(app: AnyElysia, preflight: Readonly<Record<st
           const headers = { ...preflight, allow, "access-control-allow-methods": allow };
           return reply(requestContext, 204, null, headers);
         }
-        throw new DomainError("method_not_allowed", `This path answers ${allow}`, { allow });
+        throw new DomainError("method_not_allowed", `This path supports ${allow}`, { allow });
       },
       { transform: openGate, detail: { hide: true }, parse: "none" },
     );
   }
 }
 
-/** Of a `Response` as a handler, such as the page of the reference, Elysia takes the body once for each route. */
+/** Clones a `Response` that is a handler, such as the reference's page: Elysia reads its body once for each route. */
 function ownHandler(handler: unknown): () => unknown {
   return (handler instanceof Response ? handler.clone() : handler) as () => unknown;
 }
@@ -143,15 +143,15 @@ export interface Listening {
   readonly url: string;
   readonly port: number;
   /**
-   * New connections get this certificate. Idle connections are closed, as after a pause; requests and streams under way
-   * go on to their end. Throws when the listener has none, or this one is not taken.
+   * Uses this certificate for new connections. Idle connections are closed; requests and streams in progress are completed.
+   * Throws if the listener has no certificate, or this one is invalid.
    */
   replaceCertificate(certificate: Certificate): void;
   /** Stops accepting connections, waits up to `graceMs` for requests in flight, then closes them. */
   stop(graceMs: number): Promise<void>;
 }
 
-/** Answers with a handler's value, or with the value and status of `status(…)`; undefined has no body. */
+/** Makes the response from a handler's value, or from the value and status of `status(…)`; undefined has no body. */
 function replyValue(
   requestContext: RequestContext,
   returned: unknown,
@@ -176,18 +176,18 @@ export interface ServedApp {
 /** Bun closes a connection after this time without a byte in either direction. */
 const idleSeconds = 60;
 
-/** Where to listen, and with which certificate. */
+/** The address and certificate of a listener. */
 interface Address {
   readonly hostname: string;
-  /** 0 picks a free one. */
+  /** 0 selects a free port. */
   readonly port: number;
-  /** null: plain HTTP. */
+  /** null for plain HTTP. */
   readonly certificate?: Certificate | null;
 }
 
 /**
- * Serves an app with `Bun.serve`. Throws when the port is taken, or a route has no gate. Bun's size limit is off, because its answer would have
- * no body; the body readers have limits of their own.
+ * Serves an app with `Bun.serve`. Throws if the port is in use or a route has no gate. Bun's size limit is off, because its
+ * response would have no body; the body readers have their own limits.
  */
 export function listen(app: ServedApp, { hostname, port, certificate = null }: Address): Listening {
   requireGates(app.routes);
@@ -199,11 +199,11 @@ export function listen(app: ServedApp, { hostname, port, certificate = null }: A
     idleTimeout: idleSeconds,
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     fetch,
-    // What Elysia throws before the listener's own errors are in charge, as when it compiles a route.
+    // Handles errors that Elysia throws before the listener's error handler applies, as when it compiles a route.
     error: (error: Error) => failed(error, context),
   };
-  // `server.reload` ignores certificates. So a listener with one shares its port with its successor, and makes sure
-  // beforehand that no other process has it.
+  // `server.reload` ignores certificates. So a listener with a certificate shares its port with its successor, and checks
+  // beforehand that no other process uses the port.
   const secure = (port: number, { cert, key, clientCa }: Certificate) => {
     const clients = clientCa !== null && { ca: clientCa, requestCert: true, rejectUnauthorized: true };
     return Bun.serve({ ...options, port, reusePort: true, tls: { cert, key, ...clients } });
@@ -247,25 +247,25 @@ function failed(error: Error, { log, headers }: ListenerContext): Response {
 }
 
 const reasons: Readonly<Record<string, string>> = {
-  EADDRINUSE: "another program has it; stop that, or choose another port",
+  EADDRINUSE: "another program uses this port; stop it, or choose another port",
   EADDRNOTAVAIL: "this machine has no such address",
-  EACCES: "this user may not listen on this port",
+  EACCES: "this user is not permitted to listen on this port",
 };
 
-/** Runs `serve`; its error names the address and the reason. */
+/** Runs `serve`. Its errors name the address and the reason. */
 export function explainListenError<T>(hostname: string, port: number, serve: () => T): T {
   try {
     return serve();
   } catch (error) {
     const { code, message } = error as { code?: string; message?: string };
     if (code?.startsWith("ERR_OSSL"))
-      throw new Error(`${hostname}, port ${port}: the certificate or its key is not taken (${message})`);
-    const why = reasons[code ?? ""] ?? "it cannot be listened on";
+      throw new Error(`${hostname}, port ${port}: the certificate or its key is invalid (${message})`);
+    const why = reasons[code ?? ""] ?? "cannot listen on this address";
     throw Object.assign(new Error(`${hostname}, port ${port}: ${why}`, { cause: error }), { code });
   }
 }
 
-/** The URL of a listener on this machine. */
+/** Returns the URL of a listener on this machine. */
 export function urlOf(hostname: string, port: number, isTls = false): string {
   const host = hostname === "0.0.0.0" || hostname === "::" ? "127.0.0.1" : hostname;
   return `${isTls ? "https" : "http"}://${host.includes(":") ? `[${host}]` : host}:${port}`;

@@ -5,35 +5,35 @@ import type { RequestTraces } from "../tracing/requests.ts";
 /** Upper bounds of the histogram's buckets, in seconds. */
 const durationBounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5] as const;
 
-/** Statuses that are counted from the start, so that the first answer with one of them is seen to be one more. */
+/** Statuses whose counters exist from the start, so that the first response with one is visible as an increase. */
 const usualStatuses = [
   200, 201, 202, 204, 206, 302, 304, 400, 401, 403, 404, 405, 409, 413, 415, 416, 421, 429, 499, 500, 503,
 ] as const;
 
-/** A request that was answered. */
+/** A completed request. */
 interface Answered {
   readonly status: number;
   readonly durationMs: number;
-  /** Of the document; null for a request that came to none. */
+  /** The `operationId` in the document; null for other requests. */
   readonly operation: string | null;
   readonly requestId: string;
-  /** null where it is not traced. */
+  /** null if the request is not traced. */
   readonly traceId: string | null;
 }
 
 /** The requests of one listener since its start. */
 export class Traffic {
-  /** Answers by status. */
+  /** Responses by status. */
   readonly statuses = new Map<number, number>(usualStatuses.map((status) => [status, 0]));
-  /** How long answers took, in seconds. */
+  /** Times to the response, in seconds. */
   readonly seconds: Histogram = newHistogram(durationBounds);
   readonly #counter: StatisticCounter | null;
   readonly #listener: string;
 
-  /** The spans of requests; null where nothing is traced. */
+  /** The spans of requests; null if tracing is off. */
   readonly traces: RequestTraces | null;
 
-  /** @param counter counts requests by operation, which it has under the name of this listener */
+  /** @param counter counts requests by the names of listener and operation */
   constructor(listener = "", counter: StatisticCounter | null = null, traces: RequestTraces | null = null) {
     this.#listener = listener;
     this.#counter = counter;

@@ -286,11 +286,11 @@ describe("wrong usage is reported and changes nothing", () => {
   });
 
   test.each<[string, string]>([
-    ["deliveries list --cursor x", "--cursor is not one that this server made"],
+    ["deliveries list --cursor x", "--cursor is not a cursor of this server"],
     ["subscriptions create channel.followed --broadcaster nobody_at_all", "There is no user"],
     ["subscriptions show x", "There is no"],
     ["app rotate-webhook-secret --overlap 99999999", "--overlap must be"],
-    ["test kicks.gifted --version 9", "--version is not a known one"],
+    ["test kicks.gifted --version 9", "--version is unknown"],
   ])("onair %s is refused by the server", async (words, message) => {
     const { code, stdout, stderr } = await onair(words);
     expect([code, stdout]).toEqual([1, ""]);

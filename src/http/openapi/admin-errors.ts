@@ -36,7 +36,7 @@ const samples: Readonly<Record<AdminErrorCode, ErrorSample>> = {
   not_found: { message: "There is no application with this id" },
   conflict: { message: 'username "one" is taken by user 1' },
   body_too_large: { message: "The body must be at most 262144 bytes" },
-  range_not_satisfiable: { message: "There are 241754112 bytes" },
+  range_not_satisfiable: { message: "The file has 241754112 bytes" },
 };
 
 const statuses: Readonly<Record<number, string>> = {

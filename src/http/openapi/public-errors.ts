@@ -28,7 +28,7 @@ export const publicSamples: Readonly<Record<PublicErrorCode, ErrorSample>> = {
   invalid_token: { message: "The access token is unknown, revoked or expired" },
   insufficient_scope: { message: "This needs a token with the scope users:read" },
   stream_disabled: {
-    message: "This application gets its events by webhook only; set its delivery to stream or both",
+    message: "This application receives events only by webhook; set its delivery to stream or both",
   },
   locked: {
     message: "webhook_url is locked: only the platform can change it",
@@ -36,7 +36,7 @@ export const publicSamples: Readonly<Record<PublicErrorCode, ErrorSample>> = {
   },
   user_not_found: { message: "There is no user with this username" },
   not_found: { message: "There is nothing at this path" },
-  method_not_allowed: { message: "This path answers GET, HEAD, OPTIONS" },
+  method_not_allowed: { message: "This path supports GET, HEAD, OPTIONS" },
   conflict: { message: "The body of its event is no longer kept, so it cannot be sent again" },
   body_too_large: { message: "The body must be at most 65536 bytes" },
   rate_limited: { message: "Too many requests; try again in 3 seconds" },

@@ -15,15 +15,15 @@ interface ConsoleRouteOptions {
 }
 
 const path = "/console/session";
-/** It is the page's own, and so not in the document; the audit trail has it by this name. */
+/** These operations are not documented, because only the page uses them. The audit trail has their names. */
 const detail = (operationId: string) => ({ hide: true, operationId });
 
 /**
- * The console for operators, and its sessions: begun with an operator key as bearer, then known by a cookie. The root of
- * the listener leads to it.
+ * The console for operators, and its sessions: a request with an operator key as bearer token begins a session, which a
+ * cookie identifies. The root of the listener redirects to the console.
  */
 export function consoleRoutes(app: AdminListener, { sessions, publicUrl }: ConsoleRouteOptions): void {
-  const told = ({ operatorKey }: RequestContext): ConsoleSession => {
+  const shown = ({ operatorKey }: RequestContext): ConsoleSession => {
     if (operatorKey === null) throw new Error("The request has passed no gate");
     const { id, name, role } = operatorKey;
     return { key: { id, name, role }, version: versionWithCommit, public_url: publicUrl() };
@@ -32,16 +32,16 @@ export function consoleRoutes(app: AdminListener, { sessions, publicUrl }: Conso
     path,
     async ({ requestContext }) => {
       const { request, operatorKey } = requestContext;
-      // Not by the cookie of a session, which would so have no end.
+      // A session must not begin another one, because it could then be extended for ever.
       if (operatorKey === null || !hasBearer(request) || !isFromPage(request)) {
-        throw new DomainError("invalid_parameter", "Only the console begins a session");
+        throw new DomainError("invalid_parameter", "Only the console can begin a session");
       }
       const cookie = await sessions.begin(request, operatorKey);
-      return replyJson(requestContext, 200, told(requestContext), { "set-cookie": cookie });
+      return replyJson(requestContext, 200, shown(requestContext), { "set-cookie": cookie });
     },
     { roles: everyRole, detail: detail("beginConsoleSession") },
   );
-  app.get(path, ({ requestContext }) => told(requestContext), {
+  app.get(path, ({ requestContext }) => shown(requestContext), {
     roles: everyRole,
     detail: detail("getConsoleSession"),
   });

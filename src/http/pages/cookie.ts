@@ -1,12 +1,12 @@
 import { hour } from "../../domain/time.ts";
 
 /*
- * The cookie of a signed-in page. It counts only in requests that the page itself makes, which carry a header that no
- * other site can send: the listeners allow it to no other origin, and a form cannot set headers. Of other
- * clients the APIs take a bearer token alone.
+ * The cookie of a signed-in page. It is accepted only in requests of the page itself, which have a header that other sites
+ * cannot send: the listeners allow it for no other origin, and forms cannot set headers. Other clients of the APIs must use
+ * a bearer token.
  */
 
-/** How long a session of a page lasts at most. */
+/** The maximum duration of a session. */
 export const sessionMs = 12 * hour;
 
 /** The header of every request of a page; its value is how the browser got the page, `http` or `https`. */
@@ -19,20 +19,20 @@ export function isFromPage(request: Request): boolean {
   if (headers.get(pageHeader) === null) return false;
   const site = headers.get("sec-fetch-site");
   if (site !== null) return site === "same-origin";
-  // Browsers leave it out where the page came by http from another machine.
+  // Browsers omit the header if the page was loaded by http from another machine.
   const origin = headers.get("origin");
   return origin === null || (URL.canParse(origin) && new URL(origin).host === headers.get("host"));
 }
 
-/** The value of a cookie; null without one. */
+/** Returns the value of a cookie; null without one. */
 export function cookieOf({ headers }: Request, name: string): string | null {
   const pairs = (headers.get("cookie") ?? "").split(";").map((pair) => pair.trim().split("="));
   return pairs.find(([key]) => key === name)?.[1] ?? null;
 }
 
 /**
- * The cookie of this name. Behind https it has the prefix that keeps other hosts of the domain from setting it, and no
- * other counts: a host beside this one could else put a browser into a session of its own.
+ * The cookie of this name. With https its name has the prefix that prevents other hosts of the domain from setting it, and
+ * the unprefixed name is ignored: otherwise such a host could put a browser into a session of its own.
  */
 export function pageCookie(name: string) {
   const nameFor = (request: Request) => (isByHttps(request) ? `__Host-${name}` : name);
@@ -41,12 +41,12 @@ export function pageCookie(name: string) {
     return `${nameFor(request)}=${value}; ${attributes}${isByHttps(request) ? "; Secure" : ""}`;
   };
   return {
-    /** The value that a request of a page carries; null for any other request. */
+    /** Returns the value in a request of a page; null for any other request. */
     read: (request: Request): string | null =>
       isFromPage(request) ? cookieOf(request, nameFor(request)) : null,
-    /** The header that sets it, in the answer to a request of the page. */
+    /** Returns the header that sets it, for the response to a request of the page. */
     set: cookie,
-    /** The headers that remove it. */
+    /** Returns the header that removes it. */
     clear: (request: Request) => cookie(request, "", 0),
   };
 }

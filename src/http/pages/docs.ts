@@ -21,10 +21,10 @@ const site = kept(async () => {
   return { files: contentsOf(files), ...names };
 });
 
-/** Whether a person asks, who is shown a page in place of an error as JSON. */
+/** Whether the client is a browser, which gets a page in place of a JSON error. */
 const isBrowser = ({ request }: RequestContext) => request.headers.get("accept")?.includes("text/html");
 
-/** Serves the documentation and its files, and the font of pages that have no files. What is below `/docs/api` is the API reference. */
+/** Serves the documentation, its files, and the font of pages without files. `/docs/api` is the API reference. */
 export function docsRoutes(app: AnyElysia): void {
   for (const of of [path, `${path}/:page`])
     pageRoute(app, "page", of, async (requestContext, { page = "" }) => {

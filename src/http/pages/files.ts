@@ -5,25 +5,25 @@ import { contentOf, kept, keptFor, replyCompressed, replyContent } from "../cont
 import { asGate, handlerContext, openGate } from "../input.ts";
 import { type ExtraHeaders, type RequestContext, reply } from "../request-context.ts";
 
-/** How a page presents itself. */
+/** The title and branding of a page. */
 export interface PageLook {
   readonly title: string;
   /** A CSS colour; null for the default. */
   readonly accent: string | null;
   /** A picture; null for the default. */
   readonly logo: Bun.BunFile | null;
-  /** Whether one can sign in with the platform's login, too. */
+  /** Whether the page also offers the platform's login. */
   readonly hasLogin: boolean;
 }
 
 interface PageOptions {
   readonly page: PageName;
-  /** Where it is served, without a slash at its end. */
+  /** The path of the page, without a trailing slash. */
   readonly path: string;
-  /** Whether the root of the listener is this page, too. */
+  /** Whether the page is also served at the root of the listener. */
   readonly isRoot?: boolean;
   readonly look?: Partial<PageLook>;
-  /** What stands before the path outside, as where a proxy serves the listener below a path of its own. */
+  /** The external prefix of the path, if a proxy serves the listener under a path of its own. */
   readonly prefix?: () => string;
 }
 
@@ -47,7 +47,7 @@ const policy = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** The headers of a page, which has no script or style but files of its own. */
+/** The headers of a page whose scripts and styles are files of this server. */
 export const pageHeaders: ExtraHeaders = {
   "content-type": "text/html; charset=utf-8",
   "cache-control": "no-cache",
@@ -57,12 +57,12 @@ export const pageHeaders: ExtraHeaders = {
   "referrer-policy": "no-referrer",
 };
 
-/** A page has many files, which take from no limit. */
+/** The gate of files: they are not rate limited, because a page has many of them. */
 const unlimitedGate = asGate(async (context: unknown) => {
   handlerContext(context).requestContext.isAdmitted = true;
 });
 
-/** Answers GET for a page, or for a file of one: a path that is no part of the API. */
+/** Adds the route of a page or a file, which is not part of the API. */
 export function pageRoute(
   app: AnyElysia,
   kind: "page" | "file",
@@ -80,7 +80,7 @@ export function pageRoute(
   app.get(path, handler, { transform, parse: "none", detail: { hide: true } });
 }
 
-/** Files as they are sent. */
+/** Returns files in the form in which they are sent. */
 export const contentsOf = (files: PageFiles["files"]) =>
   Object.fromEntries(Object.entries(files).map(([name, bytes]) => [name, contentOf(bytes)]));
 
@@ -99,7 +99,8 @@ export async function font() {
 }
 
 /**
- * Serves a page for all paths below its own, and its files, whose names change with their content, to be kept for good.
+ * Serves a page for all paths under its own, and its files, which can be cached for ever, because their names change with
+ * their content.
  */
 export function pageRoutes(
   app: AnyElysia,
@@ -124,14 +125,14 @@ export function pageRoutes(
     });
 }
 
-/** What a name stands for; throws `not_found`. */
+/** Returns the value of a name. Throws `not_found`. */
 export function found<T>(from: Readonly<Record<string, T>>, name: string): T {
   const value = Object.hasOwn(from, name) ? from[name] : undefined;
   if (value === undefined) throw new DomainError("not_found", "There is nothing at this path");
   return value;
 }
 
-/** Answers with a file that is kept for good, because its name changes with its content. */
+/** Returns a response with a file that can be cached for ever, because its name changes with its content. */
 export async function replyFile(
   requestContext: RequestContext,
   name: string,
@@ -143,12 +144,12 @@ export async function replyFile(
     "cache-control": "public, max-age=31536000, immutable",
     "x-content-type-options": "nosniff",
   };
-  // It is compressed already.
+  // The font is already compressed.
   if (extension === "woff2") return replyContent(requestContext, content, headers);
   return replyCompressed(requestContext, content, headers);
 }
 
-/** The accent colour as a style sheet, because the policy allows no style in the page. */
+/** Returns the accent colour as a style sheet, because the policy forbids inline styles. */
 function replyTheme(requestContext: RequestContext, { accent }: Partial<PageLook>): Response {
   return reply(requestContext, 200, accent ? themeOf(accent) : "", {
     "content-type": types["css"] ?? "",
@@ -156,7 +157,7 @@ function replyTheme(requestContext: RequestContext, { accent }: Partial<PageLook
   });
 }
 
-/** The colours that follow from an accent: what stands on it, and links, have to be readable whatever it is. */
+/** Returns the colours derived from an accent, so that text on it and links are readable with any accent. */
 function themeOf(accent: string): string {
   return `:root {
   --accent: ${accent};
@@ -167,7 +168,7 @@ function themeOf(accent: string): string {
 `;
 }
 
-/** The relative luminance of a hexadecimal colour (WCAG 2.2). */
+/** Returns the relative luminance of a hexadecimal colour (WCAG 2.2). */
 function luminance(color: string): number {
   const digits =
     color.length === 4 ? [...color.slice(1)].map((digit) => digit + digit) : color.match(/[0-9a-f]{2}/gi);

@@ -11,13 +11,13 @@ interface OperatorSessionOptions {
 }
 
 /**
- * Sessions of the console, in the store, so that each replica knows them. A session is worth as much as the operator key that
- * began it, and ends with it: the cookie names the key, and what is stored is a hash of the cookie's secret and of the key's
- * hash, so that another key under the same name, as of the environment, has no part in it.
+ * Sessions of the console, kept in the store, so that every replica knows them. A session has the role of the operator key
+ * that began it, and ends with it. The cookie names the key. The store has a hash of the cookie's secret and the key's hash,
+ * so that a session does not continue with another key of the same id, as after `ONAIR_ADMIN_KEY` is changed.
  */
 export function operatorSessions({ store, operatorKeys, now }: OperatorSessionOptions) {
   const cookie = pageCookie("onair_console");
-  /** The session that a request of the page names. */
+  /** Returns the session that a request of the page names; null without one. */
   const sessionOf = (request: Request): { readonly key: OperatorKey; readonly hash: Uint8Array } | null => {
     const value = cookie.read(request);
     const key = value === null ? null : operatorKeys.byId(value.slice(value.indexOf(".") + 1));
@@ -32,7 +32,7 @@ export function operatorSessions({ store, operatorKeys, now }: OperatorSessionOp
       await store.operatorKeys.beginSession(session, at);
       return cookie.set(request, value, sessionMs / 1000);
     },
-    /** The key of a request of the page; null without a session in force. */
+    /** Returns the key of a request of the page; null without a valid session. */
     async keyOf(request: Request): Promise<OperatorKey | null> {
       const session = sessionOf(request);
       return session && (await store.operatorKeys.hasSession(session.hash, now())) ? session.key : null;

@@ -21,9 +21,9 @@ const Answer = Type.Object({ code: Type.String({ maxLength: 200 }) }, noOtherFie
 const Choice = Type.Object({ application_id: Type.String({ pattern: ulidPattern }) }, noOtherFields);
 
 /**
- * The way into the portal for the users who own applications. The portal is a client of this server's own
- * authorization endpoint, as the application `loginId`: a code tells who the user is, and only that; its tokens end at
- * once. PKCE binds the code to the browser that began, whose verifier is in a cookie that no script reads.
+ * The login of application owners to the portal. The portal is a client of this server's own authorization endpoint, as
+ * the application `loginId`. The code only identifies the user; its tokens are revoked at once. PKCE binds the code to the
+ * browser that began the login: its verifier is in a cookie that scripts cannot read.
  */
 export function ownerLoginRoutes(
   app: PublicListener,
@@ -32,7 +32,7 @@ export function ownerLoginRoutes(
   session: PageCookie,
 ): void {
   const { publicUrl } = deps;
-  // First the verifier, then what proves who has signed in.
+  // Holds the verifier, and later the token that identifies the signed-in user.
   const cookie = pageCookie("onair_portal_login");
   const redirectUri = () => `${publicUrl()}/portal/signed-in`;
 
@@ -89,7 +89,7 @@ export function ownerLoginRoutes(
       const userId = await chooser(deps, hash, loginId);
       const application = await ownApplication(deps, id, userId);
       const { session: begun, token } = await beginSession(deps, application);
-      // A change of the owner ends the sessions that there are: one before this session is seen only now.
+      // A change of the owner ends existing sessions. One made before this session began is noticed only here.
       try {
         await ownApplication(deps, id, userId);
       } catch (error) {
@@ -106,10 +106,10 @@ export function ownerLoginRoutes(
 const ended = () =>
   new DomainError(
     "invalid_parameter",
-    "This sign-in has ended already, took too long, or began in another browser; sign in again",
+    "This sign-in has already ended, took too long, or began in another browser; sign in again",
   );
 
-/** Who signed in, by a code, which works once; the tokens that it gives end at once. */
+/** Redeems a code and returns the id of its user. The tokens of the code are revoked at once. */
 async function userOf(
   { store, now }: PublicDeps,
   code: string,
@@ -124,8 +124,8 @@ async function userOf(
 }
 
 /**
- * Who may choose. No application has a token without scopes: one that the login's application got for a user
- * does not open the portal.
+ * Returns the id of the signed-in user. Only the login creates tokens without scopes, so that a token that the login's
+ * application got for a user does not open the portal.
  */
 async function chooser({ store, now }: PublicDeps, hash: Uint8Array, loginId: string): Promise<number> {
   const grant = await store.tokens.find(hash);

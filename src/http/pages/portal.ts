@@ -13,9 +13,9 @@ const path = "/portal/session";
 const detail = { hide: true };
 
 /**
- * The portal for developers, and the begin of its sessions. A session is an access token of the application itself,
- * short-lived and carried by a cookie: it is kept hashed, ends with the application's other tokens, with its client secret
- * and with its owner, and takes from the application's rate limit.
+ * The portal for developers, and the start of its sessions. A session is a short-lived access token of the application
+ * itself in a cookie. It is stored hashed, and counts against the application's rate limit. It ends when the application's
+ * tokens are revoked, its client secret is rotated, or its owner changes.
  */
 export function portalRoutes(app: PublicListener, deps: PublicDeps, cookie: PageCookie): void {
   const { publicUrl, portal } = deps;
@@ -38,12 +38,12 @@ export function portalRoutes(app: PublicListener, deps: PublicDeps, cookie: Page
   });
 }
 
-/** Throws `invalid_parameter` for a request that no script of the portal has made. */
+/** Throws `invalid_parameter` unless a script of the portal made the request. */
 export function requirePortal(request: Request): void {
-  if (!isFromPage(request)) throw new DomainError("invalid_parameter", "Only the portal begins a session");
+  if (!isFromPage(request)) throw new DomainError("invalid_parameter", "Only the portal can begin a session");
 }
 
-/** A new session of this application. */
+/** Begins a session of an application. */
 export async function beginSession(
   { store, now }: Pick<PublicDeps, "store" | "now">,
   { id, name, scopes }: Application,
@@ -55,12 +55,12 @@ export async function beginSession(
   return { session: { application: { id, name }, expires_at: isoTime(expiresAt) }, token };
 }
 
-/** The header that gives a session to the browser. */
+/** Returns the header that sets the session's cookie. */
 export function sessionCookie(cookie: PageCookie, request: Request, token: string): string {
   return cookie.set(request, token, sessionMs / 1000);
 }
 
-/** The session of a signed-in portal: what it is, and its end. */
+/** The routes that get and end the session of a signed-in portal. */
 export function portalSessionRoutes(app: TokenListener, { store }: PublicDeps, cookie: PageCookie): void {
   app.get(
     path,

@@ -1,8 +1,8 @@
 /*
- * Pages without a script, for people who sign in: they look like the console and the portal, and need only their font.
+ * Pages without scripts for signing in. They look like the console and the portal, and use only their font.
  */
 
-/** Where a listener with such pages has to serve the font. */
+/** The path at which a listener with such pages must serve the font. */
 export const fontPath = "/inter.woff2";
 
 export const htmlHeaders = {
@@ -36,7 +36,7 @@ const style = `:root { color-scheme: light dark; --canvas: #f6f7f9; --surface: #
 
 const lamp = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32" aria-hidden="true"><circle cx="16" cy="16" r="14" fill="#c81e4a"/><circle cx="16" cy="16" r="5" fill="#fff"/></svg>`;
 
-/** A page that stands alone. @param body HTML @param root where the font is, as the page leads to it */
+/** Returns a page without files. @param body HTML @param root the relative URL of the root, which has the font */
 export function htmlPage(title: string, body: string, root = ""): string {
   const font = `@font-face { font-family: "Inter"; src: url("${root}${fontPath.slice(1)}") format("woff2");
   font-weight: 100 900; font-display: swap }`;

@@ -10,15 +10,15 @@ import { pageRoutes } from "./files.ts";
 
 const isOwnHost = knownHosts([]);
 
-/** Whether a browser of this machine asks: a tunnel connects from here, too, and says for whom. */
+/** Whether the request comes from this machine. A tunnel also connects from here, but adds a forwarding header. */
 function isHere({ request: { headers }, clientAddress }: RequestContext): boolean {
   const isForwarded = headers.has("x-forwarded-for") || headers.has("forwarded");
   return !isForwarded && /^(?:127\.|::1$|::ffff:127\.)/.test(clientAddress);
 }
 
 /**
- * The first page of `onair dev`, at the root of the public listener. It tells secrets, which is why it answers only its
- * own page, only under names that no other site can make its own, and the secrets only to this machine.
+ * The start page of `onair dev`, at the root of the public listener. It shows secrets, so its data is available only to the
+ * page itself and under host names that cannot be rebound; secrets are sent only to this machine.
  */
 export function welcomeRoutes(
   app: PublicListener,

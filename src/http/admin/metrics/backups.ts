@@ -2,7 +2,7 @@ import type { AdminDeps } from "../base.ts";
 import type { AnyMetric } from "./exposition.ts";
 import { counters, gauge } from "./metric.ts";
 
-/** The backups, as far as they are known without asking where they are; none where they are made elsewhere. */
+/** Metrics of the backups that are known without access to their destination; none if On Air makes no backups. */
 export function backupMetrics({ backups }: AdminDeps): AnyMetric[] {
   const { state } = backups;
   if (state === null) return [];
@@ -10,12 +10,12 @@ export function backupMetrics({ backups }: AdminDeps): AnyMetric[] {
   return [
     ...gauge(
       "onair_last_backup_timestamp_seconds",
-      "When the newest backup was begun, since the epoch; 0: there is none.",
+      "Start time of the newest backup, since the epoch; 0 if there is none.",
       isListed ? (newestAt ?? 0) / 1000 : null,
     ),
     ...gauge(
       "onair_backup_every_seconds",
-      "The time between backups of the schedule; 0: there is none.",
+      "Interval of scheduled backups; 0 if there is no schedule.",
       (everyMs ?? 0) / 1000,
     ),
     counters("onair_backups", "Backups since the start.", "outcome", { done: made, failed }),

@@ -7,7 +7,7 @@ import { counter, counters, gauge } from "./metric.ts";
 
 export type Listeners = Readonly<Record<"public" | "admin", Traffic>>;
 
-/** Requests, open streams, published events, and lines of the log. */
+/** Metrics of requests, open streams, published events and log lines. */
 export function trafficMetrics(
   { catalogue, publisher, log, facts }: AdminDeps,
   traffic: Listeners,
@@ -17,7 +17,7 @@ export function trafficMetrics(
   const requests: Gauge = {
     type: "counter",
     name: "onair_http_requests",
-    help: "Requests answered.",
+    help: "Requests.",
     samples: listeners.flatMap(([listener, { statuses }]) =>
       [...statuses].map(([status, value]) => ({ labels: { listener, status: String(status) }, value })),
     ),
@@ -31,7 +31,7 @@ export function trafficMetrics(
     {
       type: "histogram",
       name: "onair_http_request_duration_seconds",
-      help: "Time from the request to its answer.",
+      help: "Time from the request to its response.",
       histograms: listeners.map(([listener, { seconds: histogram }]) => ({
         labels: { listener },
         histogram,
@@ -48,50 +48,50 @@ export function trafficMetrics(
   ];
 }
 
-/** Of both threads together. */
+/** Metrics of spans, for both threads together. */
 function spanMetrics(...threads: readonly SpanCounts[]): AnyMetric[] {
   const sum = (became: keyof SpanCounts) => threads.reduce((all, counts) => all + counts[became], 0);
   return [
-    counter("onair_spans_exported", "Spans that the collector of traces took.", sum("exported")),
+    counter("onair_spans_exported", "Spans accepted by the trace collector.", sum("exported")),
     counter(
       "onair_spans_dropped",
-      "Spans that the collector refused, or that a full buffer dropped.",
+      "Spans refused by the collector or dropped by a full buffer.",
       sum("dropped"),
     ),
   ];
 }
 
-/** What the engine does and has done. */
+/** Metrics of the engine. */
 export function deliveryMetrics(
   { facts }: AdminDeps,
   { inFlight, queued, unrecorded, heldUp, isHeld, counts, eventLoopDelay }: EngineStats,
 ): AnyMetric[] {
   const { attempts, finished, notices, failures, attemptSeconds, arrivalSeconds } = counts;
   return [
-    ...gauge("onair_attempts_in_flight", "Attempts to deliver that are under way.", inFlight),
-    ...gauge("onair_deliveries_queued", "Deliveries in memory that have not started.", queued),
-    ...gauge("onair_results_unrecorded", "Results of attempts that are not on disk yet.", unrecorded),
-    ...gauge("onair_endpoints_held_up", "Endpoints that are sent nothing for now, or are disabled.", heldUp),
-    ...gauge("onair_deliveries_held", "Whether nothing is sent until it is released.", isHeld ? 1 : 0),
-    counters("onair_attempts", "Attempts to deliver.", "outcome", attempts),
-    counters("onair_deliveries_finished", "Deliveries that came to their end.", "status", finished),
+    ...gauge("onair_attempts_in_flight", "Attempts in progress.", inFlight),
+    ...gauge("onair_deliveries_queued", "Deliveries queued in memory.", queued),
+    ...gauge("onair_results_unrecorded", "Results of attempts that are not stored yet.", unrecorded),
+    ...gauge("onair_endpoints_held_up", "Endpoints that are paused or disabled.", heldUp),
+    ...gauge("onair_deliveries_held", "Whether deliveries are held.", isHeld ? 1 : 0),
+    counters("onair_attempts", "Delivery attempts.", "outcome", attempts),
+    counters("onair_deliveries_finished", "Deliveries that reached a final status.", "status", finished),
     counters("onair_endpoint_notices", "Notices about endpoints.", "notice", notices),
     counters(
       "onair_application_failures",
-      "Attempts that failed, of those applications that failed last.",
+      "Failed attempts of the applications whose attempts failed last.",
       "application",
       failures,
     ),
     {
       type: "histogram",
       name: "onair_attempt_duration_seconds",
-      help: "Time of an attempt to deliver.",
+      help: "Duration of a delivery attempt.",
       histograms: [{ labels: {}, histogram: attemptSeconds }],
     },
     {
       type: "histogram",
       name: "onair_publish_to_arrival_seconds",
-      help: "Time from publishing an event to its arrival, by the attempt that arrived.",
+      help: "Time from publishing an event to its successful delivery, by the number of the attempt.",
       histograms: Object.entries(arrivalSeconds).map(([attempt, histogram]) => ({
         labels: { attempt },
         histogram,
@@ -100,7 +100,7 @@ export function deliveryMetrics(
     {
       type: "histogram",
       name: "onair_event_loop_delay_seconds",
-      help: "By how much a thread is late, sampled twice a second.",
+      help: "Event loop delay of a thread, sampled twice a second.",
       histograms: [
         ...(facts.watched ? [{ labels: { thread: "main" }, histogram: facts.watched.eventLoopDelay }] : []),
         { labels: { thread: "engine" }, histogram: eventLoopDelay },

@@ -2,9 +2,9 @@ import type { Exemplar, Histogram } from "../../../domain/operations/histogram.t
 
 type Labels = Readonly<Record<string, string>>;
 
-/** A name that is measured, with its values. */
+/** A metric with its values. */
 interface Metric {
-  /** A counter's without `_total`. */
+  /** The name; without `_total` for a counter. */
   readonly name: string;
   readonly help: string;
   readonly samples: readonly Sample[];
@@ -19,7 +19,7 @@ interface Sample {
   readonly value: number;
 }
 
-/** A name of which histograms are measured. */
+/** A metric with histograms. */
 interface HistogramMetric {
   readonly type: "histogram";
   readonly name: string;
@@ -29,10 +29,10 @@ interface HistogramMetric {
 
 export type AnyMetric = Gauge | HistogramMetric;
 
-/** A format of Prometheus. */
+/** A text format of metrics. */
 interface Format {
   readonly mediaType: string;
-  /** Whether it has exemplars, and an end that shows that nothing is missing. */
+  /** Whether the format has exemplars and an end marker. */
   readonly isOpenMetrics: boolean;
 }
 
@@ -42,7 +42,7 @@ const openMetrics: Format = {
   isOpenMetrics: true,
 };
 
-/** OpenMetrics where the header `Accept` names it, as Prometheus does that keeps exemplars; else the text format. */
+/** Returns OpenMetrics if the header `Accept` names it, as Prometheus does to store exemplars; else Prometheus's text format. */
 export function formatFor(accept: string | null): Format {
   const offers = (accept ?? "").toLowerCase().split(",");
   const isAsked = offers.some((offer) => {
@@ -53,7 +53,7 @@ export function formatFor(accept: string | null): Format {
   return isAsked ? openMetrics : text;
 }
 
-/** Metrics as text. */
+/** Returns metrics as text. */
 export function exposition(metrics: readonly AnyMetric[], { isOpenMetrics }: Format): string {
   const lines = metrics.flatMap((metric) => linesOf(metric, isOpenMetrics));
   if (isOpenMetrics) lines.push("# EOF");
@@ -86,7 +86,7 @@ function histogramLines(
   return [...buckets, sample(`${name}_sum`, labels, sum), sample(`${name}_count`, labels, total)];
 }
 
-/** Written alike in both formats, because it is part of the name of a series. */
+/** Returns a bucket's bound. Both formats use the same form, because it is part of the identity of a series. */
 function boundOf(bound: number | undefined): string {
   if (bound === undefined) return "+Inf";
   return Number.isInteger(bound) ? bound.toFixed(1) : String(bound);

@@ -1,6 +1,6 @@
 import type { Gauge } from "./exposition.ts";
 
-/** A gauge of one value; a list without it where the value is unknown. */
+/** Returns a gauge with one value, as a list; an empty list if the value is unknown. */
 export function gauge(name: string, help: string, value: number | null | undefined): Gauge[] {
   if (value === null || value === undefined) return [];
   return [{ type: "gauge", name, help, samples: [{ labels: {}, value }] }];
@@ -11,7 +11,7 @@ export function counter(name: string, help: string, value: number): Gauge {
   return { type: "counter", name, help, samples: [{ labels: {}, value }] };
 }
 
-/** Counters that a label tells apart. @param name without `_total` */
+/** Returns a counter with one value for each value of a label. @param name without `_total` */
 export function counters(
   name: string,
   help: string,

@@ -7,8 +7,8 @@ import { processMetrics } from "./process.ts";
 import { storageMetrics } from "./storage.ts";
 
 /**
- * `/metrics` in the text format of Prometheus, or in OpenMetrics with exemplars where that is asked for. Needs no key: it
- * holds no personal data.
+ * `/metrics` in the text format of Prometheus or, on request, in OpenMetrics with exemplars. It needs no key, because it
+ * has no personal data.
  */
 export function metricRoutes(app: AdminListener, deps: AdminDeps, traffic: Listeners): void {
   const read = async (): Promise<readonly AnyMetric[]> => {
@@ -25,7 +25,7 @@ export function metricRoutes(app: AdminListener, deps: AdminDeps, traffic: Liste
       ...backupMetrics(deps),
     ];
   };
-  // Scrapes at the same time share what is read for them: counting what is pending takes a while where it is much.
+  // Concurrent scrapes share their reads: counting many pending deliveries takes a while.
   let reading: Promise<readonly AnyMetric[]> | null = null;
 
   const answer = async ({ requestContext }: { requestContext: RequestContext }) => {
@@ -36,6 +36,6 @@ export function metricRoutes(app: AdminListener, deps: AdminDeps, traffic: Liste
     const text = exposition(await reading, format);
     return reply(requestContext, 200, text, { "content-type": format.mediaType, vary: "Accept" });
   };
-  // Hidden, because the document does not describe the Prometheus format.
+  // Hidden, because the OpenAPI document does not describe the Prometheus format.
   app.get("/metrics", answer, { keyless: true, detail: { hide: true } });
 }

@@ -5,7 +5,7 @@ import type { AdminDeps } from "../base.ts";
 import type { AnyMetric } from "./exposition.ts";
 import { counter, gauge } from "./metric.ts";
 
-/** The process, under Prometheus's standard names where there are some. */
+/** Metrics of the process, under Prometheus's standard names if they exist. */
 export function processMetrics({ facts }: AdminDeps, isReady: boolean): AnyMetric[] {
   const { user, system } = process.cpuUsage();
   const database = facts.watched?.database ?? "";
@@ -17,16 +17,16 @@ export function processMetrics({ facts }: AdminDeps, isReady: boolean): AnyMetri
       help: "1, with the version and its commit.",
       samples: [{ labels: { version, commit: commit ?? "", bun: Bun.version, database }, value: 1 }],
     },
-    ...gauge("onair_ready", "Whether the server should get requests, as /readyz says.", isReady ? 1 : 0),
-    ...gauge("process_start_time_seconds", "When the process began, since the epoch.", startedAt()),
+    ...gauge("onair_ready", "Whether the server should receive requests, by /readyz.", isReady ? 1 : 0),
+    ...gauge("process_start_time_seconds", "Start time of the process, since the epoch.", startedAt()),
     counter("process_cpu_seconds", "Processor time of all threads.", (user + system) / 1e6),
     ...gauge("process_resident_memory_bytes", "Resident memory.", residentBytes()),
     ...gauge("process_open_fds", "Open files and connections.", openDescriptors()),
-    ...gauge("process_max_fds", "How many there may be.", descriptorLimit()),
+    ...gauge("process_max_fds", "Maximum number of open files and connections.", descriptorLimit()),
     {
       type: "gauge",
       name: "onair_tls_certificate_expiry_timestamp_seconds",
-      help: "Until when the certificate in force is good, since the epoch.",
+      help: "Expiry time of the current certificate, since the epoch.",
       samples: expiries.map(({ listener, expiresAt }) => ({ labels: { listener }, value: expiresAt / 1000 })),
     },
   ];
@@ -34,7 +34,7 @@ export function processMetrics({ facts }: AdminDeps, isReady: boolean): AnyMetri
 
 const startedAt = () => Math.round(performance.timeOrigin) / 1000;
 
-/** Null where the system does not provide it, as in a root without /proc. */
+/** Returns null if the system does not provide the value, as in a root without /proc. */
 function residentBytes(): number | null {
   try {
     return process.memoryUsage.rss();

@@ -5,12 +5,12 @@ import type { AdminDeps } from "../base.ts";
 import type { AnyMetric } from "./exposition.ts";
 import { gauge } from "./metric.ts";
 
-/** The default scrape timeout of Prometheus is 10 seconds. */
+/** Less than Prometheus's default scrape timeout of 10 seconds. */
 const longestReadMs = 3 * second;
 
-/** What is in the database and on the disk; a value that cannot be read is left out. */
+/** Metrics of the database and the disk. A value that cannot be read is left out. */
 export async function storageMetrics({ store, facts, now }: AdminDeps): Promise<AnyMetric[]> {
-  // The other metrics do not wait for a database that is away.
+  // The other metrics must not wait for a database that does not respond.
   const read = <T>(reading: Promise<T>) => inTime(reading, longestReadMs).catch(() => null);
   const [backlog, databaseBytes, measured] = await Promise.all([
     read(store.deliveries.backlogOfAll()),
@@ -22,29 +22,29 @@ export async function storageMetrics({ store, facts, now }: AdminDeps): Promise<
   return [
     ...gauge(
       "onair_deliveries_pending",
-      "Deliveries in the database that have not come to their end, up to half a million.",
+      "Pending deliveries in the database, counted up to half a million.",
       backlog?.pending,
     ),
     ...gauge(
       "onair_oldest_pending_age_seconds",
-      "Time since the oldest of them was published; 0: there is none.",
+      "Age of the oldest pending delivery; 0 if there is none.",
       backlog && (oldest === null ? 0 : Math.max(0, now() - oldest) / 1000),
     ),
-    ...gauge("onair_database_bytes", "The database, without its write-ahead log.", databaseBytes),
+    ...gauge("onair_database_bytes", "Size of the database, without its write-ahead log.", databaseBytes),
     ...(measured ? [kindGauge(measured.kinds)] : []),
     ...gauge(
       "onair_database_wal_bytes",
-      "The write-ahead log in the data directory.",
+      "Size of the write-ahead log in the data directory.",
       attempt(() => facts.watched?.logBytes() ?? null),
     ),
-    ...gauge("onair_disk_free_bytes", "Free on the disk of the data directory.", disk?.free_bytes),
-    ...gauge("onair_disk_size_bytes", "The size of that disk.", disk?.total_bytes),
+    ...gauge("onair_disk_free_bytes", "Free space on the disk of the data directory.", disk?.free_bytes),
+    ...gauge("onair_disk_size_bytes", "Size of the disk of the data directory.", disk?.total_bytes),
   ];
 }
 
 function kindGauge(kinds: KindSizes): AnyMetric {
   const samples = Object.entries(kinds).map(([kind, value]) => ({ labels: { kind }, value }));
-  const help = "What the kinds of data take in the database, measured once an hour.";
+  const help = "Bytes used in the database by each kind of data, measured once an hour.";
   return { type: "gauge", name: "onair_data_bytes", help, samples };
 }
 

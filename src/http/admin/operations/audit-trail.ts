@@ -6,46 +6,46 @@ import { errorFields, type Log } from "../../../log/log.ts";
 import type { Store } from "../../../store/store.ts";
 import type { RequestContext } from "../../request-context.ts";
 
-/** Counted changes are written at most this often, but for the first. */
+/** The least time between two writes of counted changes; the first one is written at once. */
 const writeEveryMs = second;
-/** Counted changes that are known to have an entry, at most; then they are forgotten, and written once more. */
+/** The maximum number of counted changes known to have an entry. When exceeded, all are forgotten and written again. */
 const mostBegun = 1_000;
-/** Fields of a body that an entry names at most. */
+/** The maximum number of body fields in an entry. */
 const maxFields = 30;
 
-/** Reads that are noted like changes: they hand out every secret. */
+/** Reads that are recorded like changes, because they reveal every secret. */
 const notedReads: ReadonlySet<string> = new Set(["getBackupContent"]);
 
-/** What a route says of itself. */
+/** The facts about a route that an entry needs. */
 interface AuditedRoute {
   readonly operationId: string;
   readonly allowed: readonly Role[];
 }
 
-/** A request that a route has answered with success. */
+/** A request that succeeded. */
 interface AnsweredRequest {
   readonly requestContext: RequestContext;
   readonly params: unknown;
   readonly body: unknown;
-  /** What its handler gave. */
+  /** The value that the handler returned. */
   readonly value: unknown;
 }
 
-/** Equal changes, of which there are more until they are written. */
+/** Equal changes, counted until they are written. */
 type Counted = { -readonly [Field in keyof NewAuditEntry]: NewAuditEntry[Field] };
 
 interface AuditTrailOptions {
   readonly store: Pick<Store, "audit">;
   readonly log: Log;
   readonly now: () => number;
-  /** Called with what has changed: `audit`, and what the entry is about, like `applications`. */
+  /** Called with the topics that have changed: `audit`, and the kind of object, such as `applications`. */
   readonly changed?: (topic: string) => void;
 }
 
 /**
- * Writes down who changed what through the admin API, before the change is acknowledged. Changes of the platform's data,
- * events and answers to login requests come many at a time: they are counted by key, action and hour. The first is written
- * at once, so that entries are stored in the order in which they begin.
+ * Records changes made through the admin API and their callers, before they are acknowledged. Changes of the platform's
+ * data, events and answers to login requests are frequent, so they are counted by key, action and hour. The first one is
+ * written at once, so that entries are stored in the order of their first change.
  */
 export class AuditTrail {
   readonly #options: AuditTrailOptions;
@@ -57,7 +57,7 @@ export class AuditTrail {
     this.#options = options;
   }
 
-  /** Notes a successful request of a key, unless it only read. Never rejects: the change is made, and the log tells. */
+  /** Records a successful request, unless it only read. Never rejects, because the change is stored; failures are logged. */
   async note(route: AuditedRoute, key: OperatorKey, request: AnsweredRequest): Promise<void> {
     const { operationId } = route;
     const { method } = request.requestContext;
@@ -87,7 +87,7 @@ export class AuditTrail {
     }
   }
 
-  /** Writes what was counted. */
+  /** Writes the counted changes. */
   async flush(): Promise<void> {
     if (this.#timer) clearTimeout(this.#timer);
     this.#timer = null;
@@ -117,7 +117,7 @@ export class AuditTrail {
     this.#tell(entries);
   }
 
-  /** Tells what entries are about; a session of the console has no object. */
+  /** Reports the kinds of objects that have changed. A session of the console has no object. */
   #tell(entries: readonly NewAuditEntry[]): void {
     for (const object of new Set(entries.map((entry) => entry.object)))
       if (object !== "") this.#options.changed?.(object);
@@ -133,7 +133,7 @@ export class AuditTrail {
   }
 }
 
-/** The id of what was changed: from the path, else what the answer names. */
+/** Returns the id of the changed object: from the path, else from the response. */
 function objectId({ params, value }: AnsweredRequest): string | null {
   const { id, name, channel_id } = (params ?? {}) as Record<string, unknown>;
   const answered = value instanceof ElysiaCustomStatusResponse ? value.response : value;
@@ -142,7 +142,7 @@ function objectId({ params, value }: AnsweredRequest): string | null {
   return typeof found === "string" || typeof found === "number" ? String(found) : null;
 }
 
-/** The names of the fields of a body, whose values may be secrets. */
+/** Returns the names of a body's fields, without values, which may be secrets. */
 function fieldsOf(body: unknown): string[] {
   if (typeof body !== "object" || body === null || Array.isArray(body)) return [];
   return Object.keys(body).slice(0, maxFields);

@@ -10,23 +10,29 @@ import { readers } from "../access.ts";
 import { exampleApplication } from "../application-fields.ts";
 import type { AdminDeps, AdminListener } from "../base.ts";
 
-const AuditSchema = named("AuditEntry", "A change, and who made it.", {
-  at: about(IsoTimestamp, "When it was done; of several, the first."),
-  last_at: about(IsoTimestamp, "Of several, when the last was done; else the same."),
-  count: Type.Integer({ description: "How many there were." }),
-  actor: named("AuditActor", "Who did it.", {
-    kind: oneOf(auditActors, { description: "An application changes only itself." }),
-    id: Type.String({ description: "Of the key or application; `environment` for ONAIR_ADMIN_KEY." }),
-    name: Type.String({ description: "Its name then." }),
+const AuditSchema = named("AuditEntry", "A change, or several equal ones, with its author.", {
+  at: about(IsoTimestamp, "Time of the change, or of the first of several."),
+  last_at: about(IsoTimestamp, "Time of the last of several changes; else the same as `at`."),
+  count: Type.Integer({ description: "Number of changes." }),
+  actor: named("AuditActor", "The author of a change.", {
+    kind: oneOf(auditActors, { description: "Kind of the author. An application can change only itself." }),
+    id: Type.String({
+      description: "Id of the key or application; `environment` for the key in ONAIR_ADMIN_KEY.",
+    }),
+    name: Type.String({ description: "Name of the key or application at the time of the change." }),
   }),
-  action: Type.String({ description: "The operation, as this document names it." }),
-  object: Type.String({ description: "What kind of thing it was done to." }),
-  object_id: nullable(Type.String(), { description: "null for several, or where the id is secret." }),
-  fields: Type.Array(Type.String(), { description: "The fields that were given, without their values." }),
+  action: Type.String({ description: "The `operationId` of the operation." }),
+  object: Type.String({ description: "Kind of the changed object, such as `applications`." }),
+  object_id: nullable(Type.String(), {
+    description: "Id of the changed object; null for several objects or a secret id.",
+  }),
+  fields: Type.Array(Type.String(), {
+    description: "Names of the fields in the request, without their values.",
+  }),
   address: Type.String({
-    description: "Where the request came from; empty for a command in the data directory.",
+    description: 'Client address of the request; `""` for a command in the data directory.',
   }),
-  request_id: Type.String({ description: "By which the log has it; of several, that of the last." }),
+  request_id: Type.String({ description: "Id of the request, or of the last of several." }),
 });
 export type Audit = Static<typeof AuditSchema>;
 
@@ -44,7 +50,7 @@ const example: Audit = {
 };
 
 const AuditPage = pageOf(AuditSchema, {
-  order: "The newest first.",
+  order: "Entries, the newest first.",
   name: "AuditPage",
   description: "A page of the audit trail.",
   example,
@@ -52,19 +58,38 @@ const AuditPage = pageOf(AuditSchema, {
 
 const words = { minLength: 1, maxLength: 100 };
 const filters = {
-  key: Type.Optional(TextParameter({ ...words, description: "Of this key or application, by its id." })),
-  action: Type.Optional(
-    TextParameter({ ...words, description: "This operation, like `changeApplication`." }),
+  key: Type.Optional(
+    TextParameter({ ...words, description: "Returns only changes by the key or application with this id." }),
   ),
-  object: Type.Optional(TextParameter({ ...words, description: "This kind of thing, like `applications`." })),
-  object_id: Type.Optional(TextParameter({ ...words, description: "The thing with this id." })),
-  after: Type.Optional(TimeParameter({ description: "Done then or later; of several, the last." })),
+  action: Type.Optional(
+    TextParameter({
+      ...words,
+      description: "Returns only changes by this operation, such as `changeApplication`.",
+    }),
+  ),
+  object: Type.Optional(
+    TextParameter({
+      ...words,
+      description: "Returns only changes of this kind of object, such as `applications`.",
+    }),
+  ),
+  object_id: Type.Optional(
+    TextParameter({ ...words, description: "Returns only changes of the object with this id." }),
+  ),
+  after: Type.Optional(
+    TimeParameter({
+      description: "Returns only changes at or after this time; of several, the last one counts.",
+    }),
+  ),
   before: Type.Optional(
-    TimeParameter({ description: "Done before, which is later than `after`; of several, the first." }),
+    TimeParameter({
+      description:
+        "Returns only changes before this time; of several, the first one counts. Must be later than `after`.",
+    }),
   ),
 };
 
-/** List Audit Trail: who changed what, when and from where. */
+/** List Audit Trail. */
 export function auditRoutes(app: AdminListener, { store, cursors }: AdminDeps): void {
   const list = pagedList("audit", cursors);
   app.get(
@@ -86,7 +111,7 @@ export function auditRoutes(app: AdminListener, { store, cursors }: AdminDeps): 
         tags: ["Operations"],
         summary: "List Audit Trail",
         description:
-          "Who changed what through this API, and what applications changed about themselves, without values. Reports of the platform's data, events and answers to login requests are counted by key and hour. Downloads of backups are listed, too.",
+          "Returns the changes made through this API, and the changes of applications to themselves, without values. Changes of the platform's data, events and answers to login requests are counted by key and hour. Downloads of backups are included.",
       },
     },
   );

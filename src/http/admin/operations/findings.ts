@@ -9,13 +9,13 @@ import type { AdminDeps, AdminListener } from "../base.ts";
 
 const FindingSchema = named("Finding", "The result of one check.", {
   check: Type.String({
-    description: "What was looked at, like `disk_space`. There may be more of them later.",
+    description: "Name of the check, such as `disk_space`. Later versions may add checks.",
   }),
   status: oneOf(findingStatuses, {
-    description: "`warning` may be intended; `skipped` says why it was not looked at.",
+    description: "Result of the check. A `warning` may be intended. For `skipped`, `message` has the reason.",
   }),
-  message: Type.String({ description: "What was found, in one sentence. Its words may change." }),
-  mend: nullable(Type.String(), { description: "How to mend it; null where nothing is to do." }),
+  message: Type.String({ description: "Result in one sentence. The wording may change." }),
+  mend: nullable(Type.String(), { description: "How to fix the problem; null if there is none." }),
 });
 
 const example: Static<typeof FindingSchema> = {
@@ -27,13 +27,13 @@ const example: Static<typeof FindingSchema> = {
 };
 
 const Findings = listOf(FindingSchema, {
-  order: "One for each check.",
+  order: "One result for each check.",
   name: "Findings",
-  description: "What was found.",
+  description: "The results of the checks.",
   example,
 });
 
-/** Get Findings: what `onair doctor` finds in a running server. */
+/** Get Findings: the results of `onair doctor` for a running server. */
 export function findingRoute(app: AdminListener, { findings }: AdminDeps): void {
   app.get("/admin/v1/findings", async () => ({ data: [...(await findings())], message: "OK" }), {
     roles: readers,
@@ -42,14 +42,15 @@ export function findingRoute(app: AdminListener, { findings }: AdminDeps): void 
       operationId: "getFindings",
       tags: ["Operations"],
       description:
-        "What the server finds wrong with its settings, its data directory or database, its certificates and its clock, as `onair doctor` says it. They are looked at anew after 10 seconds.",
+        "Checks the server's settings, data directory or database, certificates and clock, like `onair doctor`, and returns the results. They are cached for 10 seconds.",
     },
   });
 }
 
 /**
- * Tells operators who look on when there is something else to mend than at the last look: what is in order changes with
- * every look, like the time or the free space. The first look tells nothing, because who begins to look on reads it.
+ * Returns a function that checks the server while operators have open streams, and notifies them when the problems differ
+ * from those of the last check. Results without a problem are not compared, because they always change, like the free
+ * space. The first check notifies nobody, because a console reads the findings when it opens its stream.
  */
 export function findingsWatch(
   findings: AdminDeps["findings"],

@@ -11,19 +11,23 @@ import { ApplicationIdParameter, pageOfApplication } from "../application-fields
 import type { AdminDeps, AdminListener } from "../base.ts";
 
 const NoticeSchema = named("Notice", "A notice about an endpoint or the server.", {
-  id: about(Ulid, "Its `webhook-id` at the notify URL."),
-  type: oneOf([...endpointNotices, ...serverNotices], { description: "What it is about." }),
-  app_id: nullable(Ulid, { description: "The application; null: it is about the server." }),
-  created_at: about(IsoTimestamp, "When it was made."),
+  id: about(Ulid, "Id of the notice: its `webhook-id` at the notify URL."),
+  type: oneOf([...endpointNotices, ...serverNotices], { description: "Type of the notice." }),
+  app_id: nullable(Ulid, { description: "Id of the application; null for a notice about the server." }),
+  created_at: about(IsoTimestamp, "Time at which the notice was created."),
   summary: Type.String({ description: "What happened, in one sentence." }),
-  advice: nullable(Type.String(), { description: "What to do next; null where nothing is to do." }),
-  sending: named("NoticeSending", "What became of it at the notify URL.", {
+  advice: nullable(Type.String(), { description: "Recommended action; null if none is needed." }),
+  sending: named("NoticeSending", "The delivery of a notice to the notify URL.", {
     status: oneOf(["unsent", "pending", "delivered", "failed"], {
-      description: "`unsent`: there was no notify URL.",
+      description: "Status of the delivery. `unsent`: there was no notify URL.",
     }),
-    attempts: Type.Integer({ description: "Attempts so far." }),
-    next_attempt_at: nullable(IsoTimestamp, { description: "While it is pending." }),
-    error: nullable(Type.String(), { description: "Why the last attempt failed." }),
+    attempts: Type.Integer({ description: "Number of attempts so far." }),
+    next_attempt_at: nullable(IsoTimestamp, {
+      description: "Time of the next attempt; null if none follows.",
+    }),
+    error: nullable(Type.String(), {
+      description: "Reason for the failure of the last attempt; null if it did not fail.",
+    }),
   }),
 });
 
@@ -38,7 +42,7 @@ const example: Static<typeof NoticeSchema> = {
 };
 
 const Notices = pageOf(NoticeSchema, {
-  order: "The newest first.",
+  order: "Notices, the newest first.",
   description: "A page of notices.",
   example,
 });
@@ -57,7 +61,7 @@ function shown({ id, type, application_id, created_at, body, sending }: Notice):
   };
 }
 
-/** List Notices: what operator and developers were told. */
+/** List Notices, of the server and of all applications. */
 export function noticeRoutes(app: AdminListener, { store, cursors }: AdminDeps): void {
   const list = pagedList("notices", cursors);
   app.get(
@@ -81,7 +85,7 @@ export function noticeRoutes(app: AdminListener, { store, cursors }: AdminDeps):
         tags: ["Operations"],
         summary: "List Notices",
         description:
-          "What was noticed about endpoints and about the server, of the last 30 days, and what became of it at the notify URL (`--notify-url`).",
+          "Returns the notices about endpoints and about the server from the last 30 days, and the status of their delivery to the notify URL (`--notify-url`).",
       },
     },
   );

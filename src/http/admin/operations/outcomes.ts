@@ -7,7 +7,7 @@ import { readers } from "../access.ts";
 import { ApplicationIdParameter } from "../application-fields.ts";
 import type { AdminDeps, AdminListener } from "../base.ts";
 
-/** Watch Deliveries: what becomes of deliveries, while it happens. */
+/** Watch Deliveries: a stream of the results of deliveries. */
 export function outcomeRoute(
   app: AdminListener,
   { outcomes, operatorKeys, sessions }: AdminDeps & { readonly sessions: Pick<OperatorSessions, "keyOf"> },
@@ -32,7 +32,7 @@ export function outcomeRoute(
       detail: {
         operationId: "watchDeliveries",
         tags: ["Operations"],
-        description: `What becomes of the deliveries of all applications, or of one, ${outcomesDescription} It also names other things that have changed: \`audit\`, \`backups\`, \`findings\`, \`keys\`, \`ranking\`, \`settings\`, \`users\` and the like.`,
+        description: `Streams the results of the deliveries of all applications, or of one, ${outcomesDescription} An event \`changed\` also names further data: \`audit\`, \`backups\`, \`findings\`, \`keys\`, \`ranking\`, \`settings\`, \`users\` and others.`,
       },
     },
   );

@@ -9,25 +9,25 @@ import { readers } from "../access.ts";
 import type { AdminDeps, AdminListener } from "../base.ts";
 
 const SettingSchema = named("Setting", "A setting of the server.", {
-  name: Type.String({ description: "As an option of `onair serve`, without its dashes." }),
+  name: Type.String({ description: "Name of the option of `onair serve`, without its dashes." }),
   value: nullable(Type.String(), {
     description:
-      "The value in force; of a secret `set`, and of a URL without password and query; null: not set.",
+      "Current value; null if not set. A secret is shown as `set`, a URL without password and query.",
   }),
-  default: nullable(Type.String(), { description: "The value where nothing is set." }),
-  is_secret: Type.Boolean({ description: "Whether its value is never shown." }),
-  help: Type.String({ description: "What it is for." }),
+  default: nullable(Type.String(), { description: "Default value; null if there is none." }),
+  is_secret: Type.Boolean({ description: "Whether the value is a secret, which is never shown." }),
+  help: Type.String({ description: "Purpose of the setting." }),
 });
 
 const Settings = answer(
   {
-    data: Type.Array(SettingSchema, { description: "In the order of `onair serve --help`." }),
-    version: Type.String({ description: "The version of the server." }),
+    data: Type.Array(SettingSchema, { description: "Settings, in the order of `onair serve --help`." }),
+    version: Type.String({ description: "Version of the server." }),
     commit: nullable(Type.String(), {
       description:
-        "The commit that it was built from; with `-changed` behind it where the checkout had changes. null: not known.",
+        "Commit from which the server was built, with the suffix `-changed` if the checkout had changes; null if unknown.",
     }),
-    started_at: about(IsoTimestamp, "When it was started."),
+    started_at: about(IsoTimestamp, "Time at which the server was started."),
     message: Message,
   },
   {
@@ -52,7 +52,7 @@ const Settings = answer(
   },
 );
 
-/** List Settings: how the server is set, without secrets. */
+/** List Settings: the server's settings, without secrets. */
 export function settingRoutes(app: AdminListener, { facts }: AdminDeps): void {
   app.get(
     "/admin/v1/settings",
@@ -64,7 +64,7 @@ export function settingRoutes(app: AdminListener, { facts }: AdminDeps): void {
         operationId: "getSettings",
         tags: ["Operations"],
         summary: "List Settings",
-        description: "The settings in force. They are changed by starting the server with others.",
+        description: "Returns the current settings of the server. This API cannot change them.",
       },
     },
   );

@@ -28,24 +28,26 @@ import { ApplicationIdParameter, requireApplication } from "../application-field
 import type { AdminDeps, AdminListener } from "../base.ts";
 
 const counted = {
-  requests: Type.Integer({ description: "Requests that were answered." }),
-  client_errors: Type.Integer({ description: "Those answered with a 4xx." }),
-  server_errors: Type.Integer({ description: "Those answered with a 5xx." }),
+  requests: Type.Integer({ description: "Number of requests." }),
+  client_errors: Type.Integer({ description: "Requests with a 4xx response." }),
+  server_errors: Type.Integer({ description: "Requests with a 5xx response." }),
   p50_ms: nullable(Type.Number(), {
-    description: "Milliseconds to the answer for half of them; null: none.",
+    description: "Median time to the response, in milliseconds; null if there were no requests.",
   }),
-  p99_ms: nullable(Type.Number(), { description: "The same for 99 of 100." }),
+  p99_ms: nullable(Type.Number(), {
+    description: "99th percentile of the same time, in milliseconds; null if there were no requests.",
+  }),
 };
 
-const RequestStep = named("RequestStep", "Requests in a step of time.", {
-  at: about(IsoTimestamp, "When the step began."),
+const RequestStep = named("RequestStep", "Requests within a step of time.", {
+  at: about(IsoTimestamp, "Start of the step."),
   ...counted,
 });
 
 const OperationCounts = named("OperationCounts", "Requests of one operation.", {
-  listener: Type.String({ description: "`public` or `admin`." }),
+  listener: Type.String({ description: "Listener of the operation: `public` or `admin`." }),
   operation: Type.String({
-    description: "As the document of the listener names it; `other` for paths that are none of it.",
+    description: "The `operationId` in the listener's document; `other` for all other paths.",
   }),
   ...counted,
 });
@@ -55,13 +57,13 @@ const exampleRequests = { requests: 9120, client_errors: 31, server_errors: 0, p
 const Statistics = answer(
   {
     ...spanFields,
-    deliveries: Type.Array(DeliveryStep, { description: "The oldest step first." }),
+    deliveries: Type.Array(DeliveryStep, { description: "Steps, the oldest first." }),
     totals: DeliveryCounts,
     requests: Type.Array(RequestStep, {
       description: "Requests of both listeners, the oldest step first; empty with `application_id`.",
     }),
     operations: Type.Array(OperationCounts, {
-      description: "By operation, those with most requests first; empty with `application_id`.",
+      description: "Operations, those with the most requests first; empty with `application_id`.",
     }),
   },
   {
@@ -97,7 +99,7 @@ export function statisticRoutes(app: AdminListener, { store, now }: AdminDeps): 
         operationId: "getStatistics",
         tags: ["Operations"],
         description:
-          "What became of deliveries, of all applications or of one, and how many requests came and how long they took, by minute or hour, some ten seconds behind. A crash may leave out the last seconds. Percentiles are as exact as the buckets of a histogram (1, 2, 5, 10, 20, 50 ms …).",
+          "Returns the number of deliveries by result, of all applications or of one, and the number and duration of requests, for each minute or hour. The values are about ten seconds behind, and a crash may lose those of the last seconds. Percentiles are as precise as the buckets of a histogram (1, 2, 5, 10, 20, 50 ms …).",
       },
     },
   );
@@ -105,7 +107,7 @@ export function statisticRoutes(app: AdminListener, { store, now }: AdminDeps): 
 
 async function requestStatistics(store: Pick<Store, "statistics">, span: StatisticSpan) {
   const { period, from, to } = span;
-  // Of a week by the day: a hundred operations by the hour would be read for every look.
+  // A week is read by day: by hour, each request would read the rows of a hundred operations.
   const isLong = span.shown.range === "week";
   const coarse: StatisticPeriod = isLong ? "day" : period;
   const kind = "requests";

@@ -11,42 +11,43 @@ import type { AdminDeps, AdminListener } from "../base.ts";
 
 const bytes = (description: string) =>
   nullable(Type.Integer({ minimum: 0 }), {
-    description: `${description} null: the database is on another server.`,
+    description: `${description} Null if the database is on another server.`,
   });
 
 const kind = (description: string) => Type.Integer({ minimum: 0, description });
 
 const KindSizesSchema = named(
   "KindSizes",
-  "What the kinds of data take in the database, in bytes, with their indexes.",
+  "Bytes used in the database by each kind of data, including indexes.",
   {
     events: kind("Events with their bodies."),
     deliveries: kind("Deliveries."),
-    attempts: kind("Attempts with the beginnings of their answers."),
+    attempts: kind("Attempts with the first part of their responses."),
     users: kind("Users."),
-    search: kind("The index of the search."),
+    search: kind("Search index."),
     subscriptions: kind("Subscriptions."),
     access: kind("Applications, tokens and consents."),
-    other: kind("Everything else."),
-    free: kind("What new rows take first."),
+    other: kind("All other data."),
+    free: kind("Free space within the database, which new rows use first."),
   } satisfies Record<keyof KindSizes, TSchema>,
 );
 
 const fields = {
-  total_bytes: bytes("The size of the disk of the data directory."),
-  free_bytes: bytes("What is free there."),
-  database_bytes: bytes("The size of the database; that of a data directory with its write-ahead log."),
-  kinds: nullable(KindSizesSchema, { description: "What the kinds of data take. null: not known yet." }),
+  total_bytes: bytes("Size of the data directory's disk, in bytes."),
+  free_bytes: bytes("Free space on that disk, in bytes."),
+  database_bytes: bytes("Size of the database with its write-ahead log, in bytes."),
+  kinds: nullable(KindSizesSchema, {
+    description: "Bytes used by each kind of data; null if not measured yet.",
+  }),
   kinds_measured_at: nullable(IsoTimestamp, {
-    description: "When that was measured, at most an hour ago.",
+    description: "Time of that measurement, at most an hour ago; null if not measured yet.",
   }),
   used_per_day_bytes: nullable(Type.Integer(), {
     description:
-      "By how much the free space has shrunk in a day, by the last week; null: less than a day is known.",
+      "Bytes by which the free space shrinks per day, by the last week; null if less than a day was measured.",
   }),
   full_at: nullable(IsoTimestamp, {
-    description:
-      "When the disk is full, if it goes on like that; null: it does not shrink, or not within ten years.",
+    description: "Time at which the disk will be full at this rate; null if never, or not within ten years.",
   }),
 };
 
@@ -74,7 +75,7 @@ const Storage = answer(fields, {
   },
 });
 
-/** Get Storage: how much room there is, and until when. */
+/** Get Storage: the free space on the disk, and a forecast. */
 export function storageRoute(app: AdminListener, { store, facts, now }: AdminDeps): void {
   app.get(
     "/admin/v1/storage",
@@ -102,7 +103,7 @@ export function storageRoute(app: AdminListener, { store, facts, now }: AdminDep
         operationId: "getStorage",
         tags: ["Operations"],
         description:
-          "How much room there is on the disk of the data directory, and when it is full if it fills as in the last week. The sizes are sampled every ten minutes, those of the kinds of data every hour.",
+          "Returns the size and free space of the data directory's disk, and the time at which it will be full if it fills as in the last week. Sizes are sampled every ten minutes, those of each kind of data every hour.",
       },
     },
   );

@@ -33,28 +33,28 @@ export function flag(description: string) {
 
 export const AtomicQuery = Type.Object({
   atomic: flag(
-    `All or nothing: where one line is refused, none is taken. Names and slugs can be swapped. At most ${atomicLimits.inWords}.`,
+    `Applies either all lines or none: if one line is refused, none is stored. Lines can swap names and slugs. At most ${atomicLimits.inWords}.`,
   ),
 });
 
-export const DataReportSchema = named("DataReport", "What became of a batch.", {
-  accepted: Type.Integer({ description: "Lines that were taken." }),
-  rejected: Type.Integer({ description: "Lines that were refused." }),
+export const DataReportSchema = named("DataReport", "The result of a batch.", {
+  accepted: Type.Integer({ description: "Number of accepted lines." }),
+  rejected: Type.Integer({ description: "Number of refused lines." }),
   errors: Type.Array(
-    named("RefusedLine", "A line that was refused.", {
-      line: Type.Integer({ description: "From 1 on, blank lines counted." }),
-      message: Type.String({ description: "Why it was refused." }),
+    named("RefusedLine", "A refused line.", {
+      line: Type.Integer({ description: "Number of the line, from 1; blank lines count." }),
+      message: Type.String({ description: "Reason for the refusal." }),
     }),
     { description: `The first ${grouped(maxErrors)} refused lines.` },
   ),
   ignored_fields: Type.Integer({
     description:
-      "Fields in the lines that were taken which are not known, in all: a misspelt one is not kept.",
+      "Number of unknown fields in all accepted lines. Their values are not stored, so check for misspelt names.",
   }),
 });
 
 export const DataReport = answerOf(DataReportSchema, {
-  description: "What became of it.",
+  description: "The report of the batch.",
   example: {
     accepted: 1,
     rejected: 1,
@@ -74,13 +74,13 @@ export async function appliedLines<Input>(
   return dataReport(await apply(longBodyStream(requestContext, isAtomic), read, keep, { ignored }));
 }
 
-/** The report of a batch whose unknown fields are counted. */
+/** Returns a batch's report in the form of the API. */
 export function dataReport(report: BatchReport): Static<typeof DataReport> {
   const { accepted, rejected, ignored_fields = 0, errors } = report;
   return { accepted, rejected, ignored_fields, errors };
 }
 
-/** Rows of one page of an export. A page blocks the event loop, so it is small. */
+/** The number of rows in one page of an export. A page blocks the event loop, so it is small. */
 const pageSize = 500;
 
 /** Streams all rows as NDJSON, page by page, at the pace of the client. */

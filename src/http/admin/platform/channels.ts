@@ -12,7 +12,7 @@ export function channelRoutes(app: AdminListener, { store, data }: AdminDeps): v
     input: ChannelInput,
     example: exampleChannel,
     missing: "not_found",
-    deletion: "Its livestream ends.",
+    deletion: "The livestream of the channel ends.",
     rows: store.channels,
     intake: data.channels,
     remove: data.removeChannel,

@@ -8,7 +8,7 @@ import type { AdminDeps, AdminListener } from "../base.ts";
 import { AtomicQuery, DataReportSchema, dataReport, flag, replyRows } from "./batch.ts";
 
 const LivestreamsQuery = Type.Object({
-  snapshot: flag("The lines are the whole set: every other livestream ends, after the last line."),
+  snapshot: flag("Treats the lines as the complete set: all other livestreams end after the last line."),
   ...AtomicQuery.properties,
 });
 
@@ -22,7 +22,7 @@ const example = {
 };
 
 const LivestreamsReport = answerOf(DataReportSchema, {
-  description: "What became of it.",
+  description: "The report of the batch.",
   example: { accepted: 1, rejected: 0, ignored_fields: 0, errors: [] },
 });
 
@@ -45,7 +45,7 @@ export function livestreamRoutes(app: AdminListener, { store, data }: AdminDeps)
         operationId: "putLivestreams",
         tags: ["Channels and livestreams"],
         description:
-          "Starts or updates livestreams, one on each line. They show in the categories within two seconds. A line that is wrong is refused, and the rest is kept. Fields that are not known are ignored and counted. A snapshot that breaks off, or of which no line can be used, ends no livestream.",
+          "Starts or updates livestreams, one on each line. The categories show them within two seconds. Invalid lines are refused; all others are stored. Unknown fields are ignored and counted. A snapshot that is interrupted, or has no valid line, ends no livestream.",
         ndjson: { description: "One livestream on each line.", example: [example] },
       },
     },
@@ -56,12 +56,12 @@ export function livestreamRoutes(app: AdminListener, { store, data }: AdminDeps)
     ({ requestContext }) => replyRows(requestContext, store.livestreams.page, ({ channel_id }) => channel_id),
     {
       roles: everyRole,
-      response: { 200: ndjsonLines("Who is live.", [example]) },
+      response: { 200: ndjsonLines("All livestreams.", [example]) },
       detail: {
         operationId: "getLivestreams",
         tags: ["Channels and livestreams"],
         description:
-          "All livestreams as NDJSON by ascending channel, in the form in which they can be put again.",
+          "Returns all livestreams as NDJSON by ascending channel id, in the form that Put Livestreams accepts.",
       },
     },
   );
@@ -75,11 +75,11 @@ export function livestreamRoutes(app: AdminListener, { store, data }: AdminDeps)
     {
       roles: writers,
       params: Type.Object({ channel_id: IdParameter("channel", exampleChannel.id) }),
-      response: { 204: noContent("The channel is not live (any more).") },
+      response: { 204: noContent("The channel is not live.") },
       detail: {
         operationId: "endLivestream",
         tags: ["Channels and livestreams"],
-        description: "Ends the livestream of a channel. One that is not live is not an error.",
+        description: "Ends the livestream of a channel. It is not an error if the channel is not live.",
       },
     },
   );

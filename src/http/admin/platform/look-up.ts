@@ -15,19 +15,19 @@ import { everyRole } from "../access.ts";
 import type { AdminDeps, AdminListener } from "../base.ts";
 
 /*
- * What people look up: users by a part of their name, and the order of the categories as it is now.
+ * Look-ups for people: users by a part of their name, and the current order of the categories.
  */
 
-const FoundUserSchema = named("FoundUser", "A user as a search finds it.", {
+const FoundUserSchema = named("FoundUser", "A user in search results.", {
   id: about(Id, "Id of the user."),
-  username: Type.String({ description: "The username, as the platform spells it." }),
-  display_name: Type.String({ description: "The name to show." }),
+  username: Type.String({ description: "Username, as the platform spells it." }),
+  display_name: Type.String({ description: "Name to display." }),
   is_verified: Type.Boolean({ description: "Whether the platform has verified the user." }),
 });
 
 const FoundUsers = listOf(FoundUserSchema, {
-  order: "In the order of the public search.",
-  description: "The users found.",
+  order: "Users, in the order of the public search.",
+  description: "The matching users.",
   example: {
     id: exampleUser.id,
     username: exampleUser.username,
@@ -38,31 +38,37 @@ const FoundUsers = listOf(FoundUserSchema, {
 
 const rankedFields = {
   id: about(Id, "Id of the category."),
-  name: Type.String({ description: "Its name." }),
-  viewers: about(Count, "The viewers of its live channels."),
+  name: Type.String({ description: "Name of the category." }),
+  viewers: about(Count, "Viewers of all live channels in the category."),
 };
-const RankedCategorySchema = named("RankedCategory", "A category in its place.", rankedFields);
+const RankedCategorySchema = named(
+  "RankedCategory",
+  "A category in the order of the public API.",
+  rankedFields,
+);
 const exampleRanked = { id: exampleCategory.id, name: exampleCategory.name, viewers: 184_213 };
 
 const Ranked = listOf(RankedCategorySchema, {
-  order: "The most watched first.",
-  description: "The categories in the order in which the public API has them now.",
+  order: "Categories, the most watched first.",
+  description: "The categories in the current order of the public API.",
   example: exampleRanked,
 });
 
-const LiveChannelSchema = named("RankedChannel", "A channel that is live.", {
+const LiveChannelSchema = named("RankedChannel", "A live channel.", {
   id: about(Id, "Id of the channel."),
-  name: Type.String({ description: "Its name." }),
-  viewers: about(Count, "Its viewers."),
+  name: Type.String({ description: "Name of the channel." }),
+  viewers: about(Count, "Current viewers of the channel."),
 });
 const LiveCategory = dataOf(
-  named("LiveCategory", "A category and who is live in it.", {
+  named("LiveCategory", "A category with its live channels.", {
     ...rankedFields,
-    channels: Type.Array(LiveChannelSchema, { description: "Those with the most viewers, up to 100." }),
+    channels: Type.Array(LiveChannelSchema, {
+      description: "Up to 100 live channels, the most watched first.",
+    }),
   }),
   {
     name: "LiveCategoryAnswer",
-    description: "The category as it is now.",
+    description: "The category.",
     example: {
       ...exampleRanked,
       channels: [{ id: exampleChannel.id, name: exampleChannel.name, viewers: 27_716 }],
@@ -81,7 +87,7 @@ const shown = ({ category: { id, name }, viewers }: RankedCategory): Static<type
   return { id, name, viewers };
 };
 
-/** Search users; get the ranking, and who is live in a category. */
+/** Search users, get the ranking, and get the live channels of a category. */
 export function lookUpRoutes(app: AdminListener, { store, data: { ranking } }: AdminDeps): void {
   app.get(
     "/admin/v1/users/search",
@@ -99,7 +105,7 @@ export function lookUpRoutes(app: AdminListener, { store, data: { ranking } }: A
       detail: {
         operationId: "searchUsers",
         tags: ["Users"],
-        description: "Finds users as the public search does.",
+        description: "Finds users like the public search.",
       },
     },
   );
@@ -117,7 +123,7 @@ export function lookUpRoutes(app: AdminListener, { store, data: { ranking } }: A
       detail: {
         operationId: "getRanking",
         tags: ["Categories"],
-        description: "The first categories in the order of the public API at this moment.",
+        description: "Returns the first categories in the current order of the public API.",
       },
     },
   );
@@ -140,7 +146,7 @@ export function lookUpRoutes(app: AdminListener, { store, data: { ranking } }: A
       detail: {
         operationId: "getLiveCategory",
         tags: ["Categories"],
-        description: "A category with the channels that are live in it, the most watched first.",
+        description: "Returns a category with its live channels, the most watched first.",
       },
     },
   );

@@ -13,18 +13,18 @@ interface Record {
   readonly id: number;
 }
 
-/** A noun of the platform's data that has an id: users, categories and channels. */
+/** A kind of record of the platform's data: users, categories or channels. */
 interface RecordKind<Input extends Record, Row extends Record> {
-  /** Its name in sentences and answers, and its plural, which is in the path. */
+  /** The name in sentences and responses, and the plural in the path. */
   readonly noun: "user" | "category" | "channel";
   readonly plural: "users" | "categories" | "channels";
   readonly tag: string;
   readonly input: TObject;
-  /** Fields of the record as it is kept that are not as in the input. */
+  /** Fields of a stored record that differ from the input. */
   readonly kept?: TProperties;
   readonly example: Row;
   readonly missing: "user_not_found" | "category_not_found" | "not_found";
-  /** What else its deletion does. */
+  /** A sentence about the further effects of a deletion. */
   readonly deletion: string;
   readonly rows: { page(after: number, limit: number): Promise<readonly Row[]> };
   readonly intake: Intake<Input>;
@@ -33,7 +33,11 @@ interface RecordKind<Input extends Record, Row extends Record> {
 
 /** The optional id in a body whose path has the id. */
 const OwnId = Type.Optional(
-  Type.Integer({ minimum: 1, maximum: maxId, description: "May be left out; else that of the path." }),
+  Type.Integer({
+    minimum: 1,
+    maximum: maxId,
+    description: "Optional; if present, it must equal the id in the path.",
+  }),
 );
 
 /** Get, put and delete one record by its id; put and get many as NDJSON. */
@@ -49,18 +53,18 @@ export function recordRoutes<Input extends Record, Row extends Record>(
     { ...input.properties, id: OwnId },
     {
       $id: `${Noun}Input`,
-      description: `A ${noun} as the platform reports it.`,
+      description: `A ${noun} to store.`,
       ...otherFieldsIgnored,
       examples: [exampleFields],
     },
   );
-  const KeptRecord = named(Noun, `A ${noun} as it is kept.`, { ...Type.Required(input).properties, ...kept });
+  const KeptRecord = named(Noun, `A stored ${noun}.`, { ...Type.Required(input).properties, ...kept });
   const OneRecord = answer(
-    // The compiler cannot know the name of the field.
+    // The compiler does not know the name of the field.
     { [noun]: KeptRecord, message: Message } as { message: typeof Message },
     {
       name: `${Noun}Answer`,
-      description: `The ${noun} as it is kept.`,
+      description: `The stored ${noun}.`,
       example: { [noun]: example, message: "OK" },
     },
   );
@@ -79,7 +83,7 @@ export function recordRoutes<Input extends Record, Row extends Record>(
     detail: {
       operationId: `get${Noun}`,
       tags: [tag],
-      description: `One ${noun}, as the platform reported it.`,
+      description: `Returns one ${noun}, as the platform reported it.`,
     },
   });
 
@@ -89,7 +93,7 @@ export function recordRoutes<Input extends Record, Row extends Record>(
       if (body.id !== undefined && body.id !== id) {
         throw invalidFields([{ in: "body", field: "id", message: "must be the id of the path" }]);
       }
-      // The body fits the schema of the input, whose fields are not known here.
+      // The body matches the input schema, whose fields are not known here.
       const [refused] = await intake.keep([{ ...body, id } as Record as Input]);
       if (refused) throw new DomainError("conflict", refused);
       return await found(id);
@@ -103,7 +107,7 @@ export function recordRoutes<Input extends Record, Row extends Record>(
       detail: {
         operationId: `put${Noun}`,
         tags: [tag],
-        description: `Makes the ${noun}, or replaces the one of this id: what the body leaves out gets its default. The same again changes nothing.`,
+        description: `Creates the ${noun}, or replaces the one with this id. Fields that the body omits get their defaults. Repeating the request changes nothing.`,
       },
     },
   );
@@ -117,11 +121,11 @@ export function recordRoutes<Input extends Record, Row extends Record>(
     {
       roles: writers,
       params,
-      response: { 204: noContent(`There is no such ${noun} (any more).`) },
+      response: { 204: noContent(`There is no ${noun} with this id.`) },
       detail: {
         operationId: `delete${Noun}`,
         tags: [tag],
-        description: `Deletes the ${noun}. ${deletion} An id that does not exist changes nothing and is not an error.`,
+        description: `Deletes the ${noun}. ${deletion} It is not an error if the id does not exist.`,
       },
     },
   );
@@ -138,7 +142,7 @@ export function recordRoutes<Input extends Record, Row extends Record>(
       detail: {
         operationId: `put${Plural}`,
         tags: [tag],
-        description: `Makes or replaces many ${plural}, one on each line, as they arrive. A line that is wrong is refused, and the rest is kept. Fields that are not known are ignored and counted.`,
+        description: `Creates or replaces ${plural}, one on each line, as the lines arrive. Invalid lines are refused; all others are stored. Unknown fields are ignored and counted.`,
         ndjson: { description: `One ${noun} on each line.`, example: [example] },
       },
     },
@@ -153,7 +157,7 @@ export function recordRoutes<Input extends Record, Row extends Record>(
       detail: {
         operationId: `get${Plural}`,
         tags: [tag],
-        description: `All ${plural} as NDJSON by ascending id, in the form in which they can be put again. What changes meanwhile may be in it or not.`,
+        description: `Returns all ${plural} as NDJSON by ascending id, in the form that Put ${Plural} accepts. Changes made during the export may or may not be included.`,
       },
     },
   );

@@ -11,11 +11,15 @@ export function userRoutes(app: AdminListener, { store, data }: AdminDeps): void
     plural: "users",
     tag: "Users",
     input: UserInput,
-    kept: { bio: Type.String({ description: 'Empty ("") where there is none.' }) },
+    kept: {
+      bio: Type.String({
+        description: 'Text that the user wrote about themselves; `""` when there is none.',
+      }),
+    },
     example: exampleUser,
     missing: "user_not_found",
     deletion:
-      "Channels and livestreams of the user go too, tokens for the user end, and so do the subscriptions to the user's events, whose pending deliveries are canceled.",
+      "The user's channel and livestream, tokens for the user, and subscriptions to the user's events are deleted as well. Pending deliveries of these subscriptions are canceled.",
     rows: store.users,
     intake: data.users,
     remove: data.removeUser,

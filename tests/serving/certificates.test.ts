@@ -225,7 +225,9 @@ test("plain HTTP is sent on to the public URL, whatever host was asked for", asy
 test("a port that another server has is refused, with TLS too", async () => {
   const { app } = await tlsServer(one);
   const { port } = new URL(app.publicUrl);
-  await expect(tlsServer(one, ["--port", port])).rejects.toThrow(`port ${port}: another program uses this port`);
+  await expect(tlsServer(one, ["--port", port])).rejects.toThrow(
+    `port ${port}: another program uses this port`,
+  );
 });
 
 async function tlsServer(pair: CertificatePair, more: readonly string[] = []) {

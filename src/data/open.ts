@@ -5,9 +5,8 @@ import { noReplicas, type ReplicaNewsLink } from "../store/replicas/news.ts";
 import { type Ownership, soleOwnership } from "../store/replicas/ownership.ts";
 import { databaseIn } from "../store/sqlite/database/directory.ts";
 import { storageFaultOf } from "../store/sqlite/database/faults.ts";
-import type { DirectoryLock } from "../store/sqlite/database/lock.ts";
 import { databaseIdentity, lookAtStorage } from "../store/sqlite/database/storage-check.ts";
-import { openReader, openReaderIfReady, openStore } from "../store/sqlite/store.ts";
+import { type OpenOptions, openReader, openReaderIfReady, openStore } from "../store/sqlite/store.ts";
 import type { Store } from "../store/store.ts";
 import { requireNotMoved } from "./copy.ts";
 import type { DatabaseSettings, DataPlace } from "./place.ts";
@@ -23,18 +22,10 @@ export interface OpenStorage {
   readonly check: CheckStorage;
 }
 
-/**
- * Opens the store of a location and migrates it to the newest schema. Throws `StoreError`.
- *
- * @param lock the lock of the directory, if it is locked already
- */
-export async function openStorage(
-  place: DataPlace,
-  onFault?: OnFault,
-  lock?: DirectoryLock,
-): Promise<OpenStorage> {
-  if ("database" in place) return openDatabaseStorage(place.database, onFault);
-  const store = openStore(place.directory, lock, onFault);
+/** Opens the store of a location and migrates it to the newest schema. Throws `StoreError`. */
+export async function openStorage(place: DataPlace, options: OpenOptions = {}): Promise<OpenStorage> {
+  if ("database" in place) return openDatabaseStorage(place.database, options);
+  const store = openStore(place.directory, options);
   await closingOnFault(store, requireNotMoved(store, place));
   const identity = databaseIdentity(place.directory);
   const look = async (isTroubled: boolean) => lookAtStorage(place.directory, identity, isTroubled);
@@ -72,18 +63,22 @@ async function closingOnFault(store: Store, check: Promise<void>): Promise<void>
   }
 }
 
-async function openDatabaseStorage(database: DatabaseSettings, onFault?: OnFault): Promise<OpenStorage> {
+async function openDatabaseStorage(
+  database: DatabaseSettings,
+  { onFault, applying }: OpenOptions,
+): Promise<OpenStorage> {
   const { url, direct, connections } = database;
   // Loaded on demand, because few installations need it.
   const { openPostgres } = await import("../store/postgres/database/open.ts");
   const { storageFaultOf } = await import("../store/postgres/database/faults.ts");
   const { openPostgresReplica } = await import("../store/postgres/store.ts");
   // Migrations need one transaction, and may take longer than a pooler allows.
-  if (direct !== null) await (await openPostgres(readDatabaseUrl(direct), { connections: 1 })).close();
-  const options = { connections: Math.ceil(connections / 2), isPooled: direct !== null };
+  if (direct !== null)
+    await (await openPostgres(readDatabaseUrl(direct), { connections: 1 }, applying)).close();
+  const options = { connections: Math.ceil(connections / 2), isPooled: direct !== null, onFault, applying };
   const [settings, directly] = [readDatabaseUrl(url), readDatabaseUrl(direct ?? url)];
   const check = (opened: Store) => requireNotMoved(opened, { database });
-  const opened = await openPostgresReplica(settings, directly, options, check, onFault);
+  const opened = await openPostgresReplica(settings, directly, options, check);
   const { store, ownership, replicas } = opened;
   await closingOnFault(store, check(store));
   const faultOf = (error: unknown) => storageFaultOf(error) ?? "failing";

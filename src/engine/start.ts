@@ -45,7 +45,9 @@ interface EngineOptions {
 
 /** Opens the store and starts to deliver. Throws when the data directory cannot be used. */
 export async function startEngine(options: EngineOptions): Promise<Engine> {
-  const storage = await openStorage(options.settings.place, options.onFault, options.lock);
+  const { settings, onFault, lock, log } = options;
+  const applying = (migration: string) => log.info("migrating", { migration });
+  const storage = await openStorage(settings.place, { onFault, lock, applying });
   try {
     return await engineOn(storage, options);
   } catch (error) {

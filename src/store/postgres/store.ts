@@ -39,6 +39,12 @@ export async function openPostgresStore(
   return storeOn(await openPostgres(settings, options), onFault);
 }
 
+interface ReplicaOptions extends PoolOptions {
+  readonly onFault?: OnFault | undefined;
+  /** Called with the name of each migration before it begins. */
+  readonly applying?: ((name: string) => void) | undefined;
+}
+
 /**
  * Opens the store as one of the replicas that serve the database. `direct` leads there without a pooler. `mayServe` is called
  * after the first heartbeat, and rejects when this process must not join the others.
@@ -46,11 +52,10 @@ export async function openPostgresStore(
 export async function openPostgresReplica(
   settings: ConnectionSettings,
   direct: ConnectionSettings,
-  options: PoolOptions,
+  { onFault, applying, ...options }: ReplicaOptions,
   mayServe: (store: Store) => Promise<void>,
-  onFault?: OnFault,
 ): Promise<{ readonly store: Store; readonly ownership: Ownership; readonly replicas: ReplicaNewsLink }> {
-  const db = await openPostgres(settings, options);
+  const db = await openPostgres(settings, options, applying);
   const owned = new OwnedShards();
   const notifications = new Notifications(direct, db);
   const store = storeOn(db, onFault, owned);

@@ -28,13 +28,17 @@ import { retentionStore } from "./retention.ts";
 import { subscriptionStatements } from "./subscriptions.ts";
 import { userStore } from "./users.ts";
 
-/**
- * Opens the store of a data directory for this process alone. Throws a `StoreError` when it cannot be used.
- *
- * @param lock the lock of the directory, if the caller already has it
- */
-export function openStore(directory: string, lock?: DirectoryLock, onFault?: OnFault): Store {
-  const { db, close } = openDatabase(directory, lock);
+export interface OpenOptions {
+  /** The lock of the directory, if the caller already has it. */
+  readonly lock?: DirectoryLock | undefined;
+  readonly onFault?: OnFault | undefined;
+  /** Called with the name of each migration of an older database before it begins. */
+  readonly applying?: ((name: string) => void) | undefined;
+}
+
+/** Opens the store of a data directory for this process alone. Throws a `StoreError` when it cannot be used. */
+export function openStore(directory: string, { lock, onFault, applying }: OpenOptions = {}): Store {
+  const { db, close } = openDatabase(directory, lock, applying);
   let undone = () => {};
   const commit = groupCommit(db, { undone: () => undone() });
   const staged = stagedEvents(db, commit);

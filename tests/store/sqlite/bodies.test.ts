@@ -76,7 +76,7 @@ describe("in the store", () => {
   beforeEach(async () => {
     path = ownDirectory();
     faults.length = 0;
-    store = openStore(path, undefined, (fault) => faults.push(fault));
+    store = openStore(path, { onFault: (fault) => faults.push(fault) });
     onTestFinished(() => store.close());
     application = await subscriber(store);
     await store.deliveries.releaseAll();

@@ -2,6 +2,8 @@ import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { migrations } from "../../../src/store/sqlite/database/migrations.ts";
+import { keptLog } from "../../support/kept-log.ts";
 import { event } from "../../support/publishing.ts";
 import { ownReceiver } from "../../support/receiver.ts";
 import { Clock, json, ownDirectory, ownServer, type TestServer } from "../../support/server.ts";
@@ -63,10 +65,11 @@ async function served() {
   ]);
   db.close();
   const clock = new Clock(killedAt);
-  const server = await ownServer({ data: directory, clock, isOnSqlite: true });
+  const { log, lines } = keptLog();
+  const server = await ownServer({ data: directory, clock, isOnSqlite: true, log });
   const requestsOf = (subscriptionOf: string) =>
     receiver.received.filter(({ headers }) => headers["onair-subscription-id"] === subscriptionOf);
-  return { server, clock, requestsOf };
+  return { server, clock, directory, lines, requestsOf };
 }
 
 async function subscriptionOf(server: TestServer, token: string): Promise<string> {
@@ -96,6 +99,21 @@ test("tokens, consents and client secrets of an early version hold", async () =>
     );
     expect((await server.get("/public/v1/users/ada", access_token)).status).toBe(200);
   }
+});
+
+test("the log names each migration, once", async () => {
+  const { server, clock, directory, lines } = await served();
+  const migrated = async (of: () => Promise<string[]>) =>
+    (await of())
+      .map((line) => JSON.parse(line) as { event: string; migration?: string })
+      .filter((line) => line.event === "migrating")
+      .map(({ migration }) => migration);
+  const names = migrations.map(({ name }) => name);
+  expect(await migrated(lines)).toEqual(names.slice(names.indexOf("0007_was_it_sent") + 1));
+  await server.stop();
+  const again = keptLog();
+  await ownServer({ data: directory, clock, isOnSqlite: true, log: again.log });
+  expect(await migrated(again.lines)).toEqual([]);
 });
 
 test("what it published under an idempotency key is answered as before, and not published again", async () => {

@@ -7,7 +7,7 @@ import { fillingSearch, prepareSearch, searchIsUnfilled } from "../search/fillin
 import { databaseIn, explain, removePartialCopy, requireNoParts, wrongFileIn } from "./directory.ts";
 import { damaged } from "./faults.ts";
 import { type DirectoryLock, lockDirectory } from "./lock.ts";
-import { isNewest, isOurs, migrate, missingIn } from "./migrations.ts";
+import { isNewest, isOurs, migrate, migrations, missingIn } from "./migrations.ts";
 
 /** An open data directory: its database, and the lock that keeps other servers out until `close`. */
 interface OpenDatabase {
@@ -25,11 +25,12 @@ const longestLogBytes = 64 * 1024 * 1024;
 export function openDatabase(
   directory: string,
   lock: DirectoryLock = lockDirectory(directory),
+  applying?: (name: string) => void,
 ): OpenDatabase {
   try {
     const db = openForWriting(directory);
     removePartialCopy(directory);
-    migrate(db);
+    migrate(db, migrations, applying);
     moveStaged(db);
     prepareSearch(db);
     return { db, close: () => closeWriter(db, lock) };
@@ -129,7 +130,7 @@ function requireUsable(file: string): void {
 }
 
 /**
- * Moves the write-ahead log into the database file, without migrating, and closes the file. Throws a `StoreError`, also when
+ * Moves the write-ahead log into the database file, without applying, and closes the file. Throws a `StoreError`, also when
  * another program reads the database, because a part of it then stays in the log.
  *
  * @returns the path of the file

@@ -129,7 +129,9 @@ test("a refusal ends it with what the server says", async () => {
   });
   expect(refused).toMatchObject({
     code: 1,
-    stderr: expect.stringMatching(/answered 403: This application gets .*"onair app change --delivery both"/),
+    stderr: expect.stringMatching(
+      /answered 403: This application receives .*"onair app change --delivery both"/,
+    ),
   });
   const { token } = await server.application({ delivery: "stream" });
   const elsewhere = await run(["listen", "--url", server.publicUrl, "--from", "x"], {

@@ -13,8 +13,8 @@ import { whole } from "./support/report.ts";
 
 const about = `
 Two replicas of the old release (--old FILE, an executable) serve; one after the other is ended (SIGTERM) and replaced by
-the new release (--executable FILE), under publishing, deliveries, subscriptions, tokens and walks from one replica to the
-other. Beside each other, one of each is killed once. Where the new release refuses to run beside the old one, all of the
+the new release (--executable FILE), under publishing, deliveries, subscriptions, tokens, idempotency keys and walks from
+one replica to the other. Beside each other, one of each is killed once. Where the new release refuses to run beside the old one, all of the
 old ones are ended first. Then the way back: the old release starts beside the new one. The same once more, beginning with
 the new release. Exits with 1 where anything was lost, doubled, out of order or not as it is promised.
 `;

@@ -119,14 +119,14 @@ for (const { program, configure } of proxies) {
       directory.remove();
     });
 
-    test("a forwarded address that a client invents counts for nothing", async () => {
+    test("an invented X-Forwarded-For does not give a client another rate limit", async () => {
       const remaining = async (forged: string) => {
         const answer = await fetch(`${url}/public/v1/categories`, { headers: { "x-forwarded-for": forged } });
         return Number(answer.headers.get("ratelimit-remaining"));
       };
-      const first = await remaining("203.0.113.1");
-      expect(await remaining("203.0.113.2")).toBeLessThan(first);
-      expect(await remaining("203.0.113.3")).toBeLessThan(first - 1);
+      // An address of its own would have 599 left. The bucket refills by ten a second, so one request tells too little.
+      const forged = Array.from({ length: 50 }, (_, i) => `203.0.113.${i}`);
+      expect(Math.min(...(await Promise.all(forged.map(remaining))))).toBeLessThan(590);
     });
 
     test("a head that does not end is cut off", async () => {

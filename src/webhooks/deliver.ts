@@ -83,7 +83,13 @@ export function createDeliveryWorker(context: DispatcherContext, options: Delive
       const request = signedRequest(delivery, recipient, signingKey, startedAt);
       if (span) traces?.addHeader(request.headers, span);
       stage = "send";
-      sent = await sender.send({ ...request, mayBeSent: () => !attempt.isOutdated && maySend(queue) });
+      sent = await sender.send({
+        ...request,
+        mayBeSent: () => !attempt.isOutdated && maySend(queue),
+        connecting(cancel) {
+          attempt.cancel = cancel;
+        },
+      });
     } catch (error) {
       // It counts as an attempt, so that the retry schedule advances and the delivery ends at some time.
       log.error("attempt_failed", { delivery_id: delivery.id, stage, ...errorFields(error) });
@@ -146,7 +152,8 @@ export function createDeliveryWorker(context: DispatcherContext, options: Delive
     inFlight++;
     inFlightOf[priority]++;
     const span = traces?.begin(delivery) ?? null;
-    const attempt = { queue, delivery, isOutdated: false, recipient, pace, priority, startedAt, span };
+    const state = { isOutdated: false, cancel: null };
+    const attempt: StartedAttempt = { queue, delivery, ...state, recipient, pace, priority, startedAt, span };
     queue.underWay.add(attempt);
     return attempt;
   };

@@ -6,7 +6,7 @@ import type { Takes } from "../store/events.ts";
 import type { RemovedSubscriptions } from "../store/subscriptions.ts";
 import type { DispatcherContext } from "./dispatcher-context.ts";
 import { returned } from "./judge.ts";
-import { type EndpointQueue, isBulk } from "./queues/endpoint-queue.ts";
+import { type EndpointQueue, isBulk, outdate } from "./queues/endpoint-queue.ts";
 
 /** Memory that is reserved for the deliveries of events while they are being published. */
 export interface Reservation {
@@ -193,7 +193,7 @@ export function createDeliveryIntake(context: DispatcherContext): DeliveryIntake
       for (const one of queue.underWay) {
         if (!removed.has(one.delivery.subscription_id)) continue;
         one.delivery = unwanted(one.delivery);
-        one.isOutdated = true;
+        outdate(one);
       }
     },
     unload,

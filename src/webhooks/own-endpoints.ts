@@ -45,7 +45,7 @@ export function createOwnEndpoints(
   intake: DeliveryIntake,
   requested: () => void,
 ): OwnEndpoints {
-  const { store, ownership, queues, capacity, scheduler, log, now } = context;
+  const { store, ownership, queues, capacity, scheduler, recorder, log, now } = context;
   let scansLeft = 0;
 
   /** Schedules the queues of applications that have pending deliveries in the store. */
@@ -209,7 +209,8 @@ export function createOwnEndpoints(
     },
     look: scanAll,
     clockSetBack() {
-      void bringBack().then(tryScanAll, logFailure);
+      // Results that are not on disk yet have times of the former clock, too.
+      void recorder.written().then(bringBack).then(tryScanAll, logFailure);
     },
   };
 }

@@ -24,6 +24,8 @@ export interface Recorder {
   add(result: AttemptResult, isAwaited?: boolean): Promise<void>;
   /** Adds the state of an endpoint, and a notice about it, to the next batch. */
   addEndpoint(endpoint: Endpoint, notice?: NewNotice | null): void;
+  /** Resolves when all results that were added before are on disk, as `add` does. */
+  written(): Promise<void>;
   /** Resolves when everything that was added is on disk, or when writing it has failed after `giveUp`. */
   settled(): Promise<void>;
   /** Ends the retries of failed writes. Deliveries whose results are not recorded are sent again after the next start. */
@@ -117,6 +119,9 @@ export function createRecorder(options: RecorderOptions): Recorder {
       endpoints.set(endpoint.application_id, endpoint);
       if (notice) notices.push(notice);
       schedule(notice !== null || endpoint.failing_since !== null);
+    },
+    async written() {
+      await (results.length > 0 ? recorded.promise : writing);
     },
     async settled() {
       while (results.length > 0 || endpoints.size > 0 || writing) {

@@ -32,6 +32,8 @@ interface Dispatching {
   readonly requestRecorded?: (applicationId: string) => void;
   /** Where its clock stands. */
   readonly at?: number;
+  /** The same, where the test sets the clock. */
+  readonly clock?: { readonly ms: number };
 }
 
 /** A dispatcher on a real store, whose clock stands still and whose receiver answers when the test says so. */
@@ -45,9 +47,10 @@ export function dispatching(
     requested,
     requestRecorded,
     at = storedAt,
+    clock = { ms: at },
   }: Dispatching = {},
 ) {
-  const now = () => at;
+  const now = () => clock.ms;
   const sent: { id: string; sequence: number; url: string; answer: (result: SendResult) => void }[] = [];
   const receiver = { answersAll: false };
   const sender = {
@@ -70,7 +73,7 @@ export function dispatching(
     signingKey: readSigningKey(newSigningKey()),
     log: createLog("off"),
     now,
-    monotonic: now,
+    monotonic: () => at,
     random: () => 0.5,
     gatherMs: 5,
     ...(connections !== undefined && { connections }),

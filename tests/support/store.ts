@@ -36,6 +36,13 @@ export function testStore(): Promise<TestStore> {
   return openedUntil(afterTests);
 }
 
+/** The same for a part of a test. */
+export async function withStore(work: (opened: TestStore) => Promise<void>): Promise<void> {
+  const undoing: (() => Promise<unknown>)[] = [];
+  const opened = await openedUntil((undo) => undoing.push(undo));
+  await work(opened).finally(() => Promise.all(undoing.map((undo) => undo())));
+}
+
 async function openedUntil(after: Opening["after"]): Promise<TestStore> {
   if (isOnPostgres) {
     const { url, drop: remove } = await emptyDatabase();

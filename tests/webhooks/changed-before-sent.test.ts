@@ -108,6 +108,25 @@ test("another application: the request is sent", async () => {
   await one.stop();
 });
 
+test("events published while it connects do not overtake it", async () => {
+  const connecting = async (request: SendRequest): Promise<SendResult> => {
+    const canceled = Promise.withResolvers<SendResult>();
+    request.connecting?.(() => canceled.resolve(notSent));
+    return Promise.race([send(request), canceled.promise]);
+  };
+  const one = dispatching(store, { send: connecting });
+  await one.publish("e1");
+  await until(() => requests.length === 1);
+  const secret = newWebhookSecret();
+  await one.store.applications.rotateWebhookSecret(application, secret, { now: one.now(), overlapMs: 0 });
+  await one.publish("e2");
+  await until(() => requests.length === 3);
+  connected.resolve();
+  await one.settled();
+  expect(requests.map(({ headers }) => headers["onair-event-id"])).toEqual(["e1", "e1", "e2"]);
+  await one.stop();
+});
+
 test("deliveries being claimed meanwhile are returned as well, and do not overtake it", async () => {
   const claimed = Promise.withResolvers<void>();
   let brought = 0;

@@ -25,6 +25,7 @@ interface OutgoingRequestOptions {
   readonly head: string;
   readonly body: Uint8Array;
   readonly mayBeSent: (() => boolean) | undefined;
+  readonly connecting: ((cancel: () => void) => void) | undefined;
   readonly watch: ((stage: PassedStage, atMs: number) => void) | undefined;
   readonly signal: AbortSignal | undefined;
   readonly done: (result: SendResult) => void;
@@ -46,6 +47,7 @@ export class OutgoingRequest implements ConnectionOwner {
   #isRepeated = false;
   #isSilent = true;
   #isSettled = false;
+  #isWritten = false;
   #sentAt = this.#startedAt;
   #firstByteMs: number | null = null;
 
@@ -58,12 +60,14 @@ export class OutgoingRequest implements ConnectionOwner {
   }
 
   begin(): void {
-    const { destination, signal } = this.#options;
+    const { destination, signal, connecting } = this.#options;
     this.#context.underWay.add(this);
     signal?.addEventListener("abort", this.cancel, { once: true });
     const kept = this.#context.pool.take(destination.origin, this.#startedAt);
-    if (kept === null) this.#connect();
-    else this.#use(kept);
+    if (kept === null) {
+      connecting?.(this.#cancelUnwritten);
+      this.#connect();
+    } else this.#use(kept);
   }
 
   ready(): void {
@@ -72,6 +76,7 @@ export class OutgoingRequest implements ConnectionOwner {
       return;
     }
     this.#sentAt = performance.now();
+    this.#isWritten = true;
     this.#connection?.write(this.#options.head, this.#options.body);
     this.passed("sent");
   }
@@ -108,6 +113,10 @@ export class OutgoingRequest implements ConnectionOwner {
   }
 
   readonly cancel = (): void => this.#fail(canceled);
+
+  readonly #cancelUnwritten = (): void => {
+    if (!this.#isWritten) this.cancel();
+  };
 
   #use(kept: Connection): void {
     this.#isReused = true;

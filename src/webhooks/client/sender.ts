@@ -72,6 +72,8 @@ export interface SendRequest {
   readonly body: Uint8Array;
   /** Called just before the request is written, perhaps long after `send`. If false, the attempt ends as `canceled`. */
   readonly mayBeSent?: () => boolean;
+  /** Called if a connection has to be made. `cancel` ends the attempt as `canceled` unless the request is already written. */
+  readonly connecting?: (cancel: () => void) => void;
   /** Called after each completed stage, with the milliseconds since the attempt began. Must not throw. */
   readonly watch?: ((stage: PassedStage, atMs: number) => void) | undefined;
 }
@@ -119,14 +121,15 @@ export function createSender(options: SenderOptions): Sender {
   }
 
   return {
-    async send({ url, headers, body, mayBeSent, watch }, signal) {
+    async send({ url, headers, body, mayBeSent, connecting, watch }, signal) {
       const destination = destinationFor(url);
       if (typeof destination === "string") return unsent({ class: "blocked", error: destination });
       if (closed || signal?.aborted === true || mayBeSent?.() === false) return unsent(canceled);
       const head = requestHead(destination, headers, body.length);
       if (head === null) return unsent(invalidHeaders);
       const { promise, resolve: done } = Promise.withResolvers<SendResult>();
-      new OutgoingRequest({ destination, head, body, mayBeSent, watch, signal, done }, context).begin();
+      const given = { destination, head, body, mayBeSent, connecting, watch, signal, done };
+      new OutgoingRequest(given, context).begin();
       return promise;
     },
     close() {

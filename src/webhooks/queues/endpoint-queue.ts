@@ -31,6 +31,17 @@ export interface UnderWay {
   delivery: DueDelivery;
   /** Whether application or subscription have changed since it was signed. Then the request must not be written. */
   isOutdated: boolean;
+  /** Ends it where its request is not written yet; null while no connection is made. */
+  cancel: (() => void) | null;
+}
+
+/**
+ * Something has changed since an attempt was signed. One that still connects ends at once: until it is back, what is
+ * published meanwhile would overtake it.
+ */
+export function outdate(attempt: UnderWay): void {
+  attempt.isOutdated = true;
+  attempt.cancel?.();
 }
 
 /** The queue of one application's endpoint: its deliveries in memory, notes of those in the store, and its pace. */
@@ -208,7 +219,7 @@ export class EndpointQueue {
 
   /** Notes that the application has changed. Requests that are not written yet are signed again, or not sent. */
   edited(): void {
-    for (const one of this.underWay) one.isOutdated = true;
+    for (const one of this.underWay) outdate(one);
     this.invalidate();
   }
 

@@ -1,0 +1,68 @@
+import { watchedStore } from "../../../src/engine/watched-store.ts";
+import type { Log } from "../../../src/log/log.ts";
+import type { Store } from "../../../src/store/store.ts";
+import { createDispatcher } from "../../../src/webhooks/dispatcher.ts";
+import { eventSink } from "../../../src/webhooks/event-sink.ts";
+import { newSigningKey, readSigningKey } from "../../../src/webhooks/signature.ts";
+import { Gates, gatedStore } from "./gates.ts";
+import type { Receivers } from "./receivers.ts";
+import type { VirtualTime } from "./virtual-time.ts";
+
+const signingKey = readSigningKey(newSigningKey());
+
+/** One life of the engine: its dispatcher, its way to publish, and its view of the store. */
+export type EngineProcess = ReturnType<typeof engineProcess>;
+
+interface EngineProcessOptions {
+  readonly store: Store;
+  readonly time: VirtualTime;
+  readonly receivers: Receivers;
+  readonly concurrency: number;
+  readonly connections: number;
+  readonly log: Log;
+}
+
+export function engineProcess({ store, time, receivers, log, ...limits }: EngineProcessOptions) {
+  const gates = new Gates();
+  const gated = gatedStore(store, gates);
+  const sender = receivers.sender();
+  let looks = 0;
+  const dispatcher = createDispatcher({
+    store: gated,
+    sender,
+    signingKey,
+    log,
+    now: () => {
+      looks++;
+      return time.now();
+    },
+    monotonic: time.monotonic,
+    random: () => 0.5,
+    ...limits,
+  });
+  const stopping = new AbortController();
+  const running = dispatcher.run(stopping.signal);
+  return {
+    gates,
+    dispatcher,
+    store: watchedStore(gated, dispatcher),
+    sink: eventSink(gated, dispatcher),
+    /** Changes with whatever the engine does. */
+    get activity() {
+      return gates.passed + looks;
+    },
+    /** As by SIGTERM: what is under way is cut off, what is known is recorded. */
+    async stop(): Promise<void> {
+      gates.openAll();
+      stopping.abort();
+      sender.close();
+      await running;
+    },
+    /** As by SIGKILL. */
+    kill(): void {
+      gates.die();
+      sender.die();
+      stopping.abort();
+    },
+  };
+}

@@ -1,0 +1,116 @@
+import { DomainError } from "../../../src/domain/errors.ts";
+import type { Store } from "../../../src/store/store.ts";
+
+/** The ways to the store that a run holds up, each before it reaches the store or before its answer arrives. */
+export const ways = ["publish", "claim", "record", "look-up", "change"] as const;
+export type Way = (typeof ways)[number];
+export type Gate = `${"to" | "from"} ${Way}`;
+
+/** Held-up calls of one process to the store, in order. */
+export class Gates {
+  readonly #closed = new Set<Gate>();
+  readonly #waiting: { readonly gate: Gate; readonly pass: () => void }[] = [];
+  readonly #failures = new Map<Way, number>();
+  #isDead = false;
+  /** Calls that are in the store. */
+  inStore = 0;
+  /** Changes with each call that comes and goes. */
+  passed = 0;
+
+  close(gate: Gate): void {
+    this.#closed.add(gate);
+  }
+
+  /** Opens a gate, or lets only the first call through. */
+  open(gate: Gate, isForAll = true): void {
+    if (isForAll) this.#closed.delete(gate);
+    const held = this.#waiting.filter((one) => one.gate === gate).slice(0, isForAll ? undefined : 1);
+    for (const one of held) {
+      this.#waiting.splice(this.#waiting.indexOf(one), 1);
+      one.pass();
+    }
+  }
+
+  openAll(): void {
+    this.#failures.clear();
+    for (const way of ways) for (const side of ["to", "from"] as const) this.open(`${side} ${way}`);
+  }
+
+  get areOpen(): boolean {
+    return this.#closed.size === 0 && [...this.#failures.values()].every((left) => left === 0);
+  }
+
+  /** The next calls of this way fail, as on a full disk. */
+  fail(way: Way, times: number): void {
+    this.#failures.set(way, times);
+  }
+
+  /** The process has ended: no call comes back to it, and none begins. */
+  die(): void {
+    this.#isDead = true;
+  }
+
+  async #at(gate: Gate): Promise<void> {
+    this.passed++;
+    if (this.#isDead) return new Promise(() => {});
+    if (this.#closed.has(gate)) {
+      await new Promise<void>((pass) => this.#waiting.push({ gate, pass }));
+      if (this.#isDead) return new Promise(() => {});
+    }
+  }
+
+  /** A function of the store behind its two gates. */
+  through<Given extends unknown[], Result>(way: Way, work: (...given: Given) => Promise<Result>) {
+    return async (...given: Given): Promise<Result> => {
+      await this.#at(`to ${way}`);
+      const failures = this.#failures.get(way) ?? 0;
+      if (failures > 0) {
+        this.#failures.set(way, failures - 1);
+        throw new DomainError("unavailable", "The disk is full", { isNothingKept: true });
+      }
+      this.inStore++;
+      const result = await work(...given).finally(() => this.inStore--);
+      await this.#at(`from ${way}`);
+      return result;
+    };
+  }
+}
+
+/** The store as a process sees it. */
+export function gatedStore(store: Store, gates: Gates): Store {
+  const { applications, deliveries, endpoints, events, replays, subscriptions } = store;
+  return {
+    ...store,
+    applications: {
+      ...applications,
+      find: gates.through("look-up", applications.find),
+      update: gates.through("change", applications.update),
+      rotateWebhookSecret: gates.through("change", applications.rotateWebhookSecret),
+    },
+    deliveries: {
+      ...deliveries,
+      claim: gates.through("claim", deliveries.claim),
+      record: gates.through("record", deliveries.record),
+      pending: gates.through("look-up", deliveries.pending),
+      retry: gates.through("change", deliveries.retry),
+    },
+    endpoints: {
+      ...endpoints,
+      find: gates.through("look-up", endpoints.find),
+      enable: gates.through("change", endpoints.enable),
+    },
+    events: {
+      publish: gates.through("publish", events.publish),
+      publishAll: gates.through("publish", events.publishAll),
+    },
+    replays: {
+      ...replays,
+      create: gates.through("change", replays.create),
+      advance: gates.through("change", replays.advance),
+    },
+    subscriptions: {
+      ...subscriptions,
+      remove: gates.through("change", subscriptions.remove),
+    },
+  };
+}

@@ -1,0 +1,325 @@
+import type { ApplicationChanges } from "../../../src/domain/applications.ts";
+import { everything } from "../../../src/domain/delivery-log.ts";
+import { DomainError } from "../../../src/domain/errors.ts";
+import { newId } from "../../../src/domain/ids.ts";
+import { userFrom } from "../../../src/domain/users.ts";
+import type { Store } from "../../../src/store/store.ts";
+import { newWebhookSecret } from "../../../src/webhooks/signature.ts";
+import { keptLog } from "../kept-log.ts";
+import { loggedDeliveries, newEvent, storedApplication, type TestStore } from "../store.ts";
+import { type EngineProcess, engineProcess } from "./engine-process.ts";
+import { type KnownApplication, Promises } from "./promises.ts";
+import { Receivers } from "./receivers.ts";
+import { VirtualTime } from "./virtual-time.ts";
+
+export const broadcasters = [1, 2] as const;
+export const applicationIds = ["A", "B", "C"] as const;
+const limits = { concurrency: 4, connections: 12 };
+const event = { event: "channel.followed", version: 1 };
+/** A healthy endpoint has got everything within this time, whatever the others do: an attempt of these may take 15 s. */
+export const boundOfHealthyMs = 60_000;
+
+/** What a caller is told of an event. */
+interface Published {
+  readonly deliveries: number;
+}
+
+/** A small platform on a real store, whose engine is stopped and killed, and whose promises are watched. */
+export class Platform {
+  readonly time = new VirtualTime();
+  readonly #lines: string[] = [];
+  readonly #log = keptLog("error", this.time.now);
+  readonly promises = new Promises(limits, this.time.monotonic, (line) => this.say(line));
+  readonly receivers = new Receivers(this.promises, this.time.monotonic);
+  readonly acknowledged = new Map<string, Published>();
+  #store: Store;
+  #process!: EngineProcess;
+  #events = 0;
+  #hosts = 0;
+
+  constructor(readonly opened: TestStore) {
+    this.#store = opened.store;
+  }
+
+  get process(): EngineProcess {
+    return this.#process;
+  }
+
+  say(line: string): void {
+    this.#lines.push(line);
+  }
+
+  async begin(): Promise<void> {
+    for (const id of broadcasters)
+      await this.#store.users.upsert([userFrom({ id, username: `user_${id}` })], "2026-01-14T16:00:00.000Z");
+    for (const id of applicationIds) {
+      await storedApplication(this.#store, {
+        id,
+        webhook_url: this.#newUrl(),
+        webhook_secret: newWebhookSecret(),
+      });
+      this.promises.applications.set(id, {
+        id,
+        committed: null,
+        changing: 0,
+        excusedAt: 0,
+        pausedUntil: 0,
+        goneGeneration: null,
+        hadTrouble: false,
+        wasDisabled: false,
+        wasStream: false,
+        generations: 0,
+        replays: 0,
+      });
+      for (const broadcaster of broadcasters) await this.#subscribe(this.application(id), broadcaster);
+    }
+    await this.#start();
+  }
+
+  application(id: string): KnownApplication {
+    return this.promises.applications.get(id) as KnownApplication;
+  }
+
+  #newUrl(): string {
+    return `https://host-${this.#hosts++}.test/`;
+  }
+
+  /** Lets the engine do what it does without the passing of time. */
+  async settle(): Promise<void> {
+    for (let quiet = 0, turns = 0; quiet < 4; turns++) {
+      const before = this.#process.activity;
+      await turn();
+      quiet = this.#process.gates.inStore === 0 && this.#process.activity === before ? quiet + 1 : 0;
+      if (turns > 20_000) throw new Error("the engine never comes to rest");
+    }
+  }
+
+  async turns(count: number): Promise<void> {
+    for (let i = 0; i < count; i++) await turn();
+  }
+
+  async pass(ms: number): Promise<void> {
+    const { gates } = this.#process;
+    const well = [...this.promises.applications.values()].filter((one) => gates.areOpen && this.#isWell(one));
+    await this.time.pass(ms, () => this.settle());
+    if (ms < boundOfHealthyMs) return;
+    for (const one of well) if (this.#isWell(one)) await this.#checkGotAll(one);
+  }
+
+  #isWell({ committed, changing, hadTrouble }: KnownApplication): boolean {
+    const isReceiving = committed !== null && !committed.disabled && committed.delivery !== "stream";
+    if (!isReceiving || changing > 0 || hadTrouble) return false;
+    return this.receivers.isWell(new URL(committed.webhook_url ?? "").host);
+  }
+
+  async #checkGotAll({ id }: KnownApplication): Promise<void> {
+    const pending = await loggedDeliveries(this.#store, { application_id: id, status: "pending" });
+    const waiting = pending.filter(({ attempts }) => attempts.length === 0);
+    if (waiting.length > 0) this.promises.problems.push(`${waiting.length} wait for the healthy ${id}`);
+  }
+
+  async publish(broadcaster: number, count: number, livesMs: number | null): Promise<void> {
+    const published_at = this.time.now();
+    const fields = { broadcaster_user_id: broadcaster, published_at };
+    const expires_at = livesMs === null ? null : published_at + livesMs;
+    const events = Array.from({ length: count }, () =>
+      newEvent(`e${++this.#events}`, { ...fields, expires_at }),
+    );
+    const { sink } = this.#process;
+    const made = count <= 3 ? await Promise.all(events.map(sink.publish)) : await sink.publishAll(events);
+    for (const { id, deliveries } of made) this.acknowledged.set(id, { deliveries });
+  }
+
+  /** A change of an application, of which either state may hold until it is acknowledged. */
+  async #changing(application: KnownApplication, change: (store: Store) => Promise<unknown>): Promise<void> {
+    application.changing++;
+    const process = this.#process;
+    try {
+      await change(process.store);
+    } finally {
+      if (process === this.#process) {
+        await this.#look(application);
+        application.changing--;
+      }
+    }
+  }
+
+  /** Reads how it is in the store. */
+  async #look(application: KnownApplication): Promise<void> {
+    const before = application.committed;
+    const now = await this.#store.applications.find(application.id);
+    application.committed = now;
+    application.wasDisabled ||= now?.disabled !== false;
+    application.wasStream ||= now?.delivery === "stream";
+    if (before?.endpoint_generation === now?.endpoint_generation) return;
+    application.generations++;
+    application.hadTrouble = false;
+    this.promises.excuse(application);
+  }
+
+  update(application: KnownApplication, changes: ApplicationChanges): Promise<void> {
+    if (changes.disabled) application.wasDisabled = true;
+    if (changes.delivery === "stream") application.wasStream = true;
+    return this.#changing(application, (store) =>
+      store.applications.update(application.id, changes, this.time.now()),
+    );
+  }
+
+  changeUrl(application: KnownApplication): Promise<void> {
+    return this.update(application, { webhook_url: this.#newUrl() });
+  }
+
+  rotate(application: KnownApplication): Promise<void> {
+    const rotation = { now: this.time.now(), overlapMs: 0 };
+    return this.#changing(application, (store) =>
+      store.applications.rotateWebhookSecret(application.id, newWebhookSecret(), rotation),
+    );
+  }
+
+  enable(application: KnownApplication): Promise<void> {
+    return this.#changing(application, () => this.#process.dispatcher.enable(application.id));
+  }
+
+  async #subscribe(application: KnownApplication, broadcaster: number): Promise<void> {
+    const wanted = [{ broadcaster_user_id: broadcaster, ...event }];
+    const request = { applicationId: application.id, wanted, limit: 100 };
+    const { results } = await this.#store.subscriptions.subscribe(request, this.time.now());
+    const [result] = results;
+    if (!result || !("id" in result)) throw new Error("not subscribed");
+    const known = this.promises.subscriptions.get(result.id);
+    if (known?.removal === "acknowledged") this.promises.problems.push("a removed subscription is back");
+    if (!known)
+      this.promises.subscriptions.set(result.id, {
+        id: result.id,
+        application,
+        broadcaster,
+        removal: "none",
+      });
+  }
+
+  /** Removes the subscription to a broadcaster, or makes it where there is none. */
+  async switchSubscription(application: KnownApplication, broadcaster: number): Promise<void> {
+    const all = [...this.promises.subscriptions.values()];
+    const its = all.filter((one) => one.application === application && one.broadcaster === broadcaster);
+    const one = its.find(({ removal }) => removal === "none");
+    if (!one)
+      return its.some(({ removal }) => removal === "asked")
+        ? undefined
+        : this.#subscribe(application, broadcaster);
+    one.removal = "asked";
+    await this.#process.store.subscriptions.remove(application.id, [one.id], this.time.now());
+    one.removal = "acknowledged";
+  }
+
+  /** A person asks for a delivery again. */
+  async retry(which: number): Promise<void> {
+    const all = [...this.promises.deliveries.values()];
+    const delivery = all[which % Math.max(1, all.length)];
+    if (!delivery) return;
+    delivery.retries++;
+    const { application } = delivery.subscription;
+    await this.#changing(application, (store) =>
+      store.deliveries.retry(everything, delivery.id, this.time.now()),
+    );
+    this.promises.excuse(application);
+  }
+
+  /** A person asks for everything of an application again. */
+  async replay(application: KnownApplication): Promise<void> {
+    application.replays++;
+    const { store, dispatcher } = this.#process;
+    const range = { subscription_id: null, status: null, type: null, broadcaster_user_id: null };
+    const [now, id] = [this.time.now(), newId()];
+    const times = { from: 0, to: now + 1, created_at: now };
+    await this.#changing(application, async () => {
+      await store.replays.create({ id, application_id: application.id, dry_run: false, ...range, ...times });
+      await store.replays.advance(id, this.time.now());
+      await store.replays.cancel(everything, id, this.time.now());
+      dispatcher.wake(application.id);
+    });
+    this.promises.excuse(application);
+  }
+
+  setClock(byMs: number): void {
+    this.time.setClock(byMs);
+    for (const one of this.promises.applications.values()) this.promises.excuse(one);
+  }
+
+  async restart(how: "stop" | "kill"): Promise<void> {
+    this.promises.processEnds();
+    const process = this.#process;
+    if (how === "kill") {
+      process.kill();
+      await this.settle();
+    } else {
+      const stopped = process.stop().then(() => true);
+      while (!(await Promise.race([stopped, this.turns(50).then(() => false)])))
+        await this.time.pass(1_000, () => this.settle());
+      await this.settle();
+      process.kill();
+    }
+    this.time.forget();
+    this.#store = await this.opened.reopen();
+    await this.#start();
+  }
+
+  async end(): Promise<void> {
+    await this.#process.stop();
+  }
+
+  /** Takes over what the store has: the next process knows nothing else. */
+  async #start(): Promise<void> {
+    const { applications, subscriptions } = this.promises;
+    const endpoints = await this.#store.endpoints.failing();
+    for (const one of applications.values()) {
+      one.changing = 0;
+      await this.#look(one);
+      const endpoint = endpoints.find(({ application_id }) => application_id === one.id);
+      one.goneGeneration = endpoint?.disabled_at ? endpoint.generation : null;
+      one.hadTrouble = endpoint !== undefined;
+      this.promises.excuse(one);
+    }
+    for (const one of subscriptions.values()) {
+      const isThere = (await this.#store.subscriptions.find(one.application.id, one.id)) !== null;
+      one.removal = isThere ? "none" : "acknowledged";
+    }
+    for (const one of await this.log()) {
+      const { id, subscription_id: subscription, sequence } = one;
+      const delivery = this.promises.deliveryOf({ id, subscription, sequence });
+      const { application } = delivery.subscription;
+      // That it had ended without an attempt was not recorded.
+      if (application.wasDisabled || application.wasStream) delivery.mayBeLate = true;
+      delivery.attempts = one.attempts.length;
+      delivery.isTaken = one.status === "delivered";
+    }
+    this.#process = engineProcess({
+      store: this.#store,
+      time: this.time,
+      receivers: this.receivers,
+      log: this.#log.log,
+      ...limits,
+    });
+    await this.settle();
+  }
+
+  log() {
+    return loggedDeliveries(this.#store);
+  }
+
+  /** Waits for nothing: an answer may be held up, or never come. */
+  begun(work: Promise<unknown>, name: string): void {
+    work.catch((error: unknown) => {
+      if (!(error instanceof DomainError)) this.promises.problems.push(`${name}: ${error}`);
+    });
+  }
+
+  /** Throws with all that has happened where a promise was broken. */
+  check(): void {
+    const { queued, inFlight, unrecorded } = this.#process.dispatcher.stats;
+    if (Math.min(queued, inFlight, unrecorded) < 0) this.promises.problems.push("a count is below nothing");
+    if (this.promises.problems.length === 0) return;
+    throw new Error([...this.promises.problems, ...this.#lines.slice(-120)].join("\n"));
+  }
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));

@@ -1,0 +1,240 @@
+import type { Application } from "../../../src/domain/applications.ts";
+import type { SendResult } from "../../../src/webhooks/client/sender.ts";
+import { isOverloaded, retrySchedule } from "../../../src/webhooks/retry.ts";
+import { sign } from "../../../src/webhooks/signature.ts";
+import type { SeenAttempt } from "./receivers.ts";
+
+/** What is known of an application from outside of the engine. */
+export interface KnownApplication {
+  readonly id: string;
+  /** As the last commit left it; null: removed. */
+  committed: Application | null;
+  /** Changes that are asked for and not acknowledged: meanwhile either state may hold. */
+  changing: number;
+  /** Since then waits may be shorter: a person has asked for something, the clock was set, a process has begun. */
+  excusedAt: number;
+  /** Until then its receiver has asked to be left alone. */
+  pausedUntil: number;
+  /** The generation of its endpoint that has answered 410. */
+  goneGeneration: number | null;
+  /** Whether anything went wrong since the process began, or the generation. */
+  hadTrouble: boolean;
+  wasDisabled: boolean;
+  wasStream: boolean;
+  generations: number;
+  replays: number;
+}
+
+export interface KnownSubscription {
+  readonly id: string;
+  readonly application: KnownApplication;
+  readonly broadcaster: number;
+  /** Whether its removal was asked for, and then acknowledged. */
+  removal: "none" | "asked" | "acknowledged";
+}
+
+export interface KnownDelivery {
+  readonly id: string;
+  readonly subscription: KnownSubscription;
+  readonly sequence: number;
+  /** The index of the attempt by which its first attempt is made; null: none is. */
+  firstMade: number | null;
+  attempts: number;
+  underWay: SeenAttempt | null;
+  /** Whether a receiver took it, and did at any time. */
+  isTaken: boolean;
+  wasTaken: boolean;
+  wasGone: boolean;
+  /** How often it was asked for by its id, and how often it was sent although it was taken. */
+  retries: number;
+  repeats: number;
+  lastFailure: { readonly began: number; readonly at: number; readonly waitMs: number } | null;
+  /** A process has ended while it connected: what is behind it may be first. */
+  mayBeLate: boolean;
+}
+
+interface Limits {
+  readonly concurrency: number;
+  readonly connections: number;
+}
+
+/** What is promised of attempts, checked with each one. What is broken is in `problems`. */
+export class Promises {
+  readonly problems: string[] = [];
+  /** How many have started. */
+  attempts = 0;
+  readonly applications = new Map<string, KnownApplication>();
+  readonly subscriptions = new Map<string, KnownSubscription>();
+  readonly deliveries = new Map<string, KnownDelivery>();
+  /** Those under way, and the generation to which each is sent where that is certain. */
+  readonly #underWay = new Map<SeenAttempt, number | null>();
+
+  constructor(
+    readonly limits: Limits,
+    readonly elapsed: () => number,
+    readonly trace: (line: string) => void,
+  ) {}
+
+  #broken(what: string, { sequence, subscription, number }: SeenAttempt): void {
+    const { application } = this.subscriptions.get(subscription) as KnownSubscription;
+    this.problems.push(
+      `${what}: attempt ${number} of ${application.id} ${subscription.slice(-3)} ${sequence}`,
+    );
+  }
+
+  deliveryOf({
+    id,
+    subscription,
+    sequence,
+  }: Pick<SeenAttempt, "id" | "subscription" | "sequence">): KnownDelivery {
+    const known = this.deliveries.get(id);
+    if (known) return known;
+    const of = this.subscriptions.get(subscription);
+    if (!of) throw new Error(`there is no subscription ${subscription}`);
+    const delivery: KnownDelivery = {
+      id,
+      subscription: of,
+      sequence,
+      firstMade: null,
+      attempts: 0,
+      underWay: null,
+      isTaken: false,
+      wasTaken: false,
+      wasGone: false,
+      retries: 0,
+      repeats: 0,
+      lastFailure: null,
+      mayBeLate: false,
+    };
+    this.deliveries.set(id, delivery);
+    return delivery;
+  }
+
+  started(attempt: SeenAttempt): void {
+    const delivery = this.deliveryOf(attempt);
+    const { application } = delivery.subscription;
+    this.attempts++;
+    this.#say("starts", attempt);
+    if (delivery.underWay) this.#broken("sent twice at once", attempt);
+    if (attempt.number !== delivery.attempts + 1)
+      this.#broken(`behind ${delivery.attempts} attempts came another number`, attempt);
+    if (delivery.isTaken && ++delivery.repeats > this.everAsked(delivery))
+      this.#broken("sent again although it was taken", attempt);
+    delivery.isTaken = false;
+    this.#checkWaits(attempt, delivery, application);
+    const generation = application.changing > 0 ? null : (application.committed?.endpoint_generation ?? null);
+    if (generation !== null && generation === application.goneGeneration)
+      this.#broken("sent behind a 410", attempt);
+    this.#checkConcurrency(attempt, application, generation);
+    delivery.underWay = attempt;
+    this.#underWay.set(attempt, generation);
+  }
+
+  #checkWaits(attempt: SeenAttempt, { lastFailure }: KnownDelivery, application: KnownApplication): void {
+    const at = this.elapsed();
+    if (at < application.pausedUntil)
+      this.#broken("sent although its receiver asked to be left alone", attempt);
+    if (!lastFailure || application.excusedAt >= lastFailure.began || application.changing > 0) return;
+    if (at < lastFailure.at + lastFailure.waitMs) this.#broken("sent again too soon", attempt);
+  }
+
+  #checkConcurrency(attempt: SeenAttempt, application: KnownApplication, generation: number | null): void {
+    if (this.#underWay.size >= this.limits.connections) this.#broken("too many connections", attempt);
+    if (generation === null) return;
+    const beside = [...this.#underWay].filter(
+      ([one, its]) =>
+        its === generation && this.subscriptions.get(one.subscription)?.application === application,
+    );
+    const most = application.committed?.webhook_concurrency ?? this.limits.concurrency;
+    if (beside.length >= most) this.#broken(`more than ${most} at once`, attempt);
+  }
+
+  /** What is written behind an acknowledgement follows it. */
+  written(attempt: SeenAttempt): void {
+    const { subscription } = this.deliveryOf(attempt);
+    const { committed, changing } = subscription.application;
+    this.#say("is written", attempt);
+    this.#made(attempt);
+    if (subscription.removal === "acknowledged") this.#broken("its subscription is removed", attempt);
+    if (changing > 0) return;
+    if (!committed || committed.disabled || committed.delivery === "stream") {
+      this.#broken("its application gets none", attempt);
+      return;
+    }
+    if (attempt.url !== committed.webhook_url) this.#broken("sent to a former URL", attempt);
+    const { headers, body } = attempt.request;
+    const signed = sign({
+      id: attempt.id,
+      timestampSeconds: Number(headers["webhook-timestamp"]),
+      body: Buffer.from(body),
+      secrets: [committed.webhook_secret],
+    });
+    const signatures = headers["webhook-signature"]?.split(" ").filter((one) => one.startsWith("v1,"));
+    if (signatures?.join() !== signed) this.#broken("signed with a former secret", attempt);
+  }
+
+  /** Its first attempt is made: those of a subscription start in the order of publishing. */
+  #made(attempt: SeenAttempt): void {
+    const delivery = this.deliveryOf(attempt);
+    if (delivery.firstMade !== null) return;
+    delivery.firstMade = attempt.index;
+    // What had ended without an attempt, as expired, may be asked for later.
+    if (delivery.mayBeLate || this.everAsked(delivery) > 0) return;
+    for (const other of this.deliveries.values()) {
+      if (other.subscription !== delivery.subscription || other.firstMade === null) continue;
+      if (other.sequence > delivery.sequence && other.firstMade < attempt.index)
+        this.#broken(`${other.sequence} started before`, attempt);
+    }
+  }
+
+  ended(attempt: SeenAttempt, result: SendResult): void {
+    const delivery = this.deliveryOf(attempt);
+    const { application } = delivery.subscription;
+    this.#say(`ends as ${result.status ?? result.class}`, attempt);
+    const generation = this.#underWay.get(attempt);
+    this.#underWay.delete(attempt);
+    delivery.underWay = null;
+    if (result.class === "canceled") return;
+    this.#made(attempt);
+    delivery.attempts++;
+    delivery.isTaken = result.class === "ok";
+    if (delivery.isTaken) delivery.wasTaken = true;
+    else this.#failed(attempt, result, delivery);
+    const isCurrent = generation != null && generation === application.committed?.endpoint_generation;
+    if (!isCurrent || application.changing > 0) return;
+    if (result.status === 410) application.goneGeneration = generation;
+    const pauseMs = isOverloaded(result.status) ? Math.max(1_000, result.retryAfterMs ?? 0) : 0;
+    if (pauseMs > 0) application.pausedUntil = Math.max(application.pausedUntil, this.elapsed() + pauseMs);
+  }
+
+  #failed(attempt: SeenAttempt, result: SendResult, delivery: KnownDelivery): void {
+    delivery.subscription.application.hadTrouble = true;
+    if (result.status === 410) delivery.wasGone = true;
+    const waitMs = Math.max(0.8 * (retrySchedule[0] as number), result.retryAfterMs ?? 0);
+    delivery.lastFailure = { began: attempt.startedAt, at: this.elapsed(), waitMs };
+  }
+
+  everAsked({ retries, subscription }: KnownDelivery): number {
+    return retries + subscription.application.replays;
+  }
+
+  /** A process ends, or was killed: what is under way there is sent by the next one. */
+  processEnds(): void {
+    for (const attempt of this.#underWay.keys()) {
+      const delivery = this.deliveryOf(attempt);
+      delivery.underWay = null;
+      delivery.mayBeLate = true;
+    }
+    this.#underWay.clear();
+  }
+
+  excuse(application: KnownApplication): void {
+    application.excusedAt = this.elapsed();
+    application.pausedUntil = 0;
+  }
+
+  #say(what: string, { index, sequence, subscription, number }: SeenAttempt): void {
+    const name = this.subscriptions.get(subscription)?.application.id;
+    this.trace(`  #${index}: ${name} ${subscription.slice(-3)} ${sequence}, attempt ${number}, ${what}`);
+  }
+}

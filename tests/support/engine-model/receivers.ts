@@ -1,0 +1,160 @@
+import type { SendRequest, SendResult } from "../../../src/webhooks/client/sender.ts";
+import { attemptTimeoutMs } from "../../../src/webhooks/client/sender.ts";
+import { ok } from "../dispatching.ts";
+
+/** What a receiver answers. A slow one answers when it is told to, or the attempt times out. */
+export const answers = ["ok", "400", "410", "429", "500", "503", "reset", "slow"] as const;
+export type Answer = (typeof answers)[number];
+
+/** The `Retry-After` of a 429. */
+export const retryAfterMs = 20_000;
+
+/** One attempt as the receiver's side sees it. */
+export interface SeenAttempt {
+  readonly id: string;
+  readonly subscription: string;
+  readonly sequence: number;
+  readonly number: number;
+  readonly url: string;
+  readonly request: SendRequest;
+  /** Counts all attempts of a run. */
+  readonly index: number;
+  readonly startedAt: number;
+  isWritten: boolean;
+}
+
+/** Sees what is sent, and may object. */
+interface Observer {
+  started(attempt: SeenAttempt): void;
+  written(attempt: SeenAttempt): void;
+  ended(attempt: SeenAttempt, result: SendResult): void;
+}
+
+interface UnderWay {
+  readonly seen: SeenAttempt;
+  write(): void;
+  end(result: SendResult): void;
+}
+
+/** The receivers of all applications, in place of the HTTP client, by the host of their URL. */
+export class Receivers {
+  readonly #answers = new Map<string, Answer>();
+  readonly #unreachable = new Set<string>();
+  readonly #underWay = new Set<UnderWay>();
+  #count = 0;
+
+  constructor(
+    readonly observer: Observer,
+    readonly elapsed: () => number,
+  ) {}
+
+  /** What it has been sent already and not answered is answered so, too. */
+  answer(host: string, answer: Answer): void {
+    this.#answers.set(host, answer);
+    for (const one of this.#of(host)) if (one.seen.isWritten && answer !== "slow") one.end(resultOf(answer));
+  }
+
+  /** Answers the first of what waits for an answer; the receiver stays as it is. */
+  answerOne(host: string, answer: Answer): void {
+    const one = this.#of(host).find(({ seen }) => seen.isWritten);
+    if (answer !== "slow") one?.end(resultOf(answer));
+  }
+
+  /** Connections to it are being made until it is reachable. */
+  setReachable(host: string, isReachable: boolean): void {
+    if (!isReachable) this.#unreachable.add(host);
+    else {
+      this.#unreachable.delete(host);
+      for (const one of this.#of(host)) if (!one.seen.isWritten) one.write();
+    }
+  }
+
+  allWell(): void {
+    for (const host of this.#unreachable) this.setReachable(host, true);
+    for (const host of this.#answers.keys()) this.answer(host, "ok");
+  }
+
+  /** Whether each attempt is answered at once by a 2xx. */
+  isWell(host: string): boolean {
+    return !this.#unreachable.has(host) && (this.#answers.get(host) ?? "ok") === "ok";
+  }
+
+  #of(host: string): UnderWay[] {
+    return [...this.#underWay].filter(({ seen }) => new URL(seen.url).host === host);
+  }
+
+  /** The sender of one process. */
+  sender() {
+    const own = new Set<UnderWay>();
+    let isClosed = false;
+    const send = (request: SendRequest): Promise<SendResult> => {
+      if (isClosed || request.mayBeSent?.() === false) return Promise.resolve(resultOf("canceled"));
+      const seen = seenAttempt(request, this.#count++, this.elapsed());
+      const { promise, resolve } = Promise.withResolvers<SendResult>();
+      const { host } = new URL(seen.url);
+      const one: UnderWay = {
+        seen,
+        write: () => {
+          if (request.mayBeSent?.() === false) return one.end(resultOf("canceled"));
+          seen.isWritten = true;
+          this.observer.written(seen);
+          const answer = this.#answers.get(host) ?? "ok";
+          // No answer comes before the engine has done its step.
+          if (answer !== "slow") setImmediate(() => one.end(resultOf(answer)));
+        },
+        end: (result) => {
+          if (!own.delete(one)) return;
+          this.#underWay.delete(one);
+          clearTimeout(timer);
+          this.observer.ended(seen, result);
+          resolve(result);
+        },
+      };
+      const timer = setTimeout(() => one.end(resultOf("timeout")), attemptTimeoutMs);
+      own.add(one);
+      this.#underWay.add(one);
+      this.observer.started(seen);
+      if (this.#unreachable.has(host))
+        request.connecting?.(() => seen.isWritten || one.end(resultOf("canceled")));
+      else one.write();
+      return promise;
+    };
+    return {
+      send,
+      /** Ends what is under way, as a process does that stops. */
+      close: () => {
+        isClosed = true;
+        for (const one of [...own]) one.end(resultOf("canceled"));
+      },
+      /** Nothing comes back to a process that was killed. */
+      die: () => {
+        isClosed = true;
+        for (const one of own) this.#underWay.delete(one);
+        own.clear();
+      },
+    };
+  }
+}
+
+function seenAttempt(request: SendRequest, index: number, startedAt: number): SeenAttempt {
+  const header = (name: string) => request.headers[name] ?? "";
+  return {
+    id: header("webhook-id"),
+    subscription: header("onair-subscription-id"),
+    sequence: Number(header("onair-sequence")),
+    number: Number(header("onair-attempt")),
+    url: request.url,
+    request,
+    index,
+    startedAt,
+    isWritten: false,
+  };
+}
+
+function resultOf(answer: Answer | "timeout" | "canceled"): SendResult {
+  if (answer === "ok") return ok;
+  if (answer === "reset" || answer === "timeout" || answer === "canceled")
+    return { ...ok, class: answer, status: null, error: answer };
+  const asked = answer === "429" ? { retryAfterMs } : {};
+  return { ...ok, class: "status", status: Number(answer), error: answer, ...asked };
+}

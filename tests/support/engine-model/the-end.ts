@@ -1,0 +1,80 @@
+import type { DeliveryRecord } from "../../../src/domain/delivery-log.ts";
+import { hour, minute } from "../../../src/domain/time.ts";
+import { retrySchedule } from "../../../src/webhooks/retry.ts";
+import type { Platform } from "./platform.ts";
+import type { KnownDelivery } from "./promises.ts";
+
+/** All receivers are well, nothing is held up, and enough time passes: then nothing waits, and the log says what was. */
+export async function comesToItsEnd(on: Platform): Promise<void> {
+  on.say("the end");
+  on.process.gates.openAll();
+  on.receivers.allWell();
+  await on.settle();
+  for (const one of on.promises.applications.values()) {
+    on.begun(on.enable(one), "enable");
+    await on.settle();
+  }
+  await on.pass(31 * hour);
+  on.check();
+  const log = await on.log();
+  const problems = [
+    ...lost(on, log),
+    ...log.flatMap((one) => wrongEnd(on, one)),
+    ...gaps(log),
+    ...leftOver(on),
+  ];
+  on.promises.problems.push(...problems);
+  on.check();
+  // The next process has nothing to send.
+  await on.restart("stop");
+  const before = on.promises.attempts;
+  await on.pass(minute);
+  if (on.promises.attempts !== before) on.promises.problems.push("the next process sends something");
+  on.check();
+}
+
+function lost(on: Platform, log: readonly DeliveryRecord[]): string[] {
+  const counts = Map.groupBy(log, ({ event_id }) => event_id);
+  return [...on.acknowledged]
+    .filter(([id, { deliveries }]) => (counts.get(id)?.length ?? 0) !== deliveries)
+    .map(([id]) => `deliveries of the event ${id} are missing`);
+}
+
+/** Each has ended in a state for which there is a reason. */
+function wrongEnd(on: Platform, record: DeliveryRecord): string[] {
+  const known: KnownDelivery = on.promises.deliveryOf({
+    id: record.id,
+    subscription: record.subscription_id,
+    sequence: record.sequence,
+  });
+  const { subscription, wasTaken, wasGone } = known;
+  const { application } = subscription;
+  const made = record.attempts.length;
+  const reasons = {
+    pending: false,
+    delivered: wasTaken || application.wasStream,
+    canceled: subscription.removal !== "none" || application.wasDisabled,
+    expired: true,
+    failed: wasGone || made >= retrySchedule.length + 1,
+  };
+  const name = `${application.id} ${subscription.id.slice(-3)} ${record.sequence}`;
+  const problems = reasons[record.status] ? [] : [`${name} is ${record.status} at the end`];
+  if (made > retrySchedule.length + 1 + on.promises.everAsked(known) + application.generations)
+    problems.push(`${name} was attempted ${made} times`);
+  return problems;
+}
+
+/** The sequence of a subscription has no gap and no repeat. */
+function gaps(log: readonly DeliveryRecord[]): string[] {
+  return [...Map.groupBy(log, ({ subscription_id }) => subscription_id)].flatMap(([id, all]) => {
+    const sequences = all.map(({ sequence }) => sequence).sort((a, b) => a - b);
+    const isWhole = sequences.every((sequence, i) => sequence === i + 1);
+    return isWhole ? [] : [`${id} has the sequence ${sequences.join()}`];
+  });
+}
+
+function leftOver(on: Platform): string[] {
+  const { inFlight, queued, unrecorded, waiting } = on.process.dispatcher.stats;
+  const isIdle = inFlight + queued + unrecorded + waiting === 0;
+  return isIdle ? [] : [`left in memory: ${JSON.stringify({ inFlight, queued, unrecorded, waiting })}`];
+}

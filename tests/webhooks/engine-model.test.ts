@@ -1,0 +1,33 @@
+import { test } from "bun:test";
+import fc from "fast-check";
+import { commands, run } from "../support/engine-model/commands.ts";
+import { Platform } from "../support/engine-model/platform.ts";
+import { comesToItsEnd } from "../support/engine-model/the-end.ts";
+import { holdsLater } from "../support/property.ts";
+import { withStore } from "../support/store.ts";
+
+/*
+ * A model of the engine: whatever happens around it, in whatever order, its promises hold. `commands.ts` is what may happen,
+ * `promises.ts` and `the-end.ts` what is promised. A failure names the seed, and the fewest commands that break a promise,
+ * with what was sent. ONAIR_MODEL_RUNS=5000 tries more, ONAIR_TEST_SEED=7 others.
+ */
+
+const numRuns = Number(process.env["ONAIR_MODEL_RUNS"] ?? 25);
+
+test("the engine keeps its promises", async () => {
+  const property = fc.asyncProperty(commands, (all) =>
+    withStore(async (opened) => {
+      const platform = new Platform(opened);
+      const realTime = platform.time.install();
+      try {
+        await platform.begin();
+        for (const one of all) await run(platform, one);
+        await comesToItsEnd(platform);
+        await platform.end();
+      } finally {
+        realTime();
+      }
+    }),
+  );
+  await holdsLater(property, { numRuns });
+}, 3_600_000);

@@ -8,7 +8,7 @@ import { newWebhookSecret } from "../../../src/webhooks/signature.ts";
 import { keptLog } from "../kept-log.ts";
 import { loggedDeliveries, newEvent, storedApplication, type TestStore } from "../store.ts";
 import { type EngineProcess, engineProcess } from "./engine-process.ts";
-import { type KnownApplication, Promises } from "./promises.ts";
+import { type KnownApplication, newlyKnown, Promises } from "./promises.ts";
 import { Receivers } from "./receivers.ts";
 import { VirtualTime } from "./virtual-time.ts";
 
@@ -19,11 +19,6 @@ const event = { event: "channel.followed", version: 1 };
 /** A healthy endpoint has got everything within this time, whatever the others do: an attempt of these may take 15 s. */
 export const boundOfHealthyMs = 60_000;
 
-/** What a caller is told of an event. */
-interface Published {
-  readonly deliveries: number;
-}
-
 /** A small platform on a real store, whose engine is stopped and killed, and whose promises are watched. */
 export class Platform {
   readonly time = new VirtualTime();
@@ -31,9 +26,10 @@ export class Platform {
   readonly #log = keptLog("error", this.time.now);
   readonly promises = new Promises(limits, this.time.monotonic, (line) => this.say(line));
   readonly receivers = new Receivers(this.promises, this.time.monotonic);
-  readonly acknowledged = new Map<string, Published>();
+  /** How many deliveries were acknowledged for each event. */
+  readonly acknowledged = new Map<string, number>();
   #store: Store;
-  #process!: EngineProcess;
+  process!: EngineProcess;
   #events = 0;
   #hosts = 0;
 
@@ -41,13 +37,7 @@ export class Platform {
     this.#store = opened.store;
   }
 
-  get process(): EngineProcess {
-    return this.#process;
-  }
-
-  say(line: string): void {
-    this.#lines.push(line);
-  }
+  readonly say = (line: string) => void this.#lines.push(line);
 
   async begin(): Promise<void> {
     for (const id of broadcasters)
@@ -58,19 +48,7 @@ export class Platform {
         webhook_url: this.#newUrl(),
         webhook_secret: newWebhookSecret(),
       });
-      this.promises.applications.set(id, {
-        id,
-        committed: null,
-        changing: 0,
-        excusedAt: 0,
-        pausedUntil: 0,
-        goneGeneration: null,
-        hadTrouble: false,
-        wasDisabled: false,
-        wasStream: false,
-        generations: 0,
-        replays: 0,
-      });
+      this.promises.applications.set(id, newlyKnown(id));
       for (const broadcaster of broadcasters) await this.#subscribe(this.application(id), broadcaster);
     }
     await this.#start();
@@ -87,9 +65,9 @@ export class Platform {
   /** Lets the engine do what it does without the passing of time. */
   async settle(): Promise<void> {
     for (let quiet = 0, turns = 0; quiet < 4; turns++) {
-      const before = this.#process.activity;
+      const before = this.process.activity;
       await turn();
-      quiet = this.#process.gates.inStore === 0 && this.#process.activity === before ? quiet + 1 : 0;
+      quiet = this.process.gates.inStore === 0 && this.process.activity === before ? quiet + 1 : 0;
       if (turns > 20_000) throw new Error("the engine never comes to rest");
     }
   }
@@ -99,7 +77,7 @@ export class Platform {
   }
 
   async pass(ms: number): Promise<void> {
-    const { gates } = this.#process;
+    const { gates } = this.process;
     const well = [...this.promises.applications.values()].filter((one) => gates.areOpen && this.#isWell(one));
     await this.time.pass(ms, () => this.settle());
     if (ms < boundOfHealthyMs) return;
@@ -125,19 +103,19 @@ export class Platform {
     const events = Array.from({ length: count }, () =>
       newEvent(`e${++this.#events}`, { ...fields, expires_at }),
     );
-    const { sink } = this.#process;
+    const { sink } = this.process;
     const made = count <= 3 ? await Promise.all(events.map(sink.publish)) : await sink.publishAll(events);
-    for (const { id, deliveries } of made) this.acknowledged.set(id, { deliveries });
+    for (const { id, deliveries } of made) this.acknowledged.set(id, deliveries);
   }
 
   /** A change of an application, of which either state may hold until it is acknowledged. */
   async #changing(application: KnownApplication, change: (store: Store) => Promise<unknown>): Promise<void> {
     application.changing++;
-    const process = this.#process;
+    const process = this.process;
     try {
       await change(process.store);
     } finally {
-      if (process === this.#process) {
+      if (process === this.process) {
         await this.#look(application);
         application.changing--;
       }
@@ -177,7 +155,7 @@ export class Platform {
   }
 
   enable(application: KnownApplication): Promise<void> {
-    return this.#changing(application, () => this.#process.dispatcher.enable(application.id));
+    return this.#changing(application, () => this.process.dispatcher.enable(application.id));
   }
 
   async #subscribe(application: KnownApplication, broadcaster: number): Promise<void> {
@@ -207,7 +185,7 @@ export class Platform {
         ? undefined
         : this.#subscribe(application, broadcaster);
     one.removal = "asked";
-    await this.#process.store.subscriptions.remove(application.id, [one.id], this.time.now());
+    await this.process.store.subscriptions.remove(application.id, [one.id], this.time.now());
     one.removal = "acknowledged";
   }
 
@@ -227,7 +205,7 @@ export class Platform {
   /** A person asks for everything of an application again. */
   async replay(application: KnownApplication): Promise<void> {
     application.replays++;
-    const { store, dispatcher } = this.#process;
+    const { store, dispatcher } = this.process;
     const range = { subscription_id: null, status: null, type: null, broadcaster_user_id: null };
     const [now, id] = [this.time.now(), newId()];
     const times = { from: 0, to: now + 1, created_at: now };
@@ -247,7 +225,7 @@ export class Platform {
 
   async restart(how: "stop" | "kill"): Promise<void> {
     this.promises.processEnds();
-    const process = this.#process;
+    const process = this.process;
     if (how === "kill") {
       process.kill();
       await this.settle();
@@ -263,9 +241,7 @@ export class Platform {
     await this.#start();
   }
 
-  async end(): Promise<void> {
-    await this.#process.stop();
-  }
+  readonly end = () => this.process.stop();
 
   /** Takes over what the store has: the next process knows nothing else. */
   async #start(): Promise<void> {
@@ -292,7 +268,7 @@ export class Platform {
       delivery.attempts = one.attempts.length;
       delivery.isTaken = one.status === "delivered";
     }
-    this.#process = engineProcess({
+    this.process = engineProcess({
       store: this.#store,
       time: this.time,
       receivers: this.receivers,
@@ -302,9 +278,7 @@ export class Platform {
     await this.settle();
   }
 
-  log() {
-    return loggedDeliveries(this.#store);
-  }
+  readonly log = () => loggedDeliveries(this.#store);
 
   /** Waits for nothing: an answer may be held up, or never come. */
   begun(work: Promise<unknown>, name: string): void {
@@ -315,7 +289,7 @@ export class Platform {
 
   /** Throws with all that has happened where a promise was broken. */
   check(): void {
-    const { queued, inFlight, unrecorded } = this.#process.dispatcher.stats;
+    const { queued, inFlight, unrecorded } = this.process.dispatcher.stats;
     if (Math.min(queued, inFlight, unrecorded) < 0) this.promises.problems.push("a count is below nothing");
     if (this.promises.problems.length === 0) return;
     throw new Error([...this.promises.problems, ...this.#lines.slice(-120)].join("\n"));

@@ -25,6 +25,20 @@ export interface KnownApplication {
   replays: number;
 }
 
+export const newlyKnown = (id: string): KnownApplication => ({
+  id,
+  committed: null,
+  changing: 0,
+  excusedAt: 0,
+  pausedUntil: 0,
+  goneGeneration: null,
+  hadTrouble: false,
+  wasDisabled: false,
+  wasStream: false,
+  generations: 0,
+  replays: 0,
+});
+
 export interface KnownSubscription {
   readonly id: string;
   readonly application: KnownApplication;

@@ -36,7 +36,7 @@ export async function comesToItsEnd(on: Platform): Promise<void> {
 function lost(on: Platform, log: readonly DeliveryRecord[]): string[] {
   const counts = Map.groupBy(log, ({ event_id }) => event_id);
   return [...on.acknowledged]
-    .filter(([id, { deliveries }]) => (counts.get(id)?.length ?? 0) !== deliveries)
+    .filter(([id, deliveries]) => (counts.get(id)?.length ?? 0) !== deliveries)
     .map(([id]) => `deliveries of the event ${id} are missing`);
 }
 

@@ -243,7 +243,6 @@ describe("a server that is busy", () => {
     const path = "/public/v1/events/subscriptions";
     const call = method === "get" ? onair.get(path) : onair.post(path, { body });
     await expect(call).rejects.toMatchObject({ status: statuses[0] });
-    await call.catch(() => {});
     expect(asked).toHaveLength(requests);
   });
 
@@ -291,7 +290,6 @@ describe("a server that is busy", () => {
     const onair = createClient({ url: leads.url, token: "x" });
     const refused = onair.get("/public/v1/events/subscriptions");
     await expect(refused).rejects.toMatchObject({ status: 302, details: { location: elsewhere.url } });
-    await refused.catch(() => {});
     expect(elsewhere.asked).toEqual([]);
   });
 });

@@ -169,14 +169,12 @@ test("a body that was parsed before cannot be verified: it is refused, and the l
   const app = express();
   app.use(express.json());
   const handled: Handled[] = [];
-  const url = await servers["Express"]?.(receiver({ secret, onEvent: (one) => handled.push(one) }));
   app.post("/", receiver({ secret, onEvent: (one) => handled.push(one) }).node);
   const { error } = console;
   const logged: unknown[] = [];
   console.error = (...args: unknown[]) => void logged.push(...args);
   const answer = await fetch(await listening(app), delivery());
   console.error = error;
-  expect(url).toBeDefined();
   expect([answer.status, handled]).toEqual([500, []]);
   expect(String(logged[0])).toContain("mount the receiver before express.json()");
 });

@@ -132,7 +132,7 @@ describe("livestreams", () => {
     }
     expect(Math.min(...sizes)).toBeGreaterThan(typicallyLive / 2);
     expect(Math.max(...sizes)).toBeLessThan(typicallyLive * 1.6);
-    // Nobody live, or everybody: there is still somebody to choose.
+    // Someone can be chosen when nobody is live.
     expect(nextToChange(sample.people, new Map(), () => 0)).toBeDefined();
   });
 });

@@ -7,7 +7,7 @@ const at = Date.parse("2026-03-02T19:30:00Z");
 const sample = sampleData(at);
 const pictures = { profile: "https://profile", icon: "https://icon" };
 
-/** Text of so many bytes that nothing makes shorter. */
+/** Incompressible text of this many bytes. */
 export const randomText = (bytes: number): string =>
   Buffer.from(crypto.getRandomValues(new Uint8Array(bytes)))
     .toString("base64")

@@ -2,7 +2,7 @@ import { type Browser, type BrowserContext, launch } from "puppeteer-core";
 
 const names = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"];
 
-/** Where Chromium is installed, or the one that `CHROMIUM` names; null, said loudly, where there is none. */
+/** The path of Chromium: `CHROMIUM`, or the installed one. Null, with a warning, if there is none. */
 export const chromium = process.env["CHROMIUM"] ?? names.map((name) => Bun.which(name)).find(Boolean) ?? null;
 
 if (chromium === null) {
@@ -11,14 +11,14 @@ if (chromium === null) {
   );
 }
 
-/** Debian packages of fonts, each with letters that names of the sample data have. */
+/** Debian packages of the fonts that names in the sample data need. */
 const fonts = {
   "fonts-noto-core": ["0627", "0905", "0e01"],
   "fonts-noto-cjk": ["4e00", "3042", "ac00"],
   "fonts-noto-color-emoji": ["1f389"],
 };
 
-/** The Debian packages without which a picture would have boxes in place of letters, or none at all. */
+/** The Debian packages that are missing here. Without them screenshots show boxes in place of letters. */
 export function missingForPictures(): string[] {
   if (chromium === null) return ["chromium"];
   if (Bun.which("fc-list") === null) return ["fontconfig"];
@@ -29,8 +29,8 @@ export function missingForPictures(): string[] {
 }
 
 /**
- * A headless Chromium, which ends with this process at the latest, because it is led through a pipe. The sandbox is off,
- * because root, as in containers, cannot have it; it sees only our pages.
+ * Starts a headless Chromium. It is controlled through a pipe, so that it exits with this process at the latest. The
+ * sandbox is off because root, as in containers, cannot use it. The browser loads only our own pages.
  */
 export function startChromium(): Promise<Browser> {
   return launch({
@@ -43,7 +43,7 @@ export function startChromium(): Promise<Browser> {
 
 let shared: Promise<Browser> | null = null;
 
-/** A context with cookies of its own in the one Chromium of this process, whose start takes a second of the processor. */
+/** A context with its own cookies. All share one Chromium for this process, because starting one is expensive. */
 export async function browserContext(): Promise<BrowserContext> {
   shared ??= startChromium();
   return (await shared).createBrowserContext();

@@ -1,7 +1,7 @@
 import { ownListener } from "./listener.ts";
 import { until } from "./until.ts";
 
-/** A span as a collector gets it, attributes as an object. */
+/** A span as a collector receives it, with its attributes as an object. */
 export interface CollectedSpan {
   readonly traceId: string;
   readonly spanId: string;
@@ -34,7 +34,7 @@ interface TraceRequest {
   }[];
 }
 
-/** In a test: a collector of traces, which takes OTLP over HTTP and is stopped after it. */
+/** In a test: a trace collector that accepts OTLP over HTTP and is stopped after the test. */
 export function ownCollector(answer: () => Response | Promise<Response> = () => Response.json({})) {
   const spans: CollectedSpan[] = [];
   const requests: { readonly path: string; readonly headers: Headers; readonly body: TraceRequest }[] = [];
@@ -49,7 +49,7 @@ export function ownCollector(answer: () => Response | Promise<Response> = () => 
     url,
     spans,
     requests,
-    /** Resolves to the first span for which this holds. */
+    /** Resolves to the first span that matches. */
     async span(isIt: (span: CollectedSpan) => boolean): Promise<CollectedSpan> {
       await until(
         () => spans.some(isIt),

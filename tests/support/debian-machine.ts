@@ -4,11 +4,11 @@ import { join } from "node:path";
 
 /** A minimal Debian with systemd as its first process and a network of its own, in a container of systemd-nspawn. */
 interface DebianMachine {
-  /** Runs a command there, with nothing to read, and gives its exit code and what it wrote. */
+  /** Runs a command there with an empty standard input. Returns its exit code and output. */
   run(...command: readonly string[]): Promise<{ code: number; output: string }>;
-  /** Where a file of it is on this machine. */
+  /** The path on this machine of a file in the container. */
   path(file: string): string;
-  /** Words before a command of this machine that is to run in its network. */
+  /** A prefix for commands of this machine that makes them run in the container's network. */
   readonly inItsNetwork: readonly string[];
   stop(): void;
 }
@@ -16,7 +16,7 @@ interface DebianMachine {
 const tools = ["mmdebstrap", "systemd-nspawn", "nsenter", "tar"];
 const patienceMs = 60_000;
 
-/** Starts one, or says why that cannot be. */
+/** Starts a container, or returns the reason why none can be started. */
 export async function startDebian(): Promise<DebianMachine | string> {
   const missing = tools.filter((tool) => Bun.which(tool) === null);
   if (missing.length > 0) return `${missing.join(", ")} is missing`;
@@ -31,7 +31,7 @@ export async function startDebian(): Promise<DebianMachine | string> {
   );
   const stop = () => {
     const first = firstProcess(container.pid);
-    // Its end ends all others.
+    // When it exits, all other processes of the container are killed.
     if (first !== undefined) process.kill(first, "SIGKILL");
     container.kill("SIGKILL");
     rmSync(root, { recursive: true, force: true });
@@ -55,7 +55,7 @@ export async function startDebian(): Promise<DebianMachine | string> {
   return "systemd does not start in a container here";
 }
 
-/** A minimal root of Debian, in this machine's release, as an archive that is made once. Undefined where that fails. */
+/** An archive, created once, of a minimal Debian root in this machine's release. Undefined if that fails. */
 export async function packedDebian(): Promise<string | undefined> {
   if (Bun.which("mmdebstrap") === null || process.getuid?.() !== 0) return undefined;
   const release = readFileSync("/etc/os-release", "utf8");
@@ -65,13 +65,13 @@ export async function packedDebian(): Promise<string | undefined> {
   const options = ["man", "locale", "doc"].map((name) => `--dpkgopt=path-exclude=/usr/share/${name}/*`);
   const make = `[ -e ${file} ] || { mmdebstrap --quiet --variant=essential --include=systemd,adduser ${options.join(" ")} \
     --format=tar ${suite} ${file}.part && mv ${file}.part ${file}; }`;
-  // One of several tests makes it, and the others wait.
+  // If several tests need it at once, one creates it and the others wait.
   const { exitCode } = await Bun.$`flock ${file}.lock sh -c ${make}`.quiet().nothrow();
-  // Another user could have put one there.
+  // Another user could have placed a file there.
   return exitCode === 0 && statSync(file).uid === 0 ? file : undefined;
 }
 
-/** The first process of a container, as this machine numbers it. */
+/** The pid, on this machine, of a container's first process. */
 function firstProcess(container: number): number | undefined {
   const tasks = `/proc/${container}/task`;
   if (!existsSync(tasks)) return undefined;

@@ -7,7 +7,7 @@ interface Delivery {
   succeeded: boolean;
 }
 
-/** A receiver that keeps account of what arrives, and of what must not happen, in little memory. */
+/** A receiver that records, in little memory, which deliveries arrive and which rules they break. */
 export class DeliveryLedger {
   /** By `webhook-id`. */
   readonly #deliveries = new Map<string, Delivery>();
@@ -19,7 +19,7 @@ export class DeliveryLedger {
   readonly #server: Bun.Server<undefined>;
   requests = 0;
 
-  /** @param failing part of the deliveries whose first attempt is answered with 500 */
+  /** @param failing the share of deliveries whose first attempt is answered with 500 */
   constructor({ random, failing }: { random: () => number; failing: number }) {
     this.#server = Bun.serve({
       port: 0,
@@ -67,7 +67,7 @@ export class DeliveryLedger {
     return { entry: known, first: false };
   }
 
-  /** Whether a delivery of this event to this subscription was answered with a 2xx. */
+  /** True when a delivery of this event to this subscription was answered with a 2xx. */
   delivered(event: string, subscription: string): boolean {
     return this.#byKey().get(`${event} ${subscription}`)?.succeeded === true;
   }
@@ -82,17 +82,17 @@ export class DeliveryLedger {
     return this.#keys;
   }
 
-  /** When something last arrived for a subscription, on the clock of `performance.now`. */
+  /** The time, by `performance.now`, of the latest delivery to a subscription. */
   lastArrival(subscription: string): number | undefined {
     return this.#lastArrivals.get(subscription);
   }
 
-  /** Deliveries that came for the first time behind one with a higher sequence, in words. */
+  /** Descriptions of deliveries that first arrived after one with a higher sequence. */
   get overtaken(): readonly string[] {
     return this.#overtaken;
   }
 
-  /** What must not have happened, in words. */
+  /** Descriptions of the broken rules. */
   problems(): string[] {
     const problems = [...this.#problems];
     const ids = new Map<string, string>();

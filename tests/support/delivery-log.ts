@@ -39,16 +39,16 @@ export interface List {
 }
 
 /**
- * At the top of a file: a server on a clock, a receiver that answers as the test says, and for each test an application
- * with two subscriptions.
+ * At the top of a file: a server with an injected clock, a receiver whose answers the test sets, and for each test a new
+ * application with two subscriptions.
  *
- * @param answering what the receiver waits for before it answers
+ * @param answering awaited by the receiver before each answer
  */
 export async function deliveryLog(answering: () => Promise<void> | undefined = () => undefined) {
   const clock = new Clock();
   const data = testDirectory();
   const now = {
-    /** What the receiver answers. */
+    /** The receiver's answer. */
     status: 204,
     app: undefined as unknown as TestApplication,
     /** To `kicks.gifted` and `channel.followed` of broadcaster 1001. */
@@ -75,7 +75,7 @@ export async function deliveryLog(answering: () => Promise<void> | undefined = (
     server,
     receiver,
     list,
-    /** Publishes events of broadcaster 1001, whatever the answers, and waits until they were attempted. */
+    /** Publishes events of broadcaster 1001 and waits until each was attempted, successfully or not. */
     async sent(count: number, name = "kicks.gifted", more: object = {}): Promise<void> {
       const events = Array.from({ length: count }, () => event(name, more));
       await publishAll(server, events);
@@ -89,7 +89,7 @@ export async function deliveryLog(answering: () => Promise<void> | undefined = (
     get: (id: string, token = now.app.token) => server.get(`${deliveriesPath}/${id}`, token),
     retry: (id: string, token = now.app.token) =>
       server.get(`${deliveriesPath}/${id}/retry`, token, { method: "POST" }),
-    /** Changes what is stored. */
+    /** Changes stored data by SQL. */
     change: (sql: string, ...values: (string | number)[]) => changeStored(data, sql, values),
     /** Removes the body of a delivery's event. */
     forgetBody: (id: string) => forgetBody(data, id),

@@ -3,12 +3,12 @@ import { ulidSource } from "../../src/domain/ids.ts";
 
 interface LogShape {
   readonly deliveries: number;
-  /** Deliveries of one event, to as many applications. */
+  /** The number of deliveries of each event. Each goes to another application. */
   readonly perEvent: number;
-  /** Published at this time, and each later event so many milliseconds after the one before. */
+  /** The time of the first event, and the milliseconds between events. */
   readonly from: number;
   readonly everyMs: number;
-  /** Whom a delivery is for. */
+  /** The application and subscription of a delivery. */
   receiver(): { readonly application_id: string; readonly subscription_id: string };
   readonly random: () => number;
 }
@@ -18,8 +18,8 @@ const types = ["chat.message.sent", "channel.followed", "kicks.gifted"];
 const body = JSON.stringify({ type: "chat.message.sent", version: 1, data: { content: "x".repeat(300) } });
 
 /**
- * Writes a log of deliveries that have ended straight into a database, most of them delivered at the first attempt,
- * one of a hundred failed. It does not come from the store, which would take hours for ten million.
+ * Writes a log of finished deliveries into a database: most succeeded at the first attempt, one in a hundred failed.
+ * Rows are written by SQL because publishing ten million events through the store would take hours.
  */
 export function writeDeliveries(db: Database, shape: LogShape): void {
   const { deliveries, perEvent, from, everyMs, receiver, random } = shape;

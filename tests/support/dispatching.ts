@@ -21,22 +21,22 @@ export const ok: SendResult = { ...answered, class: "ok", status: 204 };
 export const gone: SendResult = { ...answered, class: "status", status: 410 };
 
 interface Dispatching {
-  /** Instead of the store's, to keep results from the disk. */
+  /** Replaces the store's method, so that a test can delay the recording of results. */
   readonly record?: Store["deliveries"]["record"];
-  /** Answers in place of the test. */
+  /** Answers requests automatically. By default the test answers each one. */
   readonly send?: (request: SendRequest) => Promise<SendResult>;
   readonly connections?: number;
-  /** By default all endpoints are this process's own. */
+  /** The endpoints that this process owns; all by default. */
   readonly ownership?: Ownership;
   readonly requested?: () => void;
   readonly requestRecorded?: (applicationId: string) => void;
-  /** Where its clock stands. */
+  /** The time of its clock. */
   readonly at?: number;
   /** The same, where the test sets the clock. */
   readonly clock?: { readonly ms: number };
 }
 
-/** A dispatcher on a real store, whose clock stands still and whose receiver answers when the test says so. */
+/** A dispatcher on a real store, with an injected clock and a receiver that answers when the test tells it to. */
 export function dispatching(
   store: Store,
   {
@@ -88,11 +88,11 @@ export function dispatching(
     dispatcher,
     sent,
     receiver,
-    /** The store that tells the dispatcher of changes. */
+    /** The store, which notifies the dispatcher of changes. */
     store: watchedStore(store, dispatcher),
     now,
     publish: (id: string, broadcaster = 1) => publish(newEvent(id, { broadcaster_user_id: broadcaster })),
-    /** Resolves when everything that was started is on disk, and nothing more is about to start. */
+    /** Resolves when all started attempts are recorded and no other is about to start. */
     settled: () => untilSettled(() => dispatcher.stats),
     async stop() {
       stopping.abort();

@@ -12,13 +12,13 @@ export interface Report {
   readonly findings: readonly Finding[];
 }
 
-/** For `onair doctor` on a directory that no server uses. */
+/** Options of `onair doctor` for a directory that no server uses. */
 export const freePorts = ["--port", "0", "--admin-port", "0"];
 
 export const statuses = ({ findings }: Report) => findings.map(({ check, status }) => `${check} ${status}`);
 export const ofCheck = ({ findings }: Report, check: string) => findings.filter((one) => one.check === check);
 
-/** At the top of a file: what a server left that has ended, with users, an application and a key in it. */
+/** At the top of a file: the data directory of a stopped server, with users, an application and a key. */
 export async function endedServer() {
   const directory = testDirectory();
   const path = (...names: string[]) => join(directory, ...names);
@@ -29,7 +29,7 @@ export async function endedServer() {
   });
   const { token } = await server.application();
   await server.stop();
-  // All that still refers to it in this process.
+  // Finalizes the statements of this process that still hold the database open.
   Bun.gc(true);
   const db = new Database(join(data, "onair.db"));
   db.run("INSERT INTO endpoints (application_id, failures) VALUES (?, 0)", [id]);
@@ -40,13 +40,13 @@ export async function endedServer() {
   const secrets = [adminKey, webhook_secret, client_secret, token, ...keyLines];
   let copies = 0;
 
-  /** A path for a directory of its own. */
+  /** An unused path for a new directory. */
   const fresh = () => path(`copy${copies++}`);
   return {
     data,
     path,
     fresh,
-    /** Runs the doctor for a program; the report is sound and has no secret of the server in it. */
+    /** Runs the doctor with `--json`. Expects a well-formed report without any of the server's secrets. */
     async examined(args: readonly string[], env: Record<string, string> = {}): Promise<Report> {
       const { code, stdout, stderr } = await run(["doctor", ...args, "--json"], { env });
       expect(stderr).toBe("");
@@ -56,7 +56,7 @@ export async function endedServer() {
       for (const secret of secrets) expect(stdout).not.toContain(secret);
       return report;
     },
-    /** A copy of what the server left, with a change. */
+    /** A changed copy of the server's data directory. */
     copy(change: (data: string) => void = () => {}): string {
       const to = fresh();
       mkdirSync(to, { mode: 0o700 });
@@ -68,7 +68,7 @@ export async function endedServer() {
   };
 }
 
-/** Changes a database as On Air would never do. */
+/** Changes a database in a way that On Air never does. */
 export function alterDatabase(data: string, ...statements: string[]): void {
   const db = new Database(join(data, "onair.db"));
   for (const statement of statements) db.run(statement);

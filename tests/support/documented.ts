@@ -5,13 +5,13 @@ import { program } from "./process.ts";
 import { temporaryDirectory } from "./server.ts";
 
 /*
- * Runs the commands of a page of docs/ as a reader would, in one shell and an empty directory. The words behind the
- * language of a block say what it is:
+ * Runs the commands of a page of docs/ in one shell and an empty directory, as a reader would. The words after a
+ * block's language mark it:
  *
- *   ```sh run             a command, which has to succeed
- *   ```sh serve 8081      a program that goes on, until something listens on that port
- *   ```js file a.mjs      a file that the reader makes
- *   ```json shows         what the command before it printed, with … for what differs, whatever the spaces
+ *   ```sh run             a command that must succeed
+ *   ```sh serve 8081      a program that keeps running; wait until it listens on that port
+ *   ```js file a.mjs      a file that the reader creates
+ *   ```json shows         the output of the previous command; … matches any text, spaces are ignored
  */
 
 interface Block {
@@ -22,11 +22,11 @@ interface Block {
 }
 
 const root = join(import.meta.dir, "../..");
-/** For all commands of a page: what hangs is ended, and said. */
+/** Time for all commands of a page. Then a command that hangs is killed and reported. */
 const longestMs = 150_000;
 const kinds = ["run", "serve", "file", "shows"];
 
-/** Blocks of a page that are marked to be tried. Throws for a word that it does not know. */
+/** The marked blocks of a page. Throws for an unknown mark. */
 export function blocksOf(markdown: string): Block[] {
   return [...markdown.matchAll(/^```\w+ (\w+) ?(\S*)\n([\s\S]*?)^```$/gm)].map(
     ([, kind = "", argument = "", text = ""], i, all) => {
@@ -37,15 +37,15 @@ export function blocksOf(markdown: string): Block[] {
 }
 
 interface Trial {
-  /** Ports that the page names, each of which is another one in the trial: first those of the two listeners. */
+  /** Ports named on the page, to be replaced by free ones; first those of the two listeners. */
   readonly ports: readonly [api: number, admin: number, ...others: number[]];
-  /** Absolute paths that the page names, which are in the directory of the trial. */
+  /** Absolute paths named on the page, to be moved into the temporary directory. */
   readonly paths?: readonly string[];
-  /** Other texts of the page, with what stands in the trial in their place. */
+  /** Other texts of the page and their replacements. */
   readonly texts?: Readonly<Record<string, string>>;
-  /** Commands of the shell before those of the page: what the page takes for granted. */
+  /** Shell commands to run before those of the page: its prerequisites. */
   readonly before?: string;
-  /** Commands of the shell after the program of a `serve` block listens; its output is in the file "$log". */
+  /** Shell commands to run once the program of a `serve` block listens. Its output is in the file "$log". */
   readonly whenServing?: string;
 }
 
@@ -54,8 +54,8 @@ const probe = `listens() {
 }`;
 
 /**
- * Runs the marked blocks of a page within 150 seconds, and gives how many there were to run. Throws with the line and the output of what
- * failed or printed something else.
+ * Runs the marked blocks of a page within 150 seconds and returns their number. Throws with line and output of a block
+ * that failed or printed something else.
  */
 export async function tryPage(page: string, trial: Trial): Promise<number> {
   const blocks = blocksOf(await Bun.file(join(root, page)).text());
@@ -109,7 +109,7 @@ export async function tryPage(page: string, trial: Trial): Promise<number> {
     stdin: "ignore",
     stdout: "pipe",
     stderr: "inherit",
-    // A group of its own, which ends as a whole.
+    // A process group of its own, so that all of it can be killed.
     detached: true,
   });
   const late = setTimeout(() => endGroup(shell.pid, "SIGTERM"), longestMs);
@@ -123,7 +123,8 @@ export async function tryPage(page: string, trial: Trial): Promise<number> {
     let before: Block | undefined;
     for (const block of blocks) {
       if (block.kind === "run") before = block;
-      if (block.kind !== "shows" || before === undefined) continue;
+      if (block.kind !== "shows") continue;
+      if (before === undefined) throw new Error(`${page}:${block.line} has no command before it`);
       const printed = await output(before.line);
       if (!looksLike(printed, adapted(block.text))) {
         throw new Error(
@@ -143,11 +144,11 @@ function endGroup(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(-pid, signal);
   } catch {
-    // Nobody of it is left.
+    // All of its processes have ended.
   }
 }
 
-/** The end of what a program writes: the programs that it started may go on and hold its output open. */
+/** Reads up to the first line. The end of the stream may never come, because child processes hold the output open. */
 async function firstLine(stream: ReadableStream<Uint8Array>): Promise<string> {
   let text = "";
   for await (const bytes of stream) {

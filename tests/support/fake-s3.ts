@@ -3,18 +3,18 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { afterThisTest } from "./after-tests.ts";
 
-/** A request as a test sees it. */
+/** A request as tests inspect it. */
 export interface S3Call {
   readonly method: string;
-  /** Without the bucket. */
+  /** The path without the bucket. */
   readonly key: string;
   readonly query: URLSearchParams;
   readonly headers: IncomingMessage["headers"];
 }
 
 /**
- * What a test makes of a request: an answer with this status and code, or with a body without an end; nothing for ever; the connection cut off before
- * an answer, or after so many bytes of it, or after the work was done; the body of a PUT stored otherwise than it was sent.
+ * A fault for one request: an answer with this status and code; an endless body; no answer; the connection cut before
+ * the answer, after this many bytes of it, or after the work was done; the body of a PUT stored differently.
  */
 export type S3Fault =
   | { readonly status: number; readonly code: string }
@@ -25,7 +25,7 @@ export type S3Fault =
   | { readonly loseAnswer: true }
   | { readonly alter: true };
 
-/** A small S3 on loopback that keeps objects in memory. It demands a signature, and does not check it. */
+/** A small S3 server on loopback with objects in memory. It requires a signature but does not verify it. */
 export class FakeS3 {
   readonly bucket = "backups";
   readonly objects = new Map<string, { readonly bytes: Buffer; readonly modified: Date }>();
@@ -33,14 +33,14 @@ export class FakeS3 {
     string,
     { readonly key: string; readonly parts: Map<number, Buffer>; readonly initiated?: Date }
   >();
-  /** Whether it passes conditions over, as some storage does. */
+  /** Ignores conditional headers, as some storage does. */
   ignoresConditions = false;
   readonly calls: S3Call[] = [];
-  /** Asked for each request; null lets it through. */
+  /** Called for each request; null means no fault. */
   fault: (call: S3Call) => S3Fault | null = () => null;
-  /** Bytes of answers without an end. */
+  /** Bytes sent so far in endless answers. */
   poured = 0;
-  /** Entries of a page of a list. */
+  /** The page size of lists. */
   pageSize = 1_000;
   readonly #server = createServer((request, response) => void this.#answer(request, response));
 
@@ -61,7 +61,7 @@ export class FakeS3 {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** What calls ended up as, like `PUT key`, in order. */
+  /** The calls so far, such as `PUT key`, in order. */
   get story(): string[] {
     const mark = (query: URLSearchParams) =>
       [...query.keys()].filter((name) => ["uploads", "partNumber", "uploadId"].includes(name)).join("&");
@@ -181,7 +181,7 @@ export class FakeS3 {
     this.#xml(response, `<ListMultipartUploadsResult>${entries.join("")}</ListMultipartUploadsResult>`);
   }
 
-  /** Writes as long as it is read; gives up at a size that nobody has a use for. */
+  /** Writes while the client reads, up to a limit far above any size that a client should accept. */
   #pour(response: ServerResponse, status: number): void {
     response.writeHead(status, { "content-type": "application/xml" });
     const chunk = `<Error><Code>SlowDown</Code>${"x".repeat(1 << 16)}`;

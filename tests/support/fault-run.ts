@@ -14,63 +14,63 @@ const oneEach = Array.from({ length: 12 }, (_, i) => [broadcasters[i % broadcast
 
 const publisherCount = 12;
 const batchSize = 20;
-/** A publisher publishes again after that. */
+/** The time after which a publisher repeats a request. */
 const longestWaitMs = 2_000;
 
 export interface FaultRunOptions {
-  /** The URL of an empty PostgreSQL database that all share; a data directory where left out. */
+  /** The URL of an empty PostgreSQL database shared by all replicas. Without it they use a data directory. */
   readonly database?: string | undefined;
-  /** How each replica is started; by default on that database. */
+  /** Arguments that start each replica; by default those for that database. */
   readonly replicas: readonly RunOptions[];
-  /** Who is subscribed to whom: the broadcasters of each application. */
+  /** For each application, the broadcasters that it subscribes to. */
   readonly subscribers?: readonly (readonly number[])[];
-  /** Attempts of an endpoint at a time. With one, what starts in order has to arrive in order. */
+  /** Concurrent attempts per endpoint. With one, deliveries must arrive in order. */
   readonly concurrency?: number | null;
-  /** So many deliveries may be pending, or it is not published on. */
+  /** Publishing pauses while more deliveries than this are pending. */
   readonly backlog?: number;
-  /** From 0 to below 1, for every choice that is made. */
+  /** Returns numbers from 0 to below 1; the source of every random choice. */
   readonly random?: () => number;
-  /** Part of the deliveries whose first attempt is answered with 500; they come again after 5 s. */
+  /** The share of deliveries whose first attempt is answered with 500. They are retried after 5 s. */
   readonly failing?: number;
-  /** What is done to the replicas while they are published to and deliver. */
+  /** Injects faults into the replicas while they accept events and deliver them. */
   readonly faults: (replicas: readonly TestReplica[], run: FaultRun) => Promise<void>;
 }
 
-/** A run under way. */
+/** A run in progress. */
 export interface FaultRun {
-  /** Resolves when, after this call, something has arrived for every application. */
+  /** Resolves when every application has received a delivery since this call. */
   allServed(): Promise<void>;
-  /** Events that were acknowledged, and requests that have arrived. */
+  /** The number of acknowledged events and of received requests. */
   counts(): { readonly acknowledged: number; readonly requests: number };
 }
 
 /** A server of a run. */
 export interface TestReplica {
   readonly server: ServerProcess;
-  /** Ends it by a signal and gives its exit code; it is published to no more. */
+  /** Stops publishing to it, ends it by a signal and returns its exit code. */
   end(signal: "SIGKILL" | "SIGTERM"): Promise<number | null>;
   readonly isRunning: boolean;
   /** Starts it again, or another executable in its place. */
   start(command?: readonly string[]): Promise<void>;
-  /** Starts it, and kills it so long afterwards, ready or not. */
+  /** Starts it and kills it after this time, ready or not. */
   startAndKill(afterMs: number): Promise<void>;
-  /** Whether it is published to, as by a load balancer that has not noticed yet that it does not answer. */
+  /** True while publishers send to it, as a load balancer does that has not yet noticed that it is down. */
   isPublishedTo: boolean;
 }
 
 export interface FaultReport {
   readonly acknowledged: number;
   readonly deliveries: number;
-  /** More than deliveries, because what was not recorded is sent again. */
+  /** May exceed the number of deliveries, because an attempt that was not recorded is repeated. */
   readonly requests: number;
-  /** Every broken promise, in words; none is as it should be. */
+  /** A description of every broken promise; empty after a correct run. */
   readonly problems: readonly string[];
 }
 
 /**
- * Publishes to one or several servers on the same data while faults happen to them, by publishers that publish again what
- * was not acknowledged, as the platform would; then lets them deliver the rest, ends them by SIGTERM, and compares what
- * has arrived with the promises.
+ * Publishes to one or several servers on the same data while faults are injected. Like a platform, publishers repeat
+ * events that were not acknowledged. Then the servers deliver the rest and are ended by SIGTERM, and the received
+ * deliveries are compared with the promises.
  */
 export async function faultRun({
   database,
@@ -137,16 +137,16 @@ interface KillRunOptions extends Pick<FaultRunOptions, "database" | "failing"> {
   readonly random: () => number;
   /** How the server is ended; `SIGTERM` is what a service manager sends for a restart. */
   readonly signal?: "SIGKILL" | "SIGTERM";
-  /** What is done instead of ending the server. */
+  /** A fault to inject instead of ending the server. */
   readonly disturb?: () => Promise<void>;
   readonly run?: RunOptions;
   readonly progress?: (kills: number, acknowledged: number, arrived: number) => void;
 }
 
-/** A kill comes so many milliseconds after the server was ready, at most. */
+/** The longest time in milliseconds from ready to a kill. */
 const longestLifeMs = 400;
 
-/** Ends one server again and again at random moments, a killed one also while it starts. */
+/** Ends one server repeatedly at random moments. With SIGKILL also while it starts. */
 export function killRun(options: KillRunOptions): Promise<FaultReport> {
   const { kills, random, disturb, signal = "SIGKILL", run = {}, progress, ...rest } = options;
   return faultRun({
@@ -213,7 +213,7 @@ async function allServed(
   while (!all.every((id) => (ledger.lastArrival(id) ?? 0) > since)) await Bun.sleep(5);
 }
 
-/** Users, and the applications with their subscriptions: gives the ids of these by broadcaster. */
+/** Creates users, and applications with subscriptions. Returns the ids of the subscriptions by broadcaster. */
 async function setUp(
   server: ServerProcess,
   receiverUrl: string,
@@ -232,13 +232,13 @@ async function setUp(
 }
 
 interface Running {
-  /** The one to publish at next; null: none runs. */
+  /** The server to publish to next; null when none runs. */
   readonly server: ServerProcess | null;
 }
 
 /**
- * Publish without pause, one of them many events at a time, and each event until it is acknowledged. While `isTooFar` by
- * what is acknowledged, no further ones.
+ * Publishes continuously, one publisher many events at a time, and repeats each event until it is acknowledged. Pauses
+ * while `isTooFar` returns true for the number of acknowledged events.
  */
 function publishers(running: Running, random: () => number, isTooFar: (acknowledged: number) => boolean) {
   const acknowledged = new Map<string, number>();
@@ -246,7 +246,7 @@ function publishers(running: Running, random: () => number, isTooFar: (acknowled
   const until202 = async (body: object | string): Promise<void> => {
     for (;;) {
       const current = running.server;
-      // One that does not answer may be cut off from its database.
+      // A server that does not answer may be cut off from its database.
       const late = Bun.sleep(longestWaitMs).then(() => null);
       const answer =
         current &&

@@ -12,7 +12,7 @@ type Row = Record<string, SQLQueryBindings>;
 
 const nouns: readonly Noun[] = [...copiedNouns, "attempts"];
 
-/** The `n`th value for a column: it names its column, and is one that JSON and SQL have to take care of. */
+/** The `n`th value for a column: contains the column's name and characters that JSON and SQL must escape. */
 function filling(name: string, column: Column, n: number): SQLQueryBindings {
   if (["application_id", "app_id"].includes(name)) return `id ${n} 'ä`;
   if (/^(user_id|owner_user_id|broadcaster_user_id|channel_id|category_id)$/.test(name)) return n;
@@ -25,10 +25,10 @@ function filling(name: string, column: Column, n: number): SQLQueryBindings {
   return `${name} ${n} 'ä`;
 }
 
-/** PostgreSQL divides the log there. */
+/** The boundary between two partitions of the log in PostgreSQL. */
 const partSize = 2 ** 28;
 
-/** Two deliveries of one event, in two parts of the log, and an event without any; one delivery is pending, with an attempt behind it. */
+/** Two deliveries of one event in two partitions of the log, one of them pending after an attempt; and an event without deliveries. */
 const log: Partial<Record<Noun, readonly Row[]>> = {
   events: [
     {
@@ -73,7 +73,7 @@ const log: Partial<Record<Noun, readonly Row[]>> = {
   ],
 };
 
-/** In a test: a data directory that has rows in every table which is copied; removed after the test. */
+/** In a test: a data directory with rows in every copied table; removed after the test. */
 export function filledDirectory(): string {
   const directory = ownDirectory();
   const { db, close } = openDatabase(directory);
@@ -94,8 +94,8 @@ function insert(db: Database, noun: Noun, n: number): void {
 }
 
 /**
- * What a directory has in each table which is copied. The numbers of an event without deliveries are left out, because
- * its place among the others is another one after PostgreSQL.
+ * The rows of each copied table. The sequence numbers of an event without deliveries are left out, because its
+ * position among the others changes on the way through PostgreSQL.
  */
 export function rowsIn(directory: string): Record<string, unknown[]> {
   const db = new Database(join(directory, "onair.db"), { readonly: true });

@@ -1,4 +1,4 @@
-/** An answer as it came over the wire. */
+/** An answer as received over the wire. */
 export interface RawAnswer {
   readonly status: number;
   /** Names in lower case. */
@@ -8,13 +8,12 @@ export interface RawAnswer {
 
 const statusLine = /^HTTP\/1\.1 ([1-5][0-9]{2}) ([\t\x20-\x7e]*)$/;
 const field = /^([!#$%&'*+.^_`|~0-9a-z-]+): ([\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?)?$/i;
-/** A field that means something else when it comes twice. */
+/** Fields that must not be repeated. */
 const single = ["content-length", "transfer-encoding", "connection", "date", "content-type", "x-request-id"];
 
 /**
- * Reads the answers to requests of these methods, as strictly as they have to be written, from bytes of which each is
- * a character. What has yet to come, or comes without having been asked for, is the `rest`. Throws where something is
- * not well-formed. Interim answers (100) stand among the others.
+ * Parses the answers to requests of these methods strictly, from text with one character per byte. Incomplete or
+ * unrequested bytes are the `rest`. Throws if an answer is malformed. Interim answers (100) are included.
  */
 export function readAnswers(
   text: string,
@@ -47,7 +46,7 @@ export function readAnswers(
   return { answers, rest };
 }
 
-/** @returns null where not all of it has come */
+/** @returns null when it is incomplete */
 function readBody(headers: ReadonlyMap<string, string>, text: string) {
   const length = headers.get("content-length");
   const coding = headers.get("transfer-encoding");

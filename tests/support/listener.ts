@@ -2,7 +2,7 @@ import { afterTests, afterThisTest } from "./after-tests.ts";
 
 type Answer = (request: Request) => Response | Promise<Response>;
 
-/** An HTTP server on loopback that answers so. */
+/** An HTTP server on loopback with this handler. */
 interface Listener {
   readonly port: number;
   /** Without a trailing slash. */
@@ -10,14 +10,14 @@ interface Listener {
   stop(): Promise<void>;
 }
 
-/** At the top of a file: one that is stopped after its tests. */
+/** At the top of a file: a listener that is stopped after its tests. */
 export function testListener(answer: Answer): Listener {
   const listener = startListener(answer);
   afterTests(listener.stop);
   return listener;
 }
 
-/** In a test or `beforeEach`: one that is stopped after the test at the latest. */
+/** In a test or `beforeEach`: a listener that is stopped after the test at the latest. */
 export function ownListener(answer: Answer): Listener {
   const listener = startListener(answer);
   afterThisTest(listener.stop);

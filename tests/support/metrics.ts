@@ -10,7 +10,7 @@ export async function metricsText(
   return response.text();
 }
 
-/** The samples of a text, by their series: `onair_attempts_total{outcome="ok"}`. */
+/** The samples in the text by series, such as `onair_attempts_total{outcome="ok"}`. */
 export function samplesOf(text: string): Map<string, number> {
   const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
   return new Map(
@@ -21,7 +21,7 @@ export function samplesOf(text: string): Map<string, number> {
   );
 }
 
-/** The value of a series; NaN where it is not served. */
+/** The value of a series; NaN if it is absent. */
 export async function metric(server: Pick<ServerClient, "adminUrl">, series: string): Promise<number> {
   return samplesOf(await metricsText(server)).get(series) ?? Number.NaN;
 }

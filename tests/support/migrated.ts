@@ -5,26 +5,26 @@ import { join } from "node:path";
 import { migrate, migrations } from "../../src/store/sqlite/database/migrations.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
 
-/** The file of a database that has its tables and nothing in them. To make one takes a fifth of a server's start. */
+/** The path of a migrated, empty database. It is made once, because migrating is a large part of a server's start. */
 let database: Uint8Array | null = null;
 
 function made(): Uint8Array {
   const directory = mkdtempSync(join(tmpdir(), "onair-test-"));
   const store = openStore(directory);
-  // A new database is whole on disk when it gets its place.
+  // The file can be read at once: a new database is complete on disk before it is renamed to this name.
   const bytes = readFileSync(join(directory, "onair.db"));
   void store.close().then(() => rmSync(directory, { recursive: true }));
   return bytes;
 }
 
-/** Puts it into a data directory in which there is nothing yet. */
+/** Copies it into an empty data directory. */
 export function giveTables(directory: string): void {
   if (!existsSync(directory) || readdirSync(directory).length > 0) return;
   database ??= made();
   writeFileSync(join(directory, "onair.db"), database, { mode: 0o600 });
 }
 
-/** A database as it was before a migration whose name ends so: in this file, or in memory. */
+/** A database as it was before the migration whose name ends with this suffix: in this file, or in memory. */
 export function databaseBefore(step: string, file = ":memory:"): Database {
   const db = new Database(file, { create: true, strict: true });
   const before = migrations.findIndex(({ name }) => name.endsWith(step));

@@ -2,12 +2,12 @@ import { codeChallenge } from "../../src/domain/authorizations.ts";
 import { users } from "./real-data.ts";
 import { json, type TestApplication, type TestServer, type TestServerOptions, testServer } from "./server.ts";
 
-/** Where the platform of the tests has its login page. Nothing listens there: the tests answer in its place. */
+/** The platform's login page. Nothing listens there; the tests play its part. */
 export const loginUrl = "https://platform.example/login";
 export const redirectUri = "https://app.example/callback";
 export const codeVerifier = "a-verifier-of-at-least-forty-three-characters";
 
-/** What an authorization request has unless a test says otherwise; null leaves a parameter out. */
+/** Default parameters of an authorization request; null omits a parameter. */
 export type Fields = Readonly<Record<string, string | null>>;
 
 export function authorizationRequest(clientId: string, fields: Fields = {}): string {
@@ -29,7 +29,7 @@ export function formOf(fields: Fields): URLSearchParams {
   );
 }
 
-/** A browser as far as it matters here: it keeps one cookie and follows no redirects by itself. */
+/** A minimal browser: keeps one cookie and follows no redirects. */
 export class Browser {
   cookie: string | null = null;
 
@@ -46,26 +46,26 @@ export class Browser {
   }
 }
 
-/** The value of a parameter in an address. */
+/** The value of a query parameter of a URL. */
 export function parameter(address: string, name: string): string {
   return new URL(address).searchParams.get(name) ?? "";
 }
 
-/** Sends a browser to log in and gives the challenge that the platform gets. */
+/** Starts an authorization in a browser. Returns the login challenge for the platform. */
 export async function challengeFor(browser: Browser, path: string): Promise<string> {
   const { status, location } = await browser.open(path);
   if (status !== 303 || !location.startsWith(loginUrl)) throw new Error(`no login: ${status} ${location}`);
   return parameter(location, "login_challenge");
 }
 
-/** The platform accepts; gives the address to send the browser to. */
+/** Accepts a challenge as the platform. Returns the URL to send the browser to. */
 export async function accept(server: TestServer, challenge: string, body: object): Promise<string> {
   const answer = await server.admin("PUT", `/admin/v1/login-requests/${challenge}/accept`, body);
   if (answer.status !== 200) throw new Error(await answer.text());
   return (await json<{ redirect_to: string }>(answer)).redirect_to;
 }
 
-/** A code for an application, as a user who consents brings it about. */
+/** An authorization code for an application, after a user's consent. */
 export async function codeFor(
   server: TestServer,
   application: Pick<TestApplication, "client_id">,
@@ -89,7 +89,7 @@ export interface TokenAnswer {
   readonly error_description?: string;
 }
 
-/** A request to one of the endpoints that clients call. */
+/** A request to one of the client endpoints. */
 export async function form(
   server: TestServer,
   path: string,
@@ -107,7 +107,7 @@ export function credentials({ client_id, client_secret }: TestApplication): Fiel
   return { client_id, client_secret: client_secret || null };
 }
 
-/** Asks for a token of the application itself. */
+/** Requests an app access token. */
 export function clientCredentials(server: TestServer, application: TestApplication, fields: Fields = {}) {
   return form(server, "/oauth/token", {
     grant_type: "client_credentials",
@@ -156,7 +156,7 @@ export async function userTokens(
   return body;
 }
 
-/** At the top of a file: a server with users and a login page, and what clients and browsers do there. */
+/** At the top of a file: a server with users and a login page, and the requests of clients and browsers. */
 export async function signInServer({ args = [], ...options }: TestServerOptions = {}) {
   const server = await testServer({ users, args: ["--login-url", loginUrl, ...args], ...options });
   const here =
@@ -165,9 +165,9 @@ export async function signInServer({ args = [], ...options }: TestServerOptions 
       call(server, ...given);
   return {
     server,
-    /** A new application that may sign users in. */
+    /** Creates an application that may sign users in. */
     newApp: (fields: object = {}) => server.application({ redirect_uris: [redirectUri], ...fields }),
-    /** Whether a token is good. */
+    /** True when a token is active. */
     works: async (token: string) => (await server.get("/public/v1/users/xqcow", token)).status === 200,
     accept: here(accept),
     clientCredentials: here(clientCredentials),

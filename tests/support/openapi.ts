@@ -57,7 +57,7 @@ export function find(document: OpenApiDocument, name: string): OperationObject {
   return found.operation;
 }
 
-/** What an operation answers with this status, looked up where it is a reference. */
+/** An operation's response for this status, with references resolved. */
 export function response(
   document: OpenApiDocument,
   operation: OperationObject,
@@ -68,10 +68,10 @@ export function response(
   return found.$ref ? (document.components.responses[found.$ref.split("/").at(-1) ?? ""] ?? found) : found;
 }
 
-/** A path that only redirects, which Redocly does not expect. */
+/** A path that only redirects. Redocly's rules require a 2xx response of every operation. */
 const redirecting = "operation-2xx-response #/paths/~1oauth~1authorize/get/responses";
 
-/** What Redocly finds wrong with a document under its recommended rules. */
+/** Redocly's complaints about a document under its recommended rules. */
 export async function lint(document: OpenApiDocument): Promise<string[]> {
   const directory = temporaryDirectory();
   try {

@@ -3,9 +3,9 @@ import type { ElementHandle, Page } from "puppeteer-core";
 import { browserContext } from "./chromium.ts";
 import { adminKey, type TestApplication, type TestServer } from "./server.ts";
 
-/** How long a page may take on a machine that has much else to do. */
+/** The longest wait for a page on a busy machine. */
 const patienceMs = 40_000;
-/** More than any page has places for the focus. */
+/** More than the number of focusable elements on any page. */
 const mostTabs = 300;
 
 export type SignIn = { readonly key: string } | Pick<TestApplication, "client_id" | "client_secret">;
@@ -15,19 +15,19 @@ export const operator: SignIn = { key: adminKey };
 interface Options {
   readonly width?: number;
   readonly theme?: "light" | "dark";
-  /** Whether everything is done without a pointer. */
+  /** Use the keyboard for everything. */
   readonly byKeyboard?: boolean;
-  /** Of a proxy in front of the server. */
+  /** The origin of a proxy in front of the server. */
   readonly port?: number;
-  /** Another tab of this person, with the same session. */
+  /** A tab whose session the new one shares. */
   readonly besides?: Tab;
 }
 
-/** A tab of a browser, used as a person does: by what stands on it. */
+/** A browser tab, used like a person uses it: by its visible texts and labels. */
 export class Tab implements AsyncDisposable {
-  /** What the page complained of, and what it asked of other servers. */
+  /** Errors that the page logged, and its requests to other servers. */
   readonly complaints: string[] = [];
-  /** Origins of other servers that it may be sent to. */
+  /** Other origins that the page may navigate to. */
   readonly elsewhere: string[] = [];
 
   constructor(
@@ -36,7 +36,7 @@ export class Tab implements AsyncDisposable {
     readonly byKeyboard = false,
   ) {
     page.on("console", (message) => {
-      // A refused request is shown by the page, and by the browser as well.
+      // The browser logs each refused request; the page itself shows the error.
       if (message.type() === "error" && !message.text().startsWith("Failed to load resource")) {
         this.complaints.push(message.text());
       }
@@ -58,13 +58,13 @@ export class Tab implements AsyncDisposable {
     await this.page.waitForSelector("main h1");
   }
 
-  /** Waits until this text stands on the page. */
+  /** Waits until the page shows this text. */
   async see(text: string): Promise<void> {
     try {
       const isSeen = `document.body.innerText.includes(${JSON.stringify(text)})`;
       await this.page.waitForFunction(isSeen, { timeout: patienceMs });
     } catch {
-      throw new Error(`"${text}" is not to be seen in:\n${await this.text()}`);
+      throw new Error(`"${text}" is not shown in:\n${await this.text()}`);
     }
   }
 
@@ -72,9 +72,9 @@ export class Tab implements AsyncDisposable {
     return String(await this.page.evaluate("document.body.innerText"));
   }
 
-  /** Clicks the button, or the link, that is called so; of several, the first that can be seen. */
+  /** Clicks the first visible button or link with this name. */
   async click(name: string, kind: "button" | "link" = "button"): Promise<void> {
-    // A tab behind another is not drawn, and what is not drawn cannot be clicked.
+    // Background tabs are not rendered, and elements that are not rendered cannot be clicked.
     await this.page.bringToFront();
     const element = await this.#find(
       `[...document.querySelectorAll("${kind === "link" ? "a" : "button, [role=button]"}")].find((one) =>
@@ -83,7 +83,7 @@ export class Tab implements AsyncDisposable {
       `the ${kind} "${name}"`,
     );
     if (!this.byKeyboard) return element.asLocator().setTimeout(patienceMs).click();
-    // A page that has just come may take the focus in between: then the key was not for the element.
+    // A page that has just loaded may move the focus in between. Then the key went to another element.
     for (let isPressed = false; !isPressed; ) {
       await this.#tabTo(element, name);
       await element.evaluate((one) =>
@@ -94,7 +94,7 @@ export class Tab implements AsyncDisposable {
     }
   }
 
-  /** Goes by Tab to what can be used, which is then seen to have the focus. */
+  /** Moves by Tab to an element, and checks that its focus is visible. */
   async #tabTo(element: ElementHandle, name: string): Promise<void> {
     for (let i = 0; i < mostTabs; i++) {
       const outline = await element.evaluate((one) =>
@@ -111,7 +111,7 @@ export class Tab implements AsyncDisposable {
     throw new Error(`"${name}" is not reached by Tab`);
   }
 
-  /** Clicks the button of the dialog that is called so. */
+  /** Clicks the dialog's button with this name. */
   async clickInDialog(name: string): Promise<void> {
     const button = await this.#find(
       `[...document.querySelectorAll("dialog button")].find((one) => one.textContent.trim() === ${JSON.stringify(name)} && !one.matches(":disabled, [aria-busy=true]"))`,
@@ -120,7 +120,7 @@ export class Tab implements AsyncDisposable {
     await button.asLocator().setTimeout(patienceMs).click();
   }
 
-  /** Ticks, or clears, the box whose label begins so. */
+  /** Toggles the checkbox whose label begins with this text. */
   async choose(label: string): Promise<void> {
     const box = await this.#find(
       `[...document.querySelectorAll("label")].find((one) => one.textContent.startsWith(${JSON.stringify(label)}) && one.control?.type === "checkbox")?.control`,
@@ -129,24 +129,24 @@ export class Tab implements AsyncDisposable {
     await box.asLocator().setTimeout(patienceMs).click();
   }
 
-  /** Waits until this text stands on the page no more. */
+  /** Waits until the page no longer shows this text. */
   async gone(text: string): Promise<void> {
     try {
       const isGone = `!document.body.innerText.includes(${JSON.stringify(text)})`;
       await this.page.waitForFunction(isGone, { timeout: patienceMs });
     } catch {
-      throw new Error(`"${text}" is still to be seen in:\n${await this.text()}`);
+      throw new Error(`"${text}" is still shown in:\n${await this.text()}`);
     }
   }
 
-  /** Types a value over what the field with this label has. */
+  /** Replaces the value of the field with this label. */
   async fill(label: string, value: string): Promise<void> {
     const field = await this.#find(
       `[...document.querySelectorAll("label")].find((one) => one.textContent === ${JSON.stringify(label)})?.control`,
       `the field "${label}"`,
     );
     const shown = () => field.evaluate((one) => (one as unknown as { value: string }).value);
-    // A page that is drawn anew puts back what was there, when the field was emptied and nothing is typed yet.
+    // A page that renders again after the field was emptied, and before anything was typed, restores the old value.
     while ((await shown()) !== value) {
       if (!this.byKeyboard) {
         await field.asLocator().setTimeout(patienceMs).fill(value);
@@ -164,7 +164,7 @@ export class Tab implements AsyncDisposable {
     try {
       return (await this.page.waitForFunction(script, { timeout: patienceMs })) as ElementHandle;
     } catch {
-      throw new Error(`${what} is not to be found in:\n${await this.text()}`);
+      throw new Error(`${what} was not found in:\n${await this.text()}`);
     }
   }
 
@@ -178,7 +178,7 @@ export class Tab implements AsyncDisposable {
   }
 }
 
-/** A tab with the portal or the console, at the form to sign in; by default of another person than any other tab. */
+/** Opens the sign-in form of portal or console in a new tab; by default with cookies of its own. */
 export async function openPage(
   server: TestServer,
   who: SignIn | "console" | "portal",
@@ -197,7 +197,7 @@ export async function openPage(
   return new Tab(page, base, byKeyboard);
 }
 
-/** A tab of somebody who has signed in by the form. */
+/** Opens a tab and signs in by the form. */
 export async function signedIn(server: TestServer, who: SignIn, options: Options = {}): Promise<Tab> {
   const tab = await openPage(server, who, options);
   await tab.page.goto(tab.base);

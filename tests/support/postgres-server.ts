@@ -5,36 +5,36 @@ import { SQL } from "bun";
 import { unusedPort } from "./ports.ts";
 import { until } from "./until.ts";
 
-/** A PostgreSQL server of which tests may do what they want. */
+/** A private PostgreSQL server that tests may stop, kill and reconfigure. */
 export interface PostgresServer {
   /** The URL of one of its databases, for a superuser. */
   url(database: string): string;
   readonly port: number;
-  /** Its main process. */
+  /** The pid of its main process. */
   readonly pid: number;
   /** Signals the server's main process. */
   kill(signal: NodeJS.Signals): void;
-  /** Kills the server and all of its processes at once, as the power does. */
+  /** Kills all processes of the server at once, like a power failure. */
   killAll(): Promise<void>;
-  /** Whether its main process runs. */
+  /** True while its main process runs. */
   readonly isRunning: boolean;
-  /** Starts it again on the same port and data, after it was killed. */
+  /** Starts it on the same port and data after a kill. */
   start(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** A server that follows another one until it takes its place. */
+/** A standby that replicates a primary until it is promoted. */
 interface StandbyServer extends PostgresServer {
-  /** Makes it a primary. */
+  /** Promotes it to primary. */
   promote(): Promise<void>;
 }
 
 const binaries = Bun.which("initdb") ? "" : newestBinaries();
 
-/** Whether PostgreSQL is installed here. */
+/** True when PostgreSQL is installed. */
 export const isInstalled = binaries !== null;
 
-/** The directory of the newest version's programs, as Debian installs them; null where there is none. */
+/** The directory with the programs of the newest version, as Debian installs them; null if there is none. */
 function newestBinaries(): string | null {
   const versions = "/usr/lib/postgresql";
   if (!existsSync(versions)) return null;
@@ -47,8 +47,8 @@ function newestBinaries(): string | null {
 const binary = (name: string) => (binaries ? join(binaries, name) : name);
 
 /**
- * PostgreSQL, as PgBouncer, refuses to run as root: then it runs as the user that its package has made. It ends with this
- * process.
+ * A command prefix with which a program ends with this process and does not run as root, which PostgreSQL and PgBouncer
+ * refuse: root starts them as the user that their package created.
  */
 export function asUser(): { readonly command: readonly string[]; readonly uid: number | null } {
   const dying = ["setpriv", "--pdeathsig", "QUIT"];
@@ -58,7 +58,7 @@ export function asUser(): { readonly command: readonly string[]; readonly uid: n
   return { command: [...dying, ...ids], uid };
 }
 
-/** A directory for a server, removed when this process ends, however it does: the runner of tests tells nobody. */
+/** A directory for a server. A separate process removes it when this one ends, because Bun's test runner emits no exit event. */
 export function serverDirectory(parent: string): { readonly path: string; readonly remove: () => void } {
   const path = mkdtempSync(join(parent, "onair-postgres-"));
   const { uid } = asUser();
@@ -85,8 +85,8 @@ function runAs(command: readonly string[], cwd: string): void {
 }
 
 /**
- * Starts a private server in a temporary directory on a free port. `settings`: such as `max_connections=20`; `parent`:
- * where its directory is made.
+ * Starts a private server in a temporary directory below `parent`, on a free port. `settings` are like
+ * `max_connections=20`.
  */
 export async function startPostgres(
   settings: readonly string[] = [],
@@ -101,7 +101,7 @@ export async function startPostgres(
   return started(directory, settings);
 }
 
-/** Starts a server that follows `primary`; the primary waits with each commit until it is on both. */
+/** Starts a synchronous standby of `primary`: each commit waits until both have it. */
 export async function startStandby(primary: PostgresServer): Promise<StandbyServer> {
   const directory = serverDirectory(tmpdir());
   const data = join(directory.path, "data");
@@ -180,7 +180,7 @@ async function started(
       const children = Bun.spawnSync(["pgrep", "-P", `${main}`])
         .stdout.toString()
         .split(/\s+/);
-      // The main process first: it starts the others again.
+      // The main process first, because it restarts the others.
       for (const pid of [main, ...children.filter(Boolean).map(Number)]) killed(pid);
       await server?.exited;
     },
@@ -197,7 +197,7 @@ function killed(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");
   } catch {
-    // It has ended by itself.
+    // It has already ended.
   }
 }
 

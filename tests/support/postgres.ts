@@ -4,7 +4,7 @@ import { migrateDatabase, schemaSteps } from "../../src/store/postgres/database/
 import { openPool } from "../../src/store/postgres/database/pool.ts";
 import { isInstalled, startPostgres } from "./postgres-server.ts";
 
-/** A database of a test. */
+/** A test's database. */
 export interface TestDatabase {
   readonly url: string;
   drop(): Promise<void>;
@@ -13,8 +13,7 @@ export interface TestDatabase {
 const given = process.env["ONAIR_TEST_DATABASE"];
 
 /**
- * Whether there is a PostgreSQL for tests: that of `ONAIR_TEST_DATABASE`, or a private one of the binaries that are
- * installed here.
+ * True when tests can use PostgreSQL: the server of `ONAIR_TEST_DATABASE`, or a private one if PostgreSQL is installed.
  */
 export const hasPostgres = given !== undefined || isInstalled;
 if (!hasPostgres) {
@@ -23,7 +22,7 @@ if (!hasPostgres) {
 
 let shared: Promise<(database: string) => string> | null = null;
 
-/** The server that all tests of this process share: gives the URLs of its databases. */
+/** The server that all tests of this process share. Returns the URL of a database by name. */
 function sharedServer(): Promise<(database: string) => string> {
   shared ??= (async () => {
     if (given === undefined) return (await startPostgres()).url;
@@ -44,7 +43,7 @@ export async function administer<Row>(url: string, statement: string): Promise<R
 
 let lastNumber = 0;
 
-/** A database without anything in it; `options`: what follows `CREATE DATABASE name`. */
+/** Creates an empty database. `options` follow `CREATE DATABASE name`. */
 export async function bareDatabase(options = ""): Promise<TestDatabase> {
   const url = await sharedServer();
   const name = `onair_test_${process.pid}_${Date.now().toString(36)}_${++lastNumber}`;
@@ -59,10 +58,10 @@ export async function bareDatabase(options = ""): Promise<TestDatabase> {
 
 let template: Promise<string> | null = null;
 
-/** A database in the newest form, empty: a copy of one, which is made once. */
+/** Creates a migrated database without rows: a copy of a template that is made once. */
 export async function emptyDatabase(): Promise<TestDatabase> {
   template ??= madeTemplate();
-  // With this strategy and without syncs a copy takes some milliseconds.
+  // This strategy, without syncs, makes copies fast.
   return bareDatabase(`TEMPLATE ${await template} STRATEGY file_copy`);
 }
 
@@ -77,7 +76,7 @@ async function madeTemplate(): Promise<string> {
 
 const databases = new Map<string, Promise<TestDatabase>>();
 
-/** The URL of the database that stands for a data directory, the same for each call; empty at first. */
+/** The URL of the database used in place of a data directory; the same for each call, empty at first. */
 export async function databaseFor(directory: string): Promise<string> {
   const known = databases.get(directory) ?? emptyDatabase();
   databases.set(directory, known);

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TestApplication, TestServer } from "./server.ts";
 
-/** Writes the profile of an application into a directory, as `onair login` would; the environment that finds it. */
+/** Writes an application's profile into a directory like `onair login`. Returns the environment that selects it. */
 export function profileOf(
   server: TestServer,
   { client_id, client_secret }: TestApplication,

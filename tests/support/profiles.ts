@@ -6,7 +6,7 @@ import { run } from "./process.ts";
 import { users } from "./real-data.ts";
 import { testDirectory, testServer } from "./server.ts";
 
-/** At the top of a file: a server with an application, and a home of commands whose profiles are removed after each test. */
+/** At the top of a file: a server with an application, and a home directory whose profiles are removed after each test. */
 export async function testProfiles() {
   const server = await testServer({ args: ["--login-url", loginUrl], users });
   const app = await server.application({ delivery: "stream" });
@@ -26,11 +26,11 @@ export async function testProfiles() {
     directory,
     profiles,
     secretFile,
-    /** The file of a profile. */
+    /** The path of a profile. */
     file,
     env,
     onair,
-    /** Signs in as the application, unless the arguments say otherwise. */
+    /** Runs `onair login`, by default as the application. */
     login: (...args: string[]) => {
       const usual = Object.entries({ url, "client-id": app.client_id, "secret-file": secretFile });
       const left = usual.filter(([name]) => !args.includes(`--${name}`));
@@ -40,7 +40,7 @@ export async function testProfiles() {
       JSON.parse(readFileSync(file(name), "utf8")) as {
         session: { accessToken: string; expiresAt: number; refreshToken?: string };
       },
-    /** Whether the server takes a token. */
+    /** True when the server accepts a token. */
     works: async (token: string) =>
       (await server.get("/public/v1/events/subscriptions", token)).status === 200,
   };

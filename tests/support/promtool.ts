@@ -1,11 +1,11 @@
 const promtool = Bun.which("promtool");
 
-/** Whether Debian's `prometheus` is installed, whose `promtool` judges metrics and rules; said loudly where it is not. */
+/** True when `promtool` of Debian's `prometheus` is installed, which checks metrics and rules. Warns if it is not. */
 export const hasPromtool = promtool !== null;
 
 if (!hasPromtool) console.warn("\n*** No promtool here: tests of metrics and alert rules are SKIPPED. ***\n");
 
-/** Runs it; gives what it said where it found something wrong, else "". */
+/** Runs `promtool`. Returns its output if it reports an error, else "". */
 export async function complaintsOf(args: readonly string[], input = ""): Promise<string> {
   const child = Bun.spawn([promtool ?? "", ...args], {
     stdin: new Blob([input]),

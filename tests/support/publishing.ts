@@ -7,7 +7,7 @@ import { until, untilSettled } from "./until.ts";
 
 export const subscriptionsPath = "/public/v1/events/subscriptions";
 
-/** The payload that the catalogue shows for an event type. */
+/** The catalogue's sample payload of an event type. */
 export const example = (name: string) => builtInEventTypes.find((type) => type.name === name)?.example;
 
 /** An event of broadcaster 1001 as the platform publishes it. */
@@ -19,7 +19,7 @@ export const event = (name: string, more: object = {}) => ({
   ...more,
 });
 
-/** Subscribes an application to events of a broadcaster; the ids of the subscriptions. */
+/** Subscribes an application to events of a broadcaster. Returns the ids of the subscriptions. */
 export async function subscribe(
   server: ServerClient,
   app: Pick<TestApplication, "token">,
@@ -36,7 +36,7 @@ export async function subscribe(
   return data.map(({ subscription_id }) => subscription_id);
 }
 
-/** Makes an application that is subscribed to an event of some broadcasters, with the ids of the subscriptions in order. */
+/** Creates an application that subscribes to an event of these broadcasters. Returns the subscriptions' ids in order. */
 export async function subscriber(
   server: ServerClient,
   {
@@ -56,7 +56,7 @@ export async function subscriber(
   return { ...app, subscriptions };
 }
 
-/** In a test: an application whose webhook is a receiver of its own, subscribed to events; removed after the test. */
+/** In a test: an application with its own receiver, subscribed to events; removed after the test. */
 export async function subscribedReceiver(
   server: TestServer,
   names: string[],
@@ -73,7 +73,7 @@ export async function publish(server: ServerClient, body: object) {
   return { status: response.status, body: await json<Record<string, unknown>>(response) };
 }
 
-/** Publishes many in one request. */
+/** Publishes many events in one request. */
 export async function publishAll(server: ServerClient, events: readonly object[]): Promise<void> {
   const response = await server.admin("POST", "/admin/v1/events", ndjson(events));
   const report = await json<{ accepted: number }>(response);
@@ -81,8 +81,8 @@ export async function publishAll(server: ServerClient, events: readonly object[]
 }
 
 /**
- * Has everything sent that is due to an application by the clock of the test, which the timers of the server do not
- * follow: a change of the application, even to what it was, has what waits for it looked at.
+ * Triggers all deliveries of an application that are due by the test's clock, which the server's timers do not follow.
+ * Any update of an application, even without a change, makes the dispatcher look at its queue.
  */
 export async function sendDue(server: TestServer, { id }: Pick<TestApplication, "id">): Promise<void> {
   const answer = await server.admin("PATCH", `/admin/v1/applications/${id}`, {});
@@ -90,10 +90,10 @@ export async function sendDue(server: TestServer, { id }: Pick<TestApplication, 
   await settled(server);
 }
 
-/** Resolves when everything that was started is on disk, and nothing more is about to start. */
+/** Resolves when all started attempts are recorded and no other is about to start. */
 export const settled = (server: TestServer): Promise<void> => untilSettled(() => server.app.engine.stats());
 
-/** Resolves when the engine has nothing in hand, and the store nothing that waits for this application. */
+/** Resolves when the engine is idle and the store has nothing pending for this application. */
 export async function nothingPending(server: TestServer, { id }: Pick<TestApplication, "id">): Promise<void> {
   const pending = async () =>
     (await server.app.store.deliveries.pending()).some(({ application_id }) => application_id === id);

@@ -1,4 +1,4 @@
-/* Rows of the platform's data, as its batches take them. */
+/* Rows of platform data for the batch routes. */
 
 export const user = (id: number, username = `user_${id}`, more: object = {}) => ({ id, username, ...more });
 
@@ -14,6 +14,6 @@ export const live = (channel_id: number, category_id: number, viewers: number, m
   return { channel_id, category_id, viewers, ...more };
 };
 
-/** A line for each row; a string is a line as it stands. */
+/** One line per row; a string becomes a line unchanged. */
 export const ndjson = (rows: readonly unknown[]) =>
   rows.map((row) => (typeof row === "string" ? row : JSON.stringify(row))).join("\n");

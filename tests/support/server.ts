@@ -13,7 +13,7 @@ import { ndjson } from "./rows.ts";
 
 export const adminKey = "test-operator-key";
 
-/** A clock that stands still until it is moved. */
+/** A clock that only moves when a test moves it. */
 export class Clock {
   constructor(public ms = Date.parse("2026-01-14T16:00:00.000Z")) {}
   readonly now = () => this.ms;
@@ -36,7 +36,7 @@ export function testDirectory(): string {
   return path;
 }
 
-/** The body of an answer, of the shape that the test expects. */
+/** The body of an answer, typed as the test expects it. */
 export async function json<T>(response: Response): Promise<T> {
   return (await response.json()) as T;
 }
@@ -52,31 +52,30 @@ export async function refusal(
 export interface TestServerOptions {
   /** Arguments of `onair serve` beside the data directory and the ports. */
   readonly args?: readonly string[];
-  /** A data directory that outlives the server. */
+  /** An existing data directory, kept when the server stops. */
   readonly data?: string;
-  /** Whether it has its data in SQLite, also where others have it in PostgreSQL. */
+  /** Use SQLite even when the tests run on PostgreSQL. */
   readonly isOnSqlite?: boolean;
   readonly clock?: Clock | undefined;
-  /** With `clock`, where the two are to move apart. */
+  /** Together with `clock`, if the two are to differ. */
   readonly monotonic?: Clock;
-  /** Instead of none. */
+  /** None by default. */
   readonly log?: Log;
   /** undefined unsets a variable that tests have by default. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** The credentials of S3. */
   readonly aws?: AwsVariables;
-  /** Wrong operator keys a minute from one address; no limit where left out. */
+  /** Wrong operator keys per minute from one address; unlimited by default. */
   readonly wrongKeyLimit?: number;
   /**
-   * Whether the engine has a thread of its own, as in `onair serve`: a start then takes four times as long. With a `clock`
-   * there is none.
+   * Run the engine in its own thread, as `onair serve` does. This makes the start slower. Ignored with `clock`.
    */
   readonly engineThread?: boolean;
-  /** Called with the data before it listens. */
+  /** Called with the store before the server listens. */
   readonly prepare?: (store: Store) => Promise<void>;
-  /** The first page of the public listener, as `onair dev` has it. */
+  /** The front page of the public listener, as in `onair dev`. */
   readonly welcome?: WelcomeSource;
-  /** Loaded once the server runs. */
+  /** Users to store once the server runs. */
   readonly users?: readonly object[];
 }
 
@@ -143,7 +142,7 @@ export async function startServer({
       wrongKeyLimit,
       prepare,
       welcome,
-      // Tests wait until what was sent is recorded.
+      // Short, because tests wait until results are recorded.
       times: { gatherMs: 5 },
       // Where a clock is given, the engine runs in this thread.
       ...(!engineThread && { now: Date.now, monotonic: performance.now.bind(performance) }),
@@ -159,10 +158,10 @@ export async function startServer({
   }
 }
 
-/** Whether servers of tests have their data in PostgreSQL: then what looks into the file of SQLite is skipped. */
+/** True when test servers use PostgreSQL. Tests that read the SQLite file are then skipped. */
 export const isOnPostgres = process.env["ONAIR_TEST_DATABASE"] !== undefined;
 
-/** Names the database that stands for a data directory. */
+/** The settings for the database used in place of a data directory. */
 async function databaseVariables(directory: string): Promise<Record<string, string>> {
   const { databaseFor } = await import("./postgres.ts");
   return { ONAIR_DATABASE: await databaseFor(directory), ONAIR_DATABASE_CONNECTIONS: "6" };
@@ -182,7 +181,7 @@ export class ServerClient {
     return fetch(this.publicUrl + path, { redirect: "manual", ...init, headers });
   }
 
-  /** A request to the public listener, with a JSON body where there is one. */
+  /** A request to the public listener, with a JSON body if `body` is given. */
   send(method: string, path: string, body?: unknown, token?: string): Promise<Response> {
     if (body === undefined) return this.get(path, token, { method });
     const headers = { "content-type": "application/json" };
@@ -209,7 +208,7 @@ export class ServerClient {
     });
   }
 
-  /** Sends rows to a batch route of the admin API and fails on a refused one. */
+  /** Sends rows to a batch route of the admin API. Throws if one is refused. */
   async load(
     kind: "users" | "categories" | "channels" | "livestreams",
     rows: readonly object[],
@@ -220,7 +219,7 @@ export class ServerClient {
     if (report.rejected !== 0) throw new Error(`refused: ${JSON.stringify(report)}`);
   }
 
-  /** A new application with an access token for all its scopes; a public one has neither token nor secret: "". */
+  /** Creates an application with an access token for all its scopes. A public one has neither token nor secret: both are "". */
   async application(fields: object = {}): Promise<TestApplication> {
     const created = await this.admin("POST", "/admin/v1/applications", { name: "Test", ...fields });
     if (created.status !== 201) throw new Error(await created.text());

@@ -5,7 +5,7 @@ interface Report {
   readonly errors: readonly object[];
 }
 
-/** A server with two users, categories and live channels, and what tests of its data look at. */
+/** A server with two users, categories and live channels, and functions that read its data. */
 export async function smallPlatform(start: typeof ownServer) {
   const clock = new Clock();
   const users = [user(1, "one", { followers_count: 10 }), user(2, "two", { display_name: "One's twin" })];
@@ -24,9 +24,9 @@ export async function smallPlatform(start: typeof ownServer) {
     reader,
     /** Sends rows to a batch route. */
     put,
-    /** What a batch route answers to rows. */
+    /** Sends rows to a batch route and returns the answer. */
     report: async (path: string, rows: readonly unknown[]) => json<Report>(await put(path, rows)),
-    /** Everything that the store holds of the platform's data, to see what has changed. */
+    /** All platform data in the store, to compare before and after. */
     async everything() {
       const parts = ["users/batch", "categories/batch", "channels/batch", "livestreams"];
       const texts = parts.map(async (part) => (await server.admin("GET", `/admin/v1/${part}`)).text());

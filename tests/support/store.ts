@@ -14,24 +14,24 @@ import { giveTables } from "./migrated.ts";
 import { emptyDatabase } from "./postgres.ts";
 import { isOnPostgres, ownDirectory, temporaryDirectory } from "./server.ts";
 
-/** A store of a test. */
+/** A test's store. */
 export interface TestStore {
   readonly store: Store;
-  /** Closes the store and opens it again, as the next process does. It may claim nothing before `releaseAll`. */
+  /** Closes and reopens the store, like a restart. It claims nothing before `releaseAll`. */
   reopen(): Promise<Store>;
-  /** A second connection, like that of a server's thread that answers reads. */
+  /** A second connection, like that of a reader thread. */
   reader(): Promise<Store>;
 }
 
 /**
- * In `beforeEach` or a test: an empty store, in PostgreSQL where the tests run on that, whose deliveries it may claim. It is
- * closed and removed after the test.
+ * In `beforeEach` or a test: an empty store, in PostgreSQL if the tests run on that, that may claim deliveries. Closed and
+ * removed after the test.
  */
 export function ownStore(): Promise<TestStore> {
   return openedUntil(afterThisTest);
 }
 
-/** At the top of a file: the same, closed and removed after its tests. */
+/** At the top of a file: an empty store, closed and removed after its tests. */
 export function testStore(): Promise<TestStore> {
   return openedUntil(afterTests);
 }
@@ -84,7 +84,7 @@ async function opened({ open, read, remove, after }: Opening): Promise<TestStore
   };
 }
 
-/** Everything that the log of deliveries has. */
+/** All rows of the delivery log. */
 export const wholeLog: DeliveryFilter = {
   ...everything,
   subscription_id: null,
@@ -95,7 +95,7 @@ export const wholeLog: DeliveryFilter = {
   before: null,
 };
 
-/** What the log shows from page to page, oldest first. */
+/** The rows of all pages of the log, oldest first. */
 export async function loggedDeliveries(
   store: Pick<Store, "deliveries">,
   filter: Partial<DeliveryFilter> = {},
@@ -109,7 +109,7 @@ export async function loggedDeliveries(
   }
 }
 
-/** In `beforeEach` or a test: an empty store of SQLite, and its data directory; closed and removed after the test. */
+/** In `beforeEach` or a test: an empty SQLite store and its data directory; closed and removed after the test. */
 export function emptyStore(): { readonly store: Store; readonly path: string } {
   const path = ownDirectory();
   giveTables(path);
@@ -118,10 +118,10 @@ export function emptyStore(): { readonly store: Store; readonly path: string } {
   return { store, path };
 }
 
-/** When what these factories make is stored. */
+/** The time at which these factories store their rows. */
 export const storedAt = Date.parse("2026-01-14T16:00:00.000Z");
 
-/** Stores an application with a webhook, changed by these fields; gives its id. */
+/** Stores an application with a webhook and these fields. Returns its id. */
 export async function storedApplication(store: Store, fields: Partial<NewApplication> = {}): Promise<string> {
   const at = isoTime(storedAt);
   const application: NewApplication = {
@@ -143,7 +143,7 @@ export async function storedApplication(store: Store, fields: Partial<NewApplica
   return application.id;
 }
 
-/** Stores a user, `user_1` with the id 1, and an application that is subscribed to events of this user; gives its id. */
+/** Stores `user_1` (id 1) and an application that subscribes to events of this user. Returns the application's id. */
 export async function subscriber(
   store: Store,
   {
@@ -160,7 +160,7 @@ export async function subscriber(
   return applicationId;
 }
 
-/** An event of user 1 as it is handed to the store. */
+/** An event of user 1 to publish through the store. */
 export const newEvent = (id: string, fields: Partial<NewEvent> = {}): NewEvent => ({
   id,
   name: "channel.followed",
@@ -173,7 +173,7 @@ export const newEvent = (id: string, fields: Partial<NewEvent> = {}): NewEvent =
   ...fields,
 });
 
-/** What is recorded of a first attempt that was answered with 204. */
+/** The record of a first attempt that was answered with 204. */
 export function attemptResult(
   due: Pick<DueDelivery, "seq"> | undefined,
   { at = storedAt, ...fields }: Partial<AttemptResult> = {},

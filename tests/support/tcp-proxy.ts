@@ -1,17 +1,17 @@
 import { connect, createServer, type Socket } from "node:net";
 
-/** A proxy between a program and a server, which can cut them off from each other. */
+/** A TCP proxy between a program and a server that can hold or cut their connections. */
 export interface TcpProxy {
   readonly port: number;
-  /** How often a program has sent something for which it had waited for the server before. */
+  /** Number of round trips: sends by the program that followed data from the server. */
   readonly roundTrips: number;
   /** Holds all bytes, in both directions; connections stay open. */
   hold(): void;
-  /** Lets the bytes go on that were held. */
+  /** Forwards the held bytes and all later ones. */
   release(): void;
-  /** Ends all connections, and refuses new ones until `release`. */
+  /** Closes all connections and refuses new ones until `release`. */
   cut(): void;
-  /** Leads new connections to another port; those that there are end. As an address that moves does. */
+  /** Closes all connections and sends new ones to another port, like a floating address. */
   lead(targetPort: number): void;
   stop(): void;
 }

@@ -80,7 +80,7 @@ export class Backups {
 
   /**
    * Lists the backups of a directory; a destination on the network is listed at the first check. Removes partial files of
-   * an earlier process. In a directory outside of the data directory, it does so only if it is not shared with another server.
+   * an earlier process. In a directory outside of the data directory it does so only if they cannot be those of another server.
    */
   async begun(): Promise<this> {
     const { data, place, isHeld } = this.#options;

@@ -39,8 +39,8 @@ const measureEveryMs = hour;
 const waitAtMostMs = 2 * second;
 
 /**
- * Returns a function that measures at most once an hour. While a measurement takes longer than two seconds, it returns the
- * former one; null when there is none, or it failed.
+ * Returns a function that measures at most once an hour. While a measurement takes longer than two seconds, and when it
+ * fails, the function returns the former one; null without any.
  */
 export function hourlyKinds(
   measure: () => Promise<KindSizes>,

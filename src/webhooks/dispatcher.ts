@@ -79,7 +79,7 @@ export interface DispatcherStats {
 
 /** Backpressure: no attempt begins while this many results are not on disk, because the disk is full or slow. */
 const maxUnrecorded = 4_096;
-/** The share of connections for deliveries of a priority and all less urgent ones. The rest is for newer deliveries. */
+/** The share of connections for deliveries of a priority and all less urgent ones. The rest is for more urgent ones. */
 const connectionPart: Readonly<Record<Priority, number>> = { new: 1, bulk: 7 / 8, backlog: 1 / 2 };
 const lookUpAgainAfterMs = second;
 /** A smaller difference between the clocks is an adjustment (slew), or a busy machine. */

@@ -96,7 +96,7 @@ export function retentionStore(pool: Postgres): RetentionStore {
   };
 }
 
-/** Whether a part has to be cleaned: it was not cleaned since a time, or some of its rows were kept more than a day ago. */
+/** Whether to clean a part: it was not cleaned since a time, or, because rows may have been kept then, for a day. */
 function isDue(cleanedAt: number | null, since: number, now: number): boolean {
   return cleanedAt === null || cleanedAt < since || cleanedAt < now - day;
 }

@@ -46,7 +46,7 @@ export class Replica implements Ownership {
   readonly #handingOver = new Set<number>();
   #alive: readonly number[] = [];
   #meantFor: readonly number[] = [];
-  /** End of the lease, by a monotonic clock, and by one that also runs while the machine is suspended. */
+  /** It may send until then: `marginMs` before its lease ends. By a monotonic clock, and one that runs during suspension. */
   #sendsUntil = Number.NEGATIVE_INFINITY;
   #sendsUntilTime = Number.NEGATIVE_INFINITY;
   /** Until then it takes no shards of dead replicas: they may have lost the database as it did, and be about to return. */

@@ -130,7 +130,7 @@ function requireUsable(file: string): void {
 }
 
 /**
- * Moves the write-ahead log into the database file, without applying, and closes the file. Throws a `StoreError`, also when
+ * Moves the write-ahead log into the database file, without migrating, and closes the file. Throws a `StoreError`, also when
  * another program reads the database, because a part of it then stays in the log.
  *
  * @returns the path of the file

@@ -120,6 +120,24 @@ test("a refused event does not affect events published with it", async () => {
   ]);
 });
 
+test("an event that is refused for its broadcaster does not take its id from events published with it", async () => {
+  const application = await subscribed("webhook");
+  const unknown = { ...event("a", 2), fingerprint: Buffer.from("of the unknown one") };
+  const [refused, ...published] = await Promise.allSettled([
+    store.events.publish(unknown, always),
+    publish("a", always),
+    publish("a", always),
+  ]);
+  expect(refused).toMatchObject({ reason: { message: "broadcaster_user_id is not a known user" } });
+  expect(published).toMatchObject([
+    { value: { deliveries: 1, taken: [{ application_id: application, event: { id: "a" } }] } },
+    { value: { deliveries: 1, taken: [] } },
+  ]);
+  const [delivery] = await loggedDeliveries(store);
+  expect(delivery).toMatchObject({ event_id: "a", broadcaster_user_id: 1 });
+  await expect(store.events.publish(unknown, always)).rejects.toMatchObject({ code: "conflict" });
+});
+
 test("a batch is kept as a whole, in its order, or not at all", async () => {
   const application = await subscribed("both");
   const refused = store.events.publishAll([event("a"), event("b", 2), event("c")], always);

@@ -8,8 +8,6 @@ import { publishingLock } from "./positions.ts";
 export interface FannedOut {
   /** Position of the event in the batch, from 1. */
   readonly n: number;
-  /** Whether its broadcaster exists. */
-  readonly is_known: boolean;
   /** Whether the event was stored now. False for an unknown broadcaster or the id of an earlier event. */
   readonly is_new: boolean;
   readonly seq: number | null;
@@ -54,7 +52,8 @@ fresh AS (
   ON CONFLICT (id) DO NOTHING RETURNING id, seq, deliveries
 ),
 kept AS MATERIALIZED (
-  SELECT DISTINCT ON (g.id) g.*, f.seq, f.deliveries FROM given g JOIN fresh f ON f.id = g.id ORDER BY g.id, g.n
+  SELECT DISTINCT ON (g.id) g.*, f.seq, f.deliveries FROM given g JOIN fresh f ON f.id = g.id
+  WHERE g.is_known ORDER BY g.id, g.n
 ),
 counted AS (
   UPDATE subscriptions s SET sequence = s.sequence + k.events, published_by = $10::bigint
@@ -93,7 +92,7 @@ made AS (
     CASE mode WHEN 'stream' THEN published_at END
   FROM numbered d
 )
-SELECT g.n::float8, g.is_known, k.n IS NOT NULL AS is_new, d.seq::float8, ${deliveryId} AS id, d.app_id AS application_id,
+SELECT g.n::float8, k.n IS NOT NULL AS is_new, d.seq::float8, ${deliveryId} AS id, d.app_id AS application_id,
   d.subscription_id, d.sequence::float8, d.mode, d.follows
 FROM given g LEFT JOIN kept k ON k.n = g.n LEFT JOIN numbered d ON d.n = k.n
 ORDER BY d.seq NULLS LAST, g.n`;

@@ -128,13 +128,15 @@ async function outcomesOf(
   const earlier = new Map(
     (repeated.length === 0 ? [] : await earlierEvents(connection, repeated)).map((one) => [one.id, one]),
   );
+  const newAt = new Map(events.flatMap(({ id }, i) => (made.get(i)?.[0]?.is_new ? [[id, i] as const] : [])));
   return events.map(({ id, fingerprint }, i) => {
     const its = made.get(i) ?? [];
     if (its[0]?.is_new) {
       const deliveries = its.filter(({ seq }) => seq !== null);
       return { id, deliveries: deliveries.length, made: deliveries };
     }
-    const known = earlier.get(id);
+    // An event may have the id of a later one only if it is refused for its broadcaster.
+    const known = (newAt.get(id) ?? 0) > i ? undefined : earlier.get(id);
     if (known?.fingerprint.equals(fingerprint)) return { id, deliveries: known.deliveries, made: [] };
     if (known) return new DomainError("conflict", `The id ${id} belongs to another event`);
     return invalidFields([{ in: "body", field: "broadcaster_user_id", message: "is not a known user" }]);

@@ -39,6 +39,8 @@ export function storingStatistics(
         await pause(storeEveryMs, signal);
         await flush();
       }
+      // Stopped while counts were being stored, it has others since.
+      await flush();
     },
   };
 }

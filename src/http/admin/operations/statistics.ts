@@ -115,9 +115,11 @@ async function requestStatistics(store: Pick<Store, "statistics">, span: Statist
     store.statistics.read({ kind, subject: allSubjects, period, from, to }),
     store.statistics.read({ kind, subject: null, period: coarse, from, to }),
   ]);
-  const operations = [...Map.groupBy(each, ({ subject }) => subject)].map(([subject, rows]) => {
+  const bySubject = Map.groupBy(each, ({ subject }) => subject);
+  // Sorted by name first, because the store returns them in no particular order.
+  const operations = [...bySubject.keys()].sort().map((subject) => {
     const [listener = "", operation = ""] = subject.split(" ");
-    return { listener, operation, ...shownRequests(sumOfAll(rows)) };
+    return { listener, operation, ...shownRequests(sumOfAll(bySubject.get(subject) ?? [])) };
   });
   return {
     requests: steps(span, all, (period, at) => ({ at, ...shownRequests(period) })),

@@ -48,7 +48,6 @@ interface DeliveryWorker {
 
 interface StartedAttempt extends UnderWay {
   readonly queue: EndpointQueue;
-  readonly recipient: Recipient;
   /** The pace of the endpoint generation at the start. The queue may have a newer one when the attempt ends. */
   readonly pace: Pace;
   /** The priority of the queue at the start. */
@@ -85,7 +84,7 @@ export function createDeliveryWorker(context: DispatcherContext, options: Delive
       stage = "send";
       sent = await sender.send({
         ...request,
-        mayBeSent: () => !attempt.isOutdated && maySend(queue),
+        mayBeSent: () => !attempt.isOutdated && !attempt.isDoubtful && maySend(queue),
         connecting(cancel) {
           attempt.cancel = cancel;
         },
@@ -152,7 +151,7 @@ export function createDeliveryWorker(context: DispatcherContext, options: Delive
     inFlight++;
     inFlightOf[priority]++;
     const span = traces?.begin(delivery) ?? null;
-    const state = { isOutdated: false, cancel: null };
+    const state = { isOutdated: false, isDoubtful: false, cancel: null };
     const attempt: StartedAttempt = { queue, delivery, ...state, recipient, pace, priority, startedAt, span };
     queue.underWay.add(attempt);
     return attempt;

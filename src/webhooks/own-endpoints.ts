@@ -202,7 +202,7 @@ export function createOwnEndpoints(
     },
     missed() {
       for (const queue of queues.all()) {
-        queue.edited();
+        queue.doubt();
         intake.recall(queue);
         scheduler.add(queue);
       }

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { newId } from "../../src/domain/ids.ts";
 import { type Deliverer, type EndpointNews, soleOwnership } from "../../src/store/replicas/ownership.ts";
+import type { Store } from "../../src/store/store.ts";
 import type { SendRequest } from "../../src/webhooks/client/sender.ts";
 import { dispatching, ok } from "../support/dispatching.ts";
 import { emptyStore, newEvent, storedAt, subscriber } from "../support/store.ts";
@@ -181,12 +182,13 @@ test("a claim that ends while the dispatcher stops does not delay the hand-over 
   expect((await store.deliveries.claim(application, storedAt, 8)).due).toHaveLength(1);
 });
 
-test("a request that is not written yet is signed again after notifications may have been lost", async () => {
+/** Publishes an event; `meanwhile` happens while its first attempt connects. Returns the requests of all attempts. */
+async function attemptsWith(meanwhile: (store: Store, missed: () => Promise<void>) => Promise<void>) {
   const { store } = emptyStore();
   await subscriber(store);
   const sole = soleOwnership(() => store.deliveries.releaseAll());
   let deliverer: Deliverer | null = null;
-  const connecting: SendRequest[] = [];
+  const requests: SendRequest[] = [];
   const { publish, dispatcher, settled, stop } = dispatching(store, {
     ownership: {
       ...sole,
@@ -196,17 +198,48 @@ test("a request that is not written yet is signed again after notifications may 
       },
     },
     async send(request) {
-      connecting.push(request);
-      if (connecting.length > 1) return ok;
-      // Another process changes the application while this one connects, and the notification is lost.
-      deliverer?.missed();
-      return request.mayBeSent?.() === false ? { ...ok, class: "canceled", status: null } : ok;
+      requests.push(request);
+      if (requests.length > 1) return ok;
+      let isCanceled = false;
+      request.connecting?.(() => {
+        isCanceled = true;
+      });
+      await meanwhile(store, async () => {
+        deliverer?.missed();
+        await until(() => dispatcher.stats.waiting === 0);
+      });
+      return isCanceled || request.mayBeSent?.() === false ? { ...ok, class: "canceled", status: null } : ok;
     },
   });
   await publish("a");
-  await until(() => connecting.length > 0);
+  await until(() => requests.length > 0);
   await settled();
-  expect(connecting).toHaveLength(2);
   expect(dispatcher.stats.counts.attempts["ok"]).toBe(1);
   await stop();
+  return requests;
+}
+
+test("a request that is not written yet is signed again if its application has changed while notifications were lost", async () => {
+  const url = "https://changed.example/";
+  const requests = await attemptsWith(async (store, missed) => {
+    const [application] = await store.applications.all();
+    await store.applications.update(application?.id ?? "", { webhook_url: url }, storedAt);
+    await missed();
+  });
+  expect(requests.map((request) => request.url === url)).toEqual([false, true]);
+});
+
+test("while notifications are lost, again and again, an endpoint that takes long to connect to gets its deliveries", async () => {
+  const requests = await attemptsWith(async (_, missed) => {
+    await missed();
+    await missed();
+  });
+  expect(requests).toHaveLength(1);
+});
+
+test("a request is signed again if it could be written before its application is looked up", async () => {
+  const requests = await attemptsWith(async (_, missed) => {
+    void missed();
+  });
+  expect(requests).toHaveLength(2);
 });

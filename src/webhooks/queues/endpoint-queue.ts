@@ -29,15 +29,19 @@ export const isBulk = (together: number): boolean => together > mostOutsideBulk;
 /** An attempt under way. */
 export interface UnderWay {
   delivery: DueDelivery;
+  /** The state of the application with which it was signed. */
+  readonly recipient: Recipient;
   /** Whether application or subscription have changed since it was signed. Then the request must not be written. */
   isOutdated: boolean;
-  /** Ends it where its request is not written yet; null while no connection is made. */
+  /** Whether the application may have changed, until the next look-up. Meanwhile the request must not be written. */
+  isDoubtful: boolean;
+  /** Ends the attempt unless its request is already written; null if no connection is being made. */
   cancel: (() => void) | null;
 }
 
 /**
- * Something has changed since an attempt was signed. One that still connects ends at once: until it is back, what is
- * published meanwhile would overtake it.
+ * Notes that something has changed since an attempt was signed. If it is still connecting, it ends at once: until it is
+ * back in the queue, deliveries that are published later would overtake it.
  */
 export function outdate(attempt: UnderWay): void {
   attempt.isOutdated = true;
@@ -123,6 +127,11 @@ export class EndpointQueue {
     this.restore(endpoint ?? this.endpointState, now);
     this.recipient = recipient;
     this.pace.max = recipient?.webhook_concurrency ?? this.concurrency;
+    for (const one of this.underWay) {
+      if (!one.isDoubtful) continue;
+      if (Bun.deepEquals(one.recipient, recipient)) one.isDoubtful = false;
+      else outdate(one);
+    }
   }
 
   /**
@@ -220,6 +229,16 @@ export class EndpointQueue {
   /** Notes that the application has changed. Requests that are not written yet are signed again, or not sent. */
   edited(): void {
     for (const one of this.underWay) outdate(one);
+    this.invalidate();
+  }
+
+  /**
+   * Notes that the application may have changed. Unlike after `edited`, a request that still connects goes on if the
+   * look-up finds no change: this is called again and again while notifications are lost, in less time than some
+   * endpoints take to connect.
+   */
+  doubt(): void {
+    for (const one of this.underWay) one.isDoubtful = true;
     this.invalidate();
   }
 

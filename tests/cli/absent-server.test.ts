@@ -9,7 +9,7 @@ import { adminKey, testServer } from "../support/server.ts";
 
 const server = await testServer({ users });
 
-/** A proxy in front of a listener, which can say for a while that nothing is behind it. */
+/** A proxy in front of a listener that can answer 502 for a while. */
 function proxyOf(listener: string) {
   const proxy = {
     isAlone: false,
@@ -45,11 +45,11 @@ async function follows(whose: "own" | "all"): Promise<void> {
   expect(await follower.end()).toBe(0);
 }
 
-test("deliveries list --follow goes on when the server is back, for a developer and for an operator", async () => {
+test("deliveries list --follow continues when the server is back, for a developer and for an operator", async () => {
   await Promise.all([follows("own"), follows("all")]);
 });
 
-test("listen begins when the server is there, and ends with Ctrl-C before that", async () => {
+test("listen waits for the server to start, and Ctrl-C ends the wait", async () => {
   const app = await server.application({ delivery: "stream" });
   const busy = { status: 503, headers: { "retry-after": "30" } };
   const never = ownListener(() => new Response("", busy));
@@ -66,7 +66,7 @@ test("listen begins when the server is there, and ends with Ctrl-C before that",
   expect(await listener.end()).toBe(0);
 });
 
-test("replay --wait names the replay, and goes on when the server is back", async () => {
+test("replay --wait prints the replay's id, and continues when the server is back", async () => {
   const id = "01KATHZX5M9S3E6R8B2D4F7G1H";
   const states = [502, "running", 502, 502, 502, 502, 502, 502, 502, "completed"];
   const fake = ownListener(({ method }) => {
@@ -85,7 +85,7 @@ test("replay --wait names the replay, and goes on when the server is back", asyn
   expect(states).toEqual([]);
 });
 
-test("a server that takes a request and never answers is not waited for without end", async () => {
+test("a server that accepts a request and never answers causes a timeout", async () => {
   const silent = ownListener(() => new Promise<Response>(() => {}));
   await expect(request(silent.url, {}, 50)).rejects.toThrow(
     `${silent.url} cannot be reached: nothing answered in time (0.05 s)`,
@@ -96,7 +96,7 @@ test("a server that takes a request and never answers is not waited for without 
   await expect(stopped).rejects.toThrow("stopped");
 });
 
-test("what uploads a stream may take longer than that", async () => {
+test("the upload of a stream may take longer than that timeout", async () => {
   const reader = ownListener(async (one) => new Response(await one.text()));
   async function* slowly() {
     for (const part of ["one ", "after ", "another"]) {
@@ -108,7 +108,7 @@ test("what uploads a stream may take longer than that", async () => {
   expect(await answer.text()).toBe("one after another");
 });
 
-test("what a foreign server says cannot steer the terminal", async () => {
+test("control characters in the answer of a foreign server do not reach the terminal", async () => {
   const message = "\u001b]0;title\u0007\u009b2J\u202ered";
   const foreign = ownListener(({ url }) =>
     url.includes("deliveries") ? Response.json({ message }, { status: 400 }) : new Response(message),

@@ -44,7 +44,7 @@ describe.each(["at a running server", "in a data directory"])("%s", (way) => {
   });
   afterAll(() => server?.stop());
 
-  test("what its developer may not change, and whose it is, are set and taken back", async () => {
+  test("locked fields and the owner of an application are set and cleared", async () => {
     const flags = ["--lock", "webhook_url", "--lock", "delivery", "--owner", "1"];
     const { id } = await answered<App>("apps", "create", "--name", "Owned", ...flags);
     const shown = () => answered<object>("apps", "show", id);
@@ -56,7 +56,7 @@ describe.each(["at a running server", "in a data directory"])("%s", (way) => {
     await answered("apps", "delete", id);
   });
 
-  test("applications are made, listed, changed, rotated and deleted", async () => {
+  test("applications are created, listed, changed, rotated and deleted", async () => {
     const flags = ["--webhook-url", "http://127.0.0.1:9/x", "--scope", "users:read", "--rate-limit", "5"];
     const { client_secret, webhook_secret, ...made } = await answered<App>(
       "apps",
@@ -98,7 +98,7 @@ describe.each(["at a running server", "in a data directory"])("%s", (way) => {
     expectFailure(await onair("apps", "get", id), 1, "There is no application with this id");
   });
 
-  test("tokens are made, listed and revoked", async () => {
+  test("tokens are created, listed and revoked", async () => {
     const { id } = await answered<App>("apps", "create", "--name", "Tokens");
     const made = await answered<{ access_token: string }>(
       "tokens",
@@ -122,7 +122,7 @@ describe.each(["at a running server", "in a data directory"])("%s", (way) => {
     ]);
   });
 
-  test("events are published once, delivered by the server, and refused by line", async () => {
+  test("events are published once and delivered by the server, and invalid lines are reported by number", async () => {
     const receiver = ownReceiver();
     const { id } = await answered<App>("apps", "create", "--name", "Events", "--webhook-url", receiver.url);
     const running = server ?? (await startServer({ data: path }));
@@ -151,7 +151,7 @@ describe.each(["at a running server", "in a data directory"])("%s", (way) => {
   });
 });
 
-test("a directory in use is left alone, and says so", async () => {
+test("a directory in use is not changed, and the error says so", async () => {
   const path = join(directory, "busy");
   await ownServer({ data: path });
   const file = await fileOf("one.ndjson", [event]);
@@ -215,7 +215,7 @@ test("events types lists what can be published, with an example of one", async (
   expect(JSON.parse(one.stdout)).toEqual({ data: [type] });
 });
 
-test("the operator key for a server on this machine goes past a proxy of the environment", async () => {
+test("the operator key for a server on this machine is not sent to the environment's proxy", async () => {
   const server = await ownServer();
   let asked = 0;
   const { url: http_proxy } = ownListener(() => new Response(String(asked++)));

@@ -7,7 +7,7 @@ const env = { ONAIR_ADMIN_KEY: adminKey, ONAIR_URL: server.adminUrl };
 const { id } = await server.application({ name: "Audited" });
 await server.admin("PATCH", `/admin/v1/applications/${id}`, { rate_limit: 5 });
 
-test("shows who changed what, newest first, and what a filter leaves", async () => {
+test("lists changes with their actors, newest first, and applies filters", async () => {
   const { code, stdout } = await run(["audit"], { env });
   expect(code).toBe(0);
   const [head, first, second] = stdout.split("\n");
@@ -30,7 +30,7 @@ test.each([
   expect(result.stderr).toContain(message);
 });
 
-test("a command in the data directory is written down as that", async () => {
+test("a command in the data directory is recorded as such", async () => {
   const directory = ownDirectory();
   await (await startServer({ data: directory })).app.stop();
   const at = ["--data", directory];

@@ -27,20 +27,20 @@ beforeAll(async () => {
 });
 afterTests(() => server.stop());
 
-describe("of a running server", () => {
-  test("makes one and waits until it is done", async () => {
+describe("backup of a running server", () => {
+  test("makes a backup and waits until it is done", async () => {
     const { code, stdout, stderr } = await onair(["--url", url, "--json"]);
     const backup = JSON.parse(stdout) as ShownBackup;
     expect([code, stderr]).toEqual([0, ""]);
     expect(backup).toMatchObject({ status: "done", progress: 1, error: null });
     expect(backupFiles(data)).toEqual([`${backup.id}.${backup.sha256}.db`]);
-    const told = await onair(["--url", url]);
-    expect([told.code, told.stderr]).toEqual([0, ""]);
-    expect(told.stdout).toMatch(/^id +01[0-9A-Z]{24}\n(.+\n)*sha256 +[0-9a-f]{64}\n(.+\n)*$/);
-    expect(told.stdout).not.toContain(adminKey);
+    const readable = await onair(["--url", url]);
+    expect([readable.code, readable.stderr]).toEqual([0, ""]);
+    expect(readable.stdout).toMatch(/^id +01[0-9A-Z]{24}\n(.+\n)*sha256 +[0-9a-f]{64}\n(.+\n)*$/);
+    expect(readable.stdout).not.toContain(adminKey);
   });
 
-  test("brings it into a file for its owner alone, whatever is allowed to others", async () => {
+  test("downloads it into a file that only its owner can read, whatever the umask", async () => {
     const file = path("mine.db");
     const { code, stdout, stderr } = await onair([file, "--url", url, "--json"]);
     const backup = JSON.parse(stdout) as ShownBackup & { file: string };
@@ -78,7 +78,7 @@ describe("of a running server", () => {
 
 type Answers = Record<string, (cut: () => void) => Response>;
 
-/** An admin listener that answers wrongly: what it says to each request, by method and the end of its path. */
+/** An admin listener with wrong answers, chosen by method and last part of the path. */
 function listener(answers: Answers) {
   const server = ownListener((request) => {
     const end = new URL(request.url).pathname.split("/").at(-1);
@@ -159,7 +159,7 @@ describe("wrong usage", () => {
   });
 });
 
-test("a directory in use is refused; without a server it keeps as many as are set", async () => {
+test("a directory in use is refused; without a server, only the configured number of backups is kept", async () => {
   expectFailure(await onair(["--data", data]), 1, `in use by process ${process.pid}`);
   await server.stop();
   try {

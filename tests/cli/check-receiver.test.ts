@@ -16,7 +16,7 @@ const verifies: Answer = ({ body, headers }) => {
   }
 };
 
-/** As a program does that catches no error of its library. */
+/** A program that does not catch its library's errors. */
 const breaksAtForged: Answer = async (received, number) => {
   const answer = await verifies(received, number);
   return answer.status === 401 ? new Response(null, { status: 500 }) : answer;
@@ -37,7 +37,7 @@ interface Report {
   }[];
 }
 
-/** Of each check, whether it went well, and the status. */
+/** For each check, whether it passed, and the receiver's status. */
 type Expected = Record<string, [boolean, number]>;
 
 const right: Expected = {
@@ -68,17 +68,17 @@ describe("onair trigger --forward", () => {
       { ...right, old_timestamp: [false, 204] },
     ],
     [
-      "that takes a repeated id for an error",
+      "that refuses a repeated id",
       (received, number) => (number === 4 ? new Response(null, { status: 409 }) : verifies(received, number)),
       { ...right, same_id_again: [false, 409] },
     ],
     [
-      "that fails at what is forged",
+      "that crashes on forged deliveries",
       breaksAtForged,
       { ...right, wrong_signature: [false, 500], old_timestamp: [false, 500] },
     ],
     [
-      "that refuses what is genuine, which is not checked any further",
+      "that refuses genuine deliveries, after which no further check runs",
       () => new Response("invalid signature", { status: 401 }),
       { right_signature: [false, 401], slow_answer: [true, 401] },
     ],
@@ -96,7 +96,7 @@ describe("onair trigger --forward", () => {
     expect([ok, code]).toEqual([isRight, isRight ? 0 : 1]);
   });
 
-  test("sends what the platform would send, and marks it", async () => {
+  test("sends the platform's delivery, marked as a test", async () => {
     const { received } = await check(verifies, "--set", "content=Hello", "--broadcaster", "7");
     expect(received).toHaveLength(4);
     const [first, forged, old, again] = received;
@@ -120,7 +120,7 @@ describe("onair trigger --forward", () => {
     expect(age).toBeGreaterThan(500);
   });
 
-  test("prints each answer beside the expected one, and what to do", async () => {
+  test("prints each answer beside the expected one, and advice", async () => {
     const good = await check(verifies);
     expect(good.stdout).toMatch(/^ok +wrong signature +401 in \d+ ms +It should be refused/m);
     expect(good.stderr).toContain("The receiver behaves as it should.");
@@ -139,7 +139,7 @@ describe("onair trigger --forward", () => {
       expect(stdout + stderr).not.toContain(secret);
   });
 
-  test("an answer cannot steer the terminal, nor does it change in JSON", async () => {
+  test("control characters in an answer do not reach the terminal, and JSON output keeps the answer unchanged", async () => {
     const body = "\u001b]0;title\u0007\u001b[31m\u009b2J\u202ered\r\nok\rno";
     const steering: Answer = () => new Response(body, { status: 400 });
     const once = await check(steering, "--once");
@@ -150,7 +150,7 @@ describe("onair trigger --forward", () => {
     expect((await check(steering)).stdout).not.toMatch(/[^\P{Cc}\n]/u);
   });
 
-  test("--once sends one, and its exit code is whether it was accepted", async () => {
+  test("--once sends one delivery, and its exit code says whether it was accepted", async () => {
     const good = await check(verifies, "--once");
     expect([good.code, good.stdout, good.received.length]).toEqual([
       0,
@@ -177,7 +177,7 @@ describe("onair trigger --forward", () => {
     expect(result.stdout).toMatch(new RegExp(`^${state} +slowest answer +${ms} ms`, "m"));
   });
 
-  test("a receiver that is not there", async () => {
+  test("a receiver that is not running is reported", async () => {
     const gone = ownReceiver();
     const { url } = gone;
     await gone.stop();

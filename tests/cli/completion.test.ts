@@ -14,7 +14,7 @@ const env = { XDG_CONFIG_HOME: directory };
 
 const words = async (...typed: string[]) => (await candidatesFor(typed, env)).map(({ word }) => word);
 
-describe("what is offered", () => {
+describe("offered completions", () => {
   test.each<[string[], string[]]>([
     [["de"], ["dev", "deliveries"]],
     [["vers"], ["version"]],
@@ -54,7 +54,7 @@ describe("what is offered", () => {
     expect(await words(...typed)).toEqual(offered);
   });
 
-  test("the options of an action, where nothing else can follow", async () => {
+  test("only options of the action, if nothing else can follow", async () => {
     expect(await words("apps", "list", "")).toContain("--cursor");
     expect(await words("listen", "")).toContain("--forward");
   });
@@ -88,7 +88,7 @@ describe("what is offered", () => {
     [["subscriptions", "list"], ["--profile"], ["--broadcaster", "--version"]],
     [["events", "types"], ["--url"], ["--idempotency-key"]],
     [["apps"], ["--name", "--limit", "--overlap", "--url"], []],
-  ])("no options of other actions: %j", async (typed, offered, others) => {
+  ])("no options of other actions are offered: %j", async (typed, offered, others) => {
     const found = await words(...typed, "--");
     expect(found).toEqual(expect.arrayContaining(offered));
     expect(found.filter((word) => others.includes(word))).toEqual([]);
@@ -101,11 +101,11 @@ describe("what is offered", () => {
     [["no-such-command", ""]],
     [["constructor", ""]],
     [["listen", "--", ""]],
-  ])("%j: nothing, so that the shell completes files", async (typed) => {
+  ])("nothing is offered for %j, so that the shell completes files", async (typed) => {
     expect(await words(...typed)).toEqual([]);
   });
 
-  test("commands, actions and options have the meaning that the help gives them", async () => {
+  test("commands, actions and options have the same descriptions as in the help", async () => {
     const meaning = async (...typed: string[]) => (await candidatesFor(typed, env))[0]?.meaning;
     expect(await meaning("backu")).toStartWith("make a backup of the whole database");
     expect(await meaning("deliveries", "sho")).toStartWith("shows a delivery: its attempts");
@@ -136,7 +136,7 @@ describe("in the shell itself", () => {
     ["onair deliveries list --status = f", ["failed"]],
     ["onair apps create --delivery =", ["both", "stream", "webhook"]],
     ["onair deliveries --status = failed re", offered],
-  ])("bash, which takes = for a word: %s", async (typed, expected) => {
+  ])("bash, which splits words at =: %s", async (typed, expected) => {
     const script = `source <(onair completion bash); COMP_WORDS=(${typed}); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); _onair
       printf '%s\n' "\${COMPREPLY[@]}"`;
     expect(await shell(["bash", "-c"], script)).toEqual(expected);

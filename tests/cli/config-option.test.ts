@@ -5,7 +5,7 @@ import { expectFailure, run } from "../support/process.ts";
 import { startServer, testDirectory } from "../support/server.ts";
 
 /*
- * Commands find the data by the file of settings that the server has, too.
+ * Commands find the data by the server's configuration file.
  */
 
 const directory = testDirectory();
@@ -23,20 +23,20 @@ test.each([
   ["deliveries list", "There are no deliveries"],
   ["admin-key reset", "onair_admin_"],
 ])("onair %s --config FILE works on its data", async (words, shown) => {
-  // What is named by an option wins over this variable.
+  // The file given by an option wins over this variable.
   const env = { ONAIR_URL: "http://127.0.0.1:9" };
   const { code, stdout, stderr } = await run([...words.split(" "), "--config", file], { env });
   expect([code, stdout + stderr]).toEqual([0, expect.stringContaining(shown)]);
 });
 
-test("backups go to the place that it names", async () => {
+test("backups go to the destination that the file names", async () => {
   const { stdout } = await run(["backup", "list", "--config", file, "--json"]);
   expect(stdout).toContain('"status":"done"');
   const elsewhere = await run(["backup", "list", "--data", data, "--json"]);
   expect(elsewhere.stdout).not.toContain('"status":"done"');
 });
 
-test("it does not go with --url, and its mistakes are told", async () => {
+test("--config cannot be combined with --url, and mistakes in the file are reported", async () => {
   const url = ["--url", "http://127.0.0.1:9"];
   expectFailure(
     await run(["apps", "list", "--config", file, ...url], {

@@ -12,7 +12,7 @@ import { filledDirectory, rowsIn } from "../support/filled-directory.ts";
 import { run } from "../support/process.ts";
 import { ownDirectory } from "../support/server.ts";
 
-/** All tables of a schema, by what its files export. */
+/** All tables that a schema's files export. */
 async function tablesOf(side: "sqlite" | "postgres"): Promise<string[]> {
   const folder = join(import.meta.dir, `../../src/store/${side}/schema`);
   const files = readdirSync(folder).filter((file) => file !== "columns.ts");
@@ -21,17 +21,20 @@ async function tablesOf(side: "sqlite" | "postgres"): Promise<string[]> {
   return found.flatMap((one) => (is(one, SQLiteTable) || is(one, PgTable) ? [getTableName(one)] : [])).sort();
 }
 
-describe("what is copied", () => {
+describe("copied tables", () => {
   test.each([
     ["sqlite", ["attempts"], sqliteNotCopied],
     ["postgres", ["event_ids", "delivery_times"], postgresNotCopied],
-  ] as const)("every table of %s is, or has a reason", async (side, besides, notCopied) => {
-    const known = [...copiedNouns, ...besides, ...Object.keys(notCopied)];
-    expect(known.sort()).toEqual(await tablesOf(side));
-  });
+  ] as const)(
+    "every table of %s is copied, or listed with a reason why not",
+    async (side, besides, notCopied) => {
+      const known = [...copiedNouns, ...besides, ...Object.keys(notCopied)];
+      expect(known.sort()).toEqual(await tablesOf(side));
+    },
+  );
 
   const plain = copiedNouns.filter((noun) => noun !== "events" && noun !== "deliveries");
-  test.each(plain)("%s have the same columns on both sides, but for those that have a reason", (noun) => {
+  test.each(plain)("%s have the same columns on both sides, except those listed with a reason", (noun) => {
     const here = Object.keys(getTableColumns(sqliteTables[noun])).sort();
     expect(
       copiedColumns(noun)
@@ -42,7 +45,7 @@ describe("what is copied", () => {
   });
 });
 
-test("the damaged body of an event stops nothing: the event is named, and goes over without it", async () => {
+test("an event with a damaged body is named and copied without its body", async () => {
   const [from, to] = [filledDirectory(), join(ownDirectory(), "copy")];
   const before = rowsIn(from);
   const db = new Database(join(from, "onair.db"));

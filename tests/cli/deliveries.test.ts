@@ -48,7 +48,7 @@ interface Delivery {
 const first = async () => (await answered<{ data: Delivery[] }>("list")).data[0] as Delivery;
 const range = ["--from", "2026-01-01T00:00:00Z", "--to", "2026-01-02T00:00:00Z"];
 
-test("list shows what became of each, show the whole exchange, and no secret", async () => {
+test("list prints each delivery's outcome, show prints the whole exchange, and neither prints a secret", async () => {
   const { id } = await first();
   const listed = await onair("list", "--application", app.id, "--status", "pending");
   expect(listed.stdout).toMatch(
@@ -63,7 +63,7 @@ test("list shows what became of each, show the whole exchange, and no secret", a
     expect(shown).not.toContain(secret);
 });
 
-test("list --event shows what became of one event", async () => {
+test("list --event prints the deliveries of one event", async () => {
   const { event_id } = await first();
   expect((await answered<{ data: Delivery[] }>("list", "--event", event_id)).data).toEqual([await first()]);
   expect((await onair("list", "--event", "lost")).stderr).toBe("There are no such deliveries.\n");
@@ -123,7 +123,7 @@ describe("wrong usage is reported and changes nothing", () => {
   });
 });
 
-test("in a data directory without a server, what is retried waits for the next start", async () => {
+test("in a data directory without a server, a retried delivery waits for the next start", async () => {
   const { id } = await first();
   await server.stop();
   to = ["--data", directory];

@@ -17,7 +17,7 @@ const start = (name: string, ...args: string[]) =>
     directory,
   );
 
-test("meets the same requests with the same answers by the same seed, and prints each fault", async () => {
+test("the same seed gives the same faults for the same requests, and each is printed", async () => {
   const answers = async (name: string, seed: string) => {
     const dev = start(name, "--seed", seed);
     const { public_url } = await dev.addresses();
@@ -36,7 +36,7 @@ test("meets the same requests with the same answers by the same seed, and prints
   expect(first.faults).toHaveLength(first.statuses.filter((status) => status !== 200).length);
 });
 
-/** One whose first requests are refused here and there and not slow. */
+/** A seed with which some of the first requests are refused and none is slow. */
 function quickSeed(): number {
   for (let seed = 0; ; seed++) {
     const plan = faultPlan(seed);
@@ -45,7 +45,7 @@ function quickSeed(): number {
   }
 }
 
-test("the client of this package gets through it", async () => {
+test("the client of this package succeeds in spite of the faults", async () => {
   const dev = start("c", "--seed", "3");
   const { public_url: url, client_id: clientId, client_secret: clientSecret } = await dev.addresses();
   const onair = createClient({ url, clientId, clientSecret });

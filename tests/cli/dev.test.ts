@@ -11,7 +11,7 @@ const directory = testDirectory();
 
 const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
 
-test("a file in the place of the data directory is named as such", async () => {
+test("a file at the path of the data directory is reported as such", async () => {
   writeFileSync(join(directory, "file"), "");
   const { code, stderr } = await run(["dev", "--data", join(directory, "file"), ...free]);
   expect([code, stderr]).toEqual([1, expect.stringContaining("file is not a directory. Name another one")]);
@@ -71,7 +71,7 @@ describe("onair dev", () => {
     expect(dev.lines.join("\n")).not.toContain("\x1b");
   });
 
-  test("refuses and prints what was not signed with its secret", async () => {
+  test("refuses and prints deliveries that were not signed with its secret", async () => {
     const answer = await fetch(first.receiver_url, {
       method: "POST",
       body: "{}",
@@ -92,7 +92,7 @@ describe("onair dev", () => {
     expect(stderr).toContain("is in use by process");
   });
 
-  test("stops with 0 on Ctrl-C and goes on with the same data and credentials", async () => {
+  test("exits with 0 on Ctrl-C, and the next start has the same data and credentials", async () => {
     expect(await dev.end("SIGINT")).toBe(0);
     const again = new DevProcess(["--data", data, ...free, "--no-events"], directory);
     await again.line((line) => line.startsWith("Ctrl-C stops it"));
@@ -106,7 +106,7 @@ describe("onair dev", () => {
     ]) {
       expect(text).toContain(value);
     }
-    // Its former port may be taken meanwhile.
+    // Its former port may be in use by now.
     const { receiver_port } = JSON.parse(readFileSync(join(data, "dev.json"), "utf8"));
     expect(text).toContain(`http://127.0.0.1:${receiver_port}/onair-dev`);
     expect(text).toContain("the data of the last run");
@@ -138,7 +138,7 @@ describe("settings of onair dev", () => {
     return path;
   };
 
-  test("come from .env too, where the environment wins", async () => {
+  test("come from .env too, over which the environment has precedence", async () => {
     const cwd = inDirectory(
       "with-env",
       "ONAIR_ADMIN_KEY=key-of-the-dotenv-file\nONAIR_RATE_LIMIT=123\nONAIR_PORT=0\nONAIR_ADMIN_PORT=0\n",
@@ -152,7 +152,7 @@ describe("settings of onair dev", () => {
     expect(await dev.end()).toBe(0);
   });
 
-  test("that .env holds are not those of serve", async () => {
+  test("in .env do not apply to serve", async () => {
     const cwd = inDirectory("serve", "ONAIR_PORT=not-a-port\n");
     const serving = new RunningCommand(["serve", ...free], { cwd });
     expect(await serving.line()).toStartWith("onair ready ");
@@ -163,12 +163,12 @@ describe("settings of onair dev", () => {
     expect(stderr).toContain("ONAIR_PORT must be an integer");
   });
 
-  test("give way to a free port only where none was asked for", async () => {
+  test("fall back to a free port only if no port was requested", async () => {
     const taken = [8080, 8081].map((port) => {
       try {
         return Bun.serve({ hostname: "127.0.0.1", port, reusePort: false, fetch: () => new Response() });
       } catch {
-        return null; // somebody else has it, which is as good
+        return null; // another program uses it, which serves the same purpose
       }
     });
     const cwd = inDirectory("ports");
@@ -185,7 +185,7 @@ describe("settings of onair dev", () => {
     for (const server of taken) await server?.stop(true);
   });
 
-  test("that are wrong end it with 2, and make no directory", async () => {
+  test("that are invalid end it with exit code 2, and no directory is created", async () => {
     const cwd = inDirectory("wrong");
     const { code, stdout, stderr } = await run(["dev", "--prot", "1", "--rate-limit", "x"], { cwd });
     expect(code).toBe(2);

@@ -16,13 +16,13 @@ import { event, publish, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { startServer } from "../support/server.ts";
 
-// What `onair doctor` finds in a directory.
+// Findings of `onair doctor` in a data directory.
 
 const { data: ended, path, fresh, copy, examined } = await endedServer();
 const { free_bytes: freeBytes } = sizesOf(ended);
 const altered = (...statements: string[]) => copy((data) => alterDatabase(data, ...statements));
 
-/** A directory, or what is in its place. */
+/** A directory, or whatever exists at its path. */
 const places: Readonly<Record<string, () => string>> = {
   "no directory": () => path("nowhere"),
   "a file in its place"() {
@@ -126,7 +126,7 @@ test.each<[place: string, finding: string, message: string, ...args: string[]]>(
   expect(JSON.stringify(report)).not.toContain("PRIVATE");
 });
 
-test.each(["an empty file", "what is no database"])("%s is told once, with one advice", async (place) => {
+test.each(["an empty file", "what is no database"])("%s is reported once, with one advice", async (place) => {
   const report = await examined(["--data", places[place]?.() ?? "", ...freePorts]);
   const wrong = report.findings.filter(({ status }) => status !== "ok" && status !== "skipped");
   expect(wrong).toMatchObject([{ check: "integrity", status: "wrong", mend: null }]);
@@ -143,7 +143,7 @@ test.each(["a database of an older version", "a database of a newer version"])(
   },
 );
 
-test("an endpoint that fails is looked into and enabled by commands", async () => {
+test("the report names commands that show a failing endpoint and enable it", async () => {
   const data = places["an endpoint that is disabled"]?.() ?? "";
   const [found] = ofCheck(await examined(["--data", data, ...freePorts]), "webhooks");
   expect(found?.mend).toBe(
@@ -151,7 +151,7 @@ test("an endpoint that fails is looked into and enabled by commands", async () =
   );
 });
 
-test("it tells how many deliveries wait, and since when", async () => {
+test("the report has the number of pending deliveries and the age of the oldest", async () => {
   const data = path("pending");
   const waiting = await startServer({ data, users });
   const app = await waiting.application({ webhook_url: "http://127.0.0.1:9/" });
@@ -164,7 +164,7 @@ test("it tells how many deliveries wait, and since when", async () => {
   );
 });
 
-test("the look at a large database is given up after a while", async () => {
+test("the integrity check of a large database times out", async () => {
   const options = { data: ended, full: false, program: databaseCheckProgram, timeoutMs: 0 };
   expect(await Array.fromAsync(integrityFindings(options))).toMatchObject([
     { check: "integrity", status: "skipped", mend: expect.stringContaining("--full") },
@@ -179,7 +179,7 @@ test.each([
   expect(spaceFinding("data", free, database).status).toBe(status);
 });
 
-test("a server keeps what it finds for a while, and a failure to look not at all", async () => {
+test("a server caches findings for a while, but not the failure of a check", async () => {
   let isBroken = true;
   let looks = 0;
   const env = new Proxy<Record<string, string>>(

@@ -5,11 +5,11 @@ import { hasOpenssl, selfSigned } from "../support/certificates.ts";
 import { endedServer, freePorts, ofCheck, statuses } from "../support/doctor.ts";
 import { ownDirectory } from "../support/server.ts";
 
-// What `onair doctor` finds in the settings, on the ports and in certificates.
+// Findings of `onair doctor` in settings, ports and certificates.
 
 const { path, copy, examined } = await endedServer();
 
-test("files with secrets of the settings are open to no other user, whatever names them", async () => {
+test("files with secrets must be readable by their owner only, whichever setting names them", async () => {
   const named = (name: string, mode: number) => {
     writeFileSync(path(name), `whsec_${"a".repeat(32)}`);
     chmodSync(path(name), mode);
@@ -29,7 +29,7 @@ test("files with secrets of the settings are open to no other user, whatever nam
   expect(ofCheck(mended, "file_modes")).toMatchObject([{ status: "ok" }]);
 });
 
-test("it finds a port that another program has", async () => {
+test("a port that another program uses is found", async () => {
   const other = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
   const args = ["--data", copy(), "--port", String(other.port), "--admin-host", "192.0.2.1"];
   const report = await examined(args);
@@ -42,7 +42,7 @@ test("it finds a port that another program has", async () => {
   ]);
 });
 
-test("it tells what is wrong with the settings, and looks at the rest all the same", async () => {
+test("invalid settings are reported, and the other checks run all the same", async () => {
   const report = await examined(["--data", copy(), ...freePorts], {
     ONAIR_RATE_LIMIT: "x",
     ONAIR_ADMIN_KEY: "short!",
@@ -71,7 +71,7 @@ test("it tells what is wrong with the settings, and looks at the rest all the sa
   ]);
 });
 
-test("it tells what is risky about a server that others reach", async () => {
+test("risky settings of a publicly reachable server are reported", async () => {
   const at = async (...args: string[]) =>
     ofCheck(await examined(["--data", copy(), ...freePorts, ...args]), "public_url");
   expect(await at("--public-url", "http://api.example.com")).toMatchObject([{ status: "warning" }]);
@@ -104,7 +104,7 @@ test.skipIf(!hasOpenssl)("a certificate for another name is found before clients
     { status: "warning", message: expect.stringMatching(/api\.crt is not valid for api\.example\.com/) },
     ok,
   ]);
-  // Clients see that of the proxy.
+  // Clients see the proxy's certificate.
   expect(await found("https://api.example.com", "--trusted-proxies", "10.0.0.0/8")).toMatchObject([ok]);
 });
 

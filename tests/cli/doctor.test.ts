@@ -14,13 +14,13 @@ const server = await testServer({ data: served, users });
 const port = (url: string) => new URL(url).port;
 const addresses = ["--port", port(server.publicUrl), "--admin-port", port(server.adminUrl)];
 
-/** Everything that could be changed in a directory. */
+/** The files of a directory with everything that a change would alter. */
 const traces = (data: string) =>
   readdirSync(data)
     .sort()
     .map((name) => [name, statSync(join(data, name)).mtimeMs, statSync(join(data, name)).mode]);
 
-test("a directory without a server is well, and left as it was", async () => {
+test("a directory without a server is healthy and not changed", async () => {
   const data = copy();
   const before = traces(data);
   const content = sha256(readFileSync(join(data, "onair.db")));
@@ -33,7 +33,7 @@ test("a directory without a server is well, and left as it was", async () => {
   expect([traces(data), sha256(readFileSync(join(data, "onair.db")))]).toEqual([before, content]);
 });
 
-test("tells people the same, with what to do", async () => {
+test("prints the same for people, with advice", async () => {
   const data = copy();
   chmodSync(join(data, "onair.db"), 0o644);
   const { code, stdout, stderr } = await run(["doctor", "--data", data, ...freePorts]);
@@ -47,7 +47,7 @@ test("tells people the same, with what to do", async () => {
 });
 
 describe("beside a running server", () => {
-  test("it finds it well, disturbs nothing and goes through no proxy", async () => {
+  test("finds it healthy, changes nothing and uses no proxy", async () => {
     let asked = 0;
     const proxy = ownListener(() => new Response(String(asked++)));
     const proxies = ["http_proxy", "HTTP_PROXY"];
@@ -71,7 +71,7 @@ describe("beside a running server", () => {
         else process.env[name] = value;
       }
     }
-    // Its lock was not touched, and it writes.
+    // The server still has its lock and can write.
     await expect(startServer({ data: served })).rejects.toThrow("is in use by");
     await server.application();
   });
@@ -100,8 +100,8 @@ describe("beside a running server", () => {
     expect(ofCheck(report, "public_listener")).toMatchObject([{ status: "wrong" }]);
   });
 
-  test("on other addresses than loopback it sends no request", async () => {
-    // A network for documentation: asking it would take until the timeout.
+  test("sends no request to addresses other than loopback", async () => {
+    // An address reserved for documentation: a request would run into the timeout.
     const hosts = ["--host", "192.0.2.1", "--admin-host", "192.0.2.1"];
     const report = await examined(["--data", served, ...hosts]);
     expect(statuses(report)).toContain("server skipped");
@@ -110,7 +110,7 @@ describe("beside a running server", () => {
     expect(statuses(report)).toContain("admin_host warning");
   });
 
-  test("that has crashed: what is only in its log counts, and the lock is free", async () => {
+  test("that has crashed: data that is only in the WAL is counted, and the lock is free", async () => {
     const data = path("crashed");
     cpSync(served, data, { recursive: true });
     chmodSync(data, 0o700);
@@ -122,7 +122,7 @@ describe("beside a running server", () => {
 });
 
 describe("a server that is named", () => {
-  test("is asked alone, with the operator key for what it finds itself", async () => {
+  test("is asked instead of a directory, with the operator key for its own findings", async () => {
     const report = await examined(["--url", server.adminUrl], { ONAIR_ADMIN_KEY: adminKey });
     expect(statuses(report)).toEqual([
       "settings ok",

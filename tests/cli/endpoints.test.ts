@@ -5,7 +5,7 @@ import { users } from "../support/real-data.ts";
 import { testReceiver } from "../support/receiver.ts";
 import { adminKey, testServer } from "../support/server.ts";
 
-/** Says that it is gone, until it is not. */
+/** Answers 410 until a test changes it. */
 const receiver = testReceiver(() => new Response(null, { status }));
 let status = 410;
 
@@ -22,7 +22,7 @@ const env = { ONAIR_ADMIN_KEY: adminKey };
 const apps = (...args: string[]) => run(["apps", ...args, "--url", server.adminUrl], { env });
 const shown = async () => JSON.parse((await apps("show", app.id, "--json")).stdout).endpoint;
 
-test("list and show tell the state of the endpoint beside that of the application", async () => {
+test("list and show print the state of the endpoint beside that of the application", async () => {
   const { stdout } = await apps("list");
   expect(stdout).toMatch(new RegExp(`^${app.id}  enabled +disabled \\(gone\\) +Gone +http`, "m"));
   expect(stdout).toMatch(/ enabled +no URL +Silent +-$/m);
@@ -46,7 +46,7 @@ test("change --enable says that the endpoint stays disabled, and what enables it
   expect(await shown()).toMatchObject({ status: "disabled" });
 });
 
-test("enable-endpoint enables it, and change --enable has nothing more to say then", async () => {
+test("enable-endpoint enables it, and change --enable then prints no hint", async () => {
   status = 204;
   const { code, stdout } = await apps("enable-endpoint", app.id);
   expect([code, stdout]).toEqual([0, expect.stringMatching(/^status +enabled$/m)]);

@@ -64,7 +64,7 @@ const liveRow = (id: number) => ({
 });
 const ids = Array.from({ length: 300 }, (_, i) => i + 1);
 
-/** A server whose data has a history: rows that changed, and some that are gone. */
+/** A server with changed and deleted rows. */
 async function fill(server: TestServer): Promise<void> {
   for (let round = 0; round < 2; round++) {
     const some = ids.filter(() => round === 0 || random() < 0.3);
@@ -84,7 +84,7 @@ async function fill(server: TestServer): Promise<void> {
   }
 }
 
-/** The answers of the public API to a lot of questions. */
+/** The answers of the public API to many requests. */
 async function answers(server: TestServer): Promise<string[]> {
   const { token } = await server.application();
   const rows = await (await server.admin("GET", "/admin/v1/users/batch")).text();
@@ -104,7 +104,7 @@ async function answers(server: TestServer): Promise<string[]> {
     paths.map(async (path) => {
       const answer = await server.get(path, token);
       const text = await answer.text();
-      // What differs in each request or server: its id, and the key that signs cursors.
+      // Request ids differ in each request, and cursors are signed with a key of each server.
       const plain = text.replace(/"request_id":"[^"]*"/, "").replace(/"cursor":"[^"]+"/, "");
       return `${path} ${answer.status} ${plain}`;
     }),
@@ -155,13 +155,13 @@ describe("onair export", () => {
   });
   afterAll(() => server.stop());
 
-  test("never goes behind a running server's back", async () => {
+  test("refuses the data directory of a running server", async () => {
     const result = await run(["export", "users", "--data", data]);
     expectFailure(result, 1, `in use by process ${process.pid}`);
     expect(result.stderr).toContain("--url");
   });
 
-  test("replaces a file only with the option for it, and leaves nothing half done", async () => {
+  test("replaces a file only with the option for it, and leaves no partial file", async () => {
     const file = join(directory, "mine.txt");
     writeFileSync(file, "mine");
     const refused = await run(["export", "users", file, "--url", server.adminUrl], { env });

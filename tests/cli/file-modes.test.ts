@@ -15,7 +15,7 @@ beforeEach(() => {
   log = join(directory, "log");
 });
 
-/** Every file below a directory that others than its owner may use in any way, with its mode. */
+/** The files below a directory that grant any permission to group or others, with their modes. */
 function openFiles(path: string): string[] {
   return readdirSync(path, { recursive: true, encoding: "utf8" })
     .map((name) => join(path, name))
@@ -23,7 +23,7 @@ function openFiles(path: string): string[] {
     .map((file) => `${file} ${(statSync(file).mode & 0o777).toString(8)}`);
 }
 
-describe("every file of a data directory is for its owner alone", () => {
+describe("only the owner has permissions on the files of a data directory", () => {
   const open = ["sh", "-c", 'umask 0; exec "$@"', "sh", "env", "-u", "ONAIR_ADMIN_KEY", ...program];
 
   test("of a server, with its backups", async () => {
@@ -38,7 +38,7 @@ describe("every file of a data directory is for its owner alone", () => {
     expect(openFiles(data)).toEqual([]);
   });
 
-  test("of commands, also where an earlier version made the lock", async () => {
+  test("of commands, even if an earlier version created the lock", async () => {
     const server = await serve(["--data", data], { command: open, log });
     await server.end("SIGTERM");
     chmodSync(join(data, "onair.lock"), 0o644);

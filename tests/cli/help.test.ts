@@ -10,7 +10,7 @@ const commands = Object.keys(table);
 test("there are commands", () => expect(commands).toContain("serve"));
 
 describe.each(commands)("onair %s", (command) => {
-  test("--help and help say the same, which fits a terminal", async () => {
+  test("--help and help print the same text, which fits a terminal", async () => {
     const [asOption, asCommand] = await Promise.all([run([command, "--help"]), run(["help", command])]);
     expect([asOption.code, asOption.stderr]).toEqual([0, ""]);
     expect(asCommand).toEqual(asOption);
@@ -18,7 +18,7 @@ describe.each(commands)("onair %s", (command) => {
     expect(wide).toEqual([]);
   });
 
-  test("the options that completion offers are those of the help, and no other", async () => {
+  test("completion offers exactly the options of the help", async () => {
     const { help, options } = (await table[command]?.()) ?? { help: "", options: {} };
     const described = new Set([...help.matchAll(/(?<![\w-])--([a-z][a-z-]+)/g)].map(([, name]) => name));
     const missing = Object.keys(options).filter((name) => !described.has(name));
@@ -28,7 +28,7 @@ describe.each(commands)("onair %s", (command) => {
     expect(own.filter((name) => !Object.hasOwn(options, name))).toEqual([]);
   });
 
-  test("an unknown option is repeated", async () => {
+  test("the error about an unknown option names it", async () => {
     expectFailure(await run([command, "--hepl"]), 2, "--hepl is not a known option");
   });
 });
@@ -59,7 +59,7 @@ test.each<[string[], number, string]>([
   expect(code === 0 ? result.stderr : result.stdout).toBe("");
 });
 
-test("version tells builds of one version apart by their commit, people and programs", async () => {
+test("version prints the commit, as text and as JSON, so that builds of one version can be distinguished", async () => {
   const ofCheckout = program === compiled ? commitOf(join(import.meta.dir, "../..")) : null;
   const { code, stdout } = await run(["version", "--json"], { command: program });
   expect([code, JSON.parse(stdout)]).toEqual([

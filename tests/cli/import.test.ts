@@ -47,7 +47,7 @@ describe.each(["into a data directory", "through a running server"])("onair impo
     await server?.end("SIGTERM");
   });
 
-  test("takes real users, categories, channels and livestreams, and the same again", async () => {
+  test("accepts real users, categories, channels and livestreams, and the same rows again", async () => {
     for (let i = 0; i < 2; i++) {
       for (const [kind, rows] of Object.entries({ users, categories, channels, livestreams })) {
         const result = await load(kind, fileOf(rows));
@@ -56,7 +56,7 @@ describe.each(["into a data directory", "through a running server"])("onair impo
     }
   });
 
-  test("tells refused lines with number and reason, and keeps the rest", async () => {
+  test("reports refused lines with number and reason, and keeps the rest", async () => {
     const result = await load("users", fileOf(bad));
     expect([result.code, result.stdout]).toEqual([1, "2 accepted, 3 rejected\n"]);
     expect(result.stderr.split("\n")).toEqual([
@@ -77,7 +77,7 @@ describe.each(["into a data directory", "through a running server"])("onair impo
     });
   });
 
-  test("refuses bytes that are no UTF-8, a line over the limit, nesting without end, and keeps the rest", async () => {
+  test("refuses invalid UTF-8, lines over the limit and deep nesting, and keeps the rest", async () => {
     const path = fileOf([]);
     const lines = [
       '{"id": 21, "username": "long", "bio": "',
@@ -98,7 +98,7 @@ describe.each(["into a data directory", "through a running server"])("onair impo
     ]);
   });
 
-  test("refuses what refers to nothing", async () => {
+  test("refuses references to unknown users", async () => {
     const channel = { id: 9001, user_id: 4_000_000, slug: "nobody" };
     const first = await load("channels", fileOf([channel]));
     expect([first.code, first.stderr]).toEqual([
@@ -109,7 +109,7 @@ describe.each(["into a data directory", "through a running server"])("onair impo
     expect([second.code, second.stderr]).toEqual([1, "line 1: channel_id 9001 is not a known channel\n"]);
   });
 
-  test("writes all of a long report into a pipe", async () => {
+  test("writes a long report into a pipe completely", async () => {
     const rows = Array.from({ length: maxErrors + 1 }, () => ({
       id: 0,
       username: "#",
@@ -139,7 +139,7 @@ describe.each(["into a data directory", "through a running server"])("onair impo
     expect(result.stderr).toContain("… and 30 more");
   });
 
-  test("takes CRLF and no newline at the end", async () => {
+  test("accepts CRLF and a last line without a newline", async () => {
     expect((await load("users", fileOf(bad.slice(0, 1).concat(bad.slice(5)), "\r\n"))).code).toBe(0);
   });
 
@@ -175,7 +175,7 @@ describe("onair import, wrong usage", () => {
 });
 
 describe("onair import, failures", () => {
-  test("a data directory in use names the process and nothing is changed", async () => {
+  test("for a data directory in use the error names the process, and nothing is changed", async () => {
     const data = join(directory, "busy");
     const server = await serve(["--data", data]);
     const result = await run(["import", "users", fileOf(users), "--data", data]);
@@ -198,7 +198,7 @@ describe("onair import, failures", () => {
   });
 });
 
-/** Sends rows and half of another, waits until the import says that it has them, then presses Ctrl-C. */
+/** Sends rows and half of another, waits until the import reports them, then sends Ctrl-C. */
 async function stopped(rows: readonly unknown[], ...args: string[]) {
   const importing = start(...args);
   importing.write(`${ndjson(rows)}\n{"id": 5, "user`);
@@ -207,7 +207,7 @@ async function stopped(rows: readonly unknown[], ...args: string[]) {
   return untimed(await importing.ended());
 }
 
-test("Ctrl-C keeps what was taken and says how much it is, and half a snapshot ends no livestream", async () => {
+test("Ctrl-C keeps and counts the accepted rows, and an incomplete snapshot ends no livestream", async () => {
   const data = join(directory, "stopped");
   const server = await serve(["--data", join(directory, "stopped-server")]);
   for (const [kind, rows] of Object.entries({ users, categories, channels, livestreams })) {
@@ -237,13 +237,13 @@ test("Ctrl-C keeps what was taken and says how much it is, and half a snapshot e
   await server.end("SIGTERM");
 }, 300_000);
 
-test("a missing file makes no data directory", async () => {
+test("for a missing file no data directory is created", async () => {
   const data = join(directory, "never");
   expect((await run(["import", "users", "/nowhere.ndjson", "--data", data])).code).toBe(2);
   expect(existsSync(data)).toBe(false);
 });
 
-test("a connection that breaks off and an address of something else are reported", async () => {
+test("a broken connection and the address of another program are reported", async () => {
   const breaking = Bun.listen({
     hostname: "127.0.0.1",
     port: 0,

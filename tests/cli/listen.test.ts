@@ -15,7 +15,7 @@ await subscribe(server, app, ["channel.followed", "chat.message.sent"]);
 const listen = (args: readonly string[], token = app.token, url = server.publicUrl) =>
   new RunningCommand(["listen", "--url", url, ...args], { env: { ONAIR_TOKEN: token } });
 
-test("prints what happens, verified, and ends with Ctrl-C", async () => {
+test("prints each verified event, and ends with Ctrl-C", async () => {
   const listener = listen([]);
   await listener.shows("Listening to");
   await publish(server, event("channel.followed"));
@@ -26,7 +26,7 @@ test("prints what happens, verified, and ends with Ctrl-C", async () => {
   expect(output).not.toContain(app.token);
 });
 
-test("forwards to a local program as the webhook would have come, signed with a secret of this run", async () => {
+test("forwards events to a local program like webhooks, signed with a secret of this run", async () => {
   const receiver = ownReceiver(() => new Response("got it", { status: 200 }));
   const listener = listen(["--forward", receiver.url]);
   await listener.shows("Listening to");
@@ -49,19 +49,21 @@ test("forwards to a local program as the webhook would have come, signed with a 
   await listener.end();
 });
 
-test("--secret is the one that the local program knows", async () => {
+test("--secret signs forwarded events with the local program's secret", async () => {
   const secret = `whsec_${btoa("a".repeat(32))}`;
   const receiver = ownReceiver();
   const listener = listen(["--forward", receiver.url, "--secret", secret]);
   await listener.shows("Listening to");
   await publish(server, event("channel.followed"));
   const [sent] = await receiver.arrived(1);
-  expect(new Webhook(secret).verify(sent?.body ?? "", sent?.headers ?? {})).toBeDefined();
+  expect(new Webhook(secret).verify(sent?.body ?? "", sent?.headers ?? {})).toEqual(
+    JSON.parse(sent?.body ?? ""),
+  );
   expect(listener.output).not.toContain(secret);
   await listener.end();
 });
 
-test("--json: a line for each event with the answer of the local program, and it goes on when that is down", async () => {
+test("--json prints a line for each event with the local program's answer, and continues while that is down", async () => {
   const receiver = new Receiver();
   const { url } = receiver;
   await receiver.stop();
@@ -88,7 +90,7 @@ test("--json: a line for each event with the answer of the local program, and it
   ]);
 });
 
-test("a notice about the endpoint is told in its own words", async () => {
+test("a notice about the endpoint is printed as a sentence", async () => {
   const receiver = ownReceiver(() => new Response("", { status: 410 }));
   const mine = await server.application({ delivery: "both", webhook_url: receiver.url });
   await subscribe(server, mine, ["channel.followed"]);
@@ -102,7 +104,7 @@ test("a notice about the endpoint is told in its own words", async () => {
   expect(await listener.end()).toBe(0);
 });
 
-test("goes on where it was when the server was away for a while", async () => {
+test("resumes without a gap after the server was away", async () => {
   const data = ownDirectory();
   const free = String(await unusedPort());
   const first = await startServer({ data, args: ["--port", free] });
@@ -122,7 +124,7 @@ test("goes on where it was when the server was away for a while", async () => {
   expect(await listener.end()).toBe(0);
 });
 
-test("a refusal ends it with what the server says", async () => {
+test("a refusal ends it with the server's message", async () => {
   const webhookOnly = await server.application();
   const refused = await run(["listen", "--url", server.publicUrl], {
     env: { ONAIR_TOKEN: webhookOnly.token },

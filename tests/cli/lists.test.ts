@@ -55,7 +55,7 @@ describe.each([
     else expect(stderr).toMatch(/^There are more: use --all, or continue with --cursor=\S+\n$/);
   });
 
-  test("--cursor goes on where a list ended", async () => {
+  test("--cursor continues where a list ended", async () => {
     const first = await listed(command, "list", "--limit", "7");
     const rest = await listed(command, "list", "--all", `--cursor=${first.pagination.cursor}`);
     const whole = await listed(command, "list", "--all");
@@ -80,7 +80,7 @@ test.each<[string[], string]>([
   expect(await onair(...args)).toEqual({ code: 0, stdout: "", stderr: said });
 });
 
-test("an application without tokens has none, and one without deliveries is no unknown one", async () => {
+test("an application without tokens or deliveries has empty lists, and is not reported as unknown", async () => {
   const { data } = await listed("apps", "list", "--limit", "2");
   const id = data[1]?.id ?? "";
   expect((await onair("tokens", "list", id)).stderr).toBe("The application has no access tokens.\n");
@@ -116,10 +116,10 @@ describe("which server or directory", () => {
   });
 });
 
-describe("what is sent again", () => {
+describe("repeated deliveries", () => {
   const one = async () => (await listed("deliveries", "list", "--limit", "1")).data[0]?.id ?? "";
 
-  test("retry says how to follow it; --wait waits for the attempt, and ends with 1 where it failed", async () => {
+  test("retry prints how to follow it; --wait waits for the attempt, and exits with 1 if it failed", async () => {
     const id = await one();
     const plain = await onair("deliveries", "retry", id);
     expect([plain.code, plain.stderr]).toEqual([
@@ -137,7 +137,7 @@ describe("what is sent again", () => {
     expect(bad.stderr).toContain("The answer was 500.");
   });
 
-  test("replay --wait ends when all of it is queued, and says what follows", async () => {
+  test("replay --wait ends when all deliveries are queued, and prints the next step", async () => {
     const [from, to] = [-3_600_000, 60_000].map((ms) => new Date(Date.now() + ms).toISOString());
     const range = ["--application", app.id, "--from", from ?? "", "--to", to ?? ""];
     const { code, stdout, stderr } = await onair("deliveries", "replay", ...range, "--wait");
@@ -148,7 +148,7 @@ describe("what is sent again", () => {
     expect((await onair("deliveries", "replay", id, "--wait")).code).toBe(0);
   });
 
-  test("a directory that no server uses sends nothing that could be waited for", async () => {
+  test("--wait is refused for a directory that no server uses", async () => {
     expectFailure(
       await run(["deliveries", "retry", "x", "--wait", "--data", directory], {
         env,
@@ -166,7 +166,7 @@ describe("on a terminal", () => {
     return stdout.replaceAll("\r", "");
   };
 
-  test("states have colours and lines its width; with NO_COLOR only the width", async () => {
+  test("states are coloured and lines fit its width; with NO_COLOR lines only fit", async () => {
     const coloured = await shownOnTerminal({}, "deliveries", "list", "--limit", "2");
     expect(coloured).toContain("\x1b[32mdelivered\x1b[39m");
     const rows = coloured.split("\n").filter((line) => !line.startsWith("There are more"));

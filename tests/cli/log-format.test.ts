@@ -12,7 +12,7 @@ const shown = (line: object | string, paint: (style: Style, text: string) => str
   const text = typeof line === "string" ? line : JSON.stringify(line);
   return Buffer.from(textLines(paint)(Buffer.from(`${text}\n`))).toString();
 };
-// Shown in the time of the place.
+// Times are shown in this time zone.
 const time = new Date(2026, 0, 14, 16, 8, 6, 7).toISOString();
 const at = "16:08:06.007";
 
@@ -70,7 +70,7 @@ describe("a line of the log, for people", () => {
       `${at} warn  storage_recovered after=full n=0 empty="" list=["a b"]\n`,
     ],
     [
-      "with all settings, which are too many",
+      "with the settings, which are left out",
       { time, level: "info", event: "starting", settings: { text: "x".repeat(200) } },
       `${at} info  starting settings={…}\n`,
     ],
@@ -87,7 +87,7 @@ describe("a line of the log, for people", () => {
     ],
     ["that is none of ours", "Segmentation fault \x1b[2J", "Segmentation fault  [2J\n"],
     [
-      "that would command the terminal",
+      "with control characters",
       {
         time,
         level: "info",
@@ -103,7 +103,7 @@ describe("a line of the log, for people", () => {
     expect(shown(line)).toBe(expected);
   });
 
-  test("has colours where there are some, by level and status", () => {
+  test("is coloured by level and status if colours are enabled", () => {
     const marked = (line: object) => shown({ time, ...line }, (style, text) => `<${style} ${text}>`);
     expect(marked({ level: "warn", event: "e", a: 1 })).toBe(
       `<dim ${at}> <yellow warn > <bold e> <dim a=>1\n`,
@@ -120,7 +120,7 @@ describe("a line of the log, for people", () => {
     expect(marked({ ...answered(503), duration_ms: 1 })).toContain("<red 503>");
   });
 
-  test("is there for each line, and for those that were left out", async () => {
+  test("is written for each line, and for lines that were dropped", async () => {
     let written = "";
     let isFull = true;
     const output = new LogOutput({
@@ -144,7 +144,7 @@ describe("a line of the log, for people", () => {
   });
 });
 
-/** What a server that starts and stops on a terminal shows there. */
+/** The output of a server that starts and stops on a terminal. */
 async function onTerminal(env: Record<string, string>, ...args: string[]): Promise<string> {
   let text = "";
   const started = Promise.withResolvers<void>();
@@ -187,7 +187,7 @@ describe("the log of onair serve", () => {
     expect(text).not.toContain(escapeCode);
   });
 
-  test("is JSON on a terminal where that is asked for", async () => {
+  test("is JSON on a terminal if requested", async () => {
     const [started = ""] = line.exec(await onTerminal({}, "--log-format", "json")) ?? [];
     expect(JSON.parse(started)).toMatchObject({ level: "info", event: "started" });
   });

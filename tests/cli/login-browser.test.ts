@@ -12,7 +12,7 @@ import { json, ownServer } from "../support/server.ts";
 const { directory, env, file, onair, read, server, url, works } = await testProfiles();
 
 describe("onair login --browser", () => {
-  /** Signs in as a browser would, from the address that the command shows. */
+  /** Signs in like a browser, at the URL that the command prints. */
   const signIn = async (decide: (address: string) => Promise<string>, ...args: string[]) => {
     const signing = new RunningCommand(["login", "--url", url, "--browser", ...args], {
       env: { BROWSER: "true", ...env },
@@ -37,7 +37,7 @@ describe("onair login --browser", () => {
     expect(await works(before.session.accessToken)).toBe(true);
     const expired = { ...before, session: { ...before.session, expiresAt: Date.now() - 1 } };
     writeFileSync(file("default"), JSON.stringify(expired), { mode: 0o600 });
-    // It is refused for its delivery, but after the token was renewed and accepted.
+    // The unknown delivery is refused, but only after the token was renewed and accepted.
     expect((await onair("listen")).stderr).toContain("answered 403");
     const { session } = read("default");
     expect(session.refreshToken).not.toBe(before.session.refreshToken);
@@ -64,7 +64,7 @@ describe("onair login --browser", () => {
     expect(read("default").session.refreshToken).toBeDefined();
   });
 
-  test("who denies, and what does not belong to it, signs nobody in", async () => {
+  test("a user's denial and requests with a foreign state sign nobody in", async () => {
     const registered = { client_type: "public", redirect_uris: ["http://127.0.0.1/callback"] };
     const mine = await server.application(registered);
     let forged = 0;
@@ -92,7 +92,7 @@ describe("onair login --browser", () => {
     expect([result.code, result.stderr]).toEqual([1, expect.stringContaining("has no login page")]);
   });
 
-  test("a platform that poses as another one is sent no code of that one", async () => {
+  test("a platform that impersonates another one receives no code of that one", async () => {
     const opened = join(directory, "posed");
     const browser = join(directory, "posed-browser");
     writeFileSync(browser, `#!/bin/sh\necho "$@" > ${opened}\n`, { mode: 0o755 });
@@ -111,7 +111,7 @@ describe("onair login --browser", () => {
   });
 
   test.each(["file:///usr/bin/evil", "--evil", "javascript:evil()", 7])(
-    "a login page that is none is neither shown nor opened: %j",
+    "a login page that is not an HTTP URL is neither printed nor opened: %j",
     async (authorization_endpoint) => {
       const opened = join(directory, "opened");
       const browser = join(directory, "browser");

@@ -9,11 +9,11 @@ import { onTerminal, RunningCommand } from "../support/running-command.ts";
 const { app, directory, env, file, login, onair, profiles, read, secretFile, server, url, works } =
   await testProfiles();
 
-/** A server that is not On Air's, and refuses everything. */
+/** A server of another program that refuses everything. */
 const foreign = testListener(() => new Response(null, { status: 401 }));
 
 describe("onair login with client id and secret", () => {
-  test("keeps a profile that only its owner may read, with a token that works", async () => {
+  test("stores a profile that only its owner may read, with a valid token", async () => {
     const { code, stdout, stderr } = await login();
     expect([code, stderr]).toEqual([0, ""]);
     expect(stdout).toContain(`The profile "default" is stored in ${file("default")}`);
@@ -24,7 +24,7 @@ describe("onair login with client id and secret", () => {
     expect(await works(read("default").session.accessToken)).toBe(true);
   });
 
-  test("--profile keeps several; logout removes one and ends its tokens", async () => {
+  test("--profile stores several; logout removes one and revokes its tokens", async () => {
     await login("--profile", "one");
     await login("--profile", "two");
     const { accessToken } = read("one").session;
@@ -43,7 +43,7 @@ describe("onair login with client id and secret", () => {
     expect(read("default").session.accessToken).not.toBe(first);
   });
 
-  test("the secret comes from standard input, too", async () => {
+  test("the secret may come from standard input", async () => {
     const args = ["login", "--url", url, "--client-id", app.client_id, "--secret-file", "-"];
     const reading = new RunningCommand(args, { env });
     reading.write(app.client_secret);
@@ -51,7 +51,7 @@ describe("onair login with client id and secret", () => {
     expect(existsSync(file("default"))).toBe(true);
   });
 
-  test("the secret comes from a pipe that has a name, as bash makes it, too", async () => {
+  test("the secret may come from a named pipe, like bash's process substitution", async () => {
     const pipe = join(directory, "pipe");
     Bun.spawnSync(["mkfifo", pipe]);
     const writing = Bun.spawn(["sh", "-c", 'cat "$1" > "$2"', "sh", secretFile, pipe]);
@@ -91,7 +91,7 @@ describe("onair login with client id and secret", () => {
     ["no id", "\n", "", 2],
     ["Ctrl-C in place of the secret", `${app.client_id}\n`, "\x03", 130],
     ["no secret", `${app.client_id}\n`, "\r", 2],
-  ])("%s keeps nothing", async (_, id, secret, code) => {
+  ])("%s stores nothing", async (_, id, secret, code) => {
     const command = onTerminal([...program, "login", "--url", url].join(" "));
     const asking = new RunningCommand([], { command, env: { TERM: "xterm", ...env } });
     await asking.shows("Client id: ");
@@ -123,19 +123,19 @@ describe("onair login with client id and secret", () => {
     ["a server of another program", ["--url", foreign.url], 1, /401: this is not .* The URL must be/],
     ["nobody there", ["--url", "http://127.0.0.1:1"], 1, /nothing listens there/],
     ["a mistyped option", ["--brwoser"], 2, /Did you mean --browser\?/],
-  ])("%s is refused, and nothing is kept", async (_, args, code, message) => {
+  ])("%s is refused, and nothing is stored", async (_, args, code, message) => {
     const result = await login(...args);
     expect([result.code, result.stdout, result.stderr]).toEqual([code, "", expect.stringMatching(message)]);
     expect(existsSync(file("default"))).toBe(false);
   });
 
-  test("a secret that would go unencrypted over the network is worth a word", async () => {
+  test("an unencrypted connection to another machine is warned about", async () => {
     const { stderr } = await login("--url", "http://no.such.host.invalid");
     expect(stderr).toContain("is not encrypted: others on the network can read the secret");
     expect((await login()).stderr).toBe("");
   });
 
-  test("without a terminal everything has to be said", async () => {
+  test("without a terminal, id and secret must be given", async () => {
     const { code, stderr } = await onair("login");
     expect(code).toBe(2);
     for (const word of ["--url", "--client-id", "--secret-file"])

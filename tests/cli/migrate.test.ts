@@ -14,7 +14,7 @@ const directory = testDirectory();
 const path = (...names: string[]) => join(directory, ...names);
 const onair = (...args: string[]) => run(["migrate", ...args]);
 const newest = migrations.at(-1)?.name ?? "";
-/** The last of an older version: before the index of the search was laid out anew. */
+/** The last migration of an older version, before the search index was rebuilt. */
 const old = 4;
 
 let data: string;
@@ -23,7 +23,7 @@ beforeEach(() => {
   data = path(`data${made++}`);
 });
 
-/** A directory as an older version left it. */
+/** A data directory of an older version. */
 function oldData(): void {
   mkdirSync(data);
   const db = new Database(join(data, "onair.db"));
@@ -39,13 +39,13 @@ function oldData(): void {
   db.close(true);
 }
 
-/** Everything that could be changed in the directory. */
+/** The files of the directory with everything that a change would alter. */
 const traces = () =>
   readdirSync(data)
     .sort()
     .map((name) => [name, statSync(join(data, name)).mtimeMs, sha256(readFileSync(join(data, name)))]);
 
-test("--dry-run tells what would be done, and leaves no trace", async () => {
+test("--dry-run lists the pending migrations and changes nothing", async () => {
   oldData();
   const before = traces();
   const asked = await onair("--data", data, "--dry-run", "--json");
@@ -69,7 +69,7 @@ test("--dry-run tells what would be done, and leaves no trace", async () => {
   expect(traces()).toEqual(before);
 });
 
-test("migrates as a server would at its start, says what it applies, and a second time does nothing", async () => {
+test("migrates like a server's start, lists the applied migrations, and does nothing the second time", async () => {
   oldData();
   const first = await onair("--data", data, "--json");
   expect(first.code).toBe(0);
@@ -91,7 +91,7 @@ test("migrates as a server would at its start, says what it applies, and a secon
   expect(statSync(join(data, "onair.db")).mode & 0o777).toBe(0o600);
 });
 
-test("--backup keeps the database as it was, for its owner alone", async () => {
+test("--backup keeps a copy of the old database that only its owner can read", async () => {
   oldData();
   const file = path("before.db");
   const { code, stdout, stderr } = await onair("--data", data, "--backup", file);
@@ -105,7 +105,7 @@ test("--backup keeps the database as it was, for its owner alone", async () => {
   expectFailure(await onair("--data", data, "--backup", file), 2, `${file} exists`);
 });
 
-test("--rebuild-search fills an index that has lost users", async () => {
+test("--rebuild-search restores users that the index has lost", async () => {
   const store = openStore(data);
   const rows = users.map((user) => ({
     ...user,
@@ -131,7 +131,7 @@ test("--rebuild-search fills an index that has lost users", async () => {
   expect(await found()).toEqual(expect.arrayContaining(["riotgames"]));
 });
 
-test("--backup is refused while another program reads, because a part of the data is in the log then", async () => {
+test("--backup is refused while another program reads, because part of the data is then only in the WAL", async () => {
   oldData();
   using reader = new Database(join(data, "onair.db"), { readonly: true });
   reader.run("BEGIN");
@@ -179,13 +179,13 @@ describe("changes nothing", () => {
     await refused("not one of onair", "--dry-run");
   });
 
-  test("of what is no database", async () => {
+  test("of a file that is not a database", async () => {
     mkdirSync(data);
     writeFileSync(join(data, "onair.db"), "not a database at all ".repeat(100));
     await refused("is not a database of onair");
   });
 
-  test("while a server runs there; --dry-run goes beside it", async () => {
+  test("while a server runs there, except that --dry-run works", async () => {
     await ownServer({ data });
     const { code, stdout, stderr } = await onair("--data", data);
     expect([code, stdout]).toEqual([1, ""]);

@@ -9,7 +9,7 @@ const onair = (args: string[], env: Record<string, string> = {}) => run(["openap
 const served = async (url: string) => (await fetch(`${url}/openapi.json`)).text();
 const serversOf = (document: string) => (JSON.parse(document) as { servers: unknown }).servers;
 
-// As different from the defaults as can be: none of it may show in the document.
+// Settings that differ from all defaults. None may appear in the document.
 const server = await testServer({
   args: ["--login-url", "https://platform.example/login", "--rate-limit", "7", "--subscription-limit", "3"],
   env: { ONAIR_TIME_TO_LIVE: "channel.followed=60" },
@@ -17,7 +17,7 @@ const server = await testServer({
 const type = { version: 1, schema: { type: "object" }, example: {} };
 expect((await server.admin("PUT", "/admin/v1/event-types/raffle.won", type)).status).toBe(200);
 
-describe("prints what a server serves, byte for byte", () => {
+describe("prints the same bytes as a server serves", () => {
   test("of the public API, at the address of the listener", async () => {
     const { publicUrl } = server;
     const { code, stdout, stderr } = await onair(["--port", new URL(publicUrl).port]);
@@ -37,7 +37,7 @@ describe("prints what a server serves, byte for byte", () => {
     expect(expected.includes(other.publicUrl)).toBe(false);
   });
 
-  test("of the admin API, whose address is never the public URL", async () => {
+  test("of the admin API, whose URL is never the public URL", async () => {
     const { adminUrl } = server;
     const env = { ONAIR_PUBLIC_URL: "https://api.example.com" };
     const { code, stdout } = await onair(["--admin", "--admin-port", new URL(adminUrl).port], env);
@@ -45,7 +45,7 @@ describe("prints what a server serves, byte for byte", () => {
   });
 });
 
-test("settings that are not its business do not matter, not even wrong ones", async () => {
+test("unrelated settings have no effect, not even invalid ones", async () => {
   const { code, stdout } = await onair([], {
     ONAIR_DATA: "",
     ONAIR_RATE_LIMIT: "x",
@@ -57,7 +57,7 @@ test("settings that are not its business do not matter, not even wrong ones", as
   ]);
 });
 
-test("writes a file as a whole, in place of what was there", async () => {
+test("replaces a file atomically", async () => {
   const file = join(directory, "openapi.json");
   writeFileSync(file, "x".repeat(10_000_000));
   const { code, stdout } = await onair(["--out", file]);
@@ -66,7 +66,7 @@ test("writes a file as a whole, in place of what was there", async () => {
   expect(readdirSync(directory)).toEqual(["openapi.json"]);
 });
 
-test("as a command of the executable it makes no data directory", async () => {
+test("the executable's command creates no data directory", async () => {
   const { code, stdout, stderr } = await run(["openapi", "--admin"], { cwd: directory });
   expect([code, stderr, serversOf(stdout)]).toEqual([0, "", [{ url: "http://127.0.0.1:8081" }]]);
   expect(existsSync(join(directory, "onair-data"))).toBe(false);

@@ -9,7 +9,7 @@ import { RunningCommand } from "../support/running-command.ts";
 import { testDirectory, testServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
-/** What an application's developer does with a profile alone, against a running server. */
+/** Commands of an application's developer, with only a profile, against a running server. */
 
 const server = await testServer();
 await server.load("users", users);
@@ -30,7 +30,7 @@ interface Subscriptions {
 }
 
 describe("onair subscriptions", () => {
-  test("create by the name of the channel, list, show, and delete", async () => {
+  test("are created by the name of the channel, listed, shown, and deleted", async () => {
     const made = await onair(
       `subscriptions create channel.followed kicks.gifted --broadcaster ${broadcaster}`,
     );
@@ -53,7 +53,7 @@ describe("onair subscriptions", () => {
     expect((await onair("subscriptions list")).stderr).toBe("There are no subscriptions.\n");
   });
 
-  test("what was refused is told for each event", async () => {
+  test("refusals are reported for each event", async () => {
     const { code, stderr } = await onair("subscriptions create channel.followed --broadcaster 424242");
     expect([code, stderr]).toEqual([1, expect.stringMatching(/^channel\.followed: .*broadcaster/)]);
     expectFailure(
@@ -63,12 +63,12 @@ describe("onair subscriptions", () => {
     );
   });
 
-  test("names the option that is missing, not the field of the API", async () => {
+  test("the error names the missing option, not the field of the API", async () => {
     const { code, stderr } = await onair("subscriptions create channel.followed");
     expect([code, stderr]).toEqual([1, expect.stringMatching(/--broadcaster is required\n$/)]);
   });
 
-  test("deletes what is there, and says what is not", async () => {
+  test("deletes known subscriptions and reports unknown ones", async () => {
     const made = await answered<{ data: { subscription_id: string }[] }>(
       "subscriptions create channel.followed --broadcaster 1001",
     );
@@ -79,7 +79,7 @@ describe("onair subscriptions", () => {
     expect((await onair("subscriptions list")).stderr).toBe("There are no subscriptions.\n");
   });
 
-  test("takes types that the platform registered", async () => {
+  test("accepts event types that the platform registered", async () => {
     const type = { version: 3, schema: { type: "object" }, example: {} };
     await server.admin("PUT", "/admin/v1/event-types/raffle.won", type);
     const made = await answered<{ data: { version: number; subscription_id: string }[] }>(
@@ -91,7 +91,7 @@ describe("onair subscriptions", () => {
 });
 
 describe("onair deliveries with a profile", () => {
-  test("list, show, retry and replay one's own, by the same words as operators", async () => {
+  test("list, show, retry and replay its own deliveries with the same syntax as operators", async () => {
     await onair("subscriptions create kicks.gifted --broadcaster 1001");
     status = 500;
     await publish(server, event("kicks.gifted"));
@@ -118,7 +118,7 @@ describe("onair deliveries with a profile", () => {
     expect(old.stderr).toBe("There are no such deliveries.\n");
   });
 
-  test("another application's are not there", async () => {
+  test("another application's deliveries are unknown", async () => {
     const other = await server.application({ webhook_url: receiver.url });
     const theirs = profileOf(server, other, testDirectory());
     const { data } = await answered<{ data: { id: string }[] }>("deliveries list");
@@ -126,7 +126,7 @@ describe("onair deliveries with a profile", () => {
     expectFailure(await run(args, { env: theirs }), 1, "There is no delivery with this id");
   });
 
-  test("--follow prints what is new and what changes, until Ctrl-C", async () => {
+  test("--follow prints new and changed deliveries until Ctrl-C", async () => {
     const args = ["deliveries", "list", "--follow", "--json", "--limit", "1"];
     const following = new RunningCommand(args, { env });
     const shown = () => following.lines.map((line) => JSON.parse(line) as { id: string; status: string });
@@ -142,14 +142,14 @@ describe("onair deliveries with a profile", () => {
 });
 
 describe("onair test", () => {
-  test("shows the exchange, and what the receiver did wrong", async () => {
+  test("shows the exchange and the receiver's mistake", async () => {
     status = 200;
     const good = await onair("test kicks.gifted");
     expect([good.code, good.stderr]).toEqual([0, "The receiver answered correctly.\n"]);
     const request = [`POST ${receiver.url}`, "onair-test", '"type":"kicks.gifted"'];
     const stages = ["Connected ", "Request sent ", "First byte of the answer ", "Answer 200 after", "said"];
     for (const part of [...request, ...stages]) expect(good.stdout).toContain(part);
-    // Each stage on a line of its own, without what moves a cursor.
+    // Each stage is on its own line, without cursor movements.
     expect(good.stdout).toMatch(
       /\nRequest sent +after [\d.]+ ms\nFirst byte of the answer +after [\d.]+ ms\n\nAnswer/,
     );
@@ -165,7 +165,7 @@ describe("onair test", () => {
 });
 
 describe("onair app", () => {
-  test("show has settings, limits, the endpoint and secrets by prefix", async () => {
+  test("show prints settings, limits, the endpoint and prefixes of secrets", async () => {
     const { code, stdout } = await onair("app show");
     expect(code).toBe(0);
     expect(stdout).toMatch(/^name +Mine$/m);
@@ -175,7 +175,7 @@ describe("onair app", () => {
     for (const secret of [mine.client_secret, mine.webhook_secret]) expect(stdout).not.toContain(secret);
   });
 
-  test("change, and what the platform locked", async () => {
+  test("change updates the application and refuses locked fields", async () => {
     const changed = await answered<object>("app change --delivery both --redirect-uri https://a.example/");
     expect(changed).toMatchObject({ delivery: "both", redirect_uris: ["https://a.example/"] });
     expect(await answered<object>("app change --webhook-url=")).toMatchObject({ webhook_url: null });
@@ -189,7 +189,7 @@ describe("onair app", () => {
     await server.admin("PATCH", `/admin/v1/applications/${mine.id}`, { locked: [] });
   });
 
-  test("rotate-webhook-secret shows the new one, and both sign meanwhile", async () => {
+  test("rotate-webhook-secret prints the new secret, and both sign during the overlap", async () => {
     const { code, stdout, stderr } = await onair("app rotate-webhook-secret --overlap 10m");
     expect([code, stderr]).toEqual([0, "The secret is shown only once: store it now.\n"]);
     const secret = /whsec_\S+/.exec(stdout)?.[0] ?? "";
@@ -197,7 +197,9 @@ describe("onair app", () => {
     await onair("test");
     const sent = (await receiver.arrived(before + 1))[before];
     for (const one of [secret, mine.webhook_secret])
-      expect(new Webhook(one).verify(sent?.body ?? "", sent?.headers ?? {})).toBeDefined();
+      expect(new Webhook(one).verify(sent?.body ?? "", sent?.headers ?? {})).toEqual(
+        JSON.parse(sent?.body ?? ""),
+      );
   });
 
   test("enable-endpoint after a 410", async () => {
@@ -236,7 +238,7 @@ describe("which API deliveries uses", () => {
     expect("app_id" in delivery).toBe(api === "all");
   });
 
-  test("a data directory is the operator's, and so is nothing at all, which tells of the other way", async () => {
+  test("with a data directory or without any option the operator's API is used, and the error names the other way", async () => {
     const directory = testDirectory();
     const alone = (...args: string[]) => run(["deliveries", "list", ...args], { env: {}, cwd: directory });
     for (const args of [["--data", directory], []]) {

@@ -3,7 +3,7 @@ import { expectFailure, run } from "../support/process.ts";
 
 const quiet = ["--port", "0", "--admin-port", "0"];
 
-describe("what is said of the database", () => {
+describe("errors about the database option", () => {
   test.each([
     [["--database", "mysql://db/onair"], {}, "--database must be a URL like postgres://"],
     [["--database", "postgres://db"], {}, "--database must end with the name of the database"],

@@ -7,7 +7,7 @@ import { testProfiles } from "../support/profiles.ts";
 
 const { app, directory, env, file, login, onair, server, url } = await testProfiles();
 
-describe("who a command is", () => {
+describe("the profile of a command", () => {
   const listen = (args: string[], more: Record<string, string> = {}) =>
     run(["listen", ...args], { env: { ...env, ...more } });
 
@@ -23,7 +23,7 @@ describe("who a command is", () => {
     expect([result.code, result.stderr]).toEqual([code, expect.stringMatching(message)]);
   });
 
-  test("a token of the environment wins over the default profile, --profile over that", async () => {
+  test("a token in the environment overrides the default profile, and --profile overrides both", async () => {
     await login("--profile", "default");
     await login("--profile", "other");
     const wrong = { ONAIR_TOKEN: "x", ONAIR_URL: url };
@@ -35,7 +35,7 @@ describe("who a command is", () => {
     expect(none.stderr).toContain("or name a profile: other");
   });
 
-  test("the secret of a profile goes to no other URL", async () => {
+  test("a profile's secret is not sent to another URL", async () => {
     await login();
     const asked: string[] = [];
     const elsewhere = ownListener(async (request) => {
@@ -44,7 +44,7 @@ describe("who a command is", () => {
     });
     const { code, stderr } = await listen(["--url", elsewhere.url]);
     expect([code, stderr]).toEqual([2, expect.stringContaining(`the profile "default" is for ${url}`)]);
-    // Where ONAIR_URL names an admin listener for other commands.
+    // ONAIR_URL may name an admin listener for other commands.
     await login();
     await server.admin("DELETE", `/admin/v1/applications/${app.id}/tokens`);
     await server.admin("PATCH", `/admin/v1/applications/${app.id}`, { delivery: "webhook" });
@@ -52,7 +52,7 @@ describe("who a command is", () => {
     expect(asked).toEqual([]);
   });
 
-  test("a damaged profile says how to make it anew", async () => {
+  test("the error about a damaged profile says how to replace it", async () => {
     await login();
     const whole = { url, clientId: app.client_id, clientSecret: "x" };
     const { clientSecret: _, ...withoutSecret } = whole;
@@ -71,16 +71,16 @@ describe("who a command is", () => {
     }
   });
 
-  test("a directory in place of a profile is named", async () => {
+  test("a directory at the path of a profile is reported", async () => {
     mkdirSync(file("folder"), { recursive: true });
     expectFailure(await listen(["--profile", "folder"]), 1, "folder.json is not a file");
     rmSync(file("folder"), { recursive: true });
   });
 
-  test("a renewed token has the scopes that were asked for at the login, and no more", async () => {
+  test("a renewed token has only the scopes requested at login", async () => {
     await login("--scope", "users:read");
     await server.admin("DELETE", `/admin/v1/applications/${app.id}/tokens`);
-    // A change needs every scope of the application.
+    // Changing the application requires all of its scopes.
     const { code, stderr } = await onair("app", "change", "--delivery", "both");
     expect([code, stderr]).toEqual([1, expect.stringContaining("answered 403")]);
   });
@@ -92,7 +92,7 @@ describe("who a command is", () => {
     expect([code, stderr]).toEqual([1, expect.stringContaining(`chmod 600 ${file("default")}`)]);
   });
 
-  test("a secret that is no longer good says how to sign in again", async () => {
+  test("the error about an invalid secret says how to sign in again", async () => {
     const mine = await server.application();
     writeFileSync(join(directory, "mine"), mine.client_secret);
     await login("--client-id", mine.client_id, "--secret-file", join(directory, "mine"));

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { progressLine } from "../../src/cli/output/progress.ts";
 
-test("progress is a bar on a terminal that has room for it, and a plain line elsewhere", () => {
+test("progress is a bar on a wide enough terminal, and a plain line elsewhere", () => {
   const half = { bytes: 50e6, totalBytes: 100e6, rows: 12_345 };
   const plain = "50.0 of 100.0 MB  12,345 rows  12,345 rows/s  1 s left";
   expect(progressLine(half, 1_000, 120)).toBe(`████████████░░░░░░░░░░░░  50 %  ${plain}`);

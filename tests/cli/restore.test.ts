@@ -36,7 +36,7 @@ const backup = await madeBackup(server);
 name = backupFiles(served)[0] ?? "";
 copyFileSync(path("served", "backups", name), path("backup.db"));
 
-test("puts a backup into a new directory, from which a server answers as before", async () => {
+test("restores a backup into a new directory, from which a server answers as before", async () => {
   const { code, stdout, stderr } = await onair("backup.db", "--data", "restored", "--json");
   expect([code, stderr, JSON.parse(stdout)]).toEqual([
     0,
@@ -68,7 +68,7 @@ test("puts a backup into a new directory, from which a server answers as before"
   }
 });
 
-test("signs all people out, because a session that was ended since the backup would be valid again", async () => {
+test("ends all sessions, because one that was ended since the backup would be valid again", async () => {
   expect((await onair("backup.db", "--data", "signed-out")).code).toBe(0);
   const counted = (...file: string[]) =>
     inDatabase(path(...file), (db) =>
@@ -82,7 +82,7 @@ test("signs all people out, because a session that was ended since the backup wo
   ]);
 });
 
-test("restores a database that was closed, and leaves nothing of it open or in a log that is removed", async () => {
+test("restores a closed database, and leaves no file open and no data only in the WAL", async () => {
   const closed = altered("closed.db", "PRAGMA journal_mode = WAL");
   expect((await onair(closed, "--data", "of-closed")).code).toBe(0);
   const restored = path("of-closed", "onair.db");
@@ -98,11 +98,11 @@ test("restores a database that was closed, and leaves nothing of it open or in a
   expect(inDatabase(restored, (db) => db.query(held).all())).toHaveLength(1);
 });
 
-test("takes nothing of a restore that was cut off", async () => {
+test("ignores the files of an interrupted restore", async () => {
   const other = altered("other.db", "PRAGMA journal_mode = WAL");
   mkdirSync(path("cut-off"));
   const partial = path("cut-off", "onair.restoring");
-  // What SQLite leaves beside a copy when its process is killed.
+  // The files that SQLite leaves beside a copy when its process is killed.
   const killed = new Database(path(other));
   killed.run("UPDATE settings SET value = 'of the other one'");
   copyFileSync(path(`${other}-wal`), `${partial}-wal`);
@@ -118,13 +118,13 @@ test("restores a backup of an older version, which had no sessions", async () =>
   expect(await onair("older.db", "--data", "older")).toMatchObject({ code: 0, stderr: "" });
 });
 
-test("tells people what it did and what is next", async () => {
+test("prints what was restored and the next steps", async () => {
   const { code, stdout, stderr } = await onair("backup.db", "--data", "told");
   expect([code, stderr]).toEqual([0, ""]);
   expect(stdout).toContain("onair serve --data told");
 });
 
-test("takes directory and place of the file of settings, which it names again", async () => {
+test("reads the directory and the backup destination from the configuration file, and names that file in its advice", async () => {
   const settings = written("onair.toml", 'data = "configured"\nbackup-to = "served/backups"\n');
   const { code, stdout } = await onair("--config", settings);
   expect([code, stdout]).toEqual([0, expect.stringContaining("configured has the database of ")]);
@@ -144,19 +144,19 @@ test.each([
   expect([refused.code, refused.stderr]).toEqual([code, expect.stringContaining(message)]);
 });
 
-test("into a directory that has everything but the database", async () => {
+test("restores into a directory that has everything but the database", async () => {
   mkdirSync(path("emptied", "backups"), { recursive: true });
   writeFileSync(path("emptied", "backups", "mine"), "");
   expect((await onair("backup.db", "--data", "emptied")).code).toBe(0);
   expect(backupFiles(path("emptied"))).toEqual(["mine"]);
 });
 
-/** A file with this content; gives its name. */
+/** Creates a file with this content. Returns its name. */
 function written(file: string, content: string | Uint8Array): string {
   writeFileSync(path(file), content);
   return file;
 }
-/** A file made of the backup; gives its name. */
+/** Creates a file from the backup. Returns its name. */
 function altered(file: string, sql: string): string {
   copyFileSync(path("backup.db"), path(file));
   using db = new Database(path(file));
@@ -209,17 +209,17 @@ test.each<[string, 1 | 2, string]>([
   ["half of one", 1, "damaged"],
   ["one whose name has another hash", 1, "is damaged or was changed: its SHA-256 is not that of its name"],
   ["the database of a running server", 1, "is a database that was not closed, not a backup"],
-])("refuses %s, and leaves nothing", async (what, code, message) => {
+])("refuses %s, and leaves no files", async (what, code, message) => {
   expectFailure(await onair(files[what]?.() ?? "", "--data", "never"), code, message);
   const left = existsSync(path("never")) ? readdirSync(path("never")) : [];
   expect(left.filter((file) => !["onair.lock", "onair.pid"].includes(file))).toEqual([]);
 });
 
-test("takes a backup by the name under which it was kept", async () => {
+test("accepts a backup under its original file name", async () => {
   expect((await onair(join("served", "backups", name), "--data", "named")).code).toBe(0);
 });
 
-test.each([["onair.db"], ["onair.db-wal"]])("never into a directory that holds %s", async (file) => {
+test.each([["onair.db"], ["onair.db-wal"]])("refuses a directory that holds %s", async (file) => {
   const data = `holds-${file}`;
   mkdirSync(path(data));
   writeFileSync(path(data, file), "mine");
@@ -228,7 +228,7 @@ test.each([["onair.db"], ["onair.db-wal"]])("never into a directory that holds %
   expect(readdirSync(path(data)).filter((one) => one.startsWith("onair.db"))).toEqual([file]);
 });
 
-test("never into one that is served", async () => {
+test("refuses a directory that a server uses", async () => {
   expectFailure(await onair("backup.db", "--data", "served"), 1, `in use by process ${process.pid}`);
   expect((await server.get("/public/v1/users/xqcow", token)).status).toBe(200);
 });
@@ -242,12 +242,12 @@ test.each<[string[], string]>([
   expectFailure(await onair(...words), 2, message);
 });
 
-test("a database that was closed properly is as good as a backup", async () => {
+test("a properly closed database is restored like a backup", async () => {
   const data = path("closed");
   await (await startServer({ data })).stop();
   addBallast(data, 1);
   const before = readdirSync(data).sort();
-  // Of its own process, in which nothing has the database open any more.
+  // In its own process, so that nothing has the database open any more.
   const words = ["restore", join("closed", "onair.db"), "--data", "from-closed"];
   expect((await run(words, { command: program, cwd: directory })).code).toBe(0);
   expect(readdirSync(data).sort()).toEqual(before);

@@ -31,8 +31,8 @@ const linesOf = (file: string): Line[] =>
     .map((line) => JSON.parse(line));
 const has = (file: string, event: string) => linesOf(file).some((line) => line.event === event);
 
-describe("the log tells of", () => {
-  test("the start with the settings in force, and of the stop", async () => {
+describe("the log reports", () => {
+  test("the start with the effective settings, and the stop", async () => {
     const served = await start(["--rate-limit", "77", "--jwt-issuer", "platform", "--jwt-audience", "api"], {
       ONAIR_WEBHOOK_PROXY: "http://user:proxy-password@127.0.0.1:3128",
       ONAIR_JWKS_URL: "http://127.0.0.1:9/keys?secret=in-the-query",
@@ -77,14 +77,14 @@ describe("the log tells of", () => {
     ["localhost", false],
     ["0.0.0.0", true],
     ["::", true],
-  ])("an admin listener at %s that others can reach: %p", async (host, isTold) => {
+  ])("an admin listener at %s that other machines can reach: %p", async (host, isTold) => {
     await (await start(["--admin-host", host])).end("SIGTERM");
     expect(has(inDirectory("stderr"), "admin_listener_exposed")).toBe(isTold);
   });
 });
 
 describe("--log-file", () => {
-  test("takes the log, and another file in its place after SIGHUP", async () => {
+  test("receives the log, and is opened again after SIGHUP", async () => {
     const served = await start(["--log-file", logFile()]);
     const { adminUrl } = served;
     const ask = (id: string) => fetch(`${adminUrl}/healthz`, { headers: { "x-request-id": id } });
@@ -122,7 +122,7 @@ describe("--log-file", () => {
 });
 
 describe("signals", () => {
-  test("SIGHUP, SIGUSR1 and SIGUSR2 do not end the server; the log tells of them", async () => {
+  test("SIGHUP, SIGUSR1 and SIGUSR2 do not end the server, and are logged", async () => {
     const served = await start();
     const { adminUrl } = served;
     for (const signal of ["SIGHUP", "SIGUSR1", "SIGUSR2"] as const) {
@@ -135,7 +135,7 @@ describe("signals", () => {
     expect(await served.end("SIGTERM")).toBe(0);
   });
 
-  test("SIGHUP takes limits of the changed file; a mistake in it changes nothing", async () => {
+  test("SIGHUP applies changed limits of the file; a mistake in it changes nothing", async () => {
     const file = inDirectory("onair.toml");
     writeFileSync(file, "rate-limit = 100\nstream-limit = 5\n");
     const served = await start(["--config", file]);
@@ -159,7 +159,7 @@ describe("signals", () => {
     expect(await served.end("SIGTERM")).toBe(0);
   });
 
-  test("SIGTERM and SIGINT stop it, and a second one at once", async () => {
+  test("SIGTERM and SIGINT stop the server, and a second one stops it at once", async () => {
     expect(await (await start()).end("SIGINT")).toBe(0);
     const served = await start(["--drain-delay", "60"]);
     const { adminUrl } = served;
@@ -168,7 +168,7 @@ describe("signals", () => {
     expect(await served.end("SIGTERM")).toBe(1);
   });
 
-  test("after SIGTERM it is not ready, and serves until the drain delay is over", async () => {
+  test("after SIGTERM the server is not ready, and serves until the drain delay is over", async () => {
     const served = await start(["--drain-delay", "1"]);
     const { publicUrl, adminUrl } = served;
     served.kill("SIGTERM");
@@ -191,7 +191,7 @@ describe("signals", () => {
     expect(await served.end("SIGCONT")).toBe(0);
   });
 
-  test("onair dev ends with its terminal, and not by SIGUSR1 or SIGUSR2", async () => {
+  test("onair dev ends when its terminal closes, and not by SIGUSR1 or SIGUSR2", async () => {
     const args = ["dev", "--data", inDirectory("dev"), "--port", "0", "--admin-port", "0", "--json"];
     const dev = new RunningCommand(args, { cwd: directory });
     const { admin_url } = JSON.parse(await dev.line()) as { admin_url: string };

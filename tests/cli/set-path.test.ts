@@ -94,7 +94,7 @@ describe("a sample", () => {
     expect(() => changed(text)).toThrow(message);
   });
 
-  test("no name reaches what all objects share", () => {
+  test("no path reaches the prototype of objects", () => {
     changed('__proto__={"polluted":1}', 'sender.__proto__={"polluted":1}');
     expect(({} as { polluted?: number }).polluted).toBeUndefined();
   });

@@ -20,7 +20,7 @@ const trigger = (...args: string[]) =>
   run(["trigger", ...args, "--url", server.adminUrl], { env: { ONAIR_ADMIN_KEY: adminKey } });
 
 describe("onair trigger", () => {
-  test("publishes the example in the channel of the broadcaster, with the given changes, and it is delivered", async () => {
+  test("publishes the sample event for the broadcaster with the given changes, and it is delivered", async () => {
     const { code, stdout } = await trigger(
       "chat.message.sent",
       "--broadcaster",
@@ -59,7 +59,7 @@ describe("onair trigger", () => {
     },
   );
 
-  test("takes the broadcaster by username, in any case", async () => {
+  test("accepts the broadcaster's username in any case", async () => {
     const username = users.find(({ id }) => id === 1002)?.username ?? "";
     const { code, stdout } = await trigger("channel.followed", "--broadcaster", username.toUpperCase());
     expect([code, stdout]).toEqual([0, expect.stringContaining(`of ${username} (1002) is published`)]);
@@ -71,14 +71,14 @@ describe("onair trigger", () => {
     expect([code, stdout]).toEqual([0, expect.stringContaining("(1002) is published as ")]);
   });
 
-  test("without a broadcaster takes the platform's first user, and says when there is no subscription", async () => {
+  test("uses the platform's first user by default, and says when there is no subscription", async () => {
     const { code, stdout } = await trigger("channel.followed");
     expect(code).toBe(0);
     expect(stdout).toContain("(1001) is published as ");
     expect(stdout).toContain("No application has subscribed to this event of this broadcaster");
   });
 
-  test("knows registered types and takes the newest version", async () => {
+  test("accepts registered types and uses the newest version", async () => {
     for (const version of [1, 2]) {
       const example = { winner: `winner of ${version}` };
       await server.admin("PUT", "/admin/v1/event-types/raffle.won", {
@@ -106,7 +106,7 @@ describe("onair trigger", () => {
     expect((await run(["events", "types"])).stdout).not.toContain("light.changed");
   });
 
-  test("into a directory without a server, whose server sends it when it starts", async () => {
+  test("publishes into a directory without a server, and the next server sends it", async () => {
     const data = ownDirectory();
     const first = await startServer({ data });
     await first.load("users", users);

@@ -7,7 +7,7 @@ import { users } from "../support/real-data.ts";
 import { adminKey, testDirectory, testServer } from "../support/server.ts";
 
 /*
- * What goes wrong is a sentence of ours, on every command: never what the system, Bun or the API says among themselves.
+ * Every command reports errors in its own sentences, never with raw messages of the system, Bun or the API.
  */
 
 const directory = testDirectory();
@@ -109,13 +109,13 @@ describe("files and options", () => {
     expect(lstatSync(path("pipe")).isFIFO()).toBe(true);
   });
 
-  test("a change whose only option cannot be read is that one mistake", async () => {
+  test("a change with one invalid option reports only that mistake", async () => {
     const result = await run(["apps", "change", "x", "--rate-limit", "many"], { env, cwd: directory });
     expect(result.code).toBe(2);
     expect(result.stderr.split("\n\n")[0]).toBe('--rate-limit must be a number, not "many"');
   });
 
-  test("a directory that may not be written", async () => {
+  test("a directory without write permission", async () => {
     const closed = path("closed");
     mkdirSync(closed);
     chmodSync(closed, 0o500);
@@ -193,7 +193,7 @@ describe("servers", () => {
     ]);
   });
 
-  test("TLS where there is none", async () => {
+  test("TLS to a listener without TLS", async () => {
     const result = await run(["apps", "list", "--url", url.replace("http:", "https:")], { env });
     expect(result.stderr).toContain("the TLS handshake failed: the server may use http instead of https");
   });
@@ -209,7 +209,7 @@ describe("servers", () => {
 });
 
 describe("devices and pipes", () => {
-  test.each(["import users", "events publish"])("%s takes /dev/null for an empty file", async (command) => {
+  test.each(["import users", "events publish"])("%s treats /dev/null as an empty file", async (command) => {
     for (const to of [
       ["--url", url],
       ["--data", path("empty")],
@@ -223,7 +223,7 @@ describe("devices and pipes", () => {
     }
   });
 
-  test("a reader that has enough ends the command, in silence", async () => {
+  test("a closed pipe ends the command without an error", async () => {
     const rows = Array.from({ length: 20_000 }, (_, i) => ({ id: 5_000_000 + i, username: `piped_${i}` }));
     await server.load("users", rows);
     const line = `"$@" | head -n 1 | cut -c 1-8; echo "\${PIPESTATUS[0]}"`;

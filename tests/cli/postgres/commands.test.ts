@@ -18,14 +18,14 @@ describe.skipIf(!hasPostgres)("commands on PostgreSQL", () => {
 
   const databaseOf = () => new URL(database.url).pathname.slice(1);
 
-  test("commands want data that is there, and change nothing before", async () => {
+  test("commands require a migrated database, and change nothing without one", async () => {
     const { code, stderr } = await run(["apps", "list"], { env });
     expect([code, stderr]).toEqual([2, expect.stringContaining(`There is no data in the database`)]);
     const doctor = await run(["doctor", ...quiet], { env });
     expect(doctor.stdout).toContain("is empty");
   });
 
-  test("migrate tells what it would do, does it, and has nothing to do then", async () => {
+  test("migrate lists pending migrations, applies them, and then has none", async () => {
     const dry = await run(["migrate", "--dry-run"], { env });
     expect([dry.code, dry.stdout]).toEqual([0, expect.stringContaining("Nothing was changed")]);
     const done = await run(["migrate", "--json"], { env });
@@ -39,7 +39,7 @@ describe.skipIf(!hasPostgres)("commands on PostgreSQL", () => {
     ]);
   });
 
-  test("a server takes what a command has imported, from a file with the URL, and shows no password", async () => {
+  test("a server given the URL in a file serves imported data, and shows no password", async () => {
     const directory = ownDirectory();
     const [users, url, log] = ["users", "url", "log"].map((name) => join(directory, name)) as [
       string,
@@ -64,7 +64,7 @@ describe.skipIf(!hasPostgres)("commands on PostgreSQL", () => {
     expect(said).not.toContain(`:${new URL(database.url).password}@`);
   });
 
-  test("commands work on it beside and without a server", async () => {
+  test("commands work with and without a running server", async () => {
     const listed = await run(["apps", "list", "--json"], { env });
     expect(JSON.parse(listed.stdout).data).toMatchObject([{ name: "Bot" }]);
     const exported = await run(["export", "users"], { env });
@@ -82,7 +82,7 @@ describe.skipIf(!hasPostgres)("commands on PostgreSQL", () => {
   test("an older server is refused, with exit code 2, and nothing is changed", async () => {
     const old = await bareDatabase();
     try {
-      // Stands before the function of PostgreSQL itself, and says what a server of version 14 does.
+      // Shadows PostgreSQL's own function, and answers like version 14.
       await administer(old.url, "CREATE SCHEMA older");
       await administer(
         old.url,
@@ -114,7 +114,7 @@ describe.skipIf(!hasPostgres)("commands on PostgreSQL", () => {
     }
   });
 
-  test("a server that cannot be reached is told in one sentence", async () => {
+  test("an unreachable server is reported in one sentence", async () => {
     const url = Object.assign(new URL(database.url), { port: "1" }).href;
     const { code, stderr } = await run(["serve", ...quiet], { env: { ONAIR_DATABASE: url } });
     expect([code, stderr]).toEqual([1, expect.stringContaining("cannot be reached")]);

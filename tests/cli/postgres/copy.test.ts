@@ -33,7 +33,7 @@ describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
     return host + pathname;
   };
 
-  test("everything goes over and back", async () => {
+  test("everything is copied there and back", async () => {
     const [directory, back] = [filledDirectory(), ownDirectory()];
     const before = rowsIn(directory);
     const there = await run(["copy", "--from", directory, "--to", place, "--json"], { env });
@@ -63,7 +63,7 @@ describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
     const [, undo] = /(--reopen --from \S+)\n/.exec((await run(args, { env })).stderr) ?? [];
     const reopened = await run(["copy", ...(undo?.split(" ") ?? [])], { env });
     expect(reopened.stdout).toContain("can be served again");
-    // From here on it would be another copy.
+    // Its source has been used since, so this would be another copy.
     expect(await move(place, back)).toMatchObject({
       code: 2,
       stderr: expect.stringContaining("is not empty"),
@@ -72,7 +72,7 @@ describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
     for (const [noun, rows] of Object.entries(before)) expect([noun, after[noun]]).toEqual([noun, rows]);
   });
 
-  test("what is pending is sent by the new side alone, once, under the same ids and in the same order", async () => {
+  test("pending deliveries are sent by the new side only, once, under the same ids and in the same order", async () => {
     const [data, clock] = [ownDirectory(), new Clock()];
     let status = 500;
     const receiver = ownReceiver(() => new Response(null, { status }));
@@ -104,14 +104,14 @@ describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
     expect(receiver.received.map(({ headers }) => headers["onair-sequence"]).slice(5)).toEqual([..."123456"]);
     expect(receiver.received.length).toBe(11);
 
-    // While a server uses it, it is no source.
+    // A database that a server uses cannot be a source.
     const used = await move(place, join(data, "back"));
     expect([used.code, used.stderr]).toEqual([1, expect.stringContaining("A server uses the database")]);
     expect(existsSync(join(data, "back/onair.db"))).toBe(false);
     expect((await server.admin("GET", "/admin/v1/applications")).status).toBe(200);
   });
 
-  /** Copies in a process of its own, which kills itself after some batches; true where it was complete before that. */
+  /** Copies in its own process, which kills itself after this many batches. Returns true if the copy was complete before. */
   async function killedAfter(batches: number, from: DataPlace, to: DataPlace): Promise<boolean> {
     const copying = join(import.meta.dir, "../../../src/data/copy.ts");
     const script = `
@@ -132,7 +132,7 @@ describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
   };
 
-  /** A directory with more users than go over at once. */
+  /** A directory with more users than one batch. */
   const filledWithUsers = () => {
     const directory = filledDirectory();
     const db = new Database(join(directory, "onair.db"));
@@ -145,14 +145,14 @@ describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
     return directory;
   };
 
-  test("a copy that is killed goes on where it was, in both directions", async () => {
+  test("a killed copy resumes where it stopped, in both directions", async () => {
     const [directory, back] = [filledWithUsers(), ownDirectory()];
     const before = rowsIn(directory);
     const [data, database] = [{ directory }, inDatabase()];
     let kills = 0;
     while (!(await killedAfter(6, data, database))) {
       kills++;
-      // Neither side is served meanwhile.
+      // Neither side can be served until it is complete.
       if (kills !== 2) continue;
       await isRefused(env, "has a part of an interrupted copy");
       await isRefused({ ONAIR_DATA: directory }, `onair copy --reopen --from ${directory}`);
@@ -169,7 +169,7 @@ describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
     for (const [noun, rows] of Object.entries(before)) expect([noun, after[noun]]).toEqual([noun, rows]);
   });
 
-  test("what was copied before a fault stays, and the error says how to go on", async () => {
+  test("rows copied before a fault stay, and the error says how to resume", async () => {
     const directory = filledWithUsers();
     await run(["migrate"], { env });
     const usersThere = async () => {
@@ -190,7 +190,7 @@ describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
       ),
     ]);
     expect(await usersThere()).toBe(1_000);
-    // A row that is there does not come again.
+    // Existing rows are not copied again.
     await administer(url, "DROP TRIGGER refuse2100 ON users");
     await administer(url, refuse(1_001));
     expect(await move(directory, place)).toMatchObject({
@@ -202,7 +202,7 @@ describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
     expect(await usersThere()).toBe(rowsIn(directory)["users"]?.length);
   });
 
-  test("after its source was used again, a part of a copy is no part of the next one", async () => {
+  test("a partial copy is discarded when its source was used in between", async () => {
     const [directory, back] = [filledDirectory(), ownDirectory()];
     await killedAfter(12, { directory }, inDatabase());
     const reopened = await run(["copy", "--reopen", "--from", directory]);
@@ -212,7 +212,7 @@ describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
       2,
       expect.stringContaining("has a part of another copy"),
     ]);
-    // It was refused, so the source is not marked.
+    // The copy was refused, so the source is not marked.
     const again = await run(["copy", "--reopen", "--from", directory]);
     expect(again.stdout).toContain("was not marked");
 
@@ -225,7 +225,7 @@ describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
     expect(rowsIn(back)).toEqual(rowsIn(directory));
   });
 
-  test("the id of a copy without its mark, as an earlier version leaves it, is no part of the next one", async () => {
+  test("a copy id without a mark in the source, as earlier versions left it, does not resume that copy", async () => {
     const [directory, back] = [filledDirectory(), ownDirectory()];
     await killedAfter(12, { directory }, { directory: back });
     const db = new Database(join(directory, "onair.db"));
@@ -235,7 +235,7 @@ describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
     expect(rowsIn(back)).toEqual(rowsIn(directory));
   });
 
-  test("of two copies at once to different places one is refused", async () => {
+  test("of two concurrent copies to different destinations one is refused", async () => {
     expect(await move(filledDirectory(), place)).toMatchObject({ code: 0 });
     const copyTo = (directory: string) =>
       copyData(inDatabase(), { directory }, { counted() {}, copied() {} }).then(
@@ -246,7 +246,7 @@ describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
     expect(results.toSorted()).toEqual([expect.stringContaining(`${shown()} was moved to`), "copied"]);
   });
 
-  test("while a database is copied, it is neither reopened nor copied once more", async () => {
+  test("a database that is being copied can neither be reopened nor copied again", async () => {
     await run(["migrate"], { env });
     const back = ownDirectory();
     const refused = await copyingFromDatabase(readDatabaseUrl(url), back, async (source) => {
@@ -258,7 +258,7 @@ describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
     expect(await move(place, back)).toMatchObject({ code: 0 });
   });
 
-  test("what cannot be source or target is refused in one sentence, and the source stays as it was", async () => {
+  test("an invalid source or target is refused in one sentence, and the source is unchanged", async () => {
     const directory = filledDirectory();
     const before = rowsIn(directory);
     const refusedWith = async (from: string, to: string, code: number, message: string) => {

@@ -15,11 +15,11 @@ test.each<[string, string | null]>([
   ["constructor", null],
   ["", null],
   ["e".repeat(100_000), null],
-])("of the commands %p is most likely %p", (word, meant) => {
+])("the command most similar to %p is %p", (word, meant) => {
   expect(nearest(word, commands)).toBe(meant);
 });
 
-test("of several words that go on from what was typed the shortest is meant", () => {
+test("of several words that start with the typed text, the shortest is suggested", () => {
   expect(nearest("ap", ["apps", "app"])).toBe("app");
   expect(nearest("compl", ["compact", "completion", "complete"])).toBe("complete");
 });

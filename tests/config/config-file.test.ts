@@ -8,7 +8,7 @@ import { testDirectory } from "../support/server.ts";
 const directory = testDirectory();
 let files = 0;
 
-/** A file of settings with this content. */
+/** A configuration file with this content. */
 function fileWith(content: string): string {
   const path = join(directory, `${++files}.toml`);
   writeFileSync(path, content);
@@ -39,7 +39,7 @@ test("each kind of value is read: text, integer, switch, list, table, and a file
   });
 });
 
-test("a mistake in a file that a setting names tells the line of that setting, for each of them", () => {
+test("for every setting that names a file, a mistake in that file is reported with the setting's line", () => {
   const file = fileWith('tls-cert = "/none/cert"\ntls-key = "/none/key"\n');
   expect(checkConfig(["--config", file], {}).mistakes).toEqual([
     `${file}:1 tls-cert names /none/cert, which does not exist`,
@@ -50,7 +50,7 @@ test("a mistake in a file that a setting names tells the line of that setting, f
   );
 });
 
-test("options win over variables, these over the file, and the file over defaults", () => {
+test("options override variables, variables the file, and the file the defaults", () => {
   const file = fileWith("port = 1\nadmin-port = 2\nrate-limit = 3\n");
   const env = { ONAIR_CONFIG: file, ONAIR_PORT: "11", ONAIR_ADMIN_PORT: "12" };
   const { config, sources } = checkConfig(["--port", "21"], env, { streamLimit: "7", rateLimit: "8" });
@@ -83,12 +83,12 @@ test.each<[string, string, RegExp[]]>([
     [/:1 is not TOML: .*\(put text in quotes; .*\)\n {4}portal = yes$/],
   ],
   [
-    "a misspelt name before what is not TOML",
+    "a misspelt name before invalid TOML",
     'port = 1\ntls-kye = "k"\nportal = yes\n[keep-by-type]\nother = "1d"\n',
     [/:2 tls-kye is not a setting\. Did you mean tls-key\?/, /:3 is not TOML/],
   ],
   [
-    "a secret's file that is not there",
+    "a missing file of a secret",
     'admin-key-file = "/none/key"',
     [/:1 admin-key-file cannot be read: it names \/none\/key, which does not exist\n/],
   ],
@@ -105,7 +105,7 @@ test.each<[string, string, RegExp[]]>([
     'data = "x"\ndatabase = "postgres://onair@db.example.com/onair"',
     [/--data and --database contradict each other/],
   ],
-])("%s is told with its line", (_what, content, wanted) => {
+])("%s is reported with its line", (_what, content, wanted) => {
   const { mistakes } = checkConfig(["--config", fileWith(content)], {});
   expect(mistakes).toHaveLength(wanted.length);
   for (const [at, pattern] of wanted.entries()) expect(mistakes[at]).toMatch(pattern);
@@ -123,7 +123,7 @@ test.each([
   expect(mistakes[0]).not.toContain("swordfish");
 });
 
-test("a file that cannot be read is told by the option or variable that names it", () => {
+test("the error about an unreadable file names the option or variable that gave it", () => {
   const large = fileWith(`# ${"x".repeat(64 * 1024)}`);
   mkdirSync(join(directory, "folder"), { recursive: true });
   const told = (path: string) => checkConfig([], { ONAIR_CONFIG: path }).mistakes;
@@ -133,7 +133,7 @@ test("a file that cannot be read is told by the option or variable that names it
   expect(checkConfig(["--config", "/none.toml"], {}).mistakes[0]).toStartWith("--config names");
 });
 
-test("onair config check tells mistakes with exit code 2, and says when all is right", async () => {
+test("onair config check reports mistakes with exit code 2, and confirms a correct file", async () => {
   const right = await run(["config", "check", "--config", fileWith("port = 1\n")]);
   expect(right).toMatchObject({ code: 0, stdout: "The settings are correct.\n" });
   const wrong = await run(["config", "check", "--config", fileWith("port = 99999\n")]);
@@ -141,7 +141,7 @@ test("onair config check tells mistakes with exit code 2, and says when all is r
   expect(wrong.stderr).toContain("port must be an integer");
 });
 
-test("onair config warns of variables that are no settings, and of what was likely meant", async () => {
+test("onair config warns of unknown variables, and suggests similar ones", async () => {
   const warning =
     "ONAIR_PROT is set, but is not a setting. Did you mean ONAIR_PORT?\n" +
     "ONAIR_IMAGE_TAG is set, but is not a setting.\n";
@@ -157,7 +157,7 @@ test.each<[string, Record<string, string>, boolean]>([
   ["with half of them", { AWS_ACCESS_KEY_ID: "id" }, true],
   ["with those of the variables", { AWS_ACCESS_KEY_ID: "id", AWS_SECRET_ACCESS_KEY: "swordfish" }, false],
   ["with those of a profile", { AWS_PROFILE: "kept" }, false],
-])("onair config check tells of backups to S3 %s", async (_, variables, isTold) => {
+])("onair config check of backups to S3 %s", async (_, variables, isTold) => {
   const credentials = join(directory, "credentials");
   writeFileSync(credentials, "[kept]\naws_access_key_id = id\naws_secret_access_key = swordfish\n");
   const env = { AWS_SHARED_CREDENTIALS_FILE: credentials, ...variables };

@@ -74,7 +74,7 @@ describe("settings", () => {
     });
   });
 
-  test("come from arguments before environment before defaults of the command", () => {
+  test("come from arguments, then the environment, then the command's defaults", () => {
     const env = { ONAIR_PORT: "1", ONAIR_HOST: "::1", ONAIR_ADMIN_KEY: "a-long-enough-key" };
     const config = readConfig(["--port", "2", "--data=x"], env, { port: "3", host: "h", rateLimit: "7" });
     expect(config).toMatchObject({
@@ -95,12 +95,12 @@ describe("settings", () => {
     ["fe80::1%eth0", "fe80::1%eth0"],
     ["localhost", "localhost"],
     ["0.0.0.0", "0.0.0.0"],
-  ])("an address may be in brackets, as IPv6 is in a URL: %s is %s", (given, host) => {
+  ])("an address may be in brackets, like IPv6 in a URL: %s is %s", (given, host) => {
     expect(readConfig(["--host", given, "--admin-host", given], {})).toMatchObject({ host, adminHost: host });
     expect(readConfig([], { ONAIR_HOST: given }).host).toBe(host);
   });
 
-  test("the variables of OpenTelemetry count where no other says more, and one that is empty does not", () => {
+  test("the variables of OpenTelemetry apply unless a more specific one is set, and empty ones are ignored", () => {
     const otel = {
       OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector:4318/",
       OTEL_EXPORTER_OTLP_HEADERS: "Authorization=Bearer%20a%2Cb, x-team=live",
@@ -127,7 +127,7 @@ describe("settings", () => {
     expect(shownSettings(readConfig([], { ONAIR_DATABASE: url }))["database"]).toBe(shown);
   });
 
-  test("times to live are given by event type", () => {
+  test("times to live are set by event type", () => {
     const { timeToLive } = readConfig(["--time-to-live", "chat.message.sent=60, kicks.gifted=0"], {});
     expect(timeToLive).toEqual({ "chat.message.sent": 60, "kicks.gifted": 0 });
   });
@@ -142,13 +142,13 @@ describe("settings", () => {
     expect(["1", "2d", "36h"].map(keptMs)).toEqual([day, 2 * day, 36 * hour]);
   });
 
-  test("a proxy is taken with and without credentials", () => {
+  test("a proxy is accepted with and without credentials", () => {
     for (const url of ["http://proxy:3128", "https://user:p%40ss@proxy.example.com/"]) {
       expect(readConfig([], { ONAIR_WEBHOOK_PROXY: url }).webhookProxy).toBe(url);
     }
   });
 
-  test("a misspelt variable is found", () => {
+  test("a misspelt variable is reported", () => {
     expect(unknownVariables({ ONAIR_PROT: "1", ONAIR_PORT: "1", PATH: "" })).toEqual([
       { name: "ONAIR_PROT", meant: "ONAIR_PORT" },
     ]);
@@ -156,7 +156,7 @@ describe("settings", () => {
       expect(unknownVariables({ [name]: "3" })).toEqual([{ name, meant: null }]);
   });
 
-  test("the help names every setting and its variable, and no key as an argument", () => {
+  test("the help names every setting with its variable, and no key as an argument", () => {
     const help = settingsHelp();
     for (const name of [
       "--data DIR",
@@ -186,7 +186,7 @@ describe("the command line", () => {
     expect(code === 0 ? result.stderr : result.stdout).toBe("");
   });
 
-  test("a port that is taken is a clear failure", async () => {
+  test("a port in use is reported in one sentence", async () => {
     const other = ownListener(() => new Response());
     const port = String(other.port);
     const result = await run(["serve", "--data", ownDirectory(), "--port", port, "--admin-port", "0"]);

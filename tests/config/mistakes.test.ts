@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { ConfigError, readConfig } from "../../src/config/read-config.ts";
 
-/** Every mistake that is told of settings, a line each. */
+/** The reported mistakes in settings, one per line. */
 const mistakes = (args: string[], env: Record<string, string> = {}) => {
   try {
     readConfig(args, env);
@@ -15,20 +15,20 @@ const mistakes = (args: string[], env: Record<string, string> = {}) => {
 test.each<[string, string[], Record<string, string>, RegExp[]]>([
   ["nothing that is kept", ["--keep-bodies-days", "0h"], {}, [/^--keep-bodies-days must be days from 1 to/]],
   [
-    "a type that is kept for no time",
+    "a retention of zero for a type",
     ["--keep-by-type", "kicks.gifted"],
     {},
     [/^--keep-by-type must be event types with days or hours.*"kicks.gifted" is not one$/],
   ],
   ["a size of nothing", ["--max-data-size", "20"], {}, [/^--max-data-size must be a size of at least 10MB/]],
   [
-    "a size of data that is on another server",
+    "a size limit for data on another server",
     ["--max-data-size", "20GB", "--database", "postgres://onair@db/onair"],
     {},
     [/^--max-data-size is for a data directory, not for PostgreSQL$/],
   ],
   [
-    "a time to live without end",
+    "an unlimited time to live",
     ["--time-to-live", "chat.message.sent=99999999"],
     {},
     [/^--time-to-live must be event types with seconds up to 2678400/],
@@ -42,7 +42,7 @@ test.each<[string, string[], Record<string, string>, RegExp[]]>([
     [/^ONAIR_ADMIN_PORT must be/],
   ],
   [
-    "a collector that is none, and a share beyond 1",
+    "an invalid collector, and a share above 1",
     ["--otlp-sample", "1.5"],
     { OTEL_EXPORTER_OTLP_ENDPOINT: "collector:4318" },
     [
@@ -87,7 +87,7 @@ test.each<[string, string[], Record<string, string>, RegExp[]]>([
     [/^ONAIR_WEBHOOK_PROXY must be/],
   ],
   [
-    "a host with its port, or in brackets without need",
+    "a host with a port, or in unnecessary brackets",
     ["--host", "[::1]:8080", "--admin-host", "[localhost]"],
     {},
     [/^--host must be an address or a name, like 127\.0\.0\.1 or \[::1\]/, /^--admin-host must be/],
@@ -100,14 +100,9 @@ test.each<[string, string[], Record<string, string>, RegExp[]]>([
     [/must differ/],
   ],
   ["the same port twice", ["--port", "9", "--admin-port", "9"], {}, [/must differ/]],
+  ["an unknown log level", [], { ONAIR_LOG_LEVEL: "loud" }, [/must be one of debug, info, warn, error, off/]],
   [
-    "a log level that is none",
-    [],
-    { ONAIR_LOG_LEVEL: "loud" },
-    [/must be one of debug, info, warn, error, off/],
-  ],
-  [
-    "a proxy that is none",
+    "an invalid trusted proxy",
     ["--trusted-proxies", "10.0.0.0/8, proxy.local"],
     {},
     [/^--trusted-proxies must be addresses or networks like 10\.0\.0\.0\/8, and "proxy\.local" is not one$/],
@@ -118,7 +113,7 @@ test.each<[string, string[], Record<string, string>, RegExp[]]>([
     { ONAIR_ADMIN_PORT: "x", ONAIR_RATE_LIMIT: "-1", ONAIR_ALLOW_PRIVATE_WEBHOOKS: "maybe" },
     [/--port/, /ONAIR_ADMIN_PORT/, /ONAIR_ALLOW_PRIVATE_WEBHOOKS/, /ONAIR_RATE_LIMIT/],
   ],
-])("%s is told", (_, args, env, expected) => {
+])("%s is reported", (_, args, env, expected) => {
   const found = mistakes(args, env);
   for (const pattern of expected) expect(found.some((line) => pattern.test(line))).toBe(true);
   expect(found.join()).not.toContain("short,");
@@ -130,7 +125,7 @@ test.each([
   ["--backup-to", "ftp://x/y", "must be a directory, or like s3://bucket/prefix"],
   ["--backup-recipients", "age1short", 'must be public keys of age, like age1…, and "age1short" is not one'],
   ["--keep-backups-days", "0", "must be an integer from 1 to 3650"],
-])("settings of backups that are wrong are refused: %s %s", (option, value, message) => {
+])("invalid settings of backups are refused: %s %s", (option, value, message) => {
   expect(mistakes([option, value])).toEqual([expect.stringContaining(`${option} ${message}`)]);
 });
 

@@ -50,38 +50,38 @@ describe("the state of an endpoint", () => {
     ["is well after a success", [success(0)], "enabled", [null]],
     ["fails from the first failure on", [success(0), failure(1)], "failing", [null, null]],
     [
-      "is well again after any success",
+      "is healthy again after any success",
       [failure(0), failure(minute), success(2 * minute)],
       "enabled",
       [null, null, null],
     ],
     [
-      "is warned of once, after half of the time",
+      "gets one warning, after half of the time",
       [failure(0), failure(warnAfterMs - 1), failure(warnAfterMs), failure(warnAfterMs + 1)],
       "failing",
       [null, null, "endpoint.failing", null],
     ],
     [
-      "is told to have recovered when it was warned of",
+      "gets a recovery notice after a warning",
       [failure(0), failure(warnAfterMs), success(warnAfterMs + 1)],
       "enabled",
       [null, "endpoint.failing", "endpoint.recovered"],
     ],
     [
-      "is disabled after 24 hours of nothing but failure",
+      "is disabled after 24 hours of failures without a success",
       [failure(0), failure(disableAfterMs - 1), failure(disableAfterMs)],
       "disabled",
       [null, "endpoint.failing", "endpoint.disabled"],
     ],
     [
-      "is not disabled when one attempt arrived in between",
+      "is not disabled when one attempt succeeded in between",
       [failure(0), success(23 * hour), failure(24 * hour), failure(40 * hour)],
       "failing",
       [null, null, null, "endpoint.failing"],
     ],
     ["is disabled at once by 410", [gone(0)], "disabled", ["endpoint.disabled"]],
     [
-      "stays disabled whatever is under way brings",
+      "stays disabled whatever the outcome of attempts in flight",
       [gone(0), success(1), failure(2)],
       "disabled",
       ["endpoint.disabled", null, null],
@@ -92,7 +92,7 @@ describe("the state of an endpoint", () => {
     expect(result.notices).toEqual(notices);
   });
 
-  test("tells of the last success and failure, and counts failures since the last success", () => {
+  test("holds the last success and failure, and counts failures since the last success", () => {
     const { endpoint } = through([failure(0), success(minute), failure(2 * minute), failure(3 * minute)]);
     expect(endpoint).toEqual({
       ...newEndpoint("app"),
@@ -106,7 +106,7 @@ describe("the state of an endpoint", () => {
     });
   });
 
-  test("enabled again it has a clean record, and still knows what was last", () => {
+  test("starts without failures after it is enabled again, and keeps its last success and failure", () => {
     const { endpoint } = through([success(0), gone(1)]);
     const again = enabledAgain(endpoint, 3);
     expect(endpointStatus(again)).toBe("enabled");

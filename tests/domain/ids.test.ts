@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { idTime, ulidPattern, ulidSource } from "../../src/domain/ids.ts";
 
-test("ULIDs carry their time and ascend, within a millisecond and when the clock steps back", () => {
+test("ULIDs contain their time and ascend, within a millisecond and when the clock steps back", () => {
   let ms = Date.parse("2026-01-14T16:08:06.123Z");
   const next = ulidSource(() => ms);
   const ids = [next(), next()];

@@ -6,7 +6,7 @@ const now = Date.parse("2026-01-14T16:08:06.123Z");
 const made = (of: Partial<Parameters<typeof newOperatorKey>[0]> = {}) =>
   newOperatorKey({ name: "one", role: "operator", source: "created", now, ...of }).key;
 
-test("an operator key works from its making to its end, and a generated one once it was shown", () => {
+test("an operator key is valid from creation to expiry, and a generated one once it was shown", () => {
   expect(hasOperator([made()], now)).toBe(true);
   expect(hasOperator([made({ role: "publisher" }), made({ role: "reader" })], now)).toBe(false);
   expect(hasOperator([made({ expiresAt: now + 1 })], now)).toBe(true);
@@ -16,7 +16,7 @@ test("an operator key works from its making to its end, and a generated one once
   expect(hasOperator([{ ...generated, shown_at: now }], now)).toBe(true);
 });
 
-test("a start makes a key where there was never one that anyone has seen", () => {
+test("a start generates a key if no key was ever shown", () => {
   const generated = made({ source: "generated" });
   expect(needsFirstKey([], false)).toBe(true);
   expect(needsFirstKey([generated, made({ role: "reader" })], false)).toBe(true);
@@ -25,14 +25,14 @@ test("a start makes a key where there was never one that anyone has seen", () =>
   expect(needsFirstKey([], true)).toBe(false);
 });
 
-test("a use is noted once an hour, by the hour", () => {
+test("the last use is recorded once an hour, rounded down to the hour", () => {
   const at = newLastUse(null, now) ?? 0;
   expect(new Date(at).toISOString()).toBe("2026-01-14T16:00:00.000Z");
   expect(newLastUse(at, at + hour - 1)).toBe(null);
   expect(newLastUse(at, at + hour)).toBe(at + hour);
 });
 
-test("what is kept of a key is its hash and how it begins", () => {
+test("only the hash and the prefix of a key are stored", () => {
   const { secret, key } = newOperatorKey({ name: "one", role: "reader", source: "created", now });
   expect(secret.startsWith(key.prefix)).toBe(true);
   expect(key.prefix.length).toBe(16);

@@ -12,7 +12,7 @@ const nullable = (schema: TSchema) => Type.Union([schema, Type.Null()]);
 const status = Type.Union([Type.Literal("pending"), Type.Literal("accepted")]);
 const when = Type.String({ pattern: "Z$", errorMessage: "must end in Z" });
 
-describe("one field says what it must be", () => {
+describe("the problem of one field says what it must be", () => {
   const cases: [TSchema, unknown, string][] = [
     [Type.String(), 5, "must be a string"],
     [Type.Boolean(), "true", "must be a boolean"],
@@ -84,7 +84,7 @@ describe("fields", () => {
     });
   });
 
-  test("a prefix, the place and the name of the whole are used", () => {
+  test("the prefix, the location and the name of the whole value are used", () => {
     const at = { in: "query", prefix: "data", of: "a user" } as const;
     expect(problems(user, { id: 1, name: "abc", x: 1 }, at)).toEqual([
       { in: "query", field: "data.x", message: "is not a field of a user" },
@@ -92,7 +92,7 @@ describe("fields", () => {
     expect(problems(user, 1, at)).toEqual([{ in: "query", field: "data", message: "must be an object" }]);
   });
 
-  test("the value as a whole is named after its place", () => {
+  test("the whole value is named after its location", () => {
     expect(messages(user, null)).toEqual({ body: "must be an object" });
   });
 
@@ -139,7 +139,7 @@ describe("unions of objects", () => {
     expect(messages(schema, value)).toEqual(expected);
   });
 
-  test("a nullable object is looked into", () => {
+  test("a nullable object's fields are checked", () => {
     const schema = Type.Object({ identity: nullable(user) });
     expect(messages(schema, { identity: { kind: "user" } })).toEqual({ "identity.id": "is required" });
   });
@@ -173,7 +173,7 @@ describe("hostile input", () => {
     expect(JSON.stringify(value)).toBe(before);
   });
 
-  test("a huge list is refused without a look at its items", () => {
+  test("a huge list is refused without checking its items", () => {
     const list = Type.Object({ list: Type.Array(Type.String(), { maxItems: 2 }), b: Type.String() });
     expect(messages(list, { list: Array(3).fill(1), b: "x" })).toHaveProperty(
       ["list[2]"],

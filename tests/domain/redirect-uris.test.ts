@@ -45,7 +45,7 @@ describe("RFC 6749, section 3.1.2 and RFC 8252, section 7: what may be registere
     ["com.example.app:/callback", "confidential"],
     ["http://app.example/", "public"],
     ["myapp:/callback", "public"],
-  ])("what is said of %s, of a %s client, names all that is taken", (uri, clientType) => {
+  ])("the error about %s, for a %s client, names all accepted forms", (uri, clientType) => {
     const taken = "http on 127.0.0.1, [::1] or localhost";
     expect(redirectUriProblem(uri, clientType)).toContain(taken);
   });
@@ -63,7 +63,7 @@ describe("RFC 9700, section 2.1 and RFC 8252, section 7.3: what matches", () => 
     ["another spelling", web, "https://app.example:443/callback", "public", false],
     ["another loopback port", local, "http://127.0.0.1:51234/callback", "public", true],
     [
-      "a loopback port where none was",
+      "a loopback port where none was registered",
       "http://127.0.0.1/callback",
       "http://127.0.0.1:1/callback",
       "public",
@@ -109,7 +109,7 @@ test("RFC 8252, section 8.6: consent is not reused where another program could p
   expect(mayReuseConsent("com.example.app:/", "public")).toBe(false);
 });
 
-test("parameters are added behind a query that stays as it is", () => {
+test("parameters are appended to an existing query, which is kept", () => {
   expect(withParameters("https://a.example/", { code: "c d", state: null })).toBe(
     "https://a.example/?code=c+d",
   );

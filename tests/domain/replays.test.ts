@@ -48,7 +48,7 @@ describe("two replays could send the same delivery", () => {
     [{ subscription_id: "a" }, { subscription_id: "b" }, false],
     [{ type: "x" }, { type: "y" }, false],
     [{ type: "x" }, { subscription_id: "a" }, true],
-    // What failed may have been delivered when the other one comes to it.
+    // A failed delivery may have been delivered before the other replay reaches it.
     [{ status: "failed" }, { status: "delivered" }, true],
   ])("%j and %j: %p", (a, b, expected) => {
     expect(overlap(replay(a), replay(b))).toBe(expected);
@@ -56,7 +56,7 @@ describe("two replays could send the same delivery", () => {
   });
 });
 
-describe("beside those that run", () => {
+describe("a replay beside running ones", () => {
   const elsewhere = (id: string, from: number) => replay({ id, from, to: from + 1 });
   test.each<[string, Partial<NewReplay>, Replay[], string | null]>([
     ["nothing", {}, [], null],

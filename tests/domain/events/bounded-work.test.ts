@@ -3,7 +3,8 @@ import type { FieldProblem } from "../../../src/domain/errors.ts";
 import { eventTypeOf } from "../../../src/domain/events/registered.ts";
 
 /*
- * Each of these checks would take seconds, longer than a test run, or all memory, without its bound: no test measures a time.
+ * Without its bound, each of these checks would take seconds, outlast the test run or exhaust memory. No test measures
+ * time.
  */
 
 async function typeOf(schema: object) {
@@ -37,17 +38,20 @@ test.each<[string, object]>([
   ["allOf", { allOf: [anyNext, anyNext] }],
   ["if", { if: next, else: next }],
   ["not", { allOf: [{ not: next }, { not: next }] }],
-])("a node that refers to itself in two branches of %s gives up a deep payload", async (_, node) => {
-  expect((await treeOf(node)).check?.({ root: nested(60) })).toEqual(tooMuch);
-});
+])(
+  "checking a deep payload against a node that refers to itself in two branches of %s is aborted",
+  async (_, node) => {
+    expect((await treeOf(node)).check?.({ root: nested(60) })).toEqual(tooMuch);
+  },
+);
 
-test("a dynamic reference counts, too", async () => {
+test("dynamic references are bounded, too", async () => {
   const dynamic = { properties: { next: { $dynamicRef: "#node" } } };
   const type = await typeOf({ $dynamicAnchor: "node", allOf: [dynamic, dynamic] });
   expect(type.check?.(nested(60))).toEqual(tooMuch);
 });
 
-test("a schema each of whose definitions has the next one twice gives up any payload", async () => {
+test("a schema in which each definition uses the next one twice aborts the check of any payload", async () => {
   const definitions = Array.from({ length: 60 }, (_, i) => {
     const next = { $ref: `#/$defs/d${i + 1}` };
     return [`d${i}`, { allOf: [next, next] }];
@@ -95,7 +99,7 @@ test.each<[string, object, unknown]>([
     longText,
   ],
   ["patterns of names", { patternProperties: named(1_000, () => ({}), "a{20}") }, named(20_000, () => 1)],
-])("%s are not more work than a payload may be", async (_, keywords, value) => {
+])("the work for %s is bounded", async (_, keywords, value) => {
   const type = await typeOf({ properties: { value: keywords } });
   expect(type.check?.({ value })).toEqual(tooMuch);
 });
@@ -104,7 +108,7 @@ function unevaluatedOf(length: number) {
   return { allOf: [{ properties: named(length, () => ({})) }], unevaluatedProperties: { type: "number" } };
 }
 
-test("a deep payload is no more work where three references are applied to each of its levels", async () => {
+test("the work for a deep payload is bounded when three references apply to each level", async () => {
   const bases = { $defs: { one: { type: "object" }, two: { type: "object" }, three: { type: "object" } } };
   const node = {
     allOf: Object.keys(bases.$defs).map((name) => ({ $ref: `#/$defs/${name}` })),
@@ -133,12 +137,12 @@ test.each<[string, object, unknown]>([
     { items: { enum: listOf(250, (i) => `w${i}`) } },
     listOf(5_000, () => "w249"),
   ],
-])("%s: is checked whole", async (_, keywords, value) => {
+])("%s: is checked completely", async (_, keywords, value) => {
   const type = await typeOf({ properties: { value: keywords } });
   expect(type.check?.({ value })).toEqual([]);
 });
 
-test("what a payload was refused for does not count for the next one", async () => {
+test("the work for one payload does not count for the next one", async () => {
   const type = await treeOf({ allOf: [anyNext, anyNext] });
   for (let i = 0; i < 3; i++) {
     expect(type.check?.({ root: nested(60) })).toEqual(tooMuch);
@@ -146,7 +150,7 @@ test("what a payload was refused for does not count for the next one", async () 
   }
 });
 
-test("a tree of 5,000 nodes is checked whole, and its wrong field is named", async () => {
+test("a tree of 5,000 nodes is checked completely, and its wrong field is named", async () => {
   const node = {
     type: "object",
     properties: { name: { type: "string" }, children: { type: "array", items: { $ref: "#/$defs/node" } } },
@@ -165,7 +169,7 @@ test("a tree of 5,000 nodes is checked whole, and its wrong field is named", asy
   ]);
 });
 
-test("a large definition that is referred to often is not written out each time", async () => {
+test("a large definition with many references is not expanded each time", async () => {
   const many = (count: number, letter: string, schema: object) =>
     Object.fromEntries(Array.from({ length: count }, (_, i) => [`${letter}${i}`, schema]));
   const large = { type: "object", properties: many(1_000, "p", { type: "string" }) };
@@ -202,7 +206,7 @@ function documentOf(depth: number, width: number, text: string): DocumentNode {
   return { type: `type${depth}`, text, ...(depth > 0 && { children }) };
 }
 
-test("a document of nodes of many types is checked whole, and of one that is wrong mistakes are named", async () => {
+test("a document with nodes of many types is checked completely, and mistakes in a wrong one are named", async () => {
   const type = await documentType();
   const document = documentOf(6, 4, "a line of text");
   const size = JSON.stringify(document).length;
@@ -214,7 +218,7 @@ test("a document of nodes of many types is checked whole, and of one that is wro
   expect(fields).toContain("data.document.children[0].children[0].text");
 });
 
-test("a list of many small objects of one of twenty types is checked whole", async () => {
+test("a list of many small objects of one of twenty types is checked completely", async () => {
   const names = Array.from({ length: 20 }, (_, i) => `type${i}`);
   const badge = { type: "object", properties: { level: { type: "integer" } } };
   const author = { type: "object", properties: { badge: { $ref: "#/$defs/badge" } } };

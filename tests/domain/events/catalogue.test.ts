@@ -88,7 +88,7 @@ test("the catalogue has the ten events of version 1", () => {
   expect(builtInEventTypes.map(({ version }) => version)).toEqual(contract.map(() => 1));
 });
 
-test("only chat is given up early", () => {
+test("only chat messages have a short time to live", () => {
   const limited = builtInEventTypes.filter(({ timeToLiveMs }) => timeToLiveMs !== null);
   expect(limited).toEqual([chatMessageSent]);
   expect(chatMessageSent.timeToLiveMs).toBe(600_000);
@@ -207,7 +207,7 @@ describe("people", () => {
       [["data.gifter.is_anonymous", "must be a boolean"]],
     ],
     [
-      "hidden where nobody can hide",
+      "hidden in a field without anonymity",
       { ...gifts, broadcaster: { ...gifts.broadcaster, is_anonymous: true } },
       [["data.broadcaster.is_anonymous", "must be false"]],
     ],
@@ -231,7 +231,7 @@ describe("details", () => {
     }
   });
 
-  test("what may be null may be null", () => {
+  test("nullable fields accept null", () => {
     const chat: Static<typeof chatMessageSent.payload> = { ...chatMessageSent.example, replies_to: null };
     expect(checkPayload(chatMessageSent, chat)).toEqual([]);
     const gift = { ...kicksGifted.example.gift, pinned_time_seconds: null };

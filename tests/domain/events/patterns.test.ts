@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { boundedPattern, storedPattern } from "../../../src/domain/events/patterns.ts";
 import { catalogueOf, type RegisteredEventType } from "../../../src/domain/events/registered.ts";
 
-describe("a pattern finds what the language's own expression finds", () => {
+describe("a pattern matches the same texts as JavaScript's RegExp", () => {
   test.each([
     ["^#?[0-9a-f]{6}$", ["#aabbcc", "aabbcc", "#aabbc", "x#aabbcc"]],
     ["raffle", ["a raffle", "rafle", ""]],
@@ -28,7 +28,7 @@ describe("a pattern finds what the language's own expression finds", () => {
   });
 });
 
-test("what an earlier version has stored goes on to work", async () => {
+test("patterns stored by an earlier version keep working", async () => {
   expect(() => boundedPattern("^(?!x)", "u")).toThrow("RE2 does not support");
   expect(["x", "y"].map((text) => storedPattern("^(?!x)", "u").test(text))).toEqual([false, true]);
   const stored: RegisteredEventType = {

@@ -41,7 +41,7 @@ test.each<[string, unknown[], FieldProblem[]]>([
   ],
   ["objects that differ deep within", [{ a: { b: [1, { c: 2 }] } }, { a: { b: [1, { c: 3 }] } }], []],
   [
-    "fields whose names and values run together",
+    "fields whose concatenated names and values are equal",
     [
       { "a,b": 1, a: 2 },
       { a: "b,1", "a,2": 1 },
@@ -57,15 +57,15 @@ test.each<[string, unknown[], FieldProblem[]]>([
     [],
   ],
   ["several repetitions: the last one", ["x", "y", "x", "y", "z"], repeated(1, 3)],
-])("uniqueItems tells equal items apart: %s", async (_, items, found) => {
+])("uniqueItems compares items by value: %s", async (_, items, found) => {
   expect(await problemsOf(items)).toEqual(found);
   expect(await problemsOf(items, { uniqueItems: false })).toEqual([]);
 });
 
-test("a long list is no more work for each of its items than a short one", async () => {
+test("the work for each item does not grow with the length of the list", async () => {
   const items = Array.from({ length: 32_000 }, (_, i) => [i]);
   const startedAt = performance.now();
   expect(await problemsOf(items)).toEqual([]);
-  // Each with each other: half a thousand million comparisons.
+  // Comparing all pairs would be 500 million comparisons.
   expect(performance.now() - startedAt).toBeLessThan(5 * second);
 });

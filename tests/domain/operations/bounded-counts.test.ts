@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { BoundedCounts } from "../../../src/domain/operations/bounded-counts.ts";
 import { hour, minute } from "../../../src/domain/time.ts";
 
-test("a hundred subjects are counted apart, others together", () => {
+test("a hundred subjects are counted separately, all others together", () => {
   const counts = new BoundedCounts();
   expect(counts.shown()).toEqual({ other: 0 });
   for (let i = 0; i < 150; i++) counts.count(`app-${i}`, 0);
@@ -13,7 +13,7 @@ test("a hundred subjects are counted apart, others together", () => {
   expect(shown).not.toHaveProperty("app-100");
 });
 
-test("a place is given to another subject after an hour without a count", () => {
+test("a subject without counts for an hour is replaced by another", () => {
   const counts = new BoundedCounts();
   for (let i = 0; i < 100; i++) counts.count(`app-${i}`, i);
   counts.count("app-0", minute);

@@ -15,7 +15,7 @@ test.each([
   expect(diskForecast({ at: now - ago, bytes: before }, free, now)).toEqual({ usedPerDay, fullAt });
 });
 
-test("nothing is said without a sample", () => {
+test("there is no forecast without a sample", () => {
   expect([freeSpaceOf(undefined), freeSpaceOf({ at: now, counts: {} })]).toEqual([null, null]);
   expect(freeSpaceOf({ at: now, counts: { samples: 2, free_bytes: 10 } })).toEqual({ at: now, bytes: 5 });
   expect(diskForecast(null, 1_000, now)).toEqual({ usedPerDay: null, fullAt: null });

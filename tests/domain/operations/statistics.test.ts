@@ -9,7 +9,7 @@ function counterOf(durations: readonly number[]) {
 }
 
 describe("a counter", () => {
-  test("counts for a subject and for all, by minute, until it is taken", () => {
+  test("counts per subject and in total, by minute, until it is read", () => {
     let now = 90_000;
     const counter = new StatisticCounter(() => now);
     counter.count("deliveries", "a", "delivered", 3);
@@ -26,7 +26,7 @@ describe("a counter", () => {
     expect(counter.take()).toEqual([]);
   });
 
-  test("keeps to some thousand subjects, and counts the others with all", () => {
+  test("is bounded to some thousand subjects, and counts the others only in the total", () => {
     const counter = new StatisticCounter(() => 0);
     for (let i = 0; i < 5_000; i++) counter.count("deliveries", `app${i}`, "delivered", null);
     const rows = counter.take();
@@ -48,7 +48,7 @@ describe("a quantile", () => {
     expect(quantile(row ?? { counts: {}, durations: [] }, share)).toBe(expected);
   });
 
-  test("of a sum is that of both", () => {
+  test("of a sum is that of both parts together", () => {
     const [fast] = counterOf(Array(50).fill(0.3)).take();
     const [slow] = counterOf(Array(50).fill(40)).take();
     if (!fast || !slow) throw new Error("nothing was counted");

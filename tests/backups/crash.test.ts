@@ -57,7 +57,7 @@ test.each(["SIGKILL", "SIGTERM"] as const)(
   },
 );
 
-test("what is encrypted is never at its place as it was before, nor is it left anywhere after a kill", async () => {
+test("data that is to be encrypted is never stored in plain text, not even after a kill", async () => {
   const place = ownDirectory();
   const key = /age1[a-z0-9]+/.exec(await newKeyFile())?.[0] ?? "";
   const args = ["--backup-to", place, "--backup-recipients", key];

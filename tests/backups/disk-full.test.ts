@@ -31,7 +31,7 @@ describe.skipIf(!canMount)("on a full disk", () => {
     return data.map(({ type }) => type);
   };
 
-  test("no backup begins: 503 says how much room it takes, and the server goes on", async () => {
+  test("no backup starts: 503 says how much space it needs, and the server continues", async () => {
     disk.fill();
     const answer = await server.admin("POST", backupsPath);
     expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "60"]);
@@ -45,11 +45,11 @@ describe.skipIf(!canMount)("on a full disk", () => {
     expect(await json<object>(await server.admin("GET", backupsPath))).toMatchObject({ data: [] });
     disk.free();
     await expectHealthy();
-    // The operator was told, although nothing could be written then.
+    // The refusal was audited, although nothing could be written at that time.
     await until(async () => (await noticed()).includes("backup.failed"));
   });
 
-  test("the doctor says so before one is due", async () => {
+  test("the doctor reports it before a backup is due", async () => {
     const data = ownDirectory();
     await (await startServer({ engineThread: true, data })).stop();
     const to = join(disk.mount, "backups");
@@ -65,7 +65,7 @@ describe.skipIf(!canMount)("on a full disk", () => {
     );
   });
 
-  test("one that was begun fails, says so, and leaves nothing half-written", async () => {
+  test("a running backup fails, is reported, and leaves no partial file", async () => {
     const told: string[] = [];
     const backups = new Backups({
       announce: (type, { summary }) => void told.push(`${type}: ${summary}`),
@@ -92,7 +92,7 @@ describe.skipIf(!canMount)("on a full disk", () => {
     await expectHealthy();
   });
 
-  test("so it is where the disk of --backup-to is full: the server goes on, and the next one is whole", async () => {
+  test("the same holds for a full disk of --backup-to: the server continues, and the next backup is complete", async () => {
     const place = join(disk.data, "..", "elsewhere");
     const data = ownDirectory();
     const elsewhere = await ownServer({

@@ -27,7 +27,7 @@ beforeEach(async () => {
   server = await ownProcess(options, { log: path("log") });
 });
 
-/** What the server has open of its backups, deleted ones among them. */
+/** The number of backup files that the server has open, deleted ones included. */
 function openBackups(): number {
   const names = readdirSync(`/proc/${server.pid}/fd`).map((fd) => {
     try {
@@ -39,7 +39,7 @@ function openBackups(): number {
   return names.filter((name) => name.includes("/backups/")).length;
 }
 
-/** How a client leaves: when it has so many bytes, by a reset or an orderly end, after a while without reading. */
+/** How a client disconnects: after this many bytes and a pause without reading, by a reset or an orderly end. */
 interface Leaving {
   readonly afterBytes: number;
   readonly byReset: boolean;
@@ -47,7 +47,7 @@ interface Leaving {
   readonly requests: number;
 }
 
-/** Asks for the content of a backup and leaves; resolves when the connection is closed. */
+/** Requests the content of a backup and disconnects. Resolves when the connection is closed. */
 function leavingClient(backup: ShownBackup, range: string, leaving: Leaving): Promise<void> {
   const { afterBytes, byReset, idleMs, requests } = leaving;
   return new Promise((resolve) => {
@@ -83,7 +83,7 @@ const ways: readonly Leaving[] = [0, 1, 700_000].flatMap((afterBytes) =>
 const ranges = ["", "bytes=5000-", "bytes=-900000", "bytes=1000000-2000000"];
 
 test.skipIf(process.platform !== "linux")(
-  "clients that leave a download in every way harm nobody, whether its backup is deleted meanwhile or not",
+  "clients that abort a download in any way leak no file and affect no other request, also when its backup is deleted",
   async () => {
     let backup = await madeBackup(server);
     let isOver = false;
@@ -111,7 +111,7 @@ test.skipIf(process.platform !== "linux")(
     expect(reads).toBeGreaterThan(10);
     await until(() => openBackups() === 0);
     await downloadBackup(server, await madeBackup(server), path("copy.db"));
-    // The last ones leave while it stops and yet another backup is made.
+    // The last ones disconnect while the server stops and another backup is made.
     const leaving = ways.map((way) => leavingClient(backup, "", { ...way, idleMs: way.idleMs * 10 }));
     await beginBackup(server);
     const ending = server.end("SIGTERM");
@@ -121,7 +121,7 @@ test.skipIf(process.platform !== "linux")(
   },
 );
 
-test("where backups cannot be kept any more, as on a disk that is gone, they fail, and the server goes on", async () => {
+test("when the destination is lost, such as a removed disk, backups fail and the server continues", async () => {
   await madeBackup(server);
   rmSync(path("data/backups"), { recursive: true });
   writeFileSync(path("data/backups"), "not a directory");

@@ -15,7 +15,7 @@ const options = ["--allow-private-webhooks", "--public-url", "https://api.exampl
 let directory: ReturnType<typeof temporaryDirectory>;
 let receiver: Receiver;
 let server: ServerProcess;
-/** What deliveries have to wait for before they are answered. */
+/** Awaited by the receiver before it answers. */
 let gate: PromiseWithResolvers<void>;
 const path = (name: string) => join(directory.path, name);
 const start = async (name: string) => {
@@ -44,7 +44,7 @@ interface DeliveryPage {
   readonly pagination: { readonly cursor: string; readonly has_more: boolean };
 }
 
-/** Publishes events and writes users without pause; gives what was acknowledged so far. */
+/** Publishes events and writes users continuously. Returns what was acknowledged so far. */
 function writers() {
   const events: string[] = [];
   const userIds: number[] = [];
@@ -95,7 +95,7 @@ describe("under load", () => {
   });
   afterAll(tearDown);
 
-  test("a backup holds all that was acknowledged before it began, and nothing by halves", async () => {
+  test("a backup holds everything that was acknowledged before it began, and no partial write", async () => {
     const load = writers();
     const backups: { file: string; events: string[]; userIds: number[]; meanwhile: number }[] = [];
     for (let n = 0; n < 3; n++) {
@@ -111,10 +111,10 @@ describe("under load", () => {
     await load.stop();
     expect(load.counts.refused).toBe(0);
     for (const { file, events, userIds, meanwhile } of backups) {
-      // It went on while the backup was made.
+      // Publishing continued while the backup was made.
       expect(meanwhile).toBeGreaterThan(5);
       inDatabase(file, (db) => {
-        // An event that came alone may still be one row with its deliveries.
+        // The deliveries of a single event may still be stored in its row.
         const kept = db.query<{ id: string }, []>("SELECT id FROM events UNION SELECT id FROM staged_events");
         const ids = new Set(kept.all().map(({ id }) => id));
         expect(events.filter((id) => !ids.has(id))).toEqual([]);
@@ -125,7 +125,7 @@ describe("under load", () => {
             .map(({ id }) => id),
         );
         expect(userIds.filter((id) => !known.has(id))).toEqual([]);
-        // Every other came with a delivery for each of its three subscriptions, each batch of users whole.
+        // All other events have a delivery for each of three subscriptions, and each batch of users is complete.
         const made =
           "SELECT count(deliveries.id) AS made FROM events LEFT JOIN deliveries ON event_seq = events.seq GROUP BY events.seq";
         expect(db.query(`SELECT DISTINCT made FROM (${made})`).all()).toEqual([{ made: 3 }]);
@@ -150,7 +150,7 @@ describe("a server on a restored backup", () => {
     return Promise.all(asked.map(async (at) => [at, await (await server.get(at, token)).text()]));
   };
 
-  test("answers as before, and sends what was pending, under the same ids", async () => {
+  test("answers as before, and sends pending deliveries under the same ids", async () => {
     await server.load("users", users);
     const categories = [{ id: 3, name: "Chess", slug: "chess", tags: ["Calm"] }];
     await server.load("categories", categories);
@@ -162,7 +162,7 @@ describe("a server on a restored backup", () => {
     const eventIds = Array.from({ length: 100 }, (_, n) => `event-${n}`);
     const published = eventIds.map((id) => event(type, { id }));
     await server.admin("POST", "/admin/v1/events", ndjson(published));
-    // Some are in flight and without an answer, the others wait.
+    // Some are in flight without an answer, the others are queued.
     await receiver.arrived(1);
     const before = await answers(token);
     const deliveries = async () => {
@@ -183,7 +183,7 @@ describe("a server on a restored backup", () => {
     const env = { ONAIR_ADMIN_KEY: adminKey };
     const made = await run(["backup", path("backup.db"), "--url", server.adminUrl], { env });
     expect([made.code, made.stderr]).toEqual([0, ""]);
-    // What comes later is lost with the first server, and not part of the second one.
+    // Later events exist only on the first server.
     await server.admin("POST", "/admin/v1/events", event(type, { id: "later" }));
     await server.end("SIGKILL");
     const earlier = receiver.received.length;

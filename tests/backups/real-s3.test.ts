@@ -16,11 +16,11 @@ import { tcpProxy } from "../support/tcp-proxy.ts";
 import { until } from "../support/until.ts";
 
 /*
- * Backups in a real S3-compatible storage, whichever is named, with the credentials of AWS's variables:
+ * Backups in any real S3-compatible storage, with the credentials in AWS's variables:
  *
  *     ONAIR_TEST_S3=http://127.0.0.1:7070/bucket bun test tests/backups/real-s3.test.ts --timeout 60000
  *
- * The bucket has to exist. All is made under a prefix of its own, and removed.
+ * The bucket must exist. All objects are created under a prefix of their own, and removed.
  */
 
 const named = process.env["ONAIR_TEST_S3"];
@@ -31,7 +31,7 @@ const { origin, pathname, port } = new URL(named ?? "http://127.0.0.1:1/none");
 const bucket = pathname.slice(1);
 const runId = `onair-test-${newId().toLowerCase()}`;
 const directory = testDirectory();
-/** The least that S3 takes for a part which is not the last. */
+/** S3's smallest size of a part, except for the last one. */
 const partBytes = 5 << 20;
 const patience = { attempts: 3, pauseMs: 50, timeoutMs: 20_000, partTimeoutMs: 20_000 };
 
@@ -50,7 +50,7 @@ function settingsOf({ folder = "", endpoint = origin, credentials = aws, inBucke
 const place = (changes: Changes = {}) => new S3Place(settingsOf(changes), { patience, partBytes });
 const requests = new S3Requests(settingsOf({}), patience);
 
-/** A file with random content, and a name for it. */
+/** A file with random content, and its object name. */
 function backupOf(size: number): { file: CheckedFile; name: string; bytes: Buffer } {
   const bytes = randomBytes(size);
   const path = join(directory, newId());
@@ -62,7 +62,7 @@ function backupOf(size: number): { file: CheckedFile; name: string; bytes: Buffe
 const read = (from: S3Place, name: string, start: number, end: number) =>
   new Response(from.read(name, { start, end })).bytes();
 
-/** The keys of this run, or its uploads that have no end yet. */
+/** The keys of this run, or its incomplete uploads. */
 async function keysOf(query: Readonly<Record<string, string>>, prefix: string): Promise<string[]> {
   const answer = await requests.text({ method: "GET", query: { ...query, prefix: `${runId}/${prefix}` } });
   return [...answer.matchAll(/<Key>([^<]+)<\/Key>/g)].map(([, key = ""]) => key);
@@ -84,7 +84,7 @@ describe.skipIf(named === undefined)(`S3 at ${origin}`, () => {
       await inTurns(keys, (key) => requests.text({ method: "DELETE", key }));
   }, 300_000);
 
-  test("keeps a small backup, lists it, gives parts of it, and removes it", async () => {
+  test("stores a small backup, lists it, returns ranges of it, and removes it", async () => {
     const { file, name, bytes } = backupOf(1_000);
     const there = place({ folder: "small" });
     await there.keep(file, name);
@@ -98,7 +98,7 @@ describe.skipIf(named === undefined)(`S3 at ${origin}`, () => {
     expect(await there.list()).toEqual([]);
   });
 
-  test("takes a large one in parts, and no upload stays open", async () => {
+  test("stores a large one in parts, and no upload stays open", async () => {
     const { file, name, bytes } = backupOf(2 * partBytes + 1);
     const there = place({ folder: "large" });
     await there.keep(file, name);
@@ -106,7 +106,7 @@ describe.skipIf(named === undefined)(`S3 at ${origin}`, () => {
     expect(await uploads("large")).toEqual([]);
   });
 
-  test("what an upload that was cut off has left is removed with a backup of the next day", async () => {
+  test("the parts of an interrupted upload are removed by a backup of the next day", async () => {
     const left = `${runId}/left/${backupOf(10).name}`;
     await requests.text({ method: "POST", key: left, query: { uploads: "" } });
     expect(await uploads("left")).toEqual([left]);
@@ -121,7 +121,7 @@ describe.skipIf(named === undefined)(`S3 at ${origin}`, () => {
     expect(await uploads("left")).toEqual([]);
   });
 
-  test("lists more than a page of objects", async () => {
+  test("lists more than one page of objects", async () => {
     const names = Array.from({ length: 1_005 }, () => nameOf(newId(), sha256(randomBytes(8)), false));
     const body = new TextEncoder().encode("x");
     await inTurns(names, (name) => requests.text({ method: "PUT", key: `${runId}/many/${name}`, body }));
@@ -129,7 +129,7 @@ describe.skipIf(named === undefined)(`S3 at ${origin}`, () => {
     expect(listed.map(({ name }) => name).sort()).toEqual(names.sort());
   });
 
-  test("a place that several claim at once has one owner", async () => {
+  test("a destination that several servers claim at once has one owner", async () => {
     const ids = Array.from({ length: 5 }, () => newId());
     const owners = await Promise.all(ids.map((id) => place({ folder: "claimed" }).claim(id)));
     expect(ids).toContain(owners[0] ?? "");
@@ -145,38 +145,35 @@ describe.skipIf(named === undefined)(`S3 at ${origin}`, () => {
       /answered 403 SignatureDoesNotMatch: the credentials are wrong/,
     ],
     ["no such bucket", { inBucket: `${bucket}-none` }, /answered 404 NoSuchBucket: create the bucket/],
-  ])("says what to do: %s", async (_, changes, sentence) => {
+  ])("the error gives advice: %s", async (_, changes, sentence) => {
     const { file, name } = backupOf(100);
     expect(await messageOf(place(changes).list())).toMatch(sentence);
     expect(await messageOf(place(changes).owner())).toMatch(sentence);
     expect(await messageOf(place(changes).keep(file, name))).toMatch(sentence);
   });
 
-  // The proxy between both is on this machine, and speaks no TLS.
-  test.skipIf(!origin.startsWith("http://127.0.0.1:"))(
-    "is gone on with where connections break off",
-    async () => {
-      const proxy = await tcpProxy(Number(port));
-      try {
-        const there = place({ folder: "broken", endpoint: `http://127.0.0.1:${proxy.port}` });
-        const { file, name, bytes } = backupOf(3 * partBytes);
-        // The connections end as soon as the upload has begun, and once more while it is read.
-        const kept = there.keep(file, name);
-        await until(async () => (await uploads("broken")).length > 0);
-        proxy.lead(Number(port));
-        await kept;
-        const parts: Uint8Array[] = [];
-        for await (const part of there.read(name, { start: 0, end: file.size })) {
-          if (parts.length === 0) proxy.lead(Number(port));
-          parts.push(part);
-        }
-        expect(bytes.equals(Buffer.concat(parts))).toBe(true);
-        expect(await uploads("broken")).toEqual([]);
-      } finally {
-        proxy.stop();
+  // The proxy in between is on this machine and does not support TLS.
+  test.skipIf(!origin.startsWith("http://127.0.0.1:"))("resumes after connections break", async () => {
+    const proxy = await tcpProxy(Number(port));
+    try {
+      const there = place({ folder: "broken", endpoint: `http://127.0.0.1:${proxy.port}` });
+      const { file, name, bytes } = backupOf(3 * partBytes);
+      // Connections are cut once the upload has begun, and again during the download.
+      const kept = there.keep(file, name);
+      await until(async () => (await uploads("broken")).length > 0);
+      proxy.lead(Number(port));
+      await kept;
+      const parts: Uint8Array[] = [];
+      for await (const part of there.read(name, { start: 0, end: file.size })) {
+        if (parts.length === 0) proxy.lead(Number(port));
+        parts.push(part);
       }
-    },
-  );
+      expect(bytes.equals(Buffer.concat(parts))).toBe(true);
+      expect(await uploads("broken")).toEqual([]);
+    } finally {
+      proxy.stop();
+    }
+  });
 
   test("a server keeps its newest backups there, and its data is restored from there", async () => {
     const s3 = ["--backup-endpoint", origin];

@@ -8,19 +8,19 @@ import { expectFailure, run } from "../support/process.ts";
 import { users } from "../support/real-data.ts";
 import { ownServer, testDirectory } from "../support/server.ts";
 
-// Backups that are encrypted, and commands that list and restore what is at another place than a file.
+// Encrypted backups, and commands that list and restore backups from directories and S3.
 
 const directory = testDirectory();
 const path = (...names: string[]) => join(directory, ...names);
 const onair = (words: string[], env: Record<string, string> = {}) => run(words, { cwd: directory, env });
 const userCount = (data: string) =>
   inDatabase(path(data, "onair.db"), (db) => db.query("SELECT count(*) AS n FROM users").get());
-/** What is left in a data directory of a restore that failed. */
+/** The files that a failed restore left in a data directory. */
 const leftIn = (data: string) =>
   existsSync(path(data)) ? readdirSync(path(data)).filter((name) => !/^onair\.(lock|pid)/.test(name)) : [];
 
 let recipient = "";
-/** Makes a pair of keys, and gives the public one. */
+/** Creates a key pair. Returns the public key. */
 async function keyPair(file: string): Promise<string> {
   const text = await newKeyFile();
   writeFileSync(path(file), text);
@@ -50,7 +50,7 @@ describe("encrypted for a public key", () => {
     file = path("encrypted", "backups", backupFiles(path("encrypted"))[0] ?? "");
   });
 
-  test("a backup is a file of age, and nothing of it can be read", () => {
+  test("a backup is an age file without any readable data", () => {
     expect(backup.is_encrypted).toBe(true);
     expect(file).toEndWith(`${backup.id}.${backup.sha256}.db.age`);
     const bytes = readFileSync(file);
@@ -99,7 +99,7 @@ describe("encrypted for a public key", () => {
       "it is encrypted, and damaged or incomplete",
     ],
     [
-      "is cut off in its head",
+      "is cut off in its header",
       (bytes) => bytes.subarray(0, 100),
       "it is encrypted, and damaged or incomplete",
     ],
@@ -109,11 +109,11 @@ describe("encrypted for a public key", () => {
       "damaged or incomplete",
     ],
     [
-      "ends where a part of it ends",
+      "ends after a complete chunk",
       (bytes) => bytes.subarray(0, bytes.length - 2_000),
       "damaged or incomplete",
     ],
-  ])("one that %s is not restored", async (_, change, message) => {
+  ])("a backup that %s is not restored", async (_, change, message) => {
     writeFileSync(path("changed.db.age"), change(readFileSync(file)));
     const result = await onair(["restore", "changed.db.age", "--data", "never", "--identity", "mine.key"]);
     expectFailure(result, 1, message);
@@ -123,7 +123,7 @@ describe("encrypted for a public key", () => {
 
   const age = Bun.which("age");
   if (!age) console.warn("SKIPPED: age is not installed: what it makes of our files is not tested.");
-  test.skipIf(!age)("age itself decrypts it, and what age encrypts is restored", async () => {
+  test.skipIf(!age)("age decrypts our backups, and backups encrypted by age are restored", async () => {
     const key = path("mine.key");
     chmodSync(key, 0o600);
     const plain = Bun.spawnSync(["age", "--decrypt", "--identity", key, "--output", path("plain.db"), file]);
@@ -136,7 +136,7 @@ describe("encrypted for a public key", () => {
   });
 });
 
-test("onair backup key makes a pair that fits", async () => {
+test("onair backup key creates a matching key pair", async () => {
   const { code, stdout } = await onair(["backup", "key"]);
   expect(code).toBe(0);
   expect(stdout).toMatch(
@@ -148,13 +148,13 @@ test("onair backup key makes a pair that fits", async () => {
 test.each<[string, string, string]>([
   ["a secret key", "AGE-SECRET-KEY-1QQQQ", "and the secret key (keep it elsewhere"],
   ["no key", "ssh-ed25519 AAAA", 'and "ssh-ed25519 AAAA" is not one'],
-])("a server is not started with %s for a recipient", async (_, key, message) => {
+])("a server does not start with %s as recipient", async (_, key, message) => {
   const result = await onair(["serve", "--data", "unserved", "--backup-recipients", key]);
   expectFailure(result, 2, message);
   expect(result.stderr).not.toContain("QQQQ");
 });
 
-test("a server is not started with a recipient in which a character is wrong", async () => {
+test("a server does not start with a mistyped recipient", async () => {
   const wrong = recipient.slice(0, -1) + (recipient.endsWith("q") ? "p" : "q");
   const args = ["--port", "0", "--admin-port", "0", "--backup-recipients", wrong];
   const result = await onair(["serve", "--data", "unserved", ...args]);
@@ -168,7 +168,7 @@ describe("from a directory", () => {
     backups = await made("served", ["--backup-to", path("kept")], 2);
   });
 
-  test("the newest is restored, or one by its id", async () => {
+  test("the newest backup is restored, or the one with a given id", async () => {
     const newest = await onair(["restore", "--from", "kept", "--data", "newest", "--json"]);
     expect(JSON.parse(newest.stdout)).toMatchObject({ sha256: backups[0]?.sha256, users: users.length });
     const other = await onair([
@@ -199,7 +199,7 @@ describe("from a directory", () => {
 
   test.each<[string, string[], 1 | 2, string]>([
     [
-      "an id that is not there",
+      "an unknown id",
       ["restore", "01KEYN5Z9V5Z8N1F4T7Y0XW3CD", "--from", "kept"],
       2,
       "There is no backup 01KEYN5Z9V",
@@ -207,7 +207,7 @@ describe("from a directory", () => {
     ["a place that is not there", ["restore", "--from", "nowhere"], 1, "There is no directory /"],
     ["a place without any", ["restore", "--from", "served"], 1, "There is no backup in "],
     [
-      "a place that is none",
+      "an invalid destination",
       ["restore", "--from", "ftp://x"],
       2,
       "--from must be a directory, or like s3://bucket/prefix",
@@ -227,7 +227,7 @@ describe("from S3", () => {
   const env = { AWS_ACCESS_KEY_ID: "AKEY", AWS_SECRET_ACCESS_KEY: "very secret" };
   const args = (s3: FakeS3) => ["--from", "s3://backups/onair", "--backup-endpoint", s3.endpoint];
 
-  test("an encrypted backup is listed and restored, though the connection breaks off", async () => {
+  test("an encrypted backup is listed and restored, although the connection breaks", async () => {
     const s3 = await FakeS3.own();
     const to = ["--backup-to", "s3://backups/onair", "--backup-endpoint", s3.endpoint];
     const [backup] = await made("to-s3", [...to, "--backup-recipients", recipient]);
@@ -250,7 +250,7 @@ describe("from S3", () => {
       "No credentials for S3: set AWS_ACCESS_KEY_ID",
     ],
     ["that refuses", env, "answered 403 AccessDenied: let these credentials list, read"],
-  ])("%s nothing is restored, and the reason is told", async (_, variables, message) => {
+  ])("%s nothing is restored, and the error names the reason", async (_, variables, message) => {
     const s3 = await FakeS3.own();
     s3.fault = () => ({ status: 403, code: "AccessDenied" });
     const result = await onair(["restore", ...args(s3), "--data", "never"], variables);

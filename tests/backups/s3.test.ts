@@ -13,10 +13,10 @@ import { FakeS3, type S3Call, type S3Fault } from "../support/fake-s3.ts";
 import { ownDirectory } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
-// Where backups go to S3-compatible storage, and what is made of everything that it may do.
+// Backups in S3-compatible storage, and the handling of its faults.
 
 const partBytes = 1 << 16;
-/** Nothing waits: it is repeated at once, and what hangs is given up soon. */
+/** Retries without a pause, and a short timeout. */
 const patience: S3Patience = { attempts: 3, pauseMs: 0, timeoutMs: 20_000, partTimeoutMs: 20_000 };
 const credentials: AwsVariables = { AWS_ACCESS_KEY_ID: "AKEY", AWS_SECRET_ACCESS_KEY: "very secret" };
 
@@ -39,7 +39,7 @@ function place({
   return new S3Place(settings, { patience: waits, partBytes });
 }
 
-/** A file with random content, and a name for it. */
+/** A file with random content, and its object name. */
 function backupOf(size: number): { file: CheckedFile; name: string; bytes: Buffer } {
   const bytes = randomBytes(size);
   const path = join(directory, `${newId()}.partial`);
@@ -53,7 +53,7 @@ async function read(from: S3Place, name: string, start: number, end: number): Pr
 }
 
 describe("a backup", () => {
-  test("that is small is sent as a whole, read again, listed, read in part, and removed", async () => {
+  test("that is small is uploaded whole, downloaded, listed, read in part, and removed", async () => {
     const { file, name, bytes } = backupOf(1_000);
     const there = place();
     await there.keep(file, name);
@@ -69,7 +69,7 @@ describe("a backup", () => {
     expect([...s3.objects.keys()]).toEqual([]);
   });
 
-  test("that is large is sent in parts, one after the other", async () => {
+  test("that is large is uploaded in parts, one after the other", async () => {
     const { file, name, bytes } = backupOf(3 * partBytes + 1);
     await place().keep(file, name);
     const part = "PUT partNumber&uploadId";
@@ -78,7 +78,7 @@ describe("a backup", () => {
     expect(s3.uploads.size).toBe(0);
   });
 
-  test("is found among other objects of the bucket, on every page of a list", async () => {
+  test("is found among the bucket's other objects, on every page of a list", async () => {
     s3.pageSize = 2;
     const there = place();
     const names: string[] = [];
@@ -113,13 +113,13 @@ describe("a backup", () => {
     expect(headers["x-amz-security-token"]).toBe(token);
   });
 
-  test("goes to an address that only the variables of AWS name", async () => {
+  test("goes to an endpoint named only by AWS's variables", async () => {
     await place({ endpoint: null, aws: { ...credentials, AWS_ENDPOINT_URL: s3.endpoint } }).list();
     expect(s3.calls).toHaveLength(1);
   });
 });
 
-/** A fault of the first requests of this kind. */
+/** A fault for the first requests of this kind. */
 const first = (times: number, fault: S3Fault, isMeant: (call: S3Call) => boolean) => {
   let left = times;
   return (call: S3Call) => (isMeant(call) && left-- > 0 ? fault : null);
@@ -127,7 +127,7 @@ const first = (times: number, fault: S3Fault, isMeant: (call: S3Call) => boolean
 const isPart = ({ method, query }: S3Call) => method === "PUT" && query.get("partNumber") === "2";
 const isObject = ({ method, key }: S3Call) => method === "GET" && key !== "";
 
-describe("what passes is repeated, and the backup is whole:", () => {
+describe("transient faults are retried, and the backup is complete:", () => {
   test.each<[string, S3Fault, (call: S3Call) => boolean]>([
     ["503 SlowDown for a part", { status: 503, code: "SlowDown" }, isPart],
     ["500 for a part", { status: 500, code: "InternalError" }, isPart],
@@ -160,7 +160,7 @@ const messageOf = (work: Promise<unknown>) =>
     ({ message }: Error) => message,
   );
 
-describe("what does not pass is one sentence, and nothing is left of the backup:", () => {
+describe("permanent faults give a one-sentence error, and leave nothing of the backup:", () => {
   const all = () => true;
   const host = "S3 at 127\\.0\\.0\\.1:[0-9]+";
   test.each<[string, S3Fault, (call: S3Call) => boolean, RegExp]>([
@@ -202,7 +202,7 @@ describe("what does not pass is one sentence, and nothing is left of the backup:
     expect(s3.uploads.size).toBe(0);
   });
 
-  test("it hangs: it is given up in time", async () => {
+  test("a request without an answer times out", async () => {
     s3.fault = (call) => (isPart(call) ? { hang: true } : null);
     const { file, name } = backupOf(2 * partBytes + 5);
     const waits = { ...patience, attempts: 2, partTimeoutMs: 50 };
@@ -211,7 +211,7 @@ describe("what does not pass is one sentence, and nothing is left of the backup:
     expect(s3.uploads.size).toBe(0);
   });
 
-  test("it cannot be reached", async () => {
+  test("an unreachable server", async () => {
     const message = await messageOf(place({ endpoint: "http://127.0.0.1:1" }).list());
     expect(message).toMatch(/^S3 at 127\.0\.0\.1:1 cannot be reached .*--backup-endpoint/);
   });
@@ -220,15 +220,15 @@ describe("what does not pass is one sentence, and nothing is left of the backup:
     [503, /answered 503 SlowDown/],
     [403, /answered 403 SlowDown/],
     [200, /sent more than a list can contain\.$/],
-  ])("an answer of %i has no end: a part of it is read", async (status, sentence) => {
+  ])("of an endless answer with status %i only a part is read", async (status, sentence) => {
     s3.fault = () => ({ endless: status });
     const message = await messageOf(place({ waits: { ...patience, attempts: 1 } }).list());
     expect(message).toMatch(sentence);
-    // What is under way in sockets aside.
+    // Apart from bytes in socket buffers.
     expect(s3.poured).toBeLessThan(status === 200 ? 24 << 20 : 8 << 20);
   });
 
-  test("a list has no end: it is not taken for whole", async () => {
+  test("an endless list is an error", async () => {
     s3.pageSize = 1;
     for (let n = 0; n < 102; n++)
       s3.objects.set(`onair/one/${n}`, { bytes: Buffer.alloc(0), modified: new Date() });
@@ -237,12 +237,12 @@ describe("what does not pass is one sentence, and nothing is left of the backup:
     expect(s3.calls).toHaveLength(100);
   });
 
-  test("there is no such bucket", async () => {
+  test("a missing bucket", async () => {
     const message = await messageOf(place({ to: "s3://others/onair" }).list());
     expect(message).toMatch(/NoSuchBucket: create the bucket others, or set another with --backup-to\.$/);
   });
 
-  test("there are no credentials", async () => {
+  test("missing credentials", async () => {
     const aws = { AWS_SHARED_CREDENTIALS_FILE: join(directory, "none") };
     const message = await messageOf(place({ aws }).list());
     expect(message).toMatch(/^No credentials for S3: set AWS_ACCESS_KEY_ID .* \[default\]\.$/);
@@ -250,7 +250,7 @@ describe("what does not pass is one sentence, and nothing is left of the backup:
   });
 });
 
-test("parts of uploads that a killed server left are removed by a backup of the next day, and no others", async () => {
+test("a backup of the next day removes the parts that a killed server left, and no others", async () => {
   const { name } = backupOf(10);
   const begun = (id: string, key: string, ago: number) =>
     s3.uploads.set(id, { key, parts: new Map(), initiated: new Date(Date.now() - ago) });
@@ -264,7 +264,7 @@ test("parts of uploads that a killed server left are removed by a backup of the 
   expect([...s3.uploads.keys()]).toEqual(kept);
 });
 
-test("a backup of a copy leaves the upload alone that the first server has under way at the same prefix", async () => {
+test("a backup of a copy does not abort the first server's upload at the same prefix", async () => {
   const first = backupOf(3 * partBytes);
   const copy = { ...backupOf(20), isKept: false };
   s3.fault = ({ query }) => {

@@ -11,13 +11,13 @@ import { Clock } from "../support/server.ts";
 const noon = Date.parse("2026-01-14T12:00:00.000Z");
 const shown = (ms: number) => new Date(ms).toISOString().slice(0, 16);
 
-/** A server with a schedule that looks every ten seconds; backups take no time. */
+/** A server whose schedule is checked every ten seconds. Backups take no time. */
 class Server {
   readonly wall = new Clock(noon);
   readonly monotonic = new Clock(0);
-  /** The times of its backups, as the clock said, ascending. */
+  /** The times of its backups by its clock, ascending. */
   readonly made: number[] = [];
-  /** When they were really made. */
+  /** Their real times. */
   readonly real: number[] = [];
   readonly told: string[] = [];
   isFailing = false;
@@ -53,14 +53,14 @@ class Server {
       this.watch.failed("The disk is full.", false);
       return;
     }
-    // As ids are: never below the newest.
+    // Ids ascend: never below the newest.
     this.made.push(Math.max(this.wall.ms, (this.newestAt ?? 0) + 1));
     this.real.push(this.monotonic.ms);
     this.schedule.made();
     this.watch.made();
   }
 
-  /** Time passes while it looks. */
+  /** Advances the time, with a check every ten seconds. */
   run(ms: number, stepMs = 10 * second): void {
     for (let passed = 0; passed < ms; passed += stepMs) {
       this.look();
@@ -76,7 +76,7 @@ describe("a schedule of 24 hours", () => {
     server = new Server(day);
   });
 
-  test("makes the first backup at once, and one at every midnight in UTC", () => {
+  test("starts the first backup at once, and one at every midnight in UTC", () => {
     server.run(3 * day);
     expect(server.made.map(shown)).toEqual([
       "2026-01-14T12:00",
@@ -87,7 +87,7 @@ describe("a schedule of 24 hours", () => {
     expect(server.told).toEqual([]);
   });
 
-  test("is neither moved nor repeated by restarts, and makes up for what was missed", () => {
+  test("is neither shifted nor repeated by restarts, and catches up on a missed backup", () => {
     for (let n = 0; n < 60; n++) {
       server.run(hour);
       server.restart();
@@ -106,7 +106,7 @@ describe("a schedule of 24 hours", () => {
     expect(server.made).toHaveLength(4);
   });
 
-  test("counts a backup that somebody made by hand", () => {
+  test("counts a manual backup", () => {
     server.made.push(server.wall.ms - hour);
     server.look();
     expect(server.attempts).toBe(0);
@@ -134,7 +134,7 @@ describe("a schedule of 24 hours", () => {
   test.each([
     ["back", -365 * day],
     ["ahead", 365 * day],
-  ])("does not storm when the clock is set %s again and again", (_, ms) => {
+  ])("makes no bursts of backups when the clock is repeatedly set %s", (_, ms) => {
     for (let n = 0; n < 100; n++) {
       server.wall.advance(n % 2 === 0 ? ms : -ms);
       server.run(hour, minute);
@@ -143,7 +143,7 @@ describe("a schedule of 24 hours", () => {
     expect(server.made.length).toBeLessThanOrEqual(9);
   });
 
-  test("goes on within an hour of a restart when the newest backup is of the future", () => {
+  test("continues within an hour of a restart when the newest backup is from the future", () => {
     server.made.push(server.wall.ms + 365 * day);
     server.run(50 * minute);
     expect(server.attempts).toBe(0);
@@ -153,7 +153,7 @@ describe("a schedule of 24 hours", () => {
     expect(server.attempts).toBe(4);
   });
 
-  test("tries a failed backup again after 1, 2, 4, 8, 16, 32 and 60 minutes, and tells once a day", () => {
+  test("retries a failed backup after 1, 2, 4, 8, 16, 32 and 60 minutes, and reports it once a day", () => {
     server.isFailing = true;
     server.run(63 * minute + 30 * second);
     expect(server.attempts).toBe(7);
@@ -168,7 +168,7 @@ describe("a schedule of 24 hours", () => {
     expect(server.told).toHaveLength(3);
   });
 
-  test("says when the newest backup is older than two periods, once a day", () => {
+  test("warns once a day when the newest backup is older than two periods", () => {
     server.run(hour);
     server.isFailing = true;
     server.run(2 * day - 2 * hour);
@@ -178,7 +178,7 @@ describe("a schedule of 24 hours", () => {
   });
 });
 
-test("a schedule of an hour is at the full hour, and one of five minutes at every fifth minute", () => {
+test("an hourly schedule runs at the full hour, and one of five minutes at every fifth minute", () => {
   const hourly = new Server(hour);
   hourly.wall.advance(17 * minute);
   hourly.run(3 * hour);
@@ -192,7 +192,7 @@ test("a schedule of an hour is at the full hour, and one of five minutes at ever
   expect(often.made).toHaveLength(12);
 });
 
-describe("of the backups there are, these go:", () => {
+describe("backups to delete:", () => {
   const kept = (ageDays: number): KeptBackup => {
     const id = derivedId(noon - ageDays * day, Buffer.alloc(10));
     return {
@@ -215,12 +215,12 @@ describe("of the backups there are, these go:", () => {
     ["what either of both says", ages(5, 30), [5]],
     ["none", ages(100, 365), []],
     [
-      "by age never one of the newest three, however far the clock is ahead",
+      "by age, never one of the newest three, however far the clock is ahead",
       ages(100, 7, noon + 9e11),
       [3, 4, 5],
     ],
     [
-      "never the one just made, also where it is the oldest by its id",
+      "never the one just made, even if it is the oldest by its id",
       ages(2, null, noon, kept(40).id),
       [1, 2, 3, 4],
     ],

@@ -22,7 +22,7 @@ import { users } from "../support/real-data.ts";
 import { Clock, json, ownDirectory, ownServer, type TestServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
-// Backups by themselves, and at other places than the data directory, with a real server.
+// Scheduled backups, and destinations outside the data directory, with a real server.
 
 const aws: AwsVariables = { AWS_ACCESS_KEY_ID: "AKEY", AWS_SECRET_ACCESS_KEY: "very secret" };
 const list = async (server: TestServer) =>
@@ -40,7 +40,7 @@ async function metrics(server: TestServer): Promise<Record<string, number>> {
   );
 }
 
-/** Looks once, and waits for the backup that it begins. */
+/** Checks the schedule once, and waits for the backup that this starts. */
 async function looked(server: TestServer): Promise<ShownBackup[]> {
   await server.app.backups.look();
   await until(async () => (await list(server)).every(({ status }) => status !== "running"));
@@ -52,7 +52,7 @@ async function notices(server: TestServer): Promise<string[]> {
   return data.map(({ type }) => type);
 }
 
-test("a backup that is stopped while its place is still asked starts no thread", async () => {
+test("a backup that is stopped while its destination is being checked starts no thread", async () => {
   const data = ownDirectory();
   const start = { data, id: newId(), place: readPlace(data), recipients: [] };
   const run = new BackupRun({ start, program: import.meta.url, log: keptLog().log });
@@ -63,12 +63,12 @@ test("a backup that is stopped while its place is still asked starts no thread",
 });
 
 describe("on a schedule", () => {
-  test("a backup is made at once, then once a day; metrics tell its age", async () => {
+  test("a backup is made at once, then once a day; metrics report its age", async () => {
     const clock = new Clock();
     const data = ownDirectory();
     const args = ["--backup-every", "24h", "--keep-backups", "2"];
     const server = await ownServer({ isOnSqlite: true, data, clock, args });
-    // The server looks by itself, too.
+    // The server also checks the schedule by itself.
     await until(async () => (await list(server))[0]?.status === "done");
     expect(await looked(server)).toMatchObject([{ status: "done", created_at: "2026-01-14T16:00:00.000Z" }]);
     clock.advance(7 * hour);
@@ -87,7 +87,7 @@ describe("on a schedule", () => {
     expect(await notices(server)).toEqual([]);
   });
 
-  test("one that fails is told of, tried again, and told of when it is there again", async () => {
+  test("a failed backup is logged and retried, and the later success is logged", async () => {
     const clock = new Clock();
     const data = ownDirectory();
     const place = join(ownDirectory(), "mounted");
@@ -106,7 +106,7 @@ describe("on a schedule", () => {
     await until(async () => (await notices(server)).includes("backup.recovered"));
   });
 
-  test("none is made of a copy that is held: the server of which it is a copy may have its own there", async () => {
+  test("none is made of a held copy, because the original server may keep its backups there", async () => {
     const server = await ownServer({
       isOnSqlite: true,
       args: ["--backup-every", "24h", "--hold-deliveries"],
@@ -116,7 +116,7 @@ describe("on a schedule", () => {
     expect(await looked(server)).toMatchObject([{ status: "done" }]);
   });
 
-  test("without one, a backup that is made by hand has an age, too", async () => {
+  test("without a schedule, metrics report the age of a manual backup", async () => {
     const server = await ownServer({ isOnSqlite: true });
     await madeBackup(server);
     const { last_backup_timestamp_seconds, backup_every_seconds } = await metrics(server);
@@ -125,7 +125,7 @@ describe("on a schedule", () => {
   });
 });
 
-test("backups go to another directory, and are made there", async () => {
+test("backups are written to another directory", async () => {
   const data = ownDirectory();
   const place = join(ownDirectory(), "far", "away");
   const server = await ownServer({ isOnSqlite: true, data, users, args: ["--backup-to", place] });
@@ -149,7 +149,7 @@ describe("to S3", () => {
       args: ["--backup-to", "s3://backups/onair", "--backup-endpoint", s3.endpoint, ...args],
     });
 
-  test("they go, are listed, downloaded and deleted from there, and nothing stays on the disk", async () => {
+  test("backups are uploaded, listed, downloaded and deleted there, and nothing stays on the disk", async () => {
     const s3 = await FakeS3.own();
     const data = ownDirectory();
     const server = await start(s3, data, "--keep-backups", "2");
@@ -171,13 +171,13 @@ describe("to S3", () => {
     expect([part.status, await part.text()]).toEqual([206, "SQLite format 3\0"]);
     expect((await server.admin("DELETE", `${backupsPath}/${newest.id}`)).status).toBe(204);
     expect(kept(s3)).toHaveLength(1);
-    // What is deleted there by somebody else is not found here.
+    // A backup deleted there by another program is not found.
     await server.stop();
     s3.objects.clear();
     expect(await list(await start(s3, data))).toEqual([]);
   });
 
-  test("one that is refused fails with what to do, leaves nothing, and shows no secret", async () => {
+  test("a refused upload fails with advice, leaves nothing, and shows no secret", async () => {
     const s3 = await FakeS3.own();
     const data = ownDirectory();
     const server = await start(s3, data);
@@ -195,7 +195,7 @@ describe("to S3", () => {
     expect(settings).not.toContain("very secret");
   });
 
-  test("one that is there is no failure, although the list of them cannot be had at that moment", async () => {
+  test("a stored backup is no failure, although listing fails at that moment", async () => {
     const s3 = await FakeS3.own();
     const clock = new Clock();
     const args = ["--backup-to", "s3://backups/onair", "--backup-endpoint", s3.endpoint];
@@ -208,7 +208,7 @@ describe("to S3", () => {
     const { id } = await beginBackup(server);
     await until(() => refused > 0);
     s3.fault = () => null;
-    // The refusal may be noted only after that, and what was refused is asked for again a minute later.
+    // The refusal may be recorded only after that; the refused request is repeated a minute later.
     await until(async () => {
       clock.advance(minute);
       return (await server.admin("GET", backupsPath)).ok;
@@ -225,17 +225,17 @@ describe("to S3", () => {
     expect(await notices(server)).toEqual([]);
   });
 
-  test("that says nothing does not keep the server from starting and stopping", async () => {
+  test("that does not answer does not prevent the server from starting and stopping", async () => {
     const s3 = await FakeS3.own();
     s3.fault = () => ({ hang: true });
     const server = await start(s3, ownDirectory(), "--backup-every", "1h");
     await until(() => s3.calls.length > 0);
     expect((await fetch(`${server.adminUrl}/readyz`)).status).toBe(200);
-    // Its requests have a limit of a minute each, and the test has one of a minute in all.
+    // Each of its requests has a timeout of a minute, as long as that of the whole test.
     await server.stop();
   });
 
-  test("a list that cannot be had is 503 with what to do, and the server is ready", async () => {
+  test("a failed listing is 503 with advice, and the server is ready", async () => {
     const s3 = await FakeS3.own();
     s3.fault = () => ({ status: 403, code: "InvalidAccessKeyId" });
     const server = await start(s3, ownDirectory());
@@ -246,7 +246,7 @@ describe("to S3", () => {
   });
 });
 
-test("a killed server's half backup in another directory is removed at the next start", async () => {
+test("a killed server's partial backup in another directory is removed at the next start", async () => {
   const data = ownDirectory();
   const place = ownDirectory();
   const left = ["01KEYN5Z9V5Z8N1F4T7Y0XW3CD.partial", "01KEYN5Z9V5Z8N1F4T7Y0XW3CD.partial.age"];
@@ -256,7 +256,7 @@ test("a killed server's half backup in another directory is removed at the next 
   expect(readFileSync(join(place, "mine.partial"), "utf8")).toBe("half");
 });
 
-test("doctor tells how old the newest backup is, and asks S3 only where it may", async () => {
+test("doctor reports the age of the newest backup, and sends requests to S3 only if allowed", async () => {
   const data = ownDirectory();
   const server = await ownServer({ isOnSqlite: true, data });
   await madeBackup(server);

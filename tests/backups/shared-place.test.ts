@@ -10,8 +10,8 @@ import { json, ownDirectory, ownServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
 /*
- * Two servers whose backups go to one place: of other data, which is refused, because each would delete what is old there;
- * and of the same data, as a restored copy is, which deletes nothing while it is held.
+ * Two servers with the same backup destination. With different data this is refused, because each would delete the
+ * other's old backups. With the same data, as in a restored copy, the copy deletes nothing while it is held.
  */
 
 const backups = (names: Iterable<string>) => [...names].filter((name) => name.endsWith(".db")).sort();
@@ -21,7 +21,7 @@ const refusal =
 interface Place {
   readonly args: readonly string[];
   names(): string[];
-  /** Deletes the file that says whose the backups are. */
+  /** Deletes the file that names the owner of the backups. */
   giveUp(): void;
 }
 
@@ -61,7 +61,7 @@ const start = (place: Place, ...args: string[]) =>
     args: [...place.args, ...args],
   });
 
-test.each(Object.entries(places))("%s takes the backups of one server alone", async (_, make) => {
+test.each(Object.entries(places))("%s accepts the backups of only one server", async (_, make) => {
   const place = await make();
   const first = await start(place);
   const made = [await madeBackup(first), await madeBackup(first)];
@@ -70,7 +70,7 @@ test.each(Object.entries(places))("%s takes the backups of one server alone", as
 
   const second = await start(place, "--keep-backups", "1", "--backup-every", "1h");
   const failed = await endOfBackup(second, (await beginBackup(second)).id);
-  // Its list is refused as well, so that it does not take the first's backups for its own.
+  // Its list is refused as well, so that it does not show the first server's backups as its own.
   expect(JSON.stringify(failed)).toContain("Other data stores its backups in");
   const list = await second.admin("GET", backupsPath);
   expect(list.status).toBe(503);
@@ -88,7 +88,7 @@ test.each(Object.entries(places))("%s takes the backups of one server alone", as
   expect(data.map(({ id }) => id)).toEqual(made.map(({ id }) => id).reverse());
   await first.stop();
 
-  // That data is given up: the place goes to the one that asks next.
+  // After the first server's data is abandoned, the next server claims the destination.
   await second.stop();
   place.giveUp();
   const third = await start(place);
@@ -96,8 +96,8 @@ test.each(Object.entries(places))("%s takes the backups of one server alone", as
   expect(backups(place.names())).toHaveLength(3);
 });
 
-describe("in a directory of other data", () => {
-  test("neither a start nor a backup by hand touches what is being made there; doctor tells of it", async () => {
+describe("in a directory that belongs to other data", () => {
+  test("neither a start nor a manual backup touches a backup in progress; doctor reports the conflict", async () => {
     const place = await (places["a directory"] as () => Promise<Place>)();
     const directory = place.args[1] ?? "";
     const first = await start(place);
@@ -115,13 +115,13 @@ describe("in a directory of other data", () => {
     const ports = ["--port", "0", "--admin-port", "0"];
     const { stdout } = await run(["doctor", "--data", data, ...ports], { env });
     expect(stdout).toContain(`Other data stores its backups in ${directory}`);
-    // The first removes it, as it is its own.
+    // The first server removes it, because it is its own.
     await (await ownServer({ isOnSqlite: true, data: first.data, args: place.args })).stop();
     expect(existsSync(half)).toBe(false);
   });
 });
 
-test("a restored copy that is held deletes none of the first server's backups, and counts as its data", async () => {
+test("a held restored copy deletes none of the first server's backups, and counts as the same data", async () => {
   const place = await (places["a directory"] as () => Promise<Place>)();
   const directory = place.args[1] ?? "";
   const first = await start(place);
@@ -147,22 +147,25 @@ test("a restored copy that is held deletes none of the first server's backups, a
   await until(() => backups(place.names()).length === 1);
 });
 
-test.each(["a directory", "S3"])("of servers that claim %s at the same instant, one has it", async (kind) => {
-  const s3 = await FakeS3.own();
-  const aws = { AWS_ACCESS_KEY_ID: "AKEY", AWS_SECRET_ACCESS_KEY: "very secret" };
-  for (let round = 0; round < 10; round++) {
-    const text = kind === "S3" ? `s3://backups/${round}` : join(ownDirectory(), "there");
-    const settings = readPlace(text, { endpoint: s3.endpoint, aws });
-    const claims = ["a", "b", "c", "d", "e", "f"].map(async (id) => (await openPlace(settings)).claim(id));
-    const owners = new Set(await Promise.all(claims));
-    expect(owners.size).toBe(1);
-    expect([await (await openPlace(settings)).owner()]).toEqual([...owners]);
-    if (settings.kind === "directory") expect(readdirSync(settings.directory)).toEqual(["onair-data-id"]);
-  }
-});
+test.each(["a directory", "S3"])(
+  "of servers that claim %s at the same instant, one becomes the owner",
+  async (kind) => {
+    const s3 = await FakeS3.own();
+    const aws = { AWS_ACCESS_KEY_ID: "AKEY", AWS_SECRET_ACCESS_KEY: "very secret" };
+    for (let round = 0; round < 10; round++) {
+      const text = kind === "S3" ? `s3://backups/${round}` : join(ownDirectory(), "there");
+      const settings = readPlace(text, { endpoint: s3.endpoint, aws });
+      const claims = ["a", "b", "c", "d", "e", "f"].map(async (id) => (await openPlace(settings)).claim(id));
+      const owners = new Set(await Promise.all(claims));
+      expect(owners.size).toBe(1);
+      expect([await (await openPlace(settings)).owner()]).toEqual([...owners]);
+      if (settings.kind === "directory") expect(readdirSync(settings.directory)).toEqual(["onair-data-id"]);
+    }
+  },
+);
 
 test.each(["refuses conditions", "passes conditions over"])(
-  "in S3 that %s, the last one of those that claim a place has it",
+  "in S3 that %s, the last server to claim a destination owns it",
   async (kind) => {
     const s3 = await FakeS3.own();
     s3.ignoresConditions = kind === "passes conditions over";
@@ -175,7 +178,7 @@ test.each(["refuses conditions", "passes conditions over"])(
         return s3.ignoresConditions ? null : { status: 400, code: "NotImplemented" };
       if (method === "PUT") writtenAt = performance.now();
       else if (writtenAt > 0) {
-        // Another server, which has seen the place empty as well, writes meanwhile.
+        // Another server, which also found no owner, writes in between.
         overtake();
         lookedAt = performance.now();
       }
@@ -183,7 +186,7 @@ test.each(["refuses conditions", "passes conditions over"])(
     };
     const place = await openPlace(readPlace("s3://backups/there", { endpoint: s3.endpoint, aws }));
     expect(await place.claim("mine")).toBe("other");
-    // So long has the other one time to write.
+    // The time in which another server may write.
     expect(lookedAt - writtenAt).toBeGreaterThan(500);
   },
 );
@@ -191,7 +194,7 @@ test.each(["refuses conditions", "passes conditions over"])(
 test.each([
   ["heeds conditions", false],
   ["passes conditions over", true],
-])("doctor says of S3 that %s whether two servers could take it", async (_, ignoresConditions) => {
+])("doctor reports for S3 that %s whether two servers could claim it", async (_, ignoresConditions) => {
   const s3 = await FakeS3.own();
   s3.ignoresConditions = ignoresConditions;
   const args = ["--backup-to", "s3://backups/onair", "--backup-endpoint", s3.endpoint];
@@ -208,7 +211,7 @@ test.each([
   expect(s3.objects.get("onair/onair-data-id")?.bytes).toEqual(before as Buffer);
 });
 
-test("what a claim that was cut short has left in a directory goes with the next one", async () => {
+test("the next claim of a directory removes the files of an interrupted one", async () => {
   const directory = ownDirectory();
   const place = await openPlace(readPlace(directory));
   const left = () => readdirSync(directory).sort();
@@ -220,7 +223,7 @@ test("what a claim that was cut short has left in a directory goes with the next
   expect(left()).toEqual(["onair-data-id"]);
 });
 
-test("a file of the owner that is empty, as a full disk leaves it, is written again", async () => {
+test("an empty owner file, as left by a full disk, is written again", async () => {
   const place = await (places["a directory"] as () => Promise<Place>)();
   const server = await start(place);
   await madeBackup(server);

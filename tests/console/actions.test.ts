@@ -17,7 +17,7 @@ beforeAll(async () => {
 const read = async <T>(path: string) => json<T>(await server.admin("GET", path));
 
 describe.skipIf(chromium === null)("in the portal, a developer", () => {
-  test("subscribes by the name of a channel, deletes the subscription, and takes that back", async () => {
+  test("subscribes by the name of a channel, deletes the subscription, and undoes that", async () => {
     const app = await server.application({ webhook_url: receiver.url });
     await using tab = await signedIn(server, app);
     await tab.click("Subscriptions", "link");
@@ -38,7 +38,7 @@ describe.skipIf(chromium === null)("in the portal, a developer", () => {
     await tab.see("luna_bytes");
   });
 
-  test("sees what happens while it happens", async () => {
+  test("sees deliveries live", async () => {
     const app = await server.application({ webhook_url: receiver.url });
     await subscribe(server, app, ["channel.followed"], 1002);
     await using tab = await signedIn(server, app);
@@ -51,7 +51,7 @@ describe.skipIf(chromium === null)("in the portal, a developer", () => {
     await tab.see("delivered");
   });
 
-  test("rotates the signing secret, which is shown once, and is told what is locked", async () => {
+  test("rotates the signing secret, which is shown once, and sees which fields are locked", async () => {
     const app = await server.application({ webhook_url: receiver.url });
     await server.admin("PATCH", `/admin/v1/applications/${app.id}`, { locked: ["webhook_url"] });
     await using tab = await signedIn(server, app);
@@ -73,7 +73,7 @@ describe.skipIf(chromium === null)("in the portal, a developer", () => {
     }
   });
 
-  test("gets to a page by keyboard alone", async () => {
+  test("navigates by keyboard alone", async () => {
     const app = await server.application();
     await using tab = await signedIn(server, app);
     await tab.page.bringToFront();
@@ -90,7 +90,7 @@ describe.skipIf(chromium === null)("in the portal, a developer", () => {
 });
 
 describe.skipIf(chromium === null)("in the console, an operator", () => {
-  test("makes an application, sees its secrets once, changes, disables and deletes it", async () => {
+  test("creates an application, sees its secrets once, changes, disables and deletes it", async () => {
     await using tab = await signedIn(server, operator);
     await tab.click("Applications", "link");
     await tab.click("New application");
@@ -122,7 +122,7 @@ describe.skipIf(chromium === null)("in the console, an operator", () => {
     expect((await server.admin("GET", `/admin/v1/applications/${id}`)).status).toBe(404);
   });
 
-  test("filters deliveries by the name of an application, which the address has as its id", async () => {
+  test("filters deliveries by the name of an application, and the URL contains its id", async () => {
     const app = await server.application({ name: "Filtered bot" });
     await using tab = await signedIn(server, operator);
     await tab.click("Deliveries", "link");
@@ -134,7 +134,7 @@ describe.skipIf(chromium === null)("in the console, an operator", () => {
     await tab.page.waitForFunction(`${shown} === "Filtered bot"`);
   });
 
-  test("comes from a delivery to what became of its event for all subscribers", async () => {
+  test("follows a delivery to the deliveries of its event to all subscribers", async () => {
     const first = ownReceiver();
     const names = ["First follower", "Second follower"];
     const following = names.map((name) => server.application({ name, webhook_url: first.url }));
@@ -148,9 +148,9 @@ describe.skipIf(chromium === null)("in the console, an operator", () => {
     await tab.page.waitForFunction('location.search === "?event_id=follow-1"');
     await tab.see("First follower");
     await tab.see("Second follower");
-    // Once each: not what became of the other event.
+    // Once each: deliveries of the other event are not listed.
     expect((await tab.text()).match(/(First|Second) follower/g)).toHaveLength(2);
-    // A replay is of a range of time.
+    // A replay covers a time range.
     expect(await tab.text()).not.toContain("Replay a range");
     for (const one of apps) await server.admin("DELETE", `/admin/v1/applications/${one.id}`);
   });
@@ -169,7 +169,7 @@ describe.skipIf(chromium === null)("in the console, an operator", () => {
     expect((await server.get("/public/v1/application", app.token)).status).toBe(401);
   });
 
-  test("finds a user, corrects the profile, and takes that back", async () => {
+  test("finds a user, edits the profile, and undoes that", async () => {
     await using tab = await signedIn(server, operator);
     await tab.click("Users", "link");
     await tab.fill("Find", "ninja");
@@ -184,7 +184,7 @@ describe.skipIf(chromium === null)("in the console, an operator", () => {
     expect(await shown()).toMatchObject({ user: { display_name: "ninja_fox" } });
   });
 
-  test("corrects a category, and sees the ranking", async () => {
+  test("edits a category, and sees the ranking", async () => {
     await using tab = await signedIn(server, operator);
     await tab.click("Categories", "link");
     await tab.click("Edit");
@@ -195,7 +195,7 @@ describe.skipIf(chromium === null)("in the console, an operator", () => {
     expect(await read("/admin/v1/categories/1")).toMatchObject({ category });
   });
 
-  test("registers an event type, is warned of what breaks, publishes one, and deletes the type", async () => {
+  test("registers an event type, is warned of breaking changes, publishes an event, and deletes the type", async () => {
     const app = await server.application({ webhook_url: receiver.url });
     await using tab = await signedIn(server, operator);
     await tab.click("Event types", "link");
@@ -215,7 +215,7 @@ describe.skipIf(chromium === null)("in the console, an operator", () => {
     await tab.click("Publish");
     await tab.see("Published: 1 delivery.");
     await receiver.arrived(before + 1);
-    // Its delivery is shown below, and becomes what it is while one looks.
+    // Its delivery is shown below, and its status is updated live.
     await tab.see("delivered");
     expect(receiver.received.at(-1)?.body).toContain("Over to you");
     const unused = { version: 1, schema: { type: "object" }, example: {} };
@@ -226,8 +226,8 @@ describe.skipIf(chromium === null)("in the console, an operator", () => {
     await tab.see("raid.ended version 1 is deleted.");
   });
 
-  // What a database has for room, the server does not know.
-  test.skipIf(isOnPostgres)("sees how much room there is, and is warned of a disk that fills", async () => {
+  // The server cannot know the free space of a PostgreSQL database.
+  test.skipIf(isOnPostgres)("sees the free disk space, and is warned of a disk that fills up", async () => {
     const own = await ownServer();
     const { free_bytes } = await json<{ free_bytes: number }>(await own.admin("GET", "/admin/v1/storage"));
     await using tab = await signedIn(own, operator);
@@ -235,7 +235,7 @@ describe.skipIf(chromium === null)("in the console, an operator", () => {
     await tab.see("Applications, tokens and consents"); // storage by kind of data
     expect(await tab.text()).toMatch(/[0-9.]+ GB\s+free of [0-9.]+ GB\n/);
     expect(await tab.text()).not.toContain("The disk will be full");
-    // Two days ago there was twice as much room: it lasts for two more.
+    // Two days ago twice as much space was free, so it lasts for two more days.
     const at = Date.now() - 48 * 3_600_000;
     const counts = { samples: 1, free_bytes: 2 * free_bytes, database_bytes: 1 };
     await own.app.store.statistics.add([{ kind: "storage", subject: "", at, counts, durations: [] }]);
@@ -246,20 +246,20 @@ describe.skipIf(chromium === null)("in the console, an operator", () => {
     await tab.page.waitForFunction('location.pathname === "/console/backups"');
   });
 
-  test("makes and deletes a backup", async () => {
+  test("creates and deletes a backup", async () => {
     await using tab = await signedIn(server, operator);
     await tab.click("Backups", "link");
     await tab.see("No backups yet");
     await tab.click("Create backup");
     await tab.see("done");
-    // Each button says of which backup it is.
+    // The name of each button contains that of its backup.
     const made = await tab.page.$eval("main table time", (time) => time.getAttribute("title"));
     await tab.click(`Delete ${made}`);
     await tab.clickInDialog("Delete");
     await tab.see("No backups yet");
   });
 
-  test("makes a key and revokes it, and finds both in the audit trail", async () => {
+  test("creates a key and revokes it, and finds both in the audit trail", async () => {
     await using tab = await signedIn(server, operator);
     await tab.click("Keys", "link");
     await tab.click("New key");

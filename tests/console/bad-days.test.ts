@@ -8,7 +8,7 @@ import { testReceiver } from "../support/receiver.ts";
 import { json, type TestApplication, testServer } from "../support/server.ts";
 import { tcpProxy } from "../support/tcp-proxy.ts";
 
-/** What every page has to bear: lost connections, ended sessions, two people at once, roles, the way back. */
+/** Every page with lost connections, ended sessions, concurrent users, roles and the browser's Back button. */
 
 const server = await testServer({ args: ["--portal"] });
 const receiver = testReceiver(() => new Response(null, { status: 204 }));
@@ -49,12 +49,12 @@ describe.skipIf(chromium === null).each(["portal", "console"] as const)("each pa
       await tab.page.goto(tab.base + placeOf(path));
       await signIn(tab, who());
       await tab.page.waitForSelector(".shell main h1");
-      // All but the event stream is there.
+      // Everything but the event stream works.
       await tab.page.waitForNetworkIdle({ concurrency: 1, idleTime: 100 });
       const before = [tab.page.url(), await heading(tab)];
       proxy[kind].cut();
       await tab.see("Connection lost.");
-      // What was shown is still there to be read.
+      // The page still shows its data.
       expect([tab.page.url(), await heading(tab)]).toEqual(before);
       proxy[kind].release();
       await tab.gone("Connection lost.");
@@ -72,7 +72,7 @@ describe.skipIf(chromium === null).each(["portal", "console"] as const)("each pa
     300_000,
   );
 
-  test("is found again by the button of the browser", async () => {
+  test("is restored by the browser's Back button", async () => {
     await using tab = await signedIn(server, who());
     const names = await tab.page.$$eval("nav a", (links) => links.map((link) => link.textContent ?? ""));
     const seen: [string, string | null][] = [];
@@ -92,7 +92,7 @@ describe.skipIf(chromium === null).each(["portal", "console"] as const)("each pa
 });
 
 test.skipIf(chromium === null)(
-  "a reader sees every page, and on none anything that changes something",
+  "a reader sees every page, and none has a control that changes data",
   async () => {
     const name = "Only looks";
     const made = await server.admin("POST", "/admin/v1/keys", { name, role: "reader" });
@@ -105,7 +105,7 @@ test.skipIf(chromium === null)(
       await tab.gone("Loading…");
       const buttons = await tab.page.$$eval("main button", (all) => all.map((one) => one.textContent ?? ""));
       expect([path, buttons.filter((text) => verbs.test(text))]).toEqual([path, []]);
-      // Nothing that the page asks for is refused.
+      // None of the page's requests is refused.
       expect([path, await tab.page.$$eval("main .notice.bad [class=muted]", (all) => all.length)]).toEqual([
         path,
         0,

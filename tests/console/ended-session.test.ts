@@ -6,14 +6,14 @@ import { json, testServer } from "../support/server.ts";
 const server = await testServer({ args: ["--portal"] });
 const typedUrl = "https://bot.example/typed";
 
-/** What the field with this label has, when it is there. */
+/** The value of the field with this label, once it exists. */
 async function typedIn({ page }: Tab, label: string): Promise<unknown> {
   const field = `[...document.querySelectorAll("label")].find((one) => one.textContent === ${JSON.stringify(label)})?.control`;
   await page.waitForFunction(field);
   return page.evaluate(`(${field}).value`);
 }
 
-/** Notes from now on in `sessionStorage.shown` when a text can be seen. */
+/** From now on records in `sessionStorage.shown` whether a text becomes visible. */
 async function noteWhatIsShown({ page }: Tab, text: string): Promise<void> {
   const note = `(function look() {
     if (document.body?.innerText.includes(${JSON.stringify(text)})) sessionStorage.shown = document.body.innerText;
@@ -25,8 +25,8 @@ async function noteWhatIsShown({ page }: Tab, text: string): Promise<void> {
 
 const endTokens = (id: string) => server.admin("DELETE", `/admin/v1/applications/${id}/tokens`);
 
-describe.skipIf(chromium === null)("whoever types when the session ends", () => {
-  test("goes on with it after signing in again, and it is saved then", async () => {
+describe.skipIf(chromium === null)("a session that ends while a user types", () => {
+  test("keeps the input, which is saved after signing in again", async () => {
     const app = await server.application({ name: "Typing bot" });
     await using tab = await signedIn(server, app);
     await tab.go("/webhook");
@@ -44,7 +44,7 @@ describe.skipIf(chromium === null)("whoever types when the session ends", () => 
     expect(saved.webhook_url).toBe(typedUrl);
   });
 
-  test("in a dialog finds it open as it was", async () => {
+  test("keeps the dialog open with its input", async () => {
     await using tab = await signedIn(server, operator);
     await tab.click("Applications", "link");
     await tab.click("New application");
@@ -54,7 +54,7 @@ describe.skipIf(chromium === null)("whoever types when the session ends", () => 
     );
     await tab.clickInDialog("Create");
     await tab.see("Your session has ended.");
-    // What must be answered stays.
+    // A dialog that requires an answer stays open.
     await tab.press("Escape", "Escape");
     await signIn(tab, operator);
     await tab.gone("Your session has ended.");
@@ -63,7 +63,7 @@ describe.skipIf(chromium === null)("whoever types when the session ends", () => 
     await tab.see("I have saved it");
   });
 
-  test("sends none of it as a key", async () => {
+  test("does not send typed text as a key", async () => {
     const app = await server.application({ name: "Interrupted bot" });
     await using tab = await signedIn(server, app);
     await tab.go("/webhook");
@@ -85,7 +85,7 @@ describe.skipIf(chromium === null)("whoever types when the session ends", () => 
     expect(sent).toEqual([]);
   });
 
-  test("leaves nothing that can be seen or heard behind the form, and finds its place again", async () => {
+  test("hides everything behind the form, also from screen readers, and restores the focus", async () => {
     const app = await server.application({ name: "Hidden bot", webhook_url: typedUrl });
     await using tab = await signedIn(server, app, { width: 390 });
     await tab.go("/webhook");
@@ -107,7 +107,7 @@ describe.skipIf(chromium === null)("whoever types when the session ends", () => 
     expect(await tab.page.evaluate("scrollY")).toBe(400);
   });
 
-  test("is shown nothing by the way back to a page that the browser has kept", async () => {
+  test("shows nothing when the Back button restores a page from the browser's cache", async () => {
     const app = await server.application({ name: "Left bot" });
     await using tab = await signedIn(server, app);
     await tab.go("/webhook");
@@ -124,7 +124,7 @@ describe.skipIf(chromium === null)("whoever types when the session ends", () => 
     await tab.see("Left bot");
   });
 
-  test("sees nothing of it as another application", async () => {
+  test("hides the input from another application that signs in", async () => {
     const [first, second] = [
       await server.application({ name: "First bot" }),
       await server.application({ name: "Second bot" }),
@@ -149,8 +149,8 @@ describe.skipIf(chromium === null)("whoever types when the session ends", () => 
   });
 });
 
-describe.skipIf(chromium === null)("of two tabs", () => {
-  test("both go on when one signs in again", async () => {
+describe.skipIf(chromium === null)("two tabs", () => {
+  test("both continue when one signs in again", async () => {
     const app = await server.application({ name: "Two tabs bot" });
     await using first = await signedIn(server, app);
     await using second = await openPage(server, app, { besides: first });
@@ -166,7 +166,7 @@ describe.skipIf(chromium === null)("of two tabs", () => {
     expect(await typedIn(second, "Webhook URL")).toBe(typedUrl);
   });
 
-  test("neither acts for one application under the name of another", async () => {
+  test("neither sends requests for one application while it shows another", async () => {
     const [before, after] = [
       await server.application({ name: "Bot before" }),
       await server.application({ name: "Bot after" }),

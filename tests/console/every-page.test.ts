@@ -7,7 +7,7 @@ import { event, subscribe } from "../support/publishing.ts";
 import { testReceiver } from "../support/receiver.ts";
 import { json, type TestApplication, testServer } from "../support/server.ts";
 
-/** A text that would run, break out or overflow where it is not treated as text. */
+/** A text that would run as a script, break the markup or overflow if it were not escaped. */
 const hostile = `"><img src=x onerror=alert(1)>{{7*7}}\u202e${"W".repeat(50)}`;
 
 const server = await testServer({ args: ["--portal"] });
@@ -33,7 +33,7 @@ beforeAll(async () => {
 
 describe.skipIf(chromium === null).each(["portal", "console"] as const)("the %s", (kind) => {
   for (const theme of ["light", "dark"] as const) {
-    test(`can be used by everybody, shows hostile text as text, and fits a phone: ${theme}`, async () => {
+    test(`is accessible, escapes hostile text, and fits a phone: ${theme}`, async () => {
       await using tab = await signedIn(server, kind === "console" ? operator : app, { theme });
       for (const path of consolePages[kind]) {
         await tab.page.setViewport({ width: 1280, height: 900 });
@@ -47,7 +47,7 @@ describe.skipIf(chromium === null).each(["portal", "console"] as const)("the %s"
           ({ scrollWidth, clientWidth }) => scrollWidth - clientWidth,
         );
         expect([path, beyond]).toEqual([path, 0]);
-        // Nothing of a table is cut off.
+        // No table is cut off.
         const cut = await tab.page.$$eval("section.scroll", (tables) =>
           tables
             .filter((one) => one.scrollWidth > one.clientWidth)
@@ -58,7 +58,7 @@ describe.skipIf(chromium === null).each(["portal", "console"] as const)("the %s"
     }, 300_000);
   }
 
-  test("leads to the front of the documentation, and to the reference of its API", async () => {
+  test("links to the documentation and to the reference of its API", async () => {
     await using tab = await signedIn(server, kind === "console" ? operator : app);
     await tab.see("Docs");
     const links = await tab.page.$$eval("header a", (found) => found.map(({ href }) => href));
@@ -68,7 +68,7 @@ describe.skipIf(chromium === null).each(["portal", "console"] as const)("the %s"
     for (const link of links) expect([link, (await fetch(link)).status]).toEqual([link, 200]);
   });
 
-  test("has a palette and dialogs that can be used by everybody", async () => {
+  test("has an accessible palette and accessible dialogs", async () => {
     await using tab = await signedIn(server, kind === "console" ? operator : app);
     await tab.click("Go to… Ctrl K");
     await tab.page.waitForSelector(".palette input:focus");
@@ -82,7 +82,7 @@ describe.skipIf(chromium === null).each(["portal", "console"] as const)("the %s"
     await tab.gone("Count");
   });
 
-  test("begins with a form that can be used by everybody", async () => {
+  test("has an accessible sign-in form", async () => {
     await using tab = await signedIn(server, kind === "console" ? operator : app);
     await tab.click("Sign out");
     await tab.see("Sign in");

@@ -14,7 +14,7 @@ const clock = new Clock(Date.now());
 const server = await testServer({ clock, args: ["--public-url", "http://api.example.com"] });
 
 describe.skipIf(chromium === null)("the overview of the console", () => {
-  test("shows a finding, and leads to where it is mended", async () => {
+  test("shows a finding, and links to the page where it can be fixed", async () => {
     await using tab = await signedIn(server, operator);
     await tab.see("http://api.example.com is not encrypted: tokens can be read on the network.");
     await tab.see("Use https: set --tls-cert, or put a TLS proxy in front.");
@@ -23,7 +23,7 @@ describe.skipIf(chromium === null)("the overview of the console", () => {
     expect(tab.page.url()).toEndWith("/console/settings?changed=1");
   });
 
-  test("tells of a delivery that waits for long, however many are newer, and not of one that waits for a moment", async () => {
+  test("reports a delivery that has waited for long, however many are newer, but not one that has just begun to wait", async () => {
     const receiver = ownReceiver(() => new Response(null, { status: 500 }));
     const past = new Clock(Date.now() - 20 * minute);
     const own = await ownServer({ clock: past });
@@ -51,7 +51,7 @@ describe.skipIf(chromium === null)("the overview of the console", () => {
     await now.see("channel.followed");
   });
 
-  test("counts what is pending, and tells since when, however many were delivered since", async () => {
+  test("counts pending deliveries and shows the age of the oldest, however many were delivered since", async () => {
     const [bad, good] = [500, 204].map((status) => ownReceiver(() => new Response(null, { status })));
     const past = new Clock(Date.now() - 20 * minute);
     const own = await ownServer({ clock: past });
@@ -62,7 +62,7 @@ describe.skipIf(chromium === null)("the overview of the console", () => {
     await publish(own, event("channel.followed"));
     await subscribe(own, well, ["channel.subscription.gifts"]);
     past.advance(20 * minute);
-    // More than one request for deliveries looks at.
+    // More than one request for deliveries examines.
     await publishAll(
       own,
       Array.from({ length: 2_100 }, () => event("channel.subscription.gifts")),
@@ -76,7 +76,7 @@ describe.skipIf(chromium === null)("the overview of the console", () => {
     await tab.see("1\nPending deliveries");
   });
 
-  test.skipIf(isOnPostgres)("shows one that comes while it is open", async () => {
+  test.skipIf(isOnPostgres)("shows a new finding while it is open", async () => {
     await using tab = await signedIn(server, operator);
     await tab.see("is not encrypted");
     expect(await tab.text()).not.toContain("onair.db");

@@ -19,7 +19,7 @@ beforeAll(async () => {
     await server.admin("PUT", `/admin/v1/event-types/${name}`, type);
 });
 
-/** The buttons of the list that are called so, each with its row. */
+/** The list's buttons with this name, each with its row. */
 const buttons = ({ page }: Tab, verb: string) =>
   page.$$eval(
     "main :is(table, details) button",
@@ -27,7 +27,7 @@ const buttons = ({ page }: Tab, verb: string) =>
     verb,
   );
 
-/** Waits until the focus is on what is called so. */
+/** Waits until the element with this name has the focus. */
 const isFocused = ({ page }: Tab, text: string) =>
   page.waitForFunction(`document.activeElement.textContent === ${JSON.stringify(text)}`);
 
@@ -39,16 +39,16 @@ const lists = [
 
 describe.skipIf(chromium === null)("after a row was deleted", () => {
   test.each(lists)(
-    "in the %s, at %s: the focus is at the next row's %s, then at the one before, and at last at the heading",
+    "in the %s, at %s: the focus moves to the next row's %s, then to the previous row's, and finally to the heading",
     async (kind, path, verb) => {
       await using tab = await signedIn(server, kind === "console" ? operator : app);
       await tab.go(path);
-      // A type shows its buttons when it is open.
+      // An event type shows its buttons only when it is expanded.
       const open = `document.querySelectorAll("main details").forEach((one) => { one.open = true; })`;
       await tab.page.waitForFunction(
         `(${open}, [...document.querySelectorAll("main button")].filter((one) => one.textContent.startsWith("${verb}")).length > 1)`,
       );
-      // First one of the middle, so that there are a row behind and one before.
+      // First a row in the middle, so that there are rows before and after it.
       for (let names = await buttons(tab, verb); names.length > 0; ) {
         const at = names.length > 2 ? 1 : names.length - 1;
         await tab.click(names[at] ?? "");

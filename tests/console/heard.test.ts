@@ -9,7 +9,7 @@ import { json, type TestApplication, testServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
 /*
- * The pages as a screen reader has them: by the accessibility tree of Chromium.
+ * The pages as a screen reader presents them, according to Chromium's accessibility tree.
  */
 
 const server = await testServer({ args: ["--portal"] });
@@ -51,7 +51,7 @@ const nameOf = ({ name }: AXNode): string => name?.value ?? "";
 const propertyOf = ({ properties = [] }: AXNode, name: string): unknown =>
   properties.find((one) => one.name === name)?.value.value;
 
-/** What is told of the page, without what is left out. */
+/** The nodes of the page's accessibility tree, without ignored ones. */
 async function heard({ page }: Tab): Promise<AXNode[]> {
   const session = await page.createCDPSession();
   const { nodes } = await session.send("Accessibility.getFullAXTree");
@@ -72,7 +72,7 @@ const named = [
   "form",
 ];
 
-/** What somebody who hears the page could not do or would be told again and again. */
+/** Problems of the page for users of screen readers: unusable elements and repeated announcements. */
 async function mistakes(tab: Tab): Promise<string[]> {
   const nodes = await heard(tab);
   const byId = new Map(nodes.map((node) => [node.nodeId, node]));
@@ -106,7 +106,7 @@ async function mistakes(tab: Tab): Promise<string[]> {
     ...regions
       .filter((node) => propertyOf(node, "live") === "assertive")
       .map((node) => `interrupts: ${nameOf(node)}`),
-    // It ticks.
+    // Relative times change every second.
     ...regions.flatMap((region) =>
       within(region)
         .filter((node) => roleOf(node) === "time")
@@ -117,41 +117,44 @@ async function mistakes(tab: Tab): Promise<string[]> {
 
 const focused = (tab: Tab) => tab.page.evaluate("document.activeElement.textContent");
 
-describe.skipIf(chromium === null).each(["portal", "console"] as const)("who hears the %s", (kind) => {
-  const who = () => (kind === "console" ? operator : app);
+describe.skipIf(chromium === null).each(["portal", "console"] as const)(
+  "a screen reader user of the %s",
+  (kind) => {
+    const who = () => (kind === "console" ? operator : app);
 
-  test("is told on every page what it is, what can be done, and nothing again and again", async () => {
-    await using tab = await signedIn(server, who());
-    const titles = new Set<string>();
-    for (const path of consolePages[kind]) {
-      await tab.go(path.replace(":delivery", delivery).replace(":application", app.id));
-      await tab.page.waitForFunction('!document.body.innerText.includes("Loading…")');
-      // The name of what is shown comes with its data.
-      await tab.page.waitForFunction(
-        'document.title.startsWith(document.querySelector("main h1")?.textContent + " · ")',
+    test("hears on every page its name and its controls, and no repeated announcements", async () => {
+      await using tab = await signedIn(server, who());
+      const titles = new Set<string>();
+      for (const path of consolePages[kind]) {
+        await tab.go(path.replace(":delivery", delivery).replace(":application", app.id));
+        await tab.page.waitForFunction('!document.body.innerText.includes("Loading…")');
+        // The heading has its name only once the data is loaded.
+        await tab.page.waitForFunction(
+          'document.title.startsWith(document.querySelector("main h1")?.textContent + " · ")',
+        );
+        titles.add(await tab.page.title());
+        expect([path, await mistakes(tab)]).toEqual([path, []]);
+      }
+      expect(titles.size).toBe(consolePages[kind].length);
+    }, 300_000);
+
+    test("has the focus at the heading after following a link and after going back", async () => {
+      await using tab = await signedIn(server, who());
+      const links = await tab.page.$$eval(".nav a", (found) =>
+        found.map(({ textContent }) => textContent ?? ""),
       );
-      titles.add(await tab.page.title());
-      expect([path, await mistakes(tab)]).toEqual([path, []]);
-    }
-    expect(titles.size).toBe(consolePages[kind].length);
-  }, 300_000);
-
-  test("is at the heading of each page that a link leads to, and of the one that the browser goes back to", async () => {
-    await using tab = await signedIn(server, who());
-    const links = await tab.page.$$eval(".nav a", (found) =>
-      found.map(({ textContent }) => textContent ?? ""),
-    );
-    for (const link of [...links.slice(1), ...links.slice(0, 1)]) {
-      await tab.click(link, "link");
-      await tab.page.waitForFunction('document.activeElement.matches("main h1")');
-      expect(await tab.page.title()).toStartWith(String(await focused(tab)));
-    }
-    await tab.page.goBack();
-    await tab.page.waitForFunction(
-      `document.activeElement.matches("main h1") && document.title.startsWith("${links.at(-1)}")`,
-    );
-  });
-});
+      for (const link of [...links.slice(1), ...links.slice(0, 1)]) {
+        await tab.click(link, "link");
+        await tab.page.waitForFunction('document.activeElement.matches("main h1")');
+        expect(await tab.page.title()).toStartWith(String(await focused(tab)));
+      }
+      await tab.page.goBack();
+      await tab.page.waitForFunction(
+        `document.activeElement.matches("main h1") && document.title.startsWith("${links.at(-1)}")`,
+      );
+    });
+  },
+);
 
 const dialogs = [
   ["portal", "", "Go to… Ctrl K"],
@@ -169,7 +172,7 @@ const dialogs = [
 
 describe.skipIf(chromium === null)("a dialog", () => {
   test.each(dialogs)(
-    "in the %s, at %j, of the button %s: has a name, keeps the focus, and gives it back",
+    "in the %s, at %j, opened by the button %s: has a name, keeps the focus, and returns it when closed",
     async (kind, path, button) => {
       await using tab = await signedIn(server, kind === "console" ? operator : app, { byKeyboard: true });
       await tab.go(path.replace(":application", app.id));
@@ -180,7 +183,7 @@ describe.skipIf(chromium === null)("a dialog", () => {
       expect(await mistakes(tab)).toEqual([]);
       for (let i = 0; i < 30; i++) {
         await tab.press("Tab");
-        // Between the last and the first place the focus is at the browser itself.
+        // Between the last and the first element the browser itself has the focus.
         const isOutside =
           'document.activeElement !== document.body && !document.activeElement.closest("dialog")';
         expect([i, await tab.page.evaluate(isOutside)]).toEqual([i, false]);
@@ -191,7 +194,7 @@ describe.skipIf(chromium === null)("a dialog", () => {
     },
   );
 
-  test("with a secret, which is shown once, does not close by Escape, however often", async () => {
+  test("with a secret that is shown once is not closed by Escape", async () => {
     await using tab = await signedIn(server, operator);
     await tab.go("/keys");
     await tab.click("New key");
@@ -205,8 +208,8 @@ describe.skipIf(chromium === null)("a dialog", () => {
   });
 });
 
-describe.skipIf(chromium === null)("what is read aloud by itself", () => {
-  test("is what a person did, and what is wrong with a field belongs to it", async () => {
+describe.skipIf(chromium === null)("announcements", () => {
+  test("report the user's action, and the error of a field is part of its description", async () => {
     await using tab = await signedIn(server, app);
     await tab.click("Webhook", "link");
     await tab.fill("Webhook URL", "http://127.0.0.1:1/hook?x=\u00e9#fragment");
@@ -225,7 +228,7 @@ describe.skipIf(chromium === null)("what is read aloud by itself", () => {
     );
   });
 
-  test("is nothing of a live list, however much happens", async () => {
+  test("are not made for updates of a live list", async () => {
     const busy = await server.application({ name: "Busy bot", webhook_url: healthy.url });
     await subscribe(server, busy, ["channel.followed"]);
     await using tab = await signedIn(server, busy);

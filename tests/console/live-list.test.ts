@@ -71,7 +71,7 @@ test.skipIf(chromium === null)(
     try {
       await tab.see("Too many deliveries to show them all: this is a sample.");
       await tab.page.waitForFunction(`${allRows} > 300`, { timeout });
-      // The page reads at its own pace, and draws only rows in sight.
+      // The page reads at its own pace, and renders only visible rows.
       expect(reads).toBeLessThanOrEqual((performance.now() - began) / 700 + 2);
       expect((await rows(tab)).drawn).toBeLessThanOrEqual(mostDrawn);
       await tab.choose("Live");
@@ -89,7 +89,7 @@ test.skipIf(chromium === null)(
 );
 
 test.skipIf(chromium === null)(
-  "ten thousand deliveries are read as they are scrolled to, and only rows in sight are in the document",
+  "ten thousand deliveries are loaded while scrolling, and only visible rows are in the document",
   async () => {
     await publishAll(server, followed(longList / applications));
     await using tab = await signedIn(server, operator);
@@ -99,7 +99,7 @@ test.skipIf(chromium === null)(
     let shown = await rows(tab);
     expect(shown.all).toBeLessThanOrEqual(100);
     while (shown.all < longList) {
-      // A page may be too short to need scrolling, and a list that is read anew is shorter than before.
+      // A page may be too short to need scrolling, and a reloaded list is shorter than before.
       await tab.page.waitForFunction(
         `(scrollTo(0, document.documentElement.scrollHeight), ${allRows} !== ${shown.all})`,
         { timeout },
@@ -121,7 +121,7 @@ test.skipIf(chromium === null)(
     const [index, href] = (await found.jsonValue()) as [string, string];
     const before = await idsUpTo(Number(index) - 2);
     expect(href).toBe(`/console/deliveries/${before.at(-1)}`);
-    // The first row is drawn again.
+    // The first row is rendered again.
     await tab.page.evaluate("scrollTo(0, 0)");
     await tab.page.waitForFunction('document.querySelector("tbody tr")?.ariaRowIndex === "2"', { timeout });
     expect((await rows(tab)).drawn).toBeLessThanOrEqual(mostDrawn);

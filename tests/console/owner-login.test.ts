@@ -10,7 +10,7 @@ import { json, ownDirectory, ownServer, startServer } from "../support/server.ts
 const { server, loginUrl } = await portalLoginServer();
 const page = { "onair-page": "http", "sec-fetch-site": "same-origin" };
 
-/** The page in a browser, without the browser: its requests, and its cookies. */
+/** The requests of the page, with cookies, but without a browser. */
 class Person {
   readonly cookies = new Map<string, string>();
 
@@ -26,7 +26,7 @@ class Person {
     return answer;
   }
 
-  /** Signs in at the platform and comes back with a code. */
+  /** Signs in at the platform and returns with a code. */
   async code(userId: number): Promise<string> {
     const { location } = await json<{ location: string }>(await this.post("/portal/login"));
     return codeAt(location.slice(server.publicUrl.length), userId);
@@ -61,8 +61,8 @@ async function signedInOwner(owner: number, id: string): Promise<Person> {
   return person;
 }
 
-describe("whoever signs in with the platform's login", () => {
-  test("may choose from the applications of their own, and gets a session for one", async () => {
+describe("the owner of applications who signs in with the platform's login", () => {
+  test("chooses one of their own applications, and gets a session for it", async () => {
     const { id } = await owned(1001, "Mine");
     const foreign = await owned(1002, "Another's");
     const person = new Person();
@@ -74,11 +74,11 @@ describe("whoever signs in with the platform's login", () => {
     expect((await person.choose(portalLogin)).status).toBe(404);
     expect((await person.choose(id)).status).toBe(200);
     expect(await person.session()).toBe(200);
-    // What proved who signed in is used up.
+    // The proof of the sign-in can be used only once.
     expect((await person.choose(id)).status).toBe(400);
   });
 
-  test("needs the browser that began, and a code that was not used", async () => {
+  test("needs the browser that started the sign-in, and an unused code", async () => {
     const [began, another] = [new Person(), new Person()];
     const code = await began.code(1001);
     expect((await another.answer(code)).status).toBe(400);
@@ -91,7 +91,7 @@ describe("whoever signs in with the platform's login", () => {
     expect((await began.answer(fresh)).status).toBe(400);
   });
 
-  test("is asked by the page alone", async () => {
+  test("can be signed in only by requests of the page itself", async () => {
     const person = new Person();
     for (const path of ["/portal/login", "/portal/login/answer", "/portal/login/session"]) {
       const body = path.endsWith("answer") ? { code: "x" } : { application_id: portalLogin };
@@ -103,7 +103,7 @@ describe("whoever signs in with the platform's login", () => {
     }
   });
 
-  test("cannot be stood in for by a token that the application of the login got for a user", async () => {
+  test("cannot be impersonated with a token that the login's application obtained for a user", async () => {
     const { id } = await owned(1001);
     const verifier = "a-verifier-of-at-least-forty-three-characters";
     const query = new URLSearchParams({
@@ -126,7 +126,7 @@ describe("whoever signs in with the platform's login", () => {
     expect((await person.choose(id)).status).toBe(400);
   });
 
-  test("goes to this server's own authorization endpoint and comes back to the portal, whatever was asked", async () => {
+  test("is sent to this server's own authorization endpoint and back to the portal, whatever the request's parameters", async () => {
     const answer = await new Person().post("/portal/login?redirect_uri=https://evil.example/");
     const { location } = await json<{ location: string }>(answer);
     expect(location).toStartWith(`${server.publicUrl}/oauth/authorize?`);
@@ -157,7 +157,7 @@ describe("whoever signs in with the platform's login", () => {
   });
 });
 
-describe("a server is not started with an application that cannot be the one of the login", () => {
+describe("a server does not start with an application that is unsuitable for the login", () => {
   const url = "https://api.example.com";
   const uri = `${url}/portal/signed-in`;
   const login = ["--login-url", "https://example.com/", "--public-url", url];
@@ -165,11 +165,7 @@ describe("a server is not started with an application that cannot be the one of 
 
   test.each([
     ["that does not exist", null, "there is no application"],
-    [
-      "that does not come back to the portal",
-      ["https://elsewhere.example/"],
-      `lacks the redirect URI ${uri}`,
-    ],
+    ["that does not redirect to the portal", ["https://elsewhere.example/"], `lacks the redirect URI ${uri}`],
   ])("%s", async (_, redirect_uris, sentence) => {
     const data = ownDirectory();
     const first = await ownServer({ data, isOnSqlite: true });
@@ -179,7 +175,7 @@ describe("a server is not started with an application that cannot be the one of 
     await expect(startServer({ data, isOnSqlite: true, args: argsFor(id) })).rejects.toThrow(sentence);
   });
 
-  test("but with one that does", async () => {
+  test("a suitable application is accepted", async () => {
     const data = ownDirectory();
     const first = await ownServer({ data, isOnSqlite: true });
     const { id } = await first.application({ redirect_uris: [uri] });
@@ -189,7 +185,7 @@ describe("a server is not started with an application that cannot be the one of 
   });
 });
 
-/** A tab that has gone from the portal to the platform's login. */
+/** A tab that went from the portal to the platform's login. */
 async function atLogin(theme: "light" | "dark" = "light", path = ""): Promise<Tab> {
   const tab = await openPage(server, "portal", { theme });
   tab.elsewhere.push(new URL(loginUrl).origin);
@@ -204,26 +200,29 @@ async function atLogin(theme: "light" | "dark" = "light", path = ""): Promise<Ta
 }
 
 describe.skipIf(chromium === null)("in a browser", () => {
-  test.each(["light", "dark"] as const)("an owner chooses an application, and is in: %s", async (theme) => {
-    const [name, other] = [`Morning bot ${theme}`, `Evening bot ${theme}`];
-    await owned(1002, name);
-    await owned(1002, other);
-    await using tab = await atLogin(theme, "/deliveries?status=failed");
-    await tab.page.select("select", "1002");
-    await tab.click("Allow");
-    await tab.see("Choose an application");
-    expect(tab.page.url()).toBe(`${tab.base}/signed-in`);
-    expect(await violations(tab)).toEqual([]);
-    await tab.click(other);
-    await tab.page.waitForSelector(".shell");
-    expect(tab.page.url()).toBe(`${tab.base}/deliveries?status=failed`);
-    expect(await tab.text()).toContain(other);
-    expect(await tab.page.evaluate("JSON.stringify({ ...sessionStorage }) + document.cookie")).toBe("{}");
-    await tab.click("Sign out");
-    await tab.see("Sign in with your account");
-  });
+  test.each(["light", "dark"] as const)(
+    "an owner chooses an application and is signed in: %s",
+    async (theme) => {
+      const [name, other] = [`Morning bot ${theme}`, `Evening bot ${theme}`];
+      await owned(1002, name);
+      await owned(1002, other);
+      await using tab = await atLogin(theme, "/deliveries?status=failed");
+      await tab.page.select("select", "1002");
+      await tab.click("Allow");
+      await tab.see("Choose an application");
+      expect(tab.page.url()).toBe(`${tab.base}/signed-in`);
+      expect(await violations(tab)).toEqual([]);
+      await tab.click(other);
+      await tab.page.waitForSelector(".shell");
+      expect(tab.page.url()).toBe(`${tab.base}/deliveries?status=failed`);
+      expect(await tab.text()).toContain(other);
+      expect(await tab.page.evaluate("JSON.stringify({ ...sessionStorage }) + document.cookie")).toBe("{}");
+      await tab.click("Sign out");
+      await tab.see("Sign in with your account");
+    },
+  );
 
-  test("the owner of one application is in at once; of none is told so", async () => {
+  test("the owner of a single application is signed in at once; a user without one sees a message", async () => {
     await server.load("users", [{ id: 1004, username: "single" }]);
     for (const [owner, shown] of [
       [null, "No applications"],
@@ -239,7 +238,7 @@ describe.skipIf(chromium === null)("in a browser", () => {
     }
   });
 
-  test("who refuses, or comes by a link of somebody else, is not signed in and can try again", async () => {
+  test("a user who refuses, or follows another user's link, is not signed in and can try again", async () => {
     await using tab = await atLogin();
     await tab.click("Deny");
     await tab.see("The sign-in was refused.");
@@ -259,7 +258,7 @@ describe.skipIf(chromium === null)("in a browser", () => {
     }
   });
 
-  test("there is no such way where the platform has not set it up", async () => {
+  test("the button is absent if the platform has not configured it", async () => {
     const plain = await ownServer({ args: ["--portal"] });
     await using tab = await openPage(plain, "portal");
     await tab.page.goto(tab.base);

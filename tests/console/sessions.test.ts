@@ -10,8 +10,8 @@ async function key(role: string): Promise<string> {
   return (await json<{ key: string }>(await server.admin("POST", "/admin/v1/keys", { name, role }))).key;
 }
 
-describe.skipIf(chromium === null)("whoever signs in", () => {
-  test("with a wrong key is told so, keeps no secret in the form, and may try again", async () => {
+describe.skipIf(chromium === null)("a user who signs in", () => {
+  test("with a wrong key sees an error and an empty form, and may try again", async () => {
     await using tab = await openPage(server, "console");
     await tab.page.goto(tab.base);
     await signIn(tab, { key: "wrong-operator-key" });
@@ -26,7 +26,7 @@ describe.skipIf(chromium === null)("whoever signs in", () => {
     expect(tab.page.url()).not.toContain("key");
   });
 
-  test("with a wrong client secret is told so by the page, not by a dialog of the browser, and may try again", async () => {
+  test("with a wrong client secret sees an error of the page, not a dialog of the browser, and may try again", async () => {
     const { client_id, client_secret } = await server.application();
     await using tab = await openPage(server, "portal");
     await tab.page.goto(tab.base);
@@ -36,7 +36,7 @@ describe.skipIf(chromium === null)("whoever signs in", () => {
     await tab.see("Overview");
   });
 
-  test("can begin to type at once, without the mouse", async () => {
+  test("can type at once, without the mouse", async () => {
     const { client_id, client_secret } = await server.application();
     await using tab = await openPage(server, "portal");
     await tab.page.goto(tab.base);
@@ -48,7 +48,7 @@ describe.skipIf(chromium === null)("whoever signs in", () => {
     await tab.see("Overview");
   });
 
-  test("is back where they were when the session has ended meanwhile", async () => {
+  test("returns to the page where the session ended", async () => {
     const { client_id, client_secret, id } = await server.application({ name: "Evening bot" });
     const who = { client_id, client_secret };
     await using tab = await signedIn(server, who);
@@ -62,14 +62,14 @@ describe.skipIf(chromium === null)("whoever signs in", () => {
     expect(tab.page.url()).toMatch(/\/portal\/deliveries\?type=chat\.message/);
   });
 
-  test("is signed out in both tabs by signing out in one", async () => {
+  test("is signed out in both tabs after signing out in one", async () => {
     await using first = await signedIn(server, operator);
     await using second = await openPage(server, operator, { besides: first });
     await second.go("/keys");
     await second.see("New key");
     await first.click("Sign out");
     await first.see("Sign in");
-    // Without a click: its event stream has ended.
+    // Without a click, because its event stream has ended.
     await second.page.bringToFront();
     await second.see("Your session has ended.");
   });
@@ -77,7 +77,7 @@ describe.skipIf(chromium === null)("whoever signs in", () => {
   test.each([
     ["reader", ["Applications", "Backups", "Audit"], ["Publish an event"]],
     ["publisher", ["Users", "Publish an event"], ["Applications", "Deliveries", "Backups", "Keys", "Audit"]],
-  ])("as a %s is shown what the role may do: %p and not %p", async (role, shown, hidden) => {
+  ])("as a %s sees the controls of that role: %p and not %p", async (role, shown, hidden) => {
     await using tab = await signedIn(server, { key: await key(role) });
     const pages = await tab.page.$$eval("nav a", (links) => links.map((link) => link.textContent ?? ""));
     expect(pages).toEqual(expect.arrayContaining(shown));
@@ -88,7 +88,7 @@ describe.skipIf(chromium === null)("whoever signs in", () => {
     }
   });
 
-  test("finds the way back by the button of the browser", async () => {
+  test("can go back with the browser's Back button", async () => {
     await using tab = await signedIn(server, operator);
     await tab.click("Applications", "link");
     await tab.see("New application");
@@ -100,7 +100,7 @@ describe.skipIf(chromium === null)("whoever signs in", () => {
     await tab.see("New key");
   });
 
-  test("is told of a lost connection, and misses nothing when it is back", async () => {
+  test("sees that the connection is lost, and misses nothing once it is back", async () => {
     const own = await startServer({ args: ["--portal"] });
     await using tab = await signedIn(own, operator);
     await tab.click("Applications", "link");

@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 
 describe.skipIf(chromium === null)("in the portal", () => {
-  test("a time is relative and ticks, and has its date and UTC on hover", async () => {
+  test("a time is relative, is updated, and shows date and UTC on hover", async () => {
     await using tab = await signedIn(server, app);
     await tab.go("/deliveries");
     const time = await tab.page.waitForSelector("main tbody td:last-child time");
@@ -35,7 +35,7 @@ describe.skipIf(chromium === null)("in the portal", () => {
     expect((await shown())?.title).toBe(first?.title ?? "");
   });
 
-  test("what is wrong with a field is said at the field alone, in no words of the API", async () => {
+  test("a field's error is shown only at the field, without terms of the API", async () => {
     await using tab = await signedIn(server, app);
     await tab.click("Webhook", "link");
     await tab.fill("Webhook URL", "https://bot.example/hook#part");
@@ -56,7 +56,7 @@ describe.skipIf(chromium === null)("in the portal", () => {
     expect(await tab.page.evaluate("navigator.clipboard.readText()")).toBe(app.client_id);
   });
 
-  test("the page of the webhook has the secrets with their ages, and a receiver in five languages", async () => {
+  test("the webhook page shows secrets with their ages, and a receiver in five languages", async () => {
     await using tab = await signedIn(server, app);
     await tab.click("Webhook", "link");
     await tab.see("when rotated");
@@ -80,7 +80,7 @@ describe.skipIf(chromium === null)("in the portal", () => {
     }
   });
 
-  test("the theme is the system's until it is chosen, and the choice is kept", async () => {
+  test("the theme follows the system until one is chosen, and the choice is kept", async () => {
     await using tab = await signedIn(server, app);
     await tab.click("Use dark colours");
     expect(await tab.page.evaluate("localStorage['onair-theme']")).toBe("dark");
@@ -93,7 +93,7 @@ describe.skipIf(chromium === null)("in the portal", () => {
     expect([await themeIn("dark"), await themeIn("light")]).toEqual(["dark", "light"]);
   });
 
-  test("on a phone the menu opens over the page, has the focus, and closes by Escape", async () => {
+  test("on a phone the menu opens over the page, receives the focus, and closes with Escape", async () => {
     await using tab = await signedIn(server, app, { width: 390 });
     await tab.click("Menu");
     await tab.page.waitForFunction('document.activeElement.closest(".side.open .nav")');
@@ -107,7 +107,7 @@ describe.skipIf(chromium === null)("in the portal", () => {
 });
 
 describe.skipIf(chromium === null)("in the console", () => {
-  test("an endpoint to which nothing was sent is not said to take it", async () => {
+  test("an endpoint without deliveries is not shown as healthy", async () => {
     const { id } = await server.application({ name: "New bot", webhook_url: receiver.url });
     await using tab = await signedIn(server, operator);
     await tab.go(`/applications/${id}`);
@@ -115,7 +115,7 @@ describe.skipIf(chromium === null)("in the console", () => {
     expect(await tab.page.$(".notice.ok")).toBeNull();
   });
 
-  test("a category shows who is live in it", async () => {
+  test("a category shows its livestreams", async () => {
     await using tab = await signedIn(server, operator);
     await tab.click("Categories", "link");
     await tab.click("Chess");
@@ -138,14 +138,14 @@ describe.skipIf(chromium === null)("in the console", () => {
     expect(new URL(tab.page.url()).search).toContain("luna");
   });
 
-  test("the settings in force are those of this server, and no secret is among them", async () => {
+  test("the effective settings of this server are shown without secrets", async () => {
     await using tab = await signedIn(server, operator);
     await tab.go("/settings?changed=1");
     await tab.see("777");
     expect(await tab.text()).not.toContain("key" in operator ? operator.key : "");
   });
 
-  test("the audit is filtered by what was done, in the address", async () => {
+  test("the audit trail is filtered by action, and the filter is in the URL", async () => {
     await using tab = await signedIn(server, operator);
     await tab.go("/audit");
     await tab.see("createBackup");

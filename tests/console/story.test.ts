@@ -13,7 +13,7 @@ beforeAll(async () => {
   await server.load("users", [{ id: 1001, username: "luna_bytes" }]);
 });
 
-/** An application whose endpoint has answered 410 to one of two events, and is disabled. */
+/** An application whose endpoint is disabled because it answered 410 to one of two events. */
 async function broken(name: string) {
   const gone = ownReceiver(() => new Response("moved", { status: 410 }));
   const app = await server.application({ name, webhook_url: gone.url });
@@ -26,7 +26,7 @@ async function broken(name: string) {
     const answer = await server.admin("GET", `/admin/v1/applications/${app.id}/endpoint`);
     return (await answer.text()).includes('"disabled"');
   });
-  // It happens while nothing can be sent, and is kept.
+  // This event is published while the endpoint is disabled, and stays pending.
   await server.admin("POST", "/admin/v1/events", event("channel.followed"));
   return { app, firstId: gone.received[0]?.headers["webhook-id"] };
 }
@@ -37,7 +37,7 @@ describe.skipIf(chromium === null).each([
   ["clicking", false],
   ["the keyboard", true],
 ])("an endpoint breaks: by %s alone", (_, byKeyboard) => {
-  test("its developer finds out why, mends it and has everything sent again", async () => {
+  test("its developer finds the reason, fixes it and replays everything", async () => {
     const { app, firstId } = await broken("Night bot");
     const healthy = ownReceiver();
     await using tab = await signedIn(server, app, { byKeyboard });
@@ -53,7 +53,7 @@ describe.skipIf(chromium === null).each([
     await tab.fill("Webhook URL", healthy.url);
     await tab.click("Save");
     await tab.see("Saved.");
-    // A new URL is enabled at once: what waited is sent to it at once.
+    // A new URL is enabled at once, and pending deliveries are sent to it.
     await healthy.arrived(1);
     await tab.click("Deliveries", "link");
     await tab.click("Replay a range");
@@ -67,7 +67,7 @@ describe.skipIf(chromium === null).each([
     await tab.see("delivered");
   });
 
-  test("the operator does the same for its developer", async () => {
+  test("the operator does the same on the developer's behalf", async () => {
     const { firstId } = await broken("Day bot");
     const healthy = ownReceiver();
     await using tab = await signedIn(server, operator, { byKeyboard });
@@ -90,7 +90,7 @@ describe.skipIf(chromium === null).each([
 });
 
 describe.skipIf(chromium === null)("an endpoint breaks", () => {
-  test("and what failed is there to see while it is still tried again", async () => {
+  test("failed attempts are shown while the delivery is still retried", async () => {
     const receiver = ownReceiver(() => new Response("busy", { status: 500 }));
     const app = await server.application({ name: "Busy bot", webhook_url: receiver.url });
     await subscribe(server, app, ["channel.followed"]);
@@ -105,7 +105,7 @@ describe.skipIf(chromium === null)("an endpoint breaks", () => {
     await tab.see("Response 500");
   });
 
-  test("and a test shows the exchange, and what the receiver does wrong", async () => {
+  test("a test shows the exchange and the receiver's mistake", async () => {
     const receiver = ownReceiver(() => new Response("who are you?", { status: 401 }));
     const app = await server.application({ name: "Test bot", webhook_url: receiver.url });
     await using tab = await signedIn(server, app);

@@ -5,9 +5,9 @@ import { openPage, operator, signedIn, signIn, type Tab } from "../support/pages
 import { Clock, testServer } from "../support/server.ts";
 import { tcpProxy } from "../support/tcp-proxy.ts";
 
-/** What a page reads, and when it opens its event stream anew. */
+/** The requests of a page, and when it reopens its event stream. */
 
-// Its clock stands still: with each minute everything is read anew.
+// Its clock stands still, because the page reads everything again every minute.
 const server = await testServer({ args: ["--portal"], clock: new Clock(Date.now()) });
 const app = await server.application({ name: "Night bot", webhook_url: "http://127.0.0.1:9/" });
 const pages = {
@@ -16,7 +16,7 @@ const pages = {
 };
 const streams = /\/v1\/(?:application\/)?outcomes$/;
 
-/** The paths of the API that a page asks for from now on. */
+/** The API paths that a page requests from now on. */
 function asked({ page }: Tab): string[] {
   const urls: string[] = [];
   page.on("request", (request) => {
@@ -26,7 +26,7 @@ function asked({ page }: Tab): string[] {
   return urls;
 }
 
-/** Keeps the timers of silence from running: a test runs them itself, as `silences`. And nothing is read without the stream. */
+/** Collects the stream's silence timers in `silences`, for the test to run, and stops the polling that replaces a lost stream. */
 const holdTimers = `{
   const [begin, end, repeat] = [setTimeout, clearTimeout, setInterval];
   let last = 0;
@@ -44,21 +44,21 @@ const holdTimers = `{
 describe.skipIf(chromium === null).each(["portal", "console"] as const)("a page of the %s", (kind) => {
   const who = kind === "console" ? operator : app;
 
-  test("reads everything once", async () => {
+  test("requests everything once", async () => {
     await using first = await signedIn(server, who);
     for (const path of pages[kind]) {
       await using tab = await openPage(server, kind, { besides: first });
       await tab.page.evaluateOnNewDocument(holdTimers);
       const urls = asked(tab);
       await tab.go(path);
-      // On a slow machine this may end too early, and then tells less.
+      // On a slow machine the wait may end early, and the test then checks less.
       await tab.page.waitForNetworkIdle({ concurrency: 1, idleTime: 1_000 });
       const more = urls.filter((url, i) => urls.indexOf(url) !== i);
       expect([path, urls.length > 1, more]).toEqual([path, true, []]);
     }
   });
 
-  test("reads everything once more after a lost connection", async () => {
+  test("requests everything again, once, after a lost connection", async () => {
     const { publicUrl, adminUrl } = server;
     const proxy = await tcpProxy(Number(new URL(kind === "console" ? adminUrl : publicUrl).port));
     afterThisTest(() => proxy.stop());
@@ -79,7 +79,7 @@ describe.skipIf(chromium === null).each(["portal", "console"] as const)("a page 
     expect([read.length > 1, more]).toEqual([true, []]);
   });
 
-  test("opens its stream anew when nothing is heard for 45 seconds, and has missed nothing", async () => {
+  test("reopens its stream after 45 seconds of silence, and misses nothing", async () => {
     const { publicUrl, adminUrl } = server;
     const proxy = await tcpProxy(Number(new URL(kind === "console" ? adminUrl : publicUrl).port));
     afterThisTest(() => proxy.stop());
@@ -93,7 +93,7 @@ describe.skipIf(chromium === null).each(["portal", "console"] as const)("a page 
     await tab.page.waitForSelector(".shell");
     await tab.go(kind === "console" ? `/applications/${app.id}` : "");
     await tab.page.waitForFunction("silences.size === 1");
-    // Whatever is heard begins a new wait.
+    // Any message restarts the timer.
     await tab.page.evaluate("globalThis.before = [...silences.keys()][0]");
     await rename(`Heard in the ${kind}`);
     await tab.see(`Heard in the ${kind}`);

@@ -6,7 +6,7 @@ import { testServer } from "../support/server.ts";
 
 const server = await testServer({ args: ["--portal"] });
 
-/** A receiver that answers when it is told to, called by a name. */
+/** A receiver that answers when the test lets it, under a host name. */
 function heldReceiver() {
   let release = () => {};
   const held = new Promise<void>((resolve) => {
@@ -18,7 +18,7 @@ function heldReceiver() {
 }
 
 describe.skipIf(chromium === null)("the page of a test", () => {
-  test("shows each stage while the receiver has not answered, and the whole exchange then", async () => {
+  test("shows each stage before the receiver answers, and the whole exchange afterwards", async () => {
     const { receiver, url, release } = heldReceiver();
     await using tab = await signedIn(server, await server.application({ webhook_url: url }));
     await tab.click("Test", "link");
@@ -37,7 +37,7 @@ describe.skipIf(chromium === null)("the page of a test", () => {
     expect(await tab.text()).not.toContain("In progress");
   });
 
-  test("says what the receiver did wrong", async () => {
+  test("describes the receiver's mistake", async () => {
     const receiver = ownReceiver(() => new Response("no such hook", { status: 404 }));
     await using tab = await signedIn(server, await server.application({ webhook_url: receiver.url }));
     await tab.click("Test", "link");

@@ -15,7 +15,7 @@ let server: TestServer;
 let app: TestApplication;
 let delivery = "";
 
-// What a test changes stays in its server: tried once more, it begins with a new one.
+// A retried test starts a new server, because its changes stay in the old one.
 beforeEach(async () => {
   server = await ownServer({ engineThread: true, args: ["--portal"] });
   await server.load("users", [user(1001, "luna_bytes"), user(1002, "ninja_fox")]);
@@ -33,7 +33,7 @@ beforeEach(async () => {
 
 const pathOf = (path: string) => path.replace(":delivery", delivery).replace(":application", app.id);
 
-/** What a tab itself asks of the API, as its page does. */
+/** A request to the API from a tab, as its page sends them. */
 async function ask({ page }: Tab, method: string, path: string, body?: object): Promise<void> {
   const options = {
     method,
@@ -46,7 +46,7 @@ async function ask({ page }: Tab, method: string, path: string, body?: object): 
   expect([path, Number(status) < 300, status]).toEqual([path, true, status]);
 }
 
-/** Keeps count of the timers by which a page would ask again and again. */
+/** Counts the timers with which a page polls. */
 async function countTimers({ page }: Tab): Promise<void> {
   await page.evaluateOnNewDocument(`{
     const [begin, end] = [setInterval, clearInterval];
@@ -66,13 +66,13 @@ async function countTimers({ page }: Tab): Promise<void> {
 const isQuiet = "slowTimers.size === 0";
 
 interface Change {
-  /** Where the second tab is. */
+  /** The page of the second tab. */
   readonly path: string;
-  /** What it shows before. */
+  /** Text shown there before. */
   readonly before: string;
-  /** What the first tab asks for. */
+  /** The request of the first tab. */
   readonly asks: readonly [method: string, path: string, body?: object];
-  /** What the second tab shows then; by default no longer what was there before. */
+  /** Text shown in the second tab afterwards; by default `before` disappears. */
   readonly after?: string;
 }
 
@@ -86,7 +86,7 @@ const changes: Record<"portal" | "console", readonly Change[]> = {
     },
     {
       path: "/webhook",
-      // The step before gave it another URL.
+      // The previous step changed its URL.
       before: "Nothing was sent to the endpoint yet.",
       asks: ["PATCH", "/public/v1/application", { webhook_url: null }],
       after: "Set the webhook URL",
@@ -197,7 +197,7 @@ const changes: Record<"portal" | "console", readonly Change[]> = {
 describe.skipIf(chromium === null).each(["portal", "console"] as const)("two tabs of the %s", (kind) => {
   const who = () => (kind === "console" ? operator : app);
 
-  test("where one signs out, every page of the other ends", async () => {
+  test("when one signs out, every page of the other returns to the sign-in form", async () => {
     await using first = await signedIn(server, who());
     const others: Tab[] = [];
     for (const path of consolePages[kind]) {
@@ -214,13 +214,13 @@ describe.skipIf(chromium === null).each(["portal", "console"] as const)("two tab
     }
   }, 300_000);
 
-  test("a change in one shows in the other, which asks for nothing while nothing changes", async () => {
+  test("a change in one appears in the other, which sends no requests while nothing changes", async () => {
     await using first = await signedIn(server, who());
     await using second = await openPage(server, kind, { besides: first });
     await countTimers(second);
     for (const { path, before, asks, after } of changes[kind]) {
       const [method, asked, body] = asks;
-      // PostgreSQL has backups of its own.
+      // With PostgreSQL, On Air makes no backups.
       if (isOnPostgres && asked === "/admin/v1/backups") continue;
       await second.go(pathOf(path));
       await second.see(before);
@@ -231,7 +231,7 @@ describe.skipIf(chromium === null).each(["portal", "console"] as const)("two tab
     }
   }, 300_000);
 
-  test("a page without its event stream asks every so often, and no more when it is back", async () => {
+  test("a page polls while its event stream is lost, and stops when it is back", async () => {
     const { publicUrl, adminUrl } = server;
     const proxy = await tcpProxy(Number(new URL(kind === "console" ? adminUrl : publicUrl).port));
     afterThisTest(() => proxy.stop());

@@ -9,7 +9,7 @@ import { tcpProxy } from "../support/tcp-proxy.ts";
 const server = await testServer({ args: ["--portal"] });
 const upgraded = "On Air was upgraded. Reload the page.";
 
-/** Has the files of the page refused, as a server of another version does, until the page is loaded anew. */
+/** Refuses the page's files, like a server of another version, until the page is reloaded. */
 async function upgrade({ page }: Tab): Promise<void> {
   let isOld = true;
   await page.setRequestInterception(true);
@@ -21,7 +21,7 @@ async function upgrade({ page }: Tab): Promise<void> {
 }
 
 describe.skipIf(chromium === null)("a page that is older than its server", () => {
-  test("says so when the connection is back, and is new when it is loaded anew", async () => {
+  test("says so when the connection is back, and is current after a reload", async () => {
     const proxy = await tcpProxy(Number(new URL(server.adminUrl).port));
     afterThisTest(() => proxy.stop());
     await using tab = await signedIn(server, operator, { port: proxy.port });
@@ -39,7 +39,7 @@ describe.skipIf(chromium === null)("a page that is older than its server", () =>
     await tab.see("New key");
   });
 
-  test("says so, too, when it is older than the session", async () => {
+  test("says so when it is older than the session", async () => {
     const app = await server.application({ name: "Late bot" });
     await using tab = await openPage(server, app);
     await tab.page.goto(tab.base);

@@ -15,13 +15,13 @@ beforeAll(async () => {
 
 const focused = (selector: string) => `document.activeElement.matches(${JSON.stringify(selector)})`;
 
-/** Scrolls to the end of the list until it has so many rows. */
+/** Scrolls to the end of the list until it has this many rows. */
 const scrolledTo = ({ page }: Tab, rows: number) =>
   page.waitForFunction(
     `(scrollTo(0, document.body.scrollHeight), Number(document.querySelector("main table")?.ariaRowCount) === ${rows + 1})`,
   );
 
-/** Refuses the requests for a further page of a list, and gives how to take them again. */
+/** Refuses requests for further pages of a list. Returns a function that accepts them again. */
 async function refuseMore({ page }: Tab): Promise<() => void> {
   let isRefusing = true;
   await page.setRequestInterception(true);
@@ -36,7 +36,7 @@ async function refuseMore({ page }: Tab): Promise<() => void> {
 }
 
 describe.skipIf(chromium === null)("a list", () => {
-  test("goes on by itself when its next page was refused", async () => {
+  test("continues by itself after its next page was refused", async () => {
     await using tab = await signedIn(server, operator);
     const take = await refuseMore(tab);
     await tab.go("/applications");
@@ -48,14 +48,14 @@ describe.skipIf(chromium === null)("a list", () => {
     await tab.page.waitForFunction('Number(document.querySelector("main table")?.ariaRowCount) > 101');
   });
 
-  test("is where it was, and as long, when one comes back to it, and behind a reload", async () => {
+  test("keeps its scroll position and length after going back and after a reload", async () => {
     await using tab = await signedIn(server, operator);
     await tab.go("/applications");
     await scrolledTo(tab, applications);
     await tab.page.waitForFunction("Math.abs(history.state?.y - scrollY) < 1 && scrollY > 6000");
     const y = await tab.page.evaluate("scrollY");
     const isThere = `Math.abs(scrollY - ${y}) < 2`;
-    // It can be seen, so that the click scrolls nothing.
+    // The row is visible, so the click does not scroll.
     await tab.click("Bot 229", "link");
     await tab.see("Secrets and tokens");
     expect(await tab.page.evaluate("scrollY")).toBe(0);
@@ -69,7 +69,7 @@ describe.skipIf(chromium === null)("a list", () => {
     await tab.see("Secrets and tokens");
   });
 
-  test("of another filter begins with its first page", async () => {
+  test("starts with its first page when the filter changes", async () => {
     await using tab = await signedIn(server, operator);
     await tab.go("/applications");
     await scrolledTo(tab, applications);
@@ -86,14 +86,14 @@ describe.skipIf(chromium === null)("a list", () => {
 });
 
 describe.skipIf(chromium === null)("the focus", () => {
-  test("is at the heading when what had it goes away by what it did", async () => {
+  test("moves to the heading when the focused element's action removes it", async () => {
     await using tab = await signedIn(server, operator);
     await tab.go("/deliveries?type=chat");
     await tab.click("Clear filters");
     await tab.page.waitForFunction(focused("main h1"));
   });
 
-  test("stays at a button while what it began goes on", async () => {
+  test("stays at a button while its request is in progress", async () => {
     await using tab = await signedIn(server, operator);
     await tab.go("/event-types");
     const held = Promise.withResolvers<HTTPRequest>();
@@ -114,7 +114,7 @@ describe.skipIf(chromium === null)("the focus", () => {
     await tab.page.waitForFunction(focused('button:not([aria-busy="true"])'));
   });
 
-  test("is at the button of the menu when that is closed by Escape", async () => {
+  test("returns to the menu's button when Escape closes the menu", async () => {
     await using tab = await signedIn(server, operator, { width: 390 });
     await tab.click("Menu");
     await tab.page.waitForFunction(focused(".side.open .nav a"));

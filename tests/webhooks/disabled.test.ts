@@ -1,4 +1,5 @@
 import { beforeEach, expect, test } from "bun:test";
+import { newEndpoint } from "../../src/domain/endpoints.ts";
 import { hour } from "../../src/domain/time.ts";
 import type { Store } from "../../src/store/store.ts";
 import { dispatching, gone, ok } from "../support/dispatching.ts";
@@ -37,6 +38,21 @@ test("an endpoint that was disabled while an attempt succeeded is still disabled
   await next.dispatcher.enable(application);
   await until(() => next.sent.length === 1);
   await next.stop();
+});
+
+test("deliveries in memory return to the store when a look-up finds that their endpoint is disabled", async () => {
+  const application = await subscriber(store);
+  const { dispatcher, publish, sent, settled, stop } = dispatching(store);
+  await settled();
+  // As with an idle queue that was removed: the dispatcher does not know the state of the endpoint.
+  const disabled = { disabled_at: storedAt, disabled_reason: "gone" as const };
+  await store.deliveries.record([], [{ ...newEndpoint(application, 0), ...disabled }]);
+  await publish("kept");
+  await settled();
+  expect(sent).toEqual([]);
+  expect(dispatcher.stats).toMatchObject({ queued: 0, heldUp: 1 });
+  expect(await store.deliveries.pending()).toEqual([{ application_id: application, due_at: 0 }]);
+  await stop();
 });
 
 test("a pause by Retry-After holds in the next process, which sends one delivery when it ends", async () => {

@@ -100,9 +100,9 @@ const words = { ok: "ok", warning: "warning", wrong: "WRONG", skipped: "skipped"
 
 const styles = { ok: "green", warning: "yellow", wrong: "red", skipped: "dim" } as const;
 
-function shown({ check, status, message, mend }: Finding, { style }: Screen): string {
+function shown({ check, status, message, advice }: Finding, { style }: Screen): string {
   const line = `${style(styles[status], words[status].padEnd(8))} ${check.replaceAll("_", " ").padEnd(16)} ${message}`;
-  return mend === null ? line : `${line}\n${" ".repeat(26)}→ ${mend}`;
+  return advice === null ? line : `${line}\n${" ".repeat(26)}→ ${advice}`;
 }
 
 function summary(wrong: number, warnings: number): string {

@@ -96,8 +96,8 @@ export async function sizeFinding(program: string, data: string): Promise<Findin
   try {
     const { kinds, givesBack } = await measuredSizes(program, data);
     if (kinds.free < muchFree || givesBack) return ok(shownSizes(kinds));
-    const mend = 'stop the server and run "onair compact", which returns the free space to the disk';
-    return warning(shownSizes(kinds), mend);
+    const advice = 'stop the server and run "onair compact", which returns the free space to the disk';
+    return warning(shownSizes(kinds), advice);
   } catch (error) {
     return skipped(messageOf(error));
   }
@@ -117,10 +117,10 @@ export function readFacts(
     state = look(data, schemaState);
     if (state.pending.length > 0) {
       const message = `the database has an older schema (${state.applied.at(-1) ?? "empty"}): ${state.pending.length} migrations are pending`;
-      const mend = isServed
+      const advice = isServed
         ? "a server of an older version uses it: stop that server, and start one of this version"
         : '"onair migrate --backup FILE" or the next "onair serve" upgrades it';
-      return { findings: [warning(message, mend)], facts: null };
+      return { findings: [warning(message, advice)], facts: null };
     }
   } catch (error) {
     return { findings: isWhole ? [wrong(messageOf(error))] : [], facts: null };
@@ -194,14 +194,14 @@ const earliest = Date.parse("2026-01-01T00:00:00Z");
 /** Checks that the clock is plausible: tokens, retries and signatures depend on it. */
 export function clockFinding(now: number, newestEventAt: number | null): Finding {
   const { ok, wrong } = findingsOf("clock");
-  const mend = "set the clock, by NTP if possible";
+  const advice = "set the clock, by NTP if possible";
   const shown = isoTime(now);
   if (now < earliest)
-    return wrong(`the clock says ${shown}, which is before the release of this version`, mend);
+    return wrong(`the clock says ${shown}, which is before the release of this version`, advice);
   if (newestEventAt !== null && newestEventAt > now + minute)
     return wrong(
       `the clock says ${shown}, ${shownDuration(newestEventAt - now)} before the newest event`,
-      `${mend}; if it is right now, it was ahead when that event was published`,
+      `${advice}; if it is right now, it was ahead when that event was published`,
     );
   return ok(`it is ${shown}`);
 }

@@ -29,8 +29,8 @@ export async function postgresFindings(
     if (pending.length > 0) {
       const form = applied.length === 0 ? "is empty" : `has an older schema (${applied.at(-1)})`;
       const message = `${place} ${form}: ${pending.length} migrations are pending`;
-      const mend = '"onair migrate" or the next "onair serve" upgrades it';
-      return { findings: [schema.warning(message, mend)], ...unknown };
+      const advice = '"onair migrate" or the next "onair serve" upgrades it';
+      return { findings: [schema.warning(message, advice)], ...unknown };
     }
     const pool = openPool(settings, { connections: 1, isReader: true });
     const [facts, kinds] = await Promise.all([postgresFacts(pool), sizesByKind(pool)]).finally(() =>

@@ -102,7 +102,7 @@ export function portFindings({ host, port, adminHost, adminPort }: Config): Find
   return [portFinding("public_port", host, port), portFinding("admin_port", adminHost, adminPort)];
 }
 
-const reasons: Readonly<Record<string, readonly [what: string, mend: string]>> = {
+const reasons: Readonly<Record<string, readonly [what: string, advice: string]>> = {
   EADDRINUSE: ["another program uses it", "stop that program, or choose another port"],
   EADDRNOTAVAIL: ["this machine does not have this address", "choose an address of this machine"],
   EACCES: ["this user may not listen on it", "choose a port above 1023"],
@@ -119,7 +119,7 @@ function portFinding(check: string, hostname: string, port: number): Finding {
     return ok(`${address} is free`);
   } catch (error) {
     const { code = "" } = error as { code?: string };
-    const [what, mend] = reasons[code] ?? [`listening fails (${code})`, "choose another address"];
-    return wrong(`${address}: ${what}`, mend);
+    const [what, advice] = reasons[code] ?? [`listening fails (${code})`, "choose another address"];
+    return wrong(`${address}: ${what}`, advice);
   }
 }

@@ -10,9 +10,9 @@ export function* settingFindings(mistakes: readonly string[], env: Environment):
   const unknown = unknownVariables(env);
   for (const mistake of mistakes) yield wrong(mistake, 'see "onair serve --help"');
   for (const { name, meant } of unknown) {
-    const mend = "unset it, unless another program uses it";
+    const advice = "unset it, unless another program uses it";
     yield meant === null
-      ? warning(`${name} is not a setting of this version`, mend)
+      ? warning(`${name} is not a setting of this version`, advice)
       : wrong(`${name} is not a setting, so it has no effect`, `rename it to ${meant}`);
   }
   if (mistakes.length + unknown.length === 0)

@@ -137,7 +137,7 @@ describe("a key in ONAIR_ADMIN_KEY", () => {
     expect(missing).toMatchObject({
       level: "warn",
       reason: "ONAIR_ADMIN_KEY is no longer set, and no other key was created",
-      mend: expect.stringContaining("onair admin-key reset --data DIR"),
+      advice: expect.stringContaining("onair admin-key reset --data DIR"),
     } as never);
     const { stdout } = await run(["admin-key", "reset", "--data", data, "--json"]);
     const { key } = JSON.parse(stdout) as { key: string };

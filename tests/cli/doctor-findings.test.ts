@@ -129,7 +129,7 @@ test.each<[place: string, finding: string, message: string, ...args: string[]]>(
 test.each(["an empty file", "what is no database"])("%s is reported once, with one advice", async (place) => {
   const report = await examined(["--data", places[place]?.() ?? "", ...freePorts]);
   const wrong = report.findings.filter(({ status }) => status !== "ok" && status !== "skipped");
-  expect(wrong).toMatchObject([{ check: "integrity", status: "wrong", mend: null }]);
+  expect(wrong).toMatchObject([{ check: "integrity", status: "wrong", advice: null }]);
 });
 
 test.each(["a database of an older version", "a database of a newer version"])(
@@ -146,7 +146,7 @@ test.each(["a database of an older version", "a database of a newer version"])(
 test("the report names commands that show a failing endpoint and enable it", async () => {
   const data = places["an endpoint that is disabled"]?.() ?? "";
   const [found] = ofCheck(await examined(["--data", data, ...freePorts]), "webhooks");
-  expect(found?.mend).toBe(
+  expect(found?.advice).toBe(
     '"onair apps show ID" says why; "onair apps enable-endpoint ID" enables a disabled one again',
   );
 });
@@ -167,7 +167,7 @@ test("the report has the number of pending deliveries and the age of the oldest"
 test("the integrity check of a large database times out", async () => {
   const options = { data: ended, full: false, program: databaseCheckProgram, timeoutMs: 0 };
   expect(await Array.fromAsync(integrityFindings(options))).toMatchObject([
-    { check: "integrity", status: "skipped", mend: expect.stringContaining("--full") },
+    { check: "integrity", status: "skipped", advice: expect.stringContaining("--full") },
   ]);
 });
 

@@ -20,13 +20,13 @@ test("files with secrets must be readable by their owner only, whichever setting
   const args = ["--config", settings, "--data", copy(), ...freePorts];
   const report = await examined(args, { ONAIR_ADMIN_KEY_FILE: named("admin-key", 0o604) });
   const found = ofCheck(report, "file_modes").filter(({ status }) => status === "warning");
-  expect(found.map(({ message, mend }) => [message, mend])).toEqual([
+  expect(found.map(({ message, advice }) => [message, advice])).toEqual([
     [expect.stringContaining(`${path("admin-key")} holds a secret`), `chmod o= ${path("admin-key")}`],
     [expect.stringContaining(`${path("notify")} holds a secret`), `chmod o= ${path("notify")}`],
   ]);
   for (const name of ["admin-key", "notify"]) chmodSync(path(name), 0o640);
-  const mended = await examined(args, { ONAIR_ADMIN_KEY_FILE: path("admin-key") });
-  expect(ofCheck(mended, "file_modes")).toMatchObject([{ status: "ok" }]);
+  const fixed = await examined(args, { ONAIR_ADMIN_KEY_FILE: path("admin-key") });
+  expect(ofCheck(fixed, "file_modes")).toMatchObject([{ status: "ok" }]);
 });
 
 test("a port that another program uses is found", async () => {
@@ -50,7 +50,7 @@ test("invalid settings are reported, and the other checks run all the same", asy
     ONAIR_IMAGE_TAG: "3",
   });
   const told = ofCheck(report, "settings").map(
-    ({ status, message, mend }) => `${status}: ${message} ${mend}`,
+    ({ status, message, advice }) => `${status}: ${message} ${advice}`,
   );
   expect(told).toHaveLength(4);
   for (const pattern of [
@@ -76,7 +76,7 @@ test("risky settings of a publicly reachable server are reported", async () => {
     ofCheck(await examined(["--data", copy(), ...freePorts, ...args]), "public_url");
   expect(await at("--public-url", "http://api.example.com")).toMatchObject([{ status: "warning" }]);
   expect(await at("--public-url", "https://api.example.com")).toMatchObject([
-    { status: "warning", mend: "name the proxy with --trusted-proxies" },
+    { status: "warning", advice: "name the proxy with --trusted-proxies" },
   ]);
   const proxied = ["--public-url", "https://api.example.com", "--trusted-proxies", "10.0.0.0/8"];
   expect(await at(...proxied)).toMatchObject([{ status: "ok" }]);

@@ -95,7 +95,7 @@ describe("beside a running server", () => {
     const report = await examined(["--data", served, "--port", "9", "--admin-port", "10"]);
     expect(ofCheck(report, "server")[1]).toMatchObject({
       status: "wrong",
-      mend: expect.stringContaining("--url"),
+      advice: expect.stringContaining("--url"),
     });
     expect(ofCheck(report, "public_listener")).toMatchObject([{ status: "wrong" }]);
   });

@@ -30,7 +30,7 @@ describe("findings of a running server", () => {
       check: "public_url",
       status: "warning",
       message: "http://api.example.com is not encrypted: tokens can be read on the network",
-      mend: "use https: set --tls-cert, or put a TLS proxy in front",
+      advice: "use https: set --tls-cert, or put a TLS proxy in front",
     });
     const checks = found.map(({ check }) => check);
     const ofPlace = isOnPostgres ? ["database", "schema", "sizes"] : ["data_directory", "disk_space"];
@@ -57,7 +57,7 @@ describe("findings of a running server", () => {
       check: "file_modes",
       status: "warning",
       message: `${open} holds a secret, and every user of this machine can read it (mode 0644)`,
-      mend: `chmod o= ${open}`,
+      advice: `chmod o= ${open}`,
     });
     expect(text).not.toContain(closed);
     expect(text).not.toContain("whsec_");

@@ -137,7 +137,7 @@ test("a slow reader keeps nothing but some outcomes waiting, and one that does n
 });
 
 test("watching operators are notified of new findings; without a watcher, findings are not computed", async () => {
-  const finding = { check: "clock", status: "ok", message: "it is 16:00", mend: null } as const;
+  const finding = { check: "clock", status: "ok", message: "it is 16:00", advice: null } as const;
   let found: Finding[] = [finding];
   let looks = 0;
   const told: string[] = [];

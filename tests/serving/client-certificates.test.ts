@@ -81,7 +81,7 @@ describe("onair doctor", () => {
     }
     const without = await doctor(["--url", app.adminUrl]);
     expect(without("server")).toMatchObject([
-      { status: "wrong", mend: expect.stringContaining("--client-cert") },
+      { status: "wrong", advice: expect.stringContaining("--client-cert") },
     ]);
     const half = await ask(["doctor", "--client-cert", mine.cert]);
     expect([half.code, half.stdout]).toEqual([2, ""]);
@@ -93,7 +93,7 @@ describe("onair doctor", () => {
     const here = ["--data", data, ...ports, ...listener];
     expect((await doctor(here))("server")).toMatchObject([
       { status: "ok" },
-      { status: "skipped", mend: expect.stringContaining("--client-cert") },
+      { status: "skipped", advice: expect.stringContaining("--client-cert") },
     ]);
     expect((await doctor([...here, ...own]))("server")).toMatchObject([{ status: "ok" }, { status: "ok" }]);
   });

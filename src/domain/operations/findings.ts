@@ -8,14 +8,14 @@ export interface Finding {
   readonly status: (typeof findingStatuses)[number];
   readonly message: string;
   /** The fix, when there is a known one. */
-  readonly mend: string | null;
+  readonly advice: string | null;
 }
 
 /** Makes the findings of one check. */
 export function findingsOf(check: string) {
   const finding =
     (status: Finding["status"]) =>
-    (message: string, mend: string | null = null): Finding => ({ check, status, message, mend });
+    (message: string, advice: string | null = null): Finding => ({ check, status, message, advice });
   return {
     ok: finding("ok"),
     warning: finding("warning"),

@@ -41,7 +41,7 @@ export async function settleOperatorKeys(options: SettleOptions): Promise<void> 
   if (counts.operator > 0) return;
   log.warn("no_operator_key", {
     reason: wasSet ? "ONAIR_ADMIN_KEY is no longer set, and no other key was created" : "none is valid",
-    mend: options.show
+    advice: options.show
       ? 'set ONAIR_ADMIN_KEY, or stop the server and run "onair admin-key reset --data DIR"'
       : 'run "onair admin-key reset" with the same ONAIR_DATABASE, or set ONAIR_ADMIN_KEY and start again',
   });

@@ -168,7 +168,7 @@ function Attention({ troubled, backups, oldest, storage, why, findings }: Attent
         `${one.check} ${one.message}`,
         tone,
         sentence(one.message),
-        one.mend && sentence(one.mend),
+        one.advice && sentence(one.advice),
         linkOf(one),
       );
   };

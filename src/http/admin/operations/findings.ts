@@ -15,7 +15,7 @@ const FindingSchema = named("Finding", "The result of one check.", {
     description: "Result of the check. A `warning` may be intended. For `skipped`, `message` has the reason.",
   }),
   message: Type.String({ description: "Result in one sentence. The wording may change." }),
-  mend: nullable(Type.String(), { description: "How to fix the problem; null if there is none." }),
+  advice: nullable(Type.String(), { description: "How to fix the problem; null if there is none." }),
 });
 
 const example: Static<typeof FindingSchema> = {
@@ -23,7 +23,7 @@ const example: Static<typeof FindingSchema> = {
   status: "warning",
   message:
     "900 MB free on the disk of /var/lib/onair, less than the size of its database (1,100 MB): a backup on this disk does not fit",
-  mend: "free some space, or keep backups elsewhere (--backup-to)",
+  advice: "free some space, or keep backups elsewhere (--backup-to)",
 };
 
 const Findings = listOf(FindingSchema, {

@@ -208,6 +208,9 @@ describe("stuck deliveries", () => {
     await pass(11 * minute);
     await pass(hour);
     expect(told.map(([type]) => type)).toEqual(["deliveries.stuck"]);
+    expect(told[0]?.[1].summary).toBe(
+      "No delivery was attempted for 11 minutes, although deliveries of 1 application are due.",
+    );
     counts.attempts.ok++;
     await pass(minute);
     await pass(minute);

@@ -55,8 +55,9 @@ export function stuckWatch(options: StuckWatchOptions) {
     }
     isStuck = true;
     const minutes = Math.floor((at - since) / minute);
+    const counted = applications === 1 ? "1 application" : `${applications} applications`;
     announce("deliveries.stuck", {
-      summary: `No delivery was attempted for ${minutes} minutes, although deliveries of ${applications} applications are due.`,
+      summary: `No delivery was attempted for ${minutes} minutes, although deliveries of ${counted} are due.`,
       advice: "Look at /readyz, the log and onair doctor; if the storage works, restart the server.",
       applications,
     });

@@ -9,7 +9,7 @@ import type { Config } from "./config/config.ts";
 import type { Reloaded } from "./config/live-settings.ts";
 import { second } from "./domain/time.ts";
 import type { Engine } from "./engine/engine.ts";
-import { replicaNewsHandler } from "./http/replicas/replica-news.ts";
+import { replicaNotificationHandler } from "./http/replicas/replica-notifications.ts";
 import type { CertificateWatch } from "./serving/certificate-watch.ts";
 import type { Store } from "./store/store.ts";
 
@@ -61,7 +61,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     engine.listen({
       streamed: (applicationIds) => streams.wake(applicationIds),
       outcomes: (batches, changed) => memory.outcomes.take(batches, changed),
-      news: replicaNewsHandler({ ...memory, streams, log }),
+      replicaNotification: replicaNotificationHandler({ ...memory, streams, log }),
     });
     const { startAdminListener } = await import("./composition/admin-listener.ts");
     await engine.started;

@@ -1,7 +1,7 @@
 import { lstatSync } from "node:fs";
 import type { CheckStorage, OnFault, StorageFault } from "../store/faults.ts";
 import { readDatabaseUrl } from "../store/postgres/database/connection-url.ts";
-import { noReplicas, type ReplicaNewsLink } from "../store/replicas/news.ts";
+import { noReplicas, type ReplicaLink } from "../store/replicas/notifications.ts";
 import { type Ownership, soleOwnership } from "../store/replicas/ownership.ts";
 import { databaseIn } from "../store/sqlite/database/directory.ts";
 import { storageFaultOf } from "../store/sqlite/database/faults.ts";
@@ -18,7 +18,7 @@ export interface OpenStorage {
   /** The endpoints that this process delivers to. */
   readonly ownership: Ownership;
   /** Change notifications of other processes on the same storage. */
-  readonly replicas: ReplicaNewsLink;
+  readonly replicas: ReplicaLink;
   readonly check: CheckStorage;
 }
 

@@ -4,7 +4,7 @@ import type { Histogram } from "../domain/operations/histogram.ts";
 import type { ServerNotice, ServerNoticeData } from "../domain/operations/notices.ts";
 import type { Changed, OutcomeBatch, WatchedOutcomes } from "../domain/operations/outcomes.ts";
 import type { CheckStorage } from "../store/faults.ts";
-import type { ReplicaNews, SentNews } from "../store/replicas/news.ts";
+import type { Broadcast, ReplicaNotification } from "../store/replicas/notifications.ts";
 import type { Store } from "../store/store.ts";
 import type { Collector } from "../tracing/collector.ts";
 import type { SpanCounts } from "../tracing/span-counts.ts";
@@ -58,7 +58,7 @@ export interface Engine extends EventSink {
   /** Sets which outcomes the listener gets; by default none. Never rejects. */
   watchOutcomes(watched: WatchedOutcomes): Promise<void>;
   /** Sends a message to all other replicas, with a short delay. */
-  broadcast(news: SentNews): void;
+  broadcast(notification: Broadcast): void;
   /** Lets attempts under way finish for up to `graceMs`, then closes everything. */
   stop(graceMs: number): Promise<void>;
 }
@@ -78,5 +78,5 @@ export interface EngineListener {
   /** Called some times a second, while they are watched, with outcomes of deliveries and with changes. */
   outcomes(batches: readonly OutcomeBatch[], changed: readonly Changed[]): void;
   /** Called with notifications of other replicas; with `missed` when earlier ones may have been lost. */
-  news(news: ReplicaNews): void;
+  replicaNotification(notification: ReplicaNotification): void;
 }

@@ -5,7 +5,7 @@ import {
   type WatchedOutcomes,
 } from "../domain/operations/outcomes.ts";
 import { allSubjects, type StatisticCounter, type StatisticRow } from "../domain/operations/statistics.ts";
-import type { SentNews } from "../store/replicas/news.ts";
+import type { Broadcast } from "../store/replicas/notifications.ts";
 import type { EndedDelivery } from "../webhooks/counts.ts";
 import type { EngineListener } from "./engine.ts";
 
@@ -15,7 +15,7 @@ const reportEveryMs = 200;
 interface ReportOptions {
   readonly counter: StatisticCounter;
   /** Sends a message to the other replicas. */
-  readonly broadcast: (news: SentNews) => void;
+  readonly broadcast: (notification: Broadcast) => void;
   readonly now: () => number;
 }
 

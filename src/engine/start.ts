@@ -133,7 +133,7 @@ async function engineOn(
     ...tracedSink(attempts, eventSink(store, dispatcher, reports.streamed)),
     listen(listener) {
       reports.listen(listener);
-      replicas.onNews((news) => listener.news(news));
+      replicas.onNotification((notification) => listener.replicaNotification(notification));
     },
     broadcast,
     watchOutcomes: async (wanted) => reports.watch(wanted),

@@ -48,7 +48,7 @@ runThread<EngineThread>(async ({ start, link: { notify }, log }) => {
   engine.listen({
     streamed: (applicationIds) => applicationIds.forEach(streamed),
     outcomes: notify.outcomes,
-    news: notify.news,
+    replicaNotification: notify.replicaNotification,
   });
   return {
     ...engine,

@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 import { DomainError } from "../domain/errors.ts";
-import type { Share } from "../store/replicas/news.ts";
+import type { Share } from "../store/replicas/notifications.ts";
 import type { RateShares } from "./replicas/rate-shares.ts";
 
 /** The state of a rate limit after a request. */

@@ -1,7 +1,7 @@
 import { type Application, receives, usesOnlyStream } from "../domain/applications.ts";
 import { second } from "../domain/time.ts";
 import { errorFields } from "../log/log.ts";
-import type { Deliverer, EndpointNews } from "../store/replicas/ownership.ts";
+import type { Deliverer, EndpointNotification } from "../store/replicas/ownership.ts";
 import type { RemovedSubscriptions } from "../store/subscriptions.ts";
 import type { DispatcherContext } from "./dispatcher-context.ts";
 import type { DeliveryIntake } from "./intake.ts";
@@ -122,9 +122,9 @@ export function createOwnEndpoints(
   };
 
   /** Calls `work` if this process owns the endpoint; else notifies its owner. */
-  const atOwner = (applicationId: string, work: () => void, news: EndpointNews): void => {
+  const atOwner = (applicationId: string, work: () => void, notification: EndpointNotification): void => {
     if (ownership.holds(applicationId)) work();
-    else ownership.notify(news);
+    else ownership.notify(notification);
   };
 
   const enabled = (applicationId: string, generation: number): void => {
@@ -152,8 +152,8 @@ export function createOwnEndpoints(
     subscriptionsRemoved(removed) {
       const { application_id: application, ids } = removed;
       if (ids.length === 0) return;
-      const news = { kind: "unsubscribed", application, ids } as const;
-      atOwner(application, () => intake.subscriptionsRemoved(removed), news);
+      const notification = { kind: "unsubscribed", application, ids } as const;
+      atOwner(application, () => intake.subscriptionsRemoved(removed), notification);
     },
     async enable(application) {
       const generation = await store.endpoints.enable(application, now());
@@ -182,32 +182,32 @@ export function createOwnEndpoints(
       for (const queue of queues.all()) if (queue.isBusy) yield queue.applicationId;
     },
     resumed: () => scheduler.resume(),
-    heard(news) {
-      if (news.kind === "published") {
-        for (const id of news.applications) {
+    received(notification) {
+      if (notification.kind === "published") {
+        for (const id of notification.applications) {
           if (!ownership.holds(id)) continue;
           const queue = queues.of(id);
-          queue.leftInStore(news.applications.length);
+          queue.leftInStore(notification.applications.length);
           scheduler.add(queue);
         }
         return;
       }
-      const { application } = news;
+      const { application } = notification;
       if (!ownership.holds(application)) return;
-      if (news.kind === "asked") {
+      if (notification.kind === "asked") {
         sendNow(application);
         requested();
-      } else if (news.kind === "changed") changedElsewhere(application);
-      else intake.subscriptionsRemoved({ application_id: application, ids: news.ids });
+      } else if (notification.kind === "changed") changedElsewhere(application);
+      else intake.subscriptionsRemoved({ application_id: application, ids: notification.ids });
     },
-    missed() {
+    notificationsMissed() {
       for (const queue of queues.all()) {
         queue.doubt();
         intake.recall(queue);
         scheduler.add(queue);
       }
     },
-    look: scanAll,
+    scan: scanAll,
     clockSetBack() {
       // Results that are not on disk yet have times of the former clock, too.
       void recorder.written().then(bringBack).then(tryScanAll, logFailure);

@@ -6,7 +6,7 @@ import { day } from "../../src/domain/time.ts";
 import type { Engine } from "../../src/engine/engine.ts";
 import { startEngineThread } from "../../src/engine/link/thread.ts";
 import { createLog } from "../../src/log/log.ts";
-import type { ReplicaNews } from "../../src/store/replicas/news.ts";
+import type { ReplicaNotification } from "../../src/store/replicas/notifications.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
 import { ownDirectory } from "../support/server.ts";
 
@@ -105,15 +105,19 @@ describe("on a directory that was served before", () => {
 
 test("what other replicas did before anything listened is told as missed, so that it is read again", async () => {
   await servedBefore();
-  const engine = await start(new URL("./fixtures/early-news.ts", import.meta.url).href);
+  const engine = await start(new URL("./fixtures/early-notification.ts", import.meta.url).href);
   await engine.started;
-  // Its answer comes behind the news.
+  // The answer arrives after the notification.
   await engine.watchOutcomes({ all: false, applications: [] });
-  const heard: ReplicaNews[] = [];
-  const listener = { streamed() {}, outcomes() {}, news: (news: ReplicaNews) => void heard.push(news) };
+  const received: ReplicaNotification[] = [];
+  const listener = {
+    streamed() {},
+    outcomes() {},
+    replicaNotification: (notification: ReplicaNotification) => void received.push(notification),
+  };
   engine.listen(listener);
   engine.listen(listener);
-  expect(heard).toEqual([{ kind: "missed" }]);
+  expect(received).toEqual([{ kind: "missed" }]);
   await engine.stop(0);
 });
 

@@ -8,7 +8,7 @@ import {
 import type { EngineListener } from "../../src/engine/engine.ts";
 import { findingsWatch } from "../../src/http/admin/operations/findings.ts";
 import { OutcomeStreams } from "../../src/http/stream/outcome-streams.ts";
-import type { SentNews } from "../../src/store/replicas/news.ts";
+import type { Broadcast } from "../../src/store/replicas/notifications.ts";
 import { type Outcomes, watching } from "../support/outcome-stream.ts";
 import { until } from "../support/until.ts";
 
@@ -46,7 +46,7 @@ test("outcomes are collected only for watchers; of many there is a sample, with 
 
 /** Two processes that tell each other everything. */
 function twoReplicas() {
-  const told: SentNews[] = [];
+  const told: Broadcast[] = [];
   const hands: EngineListener["outcomes"][] = [];
   const watched: WatchedOutcomes[] = [];
   const replicas: OutcomeStreams[] = [];
@@ -55,9 +55,10 @@ function twoReplicas() {
       async watchOutcomes(wanted: WatchedOutcomes) {
         watched[n] = wanted;
       },
-      broadcast(news: SentNews) {
-        told.push(news);
-        if (news.kind === "watching" || news.kind === "changed") replicas[1 - n]?.receive(news);
+      broadcast(notification: Broadcast) {
+        told.push(notification);
+        if (notification.kind === "watching" || notification.kind === "changed")
+          replicas[1 - n]?.receive(notification);
       },
     };
     const streams = new OutcomeStreams(engine, 60_000);

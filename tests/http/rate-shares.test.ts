@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { rateLimiter } from "../../src/http/rate-limit.ts";
 import { RateShares } from "../../src/http/replicas/rate-shares.ts";
-import type { Share } from "../../src/store/replicas/news.ts";
+import type { Share } from "../../src/store/replicas/notifications.ts";
 import { until } from "../support/until.ts";
 
 /** A replica's limiter, what it tells, and the limiter of another replica that hears it. */

@@ -112,7 +112,7 @@ describe.skipIf(!hasPostgres)("two replicas", () => {
     await until(() => receiver.of("before").length >= 1);
     for (const [i, at] of [first, second].entries()) {
       const other = i === 0 ? second : first;
-      // The one that answers is asked for no event: the news come from the other one.
+      // The one that answers is asked for no event: the notifications come from the other one.
       expect((await at.admin("PATCH", path, { webhook_url: `${url}/moved-${i}` })).status).toBe(200);
       await Bun.sleep(400);
       await publish(`moved-${i}`, other);

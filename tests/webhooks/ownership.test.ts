@@ -1,6 +1,10 @@
 import { expect, test } from "bun:test";
 import { newId } from "../../src/domain/ids.ts";
-import { type Deliverer, type EndpointNews, soleOwnership } from "../../src/store/replicas/ownership.ts";
+import {
+  type Deliverer,
+  type EndpointNotification,
+  soleOwnership,
+} from "../../src/store/replicas/ownership.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { SendRequest } from "../../src/webhooks/client/sender.ts";
 import { dispatching, ok } from "../support/dispatching.ts";
@@ -12,7 +16,7 @@ async function owning() {
   const { store } = emptyStore();
   const application = await subscriber(store);
   const sole = soleOwnership(() => store.deliveries.releaseAll());
-  const told: EndpointNews[] = [];
+  const told: EndpointNotification[] = [];
   const state = { holds: true, hasLease: true, told, deliverer: null as Deliverer | null, asked: 0 };
   const run = dispatching(store, {
     ownership: {
@@ -23,7 +27,7 @@ async function owning() {
       },
       holds: () => state.holds,
       hasLease: () => state.hasLease,
-      notify: (news) => void told.push(news),
+      notify: (notification) => void told.push(notification),
     },
     requested: () => void state.asked++,
   });
@@ -121,7 +125,7 @@ test("a replay for an endpoint of another process is notified to it, and makes i
   await store.replays.create({ ...replay, id: newId(), dry_run: false, from: 4, to: 5 });
   expect(state.told).toEqual([{ kind: "asked", application }]);
   state.holds = true;
-  state.deliverer?.heard({ kind: "asked", application });
+  state.deliverer?.received({ kind: "asked", application });
   expect(state.asked).toBe(1);
   await stop();
 });
@@ -137,7 +141,7 @@ test.each([
     await until(() => sent.length === 1);
     sent[0]?.answer(ok);
     await elsewhere.applications.update(application, off, 0);
-    state.deliverer?.heard({ kind: "changed", application });
+    state.deliverer?.received({ kind: "changed", application });
     await settled();
     await elsewhere.applications.update(application, on, 0);
     await publish("b");
@@ -205,7 +209,7 @@ async function attemptsWith(meanwhile: (store: Store, missed: () => Promise<void
         isCanceled = true;
       });
       await meanwhile(store, async () => {
-        deliverer?.missed();
+        deliverer?.notificationsMissed();
         await until(() => dispatcher.stats.waiting === 0);
       });
       return isCanceled || request.mayBeSent?.() === false ? { ...ok, class: "canceled", status: null } : ok;

@@ -41,8 +41,8 @@ export async function startEngineThread(options: EngineThreadOptions): Promise<E
       storageFault: onFault,
       streamed: (ids) => listener?.streamed(ids),
       outcomes: (batches, changed) => listener?.outcomes(batches, changed),
-      news(news) {
-        if (listener) listener.news(news);
+      replicaNotification(notification) {
+        if (listener) listener.replicaNotification(notification);
         else hasMissed = true;
       },
       sampleStep: (watched, step) => watches.get(watched)?.(step),
@@ -79,10 +79,10 @@ export async function startEngineThread(options: EngineThreadOptions): Promise<E
     checkStorage: remote.checkStorage,
     listen(given) {
       listener = given;
-      if (hasMissed) listener.news({ kind: "missed" });
+      if (hasMissed) listener.replicaNotification({ kind: "missed" });
       hasMissed = false;
     },
-    broadcast: (news) => void remote.broadcast(news).catch(() => {}),
+    broadcast: (notification) => void remote.broadcast(notification).catch(() => {}),
     watchOutcomes: (watched) => remote.watchOutcomes(watched).catch(() => {}),
     async stop(graceMs) {
       await reader.close();

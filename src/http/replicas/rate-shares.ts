@@ -1,4 +1,4 @@
-import type { Share } from "../../store/replicas/news.ts";
+import type { Share } from "../../store/replicas/notifications.ts";
 
 /** Usage is reported in parts of `limit / sharesPerLimit`: the maximum error that each replica adds. */
 const sharesPerLimit = 50;

@@ -7,7 +7,7 @@ import {
 } from "../../domain/operations/outcomes.ts";
 import { isoTime, second } from "../../domain/time.ts";
 import type { Engine } from "../../engine/engine.ts";
-import type { ReplicaNews } from "../../store/replicas/news.ts";
+import type { ReplicaNotification } from "../../store/replicas/notifications.ts";
 import { EventStream } from "./event-stream.ts";
 import { heartbeat, opening } from "./stream-frames.ts";
 
@@ -43,7 +43,7 @@ const isOfOperator = ({ applicationId, topics }: OutcomeStreamOptions) =>
   applicationId === null || topics === "all";
 
 type WatchedEngine = Pick<Engine, "watchOutcomes" | "broadcast">;
-type ChangedNews = Extract<ReplicaNews, { kind: "changed" }>;
+type ChangedBroadcast = Extract<ReplicaNotification, { kind: "changed" }>;
 
 const deliveries = "deliveries";
 /** Topics whose messages name the applications. */
@@ -124,20 +124,20 @@ export class OutcomeStreams {
    *
    * @param applications the applications whose streams get it, in addition to those of operators; null for all
    */
-  changed(topic: string, applications: ChangedNews["applications"] = []): void {
+  changed(topic: string, applications: ChangedBroadcast["applications"] = []): void {
     this.changedHere(topic, applications);
     this.#notifyReplicas(topic, applications);
   }
 
   /** Like `changed`, but not to other replicas, which detect the change themselves. */
-  changedHere(topic: string, applications: ChangedNews["applications"] = []): void {
+  changedHere(topic: string, applications: ChangedBroadcast["applications"] = []): void {
     this.#note([topic], applications);
   }
 
   /** Handles a message of another replica. */
-  receive(news: Extract<ReplicaNews, { kind: "watching" | "changed" }>): void {
-    if (news.kind === "changed") {
-      this.#note(news.topics, news.applications);
+  receive(notification: Extract<ReplicaNotification, { kind: "watching" | "changed" }>): void {
+    if (notification.kind === "changed") {
+      this.#note(notification.topics, notification.applications);
       return;
     }
     // Long enough for one lost message to have no effect.
@@ -167,7 +167,7 @@ export class OutcomeStreams {
     }
   }
 
-  #note(topics: readonly string[], applications: ChangedNews["applications"]): void {
+  #note(topics: readonly string[], applications: ChangedBroadcast["applications"]): void {
     for (const stream of this.#open) {
       const { applicationId, topics: subscribed = [] } = stream;
       const isOwn =
@@ -191,7 +191,7 @@ export class OutcomeStreams {
   }
 
   /** Schedules a message to the other replicas if they have open streams. */
-  #notifyReplicas(topic: string, applications: ChangedNews["applications"]): void {
+  #notifyReplicas(topic: string, applications: ChangedBroadcast["applications"]): void {
     if (!this.#isWatchedElsewhere) return;
     if (this.#pending === null) {
       this.#pending = { topics: new Set(), applications: new Set() };

@@ -4,7 +4,7 @@ import { nounsOf, sharedNouns } from "../drizzle/nouns.ts";
 import { statisticStore } from "../drizzle/statistics.ts";
 import { subscriptionStore } from "../drizzle/subscriptions.ts";
 import type { OnFault } from "../faults.ts";
-import type { ReplicaNewsLink } from "../replicas/news.ts";
+import type { ReplicaLink } from "../replicas/notifications.ts";
 import type { Ownership } from "../replicas/ownership.ts";
 import type { Store } from "../store.ts";
 import type { ConnectionSettings } from "./database/connection-url.ts";
@@ -23,8 +23,8 @@ import { deliveryStore } from "./deliveries.ts";
 import { putLivestreams } from "./livestreams.ts";
 import { orderStore } from "./orders.ts";
 import { postgresReplays } from "./replays.ts";
-import { ReplicaNewsExchange } from "./replicas/news.ts";
 import { Replica } from "./replicas/replica.ts";
+import { ReplicaExchange } from "./replicas/replica-exchange.ts";
 import { retentionStore } from "./retention.ts";
 import { livestreams } from "./schema/platform.ts";
 import { subscriptionStatements } from "./subscriptions.ts";
@@ -54,12 +54,12 @@ export async function openPostgresReplica(
   direct: ConnectionSettings,
   { onFault, applying, ...options }: ReplicaOptions,
   mayServe: (store: Store) => Promise<void>,
-): Promise<{ readonly store: Store; readonly ownership: Ownership; readonly replicas: ReplicaNewsLink }> {
+): Promise<{ readonly store: Store; readonly ownership: Ownership; readonly replicas: ReplicaLink }> {
   const db = await openPostgres(settings, options, applying);
   const owned = new OwnedShards();
   const notifications = new Notifications(direct, db);
   const store = storeOn(db, onFault, owned);
-  const replicas = new ReplicaNewsExchange(db, owned.replica, notifications);
+  const replicas = new ReplicaExchange(db, owned.replica, notifications);
   const ownership = new Replica(db, owned, notifications, async () => {
     // A newer version may have changed the database since it was opened.
     await appliedSteps(db);

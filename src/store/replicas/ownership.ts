@@ -14,11 +14,11 @@ export interface Ownership {
   /** Whether this process does the work that only one replica does, such as retention. */
   leads(): boolean;
   /** Notifies the owners of endpoints. A lost notification delays them by about a second, until they read the store. */
-  notify(news: EndpointNews): void;
+  notify(notification: EndpointNotification): void;
 }
 
-/** A notification to the process that owns an endpoint. */
-export type EndpointNews =
+/** A notification to the process that owns an endpoint. Replicas of other versions know these kinds. */
+export type EndpointNotification =
   /** New first attempts wait for these applications. */
   | { readonly kind: "published"; readonly applications: readonly string[] }
   /** A person has asked to send a delivery again, or for a replay. */
@@ -38,11 +38,12 @@ export interface Deliverer {
   busy(): Iterable<string>;
   /** Called when attempts may start again; see `hasLease`. */
   resumed(): void;
-  heard(news: EndpointNews): void;
+  /** Called with notifications for owners. Some may be of endpoints that this process does not own. */
+  received(notification: EndpointNotification): void;
   /** Called when notifications may have been lost, and memory may be outdated. */
-  missed(): void;
+  notificationsMissed(): void;
   /** Looks for pending deliveries in the store. */
-  look(): Promise<void>;
+  scan(): Promise<void>;
 }
 
 /** The ownership of a process that is alone. `begin` is called before the first delivery. */

@@ -49,7 +49,7 @@ export class Notifications {
   #sql: SQL | null = null;
   /** The host of the last connection. */
   #host: Host | null = null;
-  #heardAt = performance.now();
+  #receivedAt = performance.now();
   #connectAt = Number.POSITIVE_INFINITY;
   #missedAt = Number.NEGATIVE_INFINITY;
   #isAway = false;
@@ -70,10 +70,10 @@ export class Notifications {
     readonly queries: Queries,
   ) {}
 
-  /** Calls `heard` with each message of a topic. A topic has one listener. Call it before `start`. */
-  on<Message>({ name }: Topic<Message>, heard: (message: Message) => void): void {
+  /** Calls `listener` with each message of a topic. A topic has one listener. Call it before `start`. */
+  on<Message>({ name }: Topic<Message>, listener: (message: Message) => void): void {
     // A boundary: only replicas send, and each topic has one type.
-    this.#listeners.set(name, (message) => heard(message as Message));
+    this.#listeners.set(name, (message) => listener(message as Message));
   }
 
   /** Calls `missed` when messages may have been lost. */
@@ -101,7 +101,7 @@ export class Notifications {
   async start(): Promise<void> {
     this.on(this.#pulse, (sentAt) => this.#alive(sentAt));
     await this.#listen();
-    this.#heardAt = performance.now();
+    this.#receivedAt = performance.now();
     this.#timer = setInterval(() => this.#check(), pulseMs);
   }
 
@@ -124,9 +124,9 @@ export class Notifications {
     this.#sql = sql;
     this.#connectAt = performance.now() + renewAfterMs;
     try {
-      for (const [name, heard] of this.#listeners) {
+      for (const [name, listener] of this.#listeners) {
         await sql.listen(name, (payload) => {
-          if (sql === this.#sql) heard(JSON.parse(payload));
+          if (sql === this.#sql) listener(JSON.parse(payload));
         });
       }
     } catch (error) {
@@ -150,7 +150,7 @@ export class Notifications {
   }
 
   #alive(sentAt: number): void {
-    this.#heardAt = performance.now();
+    this.#receivedAt = performance.now();
     if (this.#isAway) this.reportMissed();
     this.#isAway = false;
     for (const current of this.#current) current(sentAt);
@@ -159,7 +159,7 @@ export class Notifications {
   #check(): void {
     notify(this.queries, this.#pulse, Date.now()).catch(() => {}); // the missing pulse shows the failure
     const now = performance.now();
-    const silentMs = now - this.#heardAt;
+    const silentMs = now - this.#receivedAt;
     if (silentMs >= awayAfterMs) this.#goAway();
     if (!this.#isAway) return;
     if (now - this.#missedAt >= awayAfterMs) this.reportMissed();

@@ -1,9 +1,9 @@
 import { second } from "../../../domain/time.ts";
-import type { Deliverer, EndpointNews, Ownership } from "../../replicas/ownership.ts";
+import type { Deliverer, EndpointNotification, Ownership } from "../../replicas/ownership.ts";
 import { type Notifications, notify, topic } from "../database/notifications.ts";
 import type { Postgres } from "../database/pool.ts";
 import type { OwnedShard, OwnedShards } from "../deliveries/owned-shards.ts";
-import { EndpointNewsOutbox } from "./endpoint-news-outbox.ts";
+import { EndpointOutbox } from "./endpoint-outbox.ts";
 import { beat, leaseMs, type Members, release, take, withdraw } from "./membership.ts";
 import { assignment, shardOf } from "./shards.ts";
 
@@ -17,7 +17,8 @@ const handOverStepMs = 20;
 const lookMs = second;
 const lookPart = 20;
 
-const endpointNews = topic<EndpointNews>("endpoint_news");
+// Replicas of other versions know this name.
+const endpointNotifications = topic<EndpointNotification>("endpoint_news");
 /** Sent when shards were released, or a replica has joined or left. */
 const changedHands = topic<number>("changed_hands");
 
@@ -51,7 +52,7 @@ export class Replica implements Ownership {
   #sendsUntilTime = Number.NEGATIVE_INFINITY;
   /** Until then it takes no shards of dead replicas: they may have lost the database as it did, and be about to return. */
   #waitsUntil = Number.NEGATIVE_INFINITY;
-  readonly #outbox: EndpointNewsOutbox;
+  readonly #outbox: EndpointOutbox;
 
   constructor(
     readonly db: Postgres,
@@ -59,10 +60,10 @@ export class Replica implements Ownership {
     readonly notifications: Notifications,
     readonly mayServe: () => Promise<void> = async () => {},
   ) {
-    this.#outbox = new EndpointNewsOutbox((news) => notify(db, endpointNews, news));
-    notifications.on(endpointNews, (news) => this.#deliverer?.heard(news));
+    this.#outbox = new EndpointOutbox((notification) => notify(db, endpointNotifications, notification));
+    notifications.on(endpointNotifications, (notification) => this.#deliverer?.received(notification));
     notifications.on(changedHands, (from) => from !== owned.replica && this.#beatNow());
-    notifications.onMissed(() => this.#deliverer?.missed());
+    notifications.onMissed(() => this.#deliverer?.notificationsMissed());
   }
 
   async join(deliverer: Deliverer): Promise<void> {
@@ -112,8 +113,8 @@ export class Replica implements Ownership {
     return this.#isMine(0) && this.hasLease();
   }
 
-  notify(news: EndpointNews): void {
-    this.#outbox.add(news);
+  notify(notification: EndpointNotification): void {
+    this.#outbox.add(notification);
   }
 
   #isMine(shard: number): boolean {
@@ -254,7 +255,7 @@ export class Replica implements Ownership {
   #scheduleLook(deliverer: Deliverer, inMs: number): void {
     this.#looking = setTimeout(async () => {
       const startedAt = performance.now();
-      await deliverer.look().catch(() => {}); // the next one tries again
+      await deliverer.scan().catch(() => {}); // the next one tries again
       if (this.#isLeaving) return;
       this.#scheduleLook(deliverer, Math.max(lookMs, (performance.now() - startedAt) * lookPart));
     }, inMs);

@@ -3,7 +3,7 @@ import type { Rereading } from "../../batch/rereading.ts";
 import { second } from "../../domain/time.ts";
 import type { Log } from "../../log/log.ts";
 import type { Ranking } from "../../ranking/ranking.ts";
-import type { ReplicaNews } from "../../store/replicas/news.ts";
+import type { ReplicaNotification } from "../../store/replicas/notifications.ts";
 import type { Changes } from "../changes.ts";
 import type { RateLimiter } from "../rate-limit.ts";
 import type { EventStreams } from "../stream/event-streams.ts";
@@ -24,11 +24,11 @@ interface Kept {
 }
 
 /** Returns a function that applies notifications of other replicas to the data that both listeners keep in memory. */
-export function replicaNewsHandler(kept: Kept): (news: ReplicaNews) => void {
+export function replicaNotificationHandler(kept: Kept): (notification: ReplicaNotification) => void {
   const { callers, limiter, ranking, follower, streams, outcomes, again, log } = kept;
   let isAway = false;
-  return (news) => {
-    switch (news.kind) {
+  return (notification) => {
+    switch (notification.kind) {
       case "callers":
         callers.note();
         break;
@@ -43,20 +43,20 @@ export function replicaNewsHandler(kept: Kept): (news: ReplicaNews) => void {
         if (isAway) log.warn("replicas_heard", { message: "The connection for notifications is restored" });
         isAway = false;
         // By the clock of another thread: an old message, as after the process was suspended, must not extend the time.
-        callers.useUntil(performance.now() + callersMs - Math.max(0, Date.now() - news.at));
+        callers.useUntil(performance.now() + callersMs - Math.max(0, Date.now() - notification.at));
         break;
       case "categories":
       case "livestreams":
-        follower?.changed(news.kind, news.ids);
+        follower?.changed(notification.kind, notification.ids);
         break;
       case "channels":
         ranking.touch();
         break;
       case "streamed":
-        streams.wake(news.applications);
+        streams.wake(notification.applications);
         break;
       case "taken":
-        for (const share of news.shares) limiter.takenElsewhere(share);
+        for (const share of notification.shares) limiter.takenElsewhere(share);
         break;
       case "missed":
         callers.note();
@@ -69,7 +69,7 @@ export function replicaNewsHandler(kept: Kept): (news: ReplicaNews) => void {
         break;
       case "watching":
       case "changed":
-        outcomes.receive(news);
+        outcomes.receive(notification);
         break;
       case "event_types":
         again.eventTypes.ask();

@@ -1,5 +1,5 @@
 /** A notification from other replicas. Cached data that it concerns must be read again. */
-export type ReplicaNews =
+export type ReplicaNotification =
   /** An application or a token has changed, and so what its callers may do. */
   | { readonly kind: "callers" }
   | { readonly kind: "categories" | "livestreams"; readonly ids: readonly number[] }
@@ -30,14 +30,14 @@ export type ReplicaNews =
 export type Share = readonly [key: string, limit: number, count: number];
 
 /** Notifications that replicas send themselves. Triggers of the database send those about changed rows. */
-export type SentNews = Extract<ReplicaNews, { kind: "streamed" | "taken" | "watching" | "changed" }>;
+export type Broadcast = Extract<ReplicaNotification, { kind: "streamed" | "taken" | "watching" | "changed" }>;
 
 /** The connection to the other replicas. A process that is alone receives nothing. */
-export interface ReplicaNewsLink {
+export interface ReplicaLink {
   /** Calls `listener` with each notification from now on. The first is `missed`, once the connection receives. */
-  onNews(listener: (news: ReplicaNews) => void): void;
+  onNotification(listener: (notification: ReplicaNotification) => void): void;
   /** Sends a notification to all other replicas soon. It is sent again when that fails, except for shares. */
-  broadcast(news: SentNews): void;
+  broadcast(notification: Broadcast): void;
 }
 
-export const noReplicas: ReplicaNewsLink = { onNews() {}, broadcast() {} };
+export const noReplicas: ReplicaLink = { onNotification() {}, broadcast() {} };

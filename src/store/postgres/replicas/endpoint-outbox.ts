@@ -1,4 +1,4 @@
-import type { EndpointNews } from "../../replicas/ownership.ts";
+import type { EndpointNotification } from "../../replicas/ownership.ts";
 import { SendingLoop } from "./sending-loop.ts";
 
 /** The most ids in one notification. PostgreSQL limits it to 8,000 bytes. */
@@ -9,24 +9,25 @@ const maxUnsent = 10_000;
 const againAfterMs = 500;
 
 /**
- * Sends `EndpointNews`. Notifications of kind `published` are not sent again after a failure, because the owners find the
- * deliveries in the store. All others are, because the owners would not notice the change.
+ * Sends notifications to the owners of endpoints. Those of kind `published` are not sent again after a failure, because the
+ * owners find the deliveries in the store. All others are, because the owners would not notice the change.
  */
-export class EndpointNewsOutbox {
+export class EndpointOutbox {
   #published = new Set<string>();
-  #others: EndpointNews[] = [];
+  #others: EndpointNotification[] = [];
   readonly #loop = new SendingLoop(
     { isEmpty: () => this.#published.size + this.#others.length === 0, send: () => this.#sendAll() },
     againAfterMs,
   );
 
-  constructor(readonly send: (news: EndpointNews) => Promise<void>) {}
+  constructor(readonly send: (notification: EndpointNotification) => Promise<void>) {}
 
-  add(news: EndpointNews): void {
-    if (news.kind === "published") for (const id of news.applications) this.#published.add(id);
-    else if (news.kind === "unsubscribed") {
-      for (const ids of inChunks(news.ids)) this.#others.push({ ...news, ids });
-    } else this.#others.push(news);
+  add(notification: EndpointNotification): void {
+    if (notification.kind === "published")
+      for (const id of notification.applications) this.#published.add(id);
+    else if (notification.kind === "unsubscribed") {
+      for (const ids of inChunks(notification.ids)) this.#others.push({ ...notification, ids });
+    } else this.#others.push(notification);
     this.#loop.wake();
   }
 
@@ -40,18 +41,18 @@ export class EndpointNewsOutbox {
     this.#others = [];
     for (const applications of inChunks([...this.#published])) all.push({ kind: "published", applications });
     this.#published.clear();
-    const failed = (await Promise.all(all.map((news) => this.#sent(news)))).flat();
+    const failed = (await Promise.all(all.map((notification) => this.#sent(notification)))).flat();
     this.#others = [...failed, ...this.#others].slice(-maxUnsent);
     return failed.length === 0;
   }
 
   /** Sends a notification. Resolves to those that must be sent again. */
-  async #sent(news: EndpointNews): Promise<EndpointNews[]> {
+  async #sent(notification: EndpointNotification): Promise<EndpointNotification[]> {
     try {
-      await this.send(news);
+      await this.send(notification);
       return [];
     } catch {
-      return news.kind === "published" ? [] : [news];
+      return notification.kind === "published" ? [] : [notification];
     }
   }
 }

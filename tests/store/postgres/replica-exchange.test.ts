@@ -3,13 +3,13 @@ import { newId } from "../../../src/domain/ids.ts";
 import { clientNetwork } from "../../../src/serving/client-address.ts";
 import type { Notifications } from "../../../src/store/postgres/database/notifications.ts";
 import type { Queries } from "../../../src/store/postgres/database/pool.ts";
-import { ReplicaNewsExchange } from "../../../src/store/postgres/replicas/news.ts";
-import type { SentNews, Share } from "../../../src/store/replicas/news.ts";
+import { ReplicaExchange } from "../../../src/store/postgres/replicas/replica-exchange.ts";
+import type { Broadcast, Share } from "../../../src/store/replicas/notifications.ts";
 import { until } from "../../support/until.ts";
 
 /** Notifications to a database that answers the first statement when `answer` is called. */
 function telling() {
-  const sent: SentNews[] = [];
+  const sent: Broadcast[] = [];
   const first = Promise.withResolvers<void>();
   let isFirst = true;
   const run = async (_: string, [, message]: readonly unknown[] = []) => {
@@ -21,15 +21,15 @@ function telling() {
   };
   const listening = { on() {}, onAway() {}, onMissed() {}, onCurrent() {} };
   // Boundaries: of both it uses these alone.
-  const exchange = new ReplicaNewsExchange(
+  const exchange = new ReplicaExchange(
     { run } as unknown as Queries,
     1,
     listening as unknown as Notifications,
   );
-  return { broadcast: (news: SentNews) => exchange.broadcast(news), answer: first, sent };
+  return { broadcast: (notification: Broadcast) => exchange.broadcast(notification), answer: first, sent };
 }
 
-const changed = (topics: string[], applications: string[] | null): SentNews => ({
+const changed = (topics: string[], applications: string[] | null): Broadcast => ({
   kind: "changed",
   topics,
   applications,
@@ -82,8 +82,11 @@ test("shares of limits with the longest keys fit in their notifications, and non
   const shares = keys.flatMap((key) => new Array<Share>(200).fill([key, 1_000_000, 20_000]));
   broadcast({ kind: "taken", shares });
   answer.resolve();
-  const told = () => sent.flatMap((news) => (news.kind === "taken" ? news.shares : []));
+  const told = () =>
+    sent.flatMap((notification) => (notification.kind === "taken" ? notification.shares : []));
   await until(() => told().length === shares.length);
-  for (const news of sent)
-    expect(Buffer.byteLength(JSON.stringify({ from: Number.MAX_SAFE_INTEGER, news }))).toBeLessThan(8_000);
+  for (const notification of sent)
+    expect(
+      Buffer.byteLength(JSON.stringify({ from: Number.MAX_SAFE_INTEGER, news: notification })),
+    ).toBeLessThan(8_000);
 });

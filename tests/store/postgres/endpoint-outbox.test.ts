@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, jest, test } from "bun:test";
-import { EndpointNewsOutbox } from "../../../src/store/postgres/replicas/endpoint-news-outbox.ts";
-import type { EndpointNews } from "../../../src/store/replicas/ownership.ts";
+import { EndpointOutbox } from "../../../src/store/postgres/replicas/endpoint-outbox.ts";
+import type { EndpointNotification } from "../../../src/store/replicas/ownership.ts";
 
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
@@ -10,13 +10,13 @@ async function settle(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await Promise.resolve();
 }
 
-const asked: EndpointNews = { kind: "asked", application: "a" };
-const published: EndpointNews = { kind: "published", applications: ["a"] };
+const asked: EndpointNotification = { kind: "asked", application: "a" };
+const published: EndpointNotification = { kind: "published", applications: ["a"] };
 
 /** An outbox to a database that is away until `isAway` is set to false; what was tried is in `tried`. */
 function sending() {
   const state = { tried: [] as string[], isAway: true };
-  const outbox = new EndpointNewsOutbox(async ({ kind }) => {
+  const outbox = new EndpointOutbox(async ({ kind }) => {
     state.tried.push(kind);
     if (state.isAway) throw new Error("the database is away");
   });

@@ -45,7 +45,7 @@ export interface NewBackup {
   readonly recipients: readonly string[];
 }
 
-/** The directory in which a backup is first written: its destination, or one of the data if it is encrypted or uploaded. */
+/** The directory in which a backup is first written: its destination, or `backupDirectory` if it is encrypted or uploaded. */
 export function workDirectory({ data, place, recipients }: Omit<NewBackup, "id">): string {
   return place.kind === "directory" && recipients.length === 0 ? place.directory : backupDirectory(data);
 }

@@ -96,7 +96,7 @@ export function retentionStore(pool: Postgres): RetentionStore {
   };
 }
 
-/** Whether to clean a part: it was not cleaned since a time, or, because rows may have been kept then, for a day. */
+/** Whether to clean a part: it was not cleaned since a time. It is cleaned again every day, because some rows may be left. */
 function isDue(cleanedAt: number | null, since: number, now: number): boolean {
   return cleanedAt === null || cleanedAt < since || cleanedAt < now - day;
 }

@@ -8,7 +8,7 @@ import { until } from "../support/until.ts";
 setDefaultTimeout(180_000);
 
 /*
- * What begins at one replica and goes on at another one.
+ * Work that begins at one replica and continues at another.
  */
 
 interface CategoryPage {
@@ -58,7 +58,7 @@ describe.skipIf(!hasPostgres)("from one replica to another", () => {
     return json(answer);
   };
 
-  test("a walk goes on in the order in which it began, each category once, while the order changes", async () => {
+  test("paging continues in the order in which it began, each category once, while the order changes", async () => {
     await report((id) => id);
     await until(async () => (await page(one)).categories[0]?.id === 40);
     let last = await page(one);
@@ -75,7 +75,7 @@ describe.skipIf(!hasPostgres)("from one replica to another", () => {
     expect(walked.map(({ viewers }) => viewers)).toEqual(ofBeginning.map((id) => (id <= 40 ? id : 0)));
   });
 
-  test("a walk goes on when the replica where it began has ended", async () => {
+  test("paging continues when the replica where it began has stopped", async () => {
     await report((id) => id);
     const third = await start();
     await until(async () => (await page(third)).categories[0]?.id === 40);
@@ -87,7 +87,7 @@ describe.skipIf(!hasPostgres)("from one replica to another", () => {
     expect(second.categories.map(({ id }) => id)).toEqual([33, 32, 31, 30, 29, 28, 27]);
   });
 
-  test("a rate limit holds for both together, within a tenth, and is refilled once", async () => {
+  test("a rate limit applies to both together, within a tenth, and is refilled once", async () => {
     const limit = 400;
     const { token } = await one.application({ rate_limit: limit });
     const asked = async (server: TestServer) =>
@@ -104,7 +104,7 @@ describe.skipIf(!hasPostgres)("from one replica to another", () => {
     expect(admitted).toBeLessThanOrEqual((limit + refilled) * 1.1);
   });
 
-  test("an event that one publishes is on the stream of the other, which goes on at the first with its last id", async () => {
+  test("an event published at one replica is on the stream of the other, and the stream resumes at the first by its last id", async () => {
     const app = await one.application({ delivery: "stream" });
     await subscribe(one, app, [followed]);
     const atOther = await openStream(other, app.token, [followed]);
@@ -120,7 +120,7 @@ describe.skipIf(!hasPostgres)("from one replica to another", () => {
     expect(rest.map(({ type }) => type)).not.toContain("gap");
   });
 
-  test("a stream ends at once where its token was revoked elsewhere", async () => {
+  test("a stream ends at once when its token is revoked at the other replica", async () => {
     const app = await one.application({ delivery: "stream" });
     const stream = await openStream(other, app.token, [followed]);
     const { client_id, client_secret, token } = app;

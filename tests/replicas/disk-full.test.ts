@@ -11,8 +11,8 @@ setDefaultTimeout(180_000);
 const oneEvent = event("channel.followed", { id: "while-it-is-full" });
 
 /*
- * PostgreSQL first refuses what makes a file longer; when its log has no room either, it ends, and cannot start before
- * there is some.
+ * On a full disk PostgreSQL first refuses writes that extend a file. When its WAL has no space either, it stops, and
+ * cannot start before space is freed.
  */
 test.skipIf(!hasPostgres || !canMount)(
   "PostgreSQL's disk is full: 503 meanwhile, and nothing acknowledged is lost",
@@ -46,7 +46,7 @@ test.skipIf(!hasPostgres || !canMount)(
         disk.free();
         for (const { server } of replicas) {
           await until(async () => {
-            // As its service manager does.
+            // Like its service manager.
             if (!postgres.isRunning) await postgres.start();
             return (await fetch(`${server.adminUrl}/readyz`)).status === 200;
           });

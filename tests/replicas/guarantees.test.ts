@@ -15,8 +15,8 @@ import { until } from "../support/until.ts";
 setDefaultTimeout(180_000);
 
 /*
- * The table of docs/replicas.md: what is acknowledged by one replica holds on the other, also where that one hears
- * nothing.
+ * The table of docs/replicas.md: changes acknowledged by one replica hold on the other, even if that one receives no
+ * notifications.
  */
 
 let changed: TestServer;
@@ -33,18 +33,18 @@ async function start(direct?: string): Promise<TestServer> {
 
 interface Row {
   readonly name: string;
-  /** The most that what is looked at may be behind the change, where that is held for each single look. */
+  /** The longest delay that a single read may show, if each read is checked. */
   readonly withinMs?: number;
-  /** What is there beforehand. */
+  /** Sets up the data before the change. */
   prepare?(application: TestApplication): Promise<unknown>;
   change(application: TestApplication): Promise<Response>;
-  /** What the other replica says. */
+  /** Reads from the other replica. */
   look(application: TestApplication): Promise<unknown>;
   readonly before: unknown;
   readonly after: unknown;
 }
 
-/** Whether the token of the application is good there, which it is not any more within a second. */
+/** The replica accepts the application's token before the change, and refuses it within a second afterwards. */
 const asks = {
   withinMs: 1_000,
   look: async ({ token }: TestApplication) => (await looked.get("/public/v1/users/user_1", token)).status,
@@ -52,7 +52,7 @@ const asks = {
   after: 401,
 };
 
-/** Each row has a category and a channel of its own, of the same number. */
+/** Each row has its own category and channel, with the same number. */
 const lives = [12, 13, 14].map((id) => live(id, id, 100));
 
 const categoryNow = async (id: number) =>
@@ -200,7 +200,7 @@ const rows: readonly Row[] = [
   },
 ];
 
-describe.skipIf(!hasPostgres)("what one replica acknowledges holds on the other", () => {
+describe.skipIf(!hasPostgres)("a change acknowledged by one replica holds on the other", () => {
   beforeAll(async () => {
     const url = new URL(await databaseFor(directory.path));
     proxy = await tcpProxy(Number(url.port));
@@ -234,7 +234,7 @@ describe.skipIf(!hasPostgres)("what one replica acknowledges holds on the other"
     );
   }
 
-  /** What the rows show, by their names. */
+  /** The values that the rows read, by name. */
   const seen = async (applications: readonly TestApplication[], isAsked: (row: Row) => boolean) => {
     const asked = rows.map(async (row, i) => {
       const application = applications[i];
@@ -246,7 +246,7 @@ describe.skipIf(!hasPostgres)("what one replica acknowledges holds on the other"
     Object.fromEntries(rows.filter(isAsked).map((row) => [row.name, row[side]]));
   const all = () => true;
 
-  /** Waits until the rows show it, and tells which do not. One that does is left alone: wrong secrets are limited. */
+  /** Waits until all rows show the change, and names those that do not. A row that does is not read again, because wrong secrets are rate-limited. */
   async function shows(
     applications: readonly TestApplication[],
     side: "before" | "after",
@@ -283,7 +283,7 @@ describe.skipIf(!hasPostgres)("what one replica acknowledges holds on the other"
     proxy.release();
   });
 
-  test("one that was stopped, and goes on, lets nobody in by what it knew before", async () => {
+  test("a replica that was suspended accepts no outdated credentials when it continues", async () => {
     const env = { ONAIR_DATABASE: await databaseFor(directory.path), ONAIR_RATE_LIMIT: "0" };
     const stopped = await ownProcess([], { env });
     const { token, id } = await changed.application();

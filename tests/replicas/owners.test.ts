@@ -9,7 +9,7 @@ import { until } from "../support/until.ts";
 setDefaultTimeout(180_000);
 
 /*
- * What one replica is asked for, another one does, which owns the endpoint.
+ * Requests to one replica that another carries out, because it owns the endpoint.
  */
 
 const event = "channel.followed";
@@ -21,7 +21,7 @@ interface Arrival {
   readonly at: number;
 }
 
-/** Two replicas, of which both have joined, and an application whose receiver answers as `answer` says. */
+/** Two replicas that have both joined, and an application whose receiver answers by `answer`. */
 async function twoReplicas({ concurrency = 8 } = {}) {
   const database = await emptyDatabase();
   onTestFinished(database.drop);
@@ -73,7 +73,7 @@ async function twoReplicas({ concurrency = 8 } = {}) {
     expect(answer.status).toBe(202);
   };
   const rows = (columns: string) => sql.unsafe(`SELECT ${columns} FROM deliveries ORDER BY seq`);
-  /** Who owns the endpoint of an application, and how many own any. */
+  /** The owner of an application's endpoint, and the number of owners. */
   const owners = async (id: string): Promise<[owner: number, count: number]> => {
     const [row] = await sql.unsafe(
       `SELECT owner::float8, (SELECT count(DISTINCT owner)::int FROM endpoint_shards) AS count
@@ -86,7 +86,7 @@ async function twoReplicas({ concurrency = 8 } = {}) {
 }
 
 describe.skipIf(!hasPostgres)("two replicas", () => {
-  test("an event that one publishes and the other delivers starts at once, in order with those of the other", async () => {
+  test("an event published at one and delivered by the other starts at once, in order with the other's events", async () => {
     const { first, second, receiver, publish } = await twoReplicas({ concurrency: 1 });
     const names = Array.from({ length: 40 }, (_, i) => `e${i}`);
     for (const [i, id] of names.entries()) await publish(id, i % 2 ? first : second);
@@ -100,12 +100,12 @@ describe.skipIf(!hasPostgres)("two replicas", () => {
       await until(() => receiver.of(id).length >= 1);
       waits.push((receiver.of(id)[0]?.at ?? 0) - acknowledged);
     }
-    // The store is searched once a second: without a notification nearly every wait is a second long. On a busy machine
-    // some are, too.
+    // Without notifications nearly every wait would be a second, the interval of polling. On a busy machine some waits are
+    // that long anyway.
     expect(waits.sort((a, b) => a - b)[9]).toBeLessThan(400);
   });
 
-  test("another URL, a retry, a replay, an endpoint enabled: whichever of them is asked", async () => {
+  test("a new URL, a retry, a replay and an enabled endpoint take effect, whichever replica is asked", async () => {
     const { first, second, url, receiver, application, publish, rows } = await twoReplicas();
     const path = `/admin/v1/applications/${application.id}`;
     await publish("before");
@@ -135,7 +135,7 @@ describe.skipIf(!hasPostgres)("two replicas", () => {
       expect(retried.status).toBeLessThan(300);
       await until(() => receiver.of(`moved-${i}`).length >= 2);
 
-      // One whose attempt is not recorded yet is not sent again.
+      // A delivery whose attempt is not recorded yet is not sent again.
       await until(async () => {
         const kept = await rows("event_id, status, attempts");
         return Bun.deepEquals(kept.at(-1), { event_id: `moved-${i}`, status: "delivered", attempts: 2 });
@@ -158,7 +158,7 @@ describe.skipIf(!hasPostgres)("two replicas", () => {
     }
   });
 
-  test("one that stood still sends nothing on, and what it learns too late changes nothing", async () => {
+  test("one that was suspended sends nothing more, and its late results change nothing", async () => {
     const { first, second, receiver, application, publish, rows, owners } = await twoReplicas({
       concurrency: 1,
     });
@@ -168,7 +168,7 @@ describe.skipIf(!hasPostgres)("two replicas", () => {
     await publish("e0");
     await until(() => receiver.arrivals.length >= 1);
     for (const id of names.slice(1)) await publish(id);
-    // One of them owns the endpoint, and waits for the answer.
+    // The owner of the endpoint waits for the answer.
     for (const [stopped, other] of [
       [first, second],
       [second, first],

@@ -7,11 +7,11 @@ import { startPostgres } from "../support/postgres-server.ts";
 setDefaultTimeout(180_000);
 
 /*
- * Behind PgBouncer in transaction mode each transaction has another connection of the server. What needs one of its own,
- * migrations and notifications, goes by way of `--database-direct`.
+ * Behind PgBouncer in transaction mode each transaction may use another server connection. Migrations and notifications
+ * need a connection of their own and use `--database-direct`.
  */
 test.skipIf(!hasPostgres || !hasBouncer)(
-  "behind PgBouncer a replica is killed, and then PgBouncer itself",
+  "behind PgBouncer no promise is broken when a replica and then PgBouncer itself is killed",
   async () => {
     const postgres = await startPostgres();
     onTestFinished(postgres.stop);

@@ -10,11 +10,11 @@ import { until } from "../support/until.ts";
 setDefaultTimeout(180_000);
 
 /*
- * What several replicas promise while one of them, or the database, fails: each is a process of its own. Longer, and with
- * faults at random: tests/bench/replica-faults.ts.
+ * The promises of several replicas, each in its own process, while one of them or the database fails.
+ * tests/bench/replica-faults.ts runs longer, with random faults.
  */
 
-/** A library that sets the clock of a process; it takes the place of the system's calls. */
+/** A preloaded library that changes the clock of a process. */
 const [faketime] = new Bun.Glob("*/faketime/libfaketime.so.1").scanSync({ cwd: "/usr/lib", absolute: true });
 if (faketime === undefined) console.warn("libfaketime is not installed here: A TEST OF CLOCKS IS SKIPPED.");
 
@@ -50,8 +50,8 @@ describe.skipIf(!hasPostgres)("replicas", () => {
   }
 
   /**
-   * Something arrives for every application again; in a time that a busy machine keeps, too: `tests/bench/replicas.ts`
-   * measures it.
+   * Expects deliveries for every application again, within a time that a busy machine can keep. `tests/bench/replicas.ts`
+   * measures the real time.
    */
   async function servedWithin(ms: number, allServed: () => Promise<void>): Promise<void> {
     const startedAt = performance.now();
@@ -59,7 +59,7 @@ describe.skipIf(!hasPostgres)("replicas", () => {
     expect(performance.now() - startedAt).toBeLessThan(ms);
   }
 
-  test("one is killed: the others go on with its endpoints within 5 s; it comes back and has its share again", async () => {
+  test("one is killed: the others take over its endpoints within 5 s; after its restart it owns its share again", async () => {
     const report = await run(async ([first, , third], { allServed }) => {
       await first?.end("SIGKILL");
       await servedWithin(20_000, allServed);
@@ -70,7 +70,7 @@ describe.skipIf(!hasPostgres)("replicas", () => {
     expectPromises(report);
   });
 
-  test("they are killed one after the other at random moments, also while others start", async () => {
+  test("they are killed one after the other at random moments, even while others start", async () => {
     const random = seeded(Date.now());
     const report = await run(async (replicas, { allServed }) => {
       for (let kills = 0; kills < 6; kills++) {
@@ -95,7 +95,7 @@ describe.skipIf(!hasPostgres)("replicas", () => {
     expectPromises(report);
   });
 
-  test("one stands still for longer than its lease, and goes on: nothing is sent in the old order", async () => {
+  test("one is suspended for longer than its lease and continues: nothing is sent in the old order", async () => {
     const report = await run(async ([first], { allServed }) => {
       first?.server.kill("SIGSTOP");
       await Bun.sleep(4_500);
@@ -119,7 +119,7 @@ describe.skipIf(!hasPostgres)("replicas", () => {
         async faults([, cutOff], { allServed }) {
           proxy[how]();
           if (cutOff) cutOff.isPublishedTo = false;
-          // What it has in memory it sends until its lease is over.
+          // It sends deliveries that it has in memory until its lease is over.
           await Bun.sleep(3_500);
           await servedWithin(20_000, allServed);
           proxy.release();

@@ -7,18 +7,18 @@ import { tcpProxy } from "../support/tcp-proxy.ts";
 setDefaultTimeout(180_000);
 
 /*
- * A standby takes the place of a primary that is killed under load. `--database` leads to the address that moves, here a
- * proxy, or names both servers. With synchronous replication nothing acknowledged is lost, and what the former primary did
- * not tell is tried again under the same ids.
+ * A standby replaces a primary that is killed under load. `--database` names a floating address, here a proxy, or both
+ * servers. With synchronous replication nothing acknowledged is lost, and requests that the former primary did not
+ * answer are repeated under the same ids.
  */
 test.skipIf(!hasPostgres).each([
-  { by: "an address that moves", hosts: (address: number) => [address] },
-  // The standby first: it is the primary that is taken, before and after.
+  { by: "a floating address", hosts: (address: number) => [address] },
+  // The standby comes first, to show that the primary is chosen, before and after.
   {
     by: "both of their addresses",
     hosts: (_: number, primary: number, standby: number) => [standby, primary],
   },
-])("the primary is killed under load, and its standby is promoted, known by $by", async ({ hosts }) => {
+])("the primary is killed under load and its standby promoted, addressed by $by", async ({ hosts }) => {
   const primary = await startPostgres();
   onTestFinished(primary.stop);
   const standby = await startStandby(primary);

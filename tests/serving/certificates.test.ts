@@ -43,7 +43,7 @@ const named = ({ cert, key }: CertificatePair) => ({
 
 const tls = { rejectUnauthorized: false };
 
-/** Whose certificate a new connection gets, and the version of TLS; an error's code where there is none. */
+/** The name in the certificate of a new connection, and the version of TLS; or an error's code. */
 function handshake(url: string, options: object = {}): Promise<string> {
   const { hostname: host, port } = new URL(url);
   return new Promise((resolve) => {
@@ -105,18 +105,21 @@ test.each<[string, string, string, RegExp]>([
     file("locked.key", "-----BEGIN ENCRYPTED PRIVATE KEY-----\n"),
     /without a passphrase$/,
   ],
-])("%s is a mistake of the settings, in one sentence without the key", (_, cert, keyFile, sentence) => {
-  const mistakes = mistakesOf(["--tls-cert", cert, "--tls-key", keyFile]);
-  expect(mistakes).toEqual([expect.stringMatching(sentence)]);
-  expect(mistakes.join()).not.toContain(key);
-});
+])(
+  "%s is reported as a mistake in the settings, in one sentence without the key",
+  (_, cert, keyFile, sentence) => {
+    const mistakes = mistakesOf(["--tls-cert", cert, "--tls-key", keyFile]);
+    expect(mistakes).toEqual([expect.stringMatching(sentence)]);
+    expect(mistakes.join()).not.toContain(key);
+  },
+);
 
 test.each([
   [["--tls-cert", one.cert], "--tls-cert and --tls-key must be given together"],
   [["--admin-tls-key", one.key], "--admin-tls-cert and --admin-tls-key must be given together"],
   [["--admin-tls-client-ca", one.cert], "--admin-tls-client-ca requires --admin-tls-cert"],
   [["--redirect-port", "0"], "--redirect-port requires a --public-url with https, the target of redirects"],
-])("%p is half of a setting", (args, sentence) => {
+])("%p is an incomplete setting", (args, sentence) => {
   expect(mistakesOf(args)).toEqual([sentence]);
 });
 
@@ -127,7 +130,7 @@ test("a certificate that has expired, or is not valid yet, is refused", () => {
   expect(at(-1)).toThrow(/which is not valid before 20\S+Z: check the clock of this machine$/);
 });
 
-test("both listeners speak TLS 1.2 and newer, and say so in their addresses", async () => {
+test("both listeners accept TLS 1.2 and newer, and their URLs begin with https", async () => {
   const { app } = await tlsServer(one);
   expect([app.publicUrl, app.adminUrl]).toEqual([
     expect.stringMatching(/^https:/),
@@ -146,7 +149,7 @@ test("both listeners speak TLS 1.2 and newer, and say so in their addresses", as
   expect([answer.status, answer.headers.get("strict-transport-security")]).toEqual([200, "max-age=3600"]);
 });
 
-test("a renewed certificate is taken; a request and a stream under way go on to their end", async () => {
+test("a renewed certificate is used; a request and a stream in progress continue", async () => {
   const pair = copyOf(one, "renewed");
   const server = await tlsServer(pair);
   const { app } = server;
@@ -161,7 +164,7 @@ test("a renewed certificate is taken; a request and a stream under way go on to 
   expect(await handshake(app.publicUrl)).toBe("other TLSv1.3");
   expect((await fetch(`${app.publicUrl}/public/v1/public-key`, { tls })).status).toBe(200);
   const reader = stream.body?.getReader();
-  // The stream of the former listener still gets its bytes, and ends with the server.
+  // The stream of the previous listener still receives events, and ends with the server.
   expect((await reader?.read())?.done).toBe(false);
   await server.stop();
   let last = await reader?.read();
@@ -169,7 +172,7 @@ test("a renewed certificate is taken; a request and a stream under way go on to 
   expect(last?.done).toBe(true);
 });
 
-test("a renewal that is not right is logged once, and the former certificate stays", async () => {
+test("an invalid renewal is logged once, and the previous certificate stays", async () => {
   const pair = copyOf(one, "half-way");
   const lines: string[] = [];
   const log = createLog("info", Date.now, {
@@ -200,7 +203,7 @@ test("a renewal that is not right is logged once, and the former certificate sta
   expect(lines.join()).not.toContain("PRIVATE");
 });
 
-test("the admin listener takes only callers with a certificate of its authority", async () => {
+test("the admin listener accepts only clients with a certificate of its authority", async () => {
   const { app } = await tlsServer(one, ["--admin-tls-client-ca", one.cert]);
   const ask = (pair?: CertificatePair) => {
     const mine = pair && { cert: readFileSync(pair.cert, "utf8"), key: readFileSync(pair.key, "utf8") };
@@ -212,7 +215,7 @@ test("the admin listener takes only callers with a certificate of its authority"
   expect((await fetch(`${app.publicUrl}/public/v1/public-key`, { tls })).status).toBe(200);
 });
 
-test("plain HTTP is sent on to the public URL, whatever host was asked for", async () => {
+test("plain HTTP is redirected to the public URL, whatever the Host header", async () => {
   const { app } = await tlsServer(one, ["--redirect-port", "0", "--public-url", "https://api.example.com"]);
   const url = `http://127.0.0.1:${app.redirectPort}/public/v1/users/maya?a=b%20c`;
   const answer = await fetch(url, { redirect: "manual", headers: { host: "evil.example.net" } });
@@ -222,7 +225,7 @@ test("plain HTTP is sent on to the public URL, whatever host was asked for", asy
   ]);
 });
 
-test("a port that another server has is refused, with TLS too", async () => {
+test("a port in use is reported, with TLS too", async () => {
   const { app } = await tlsServer(one);
   const { port } = new URL(app.publicUrl);
   await expect(tlsServer(one, ["--port", port])).rejects.toThrow(

@@ -3,7 +3,7 @@ import { clientAddress, clientNetwork, trustedProxies } from "../../src/serving/
 
 const trusted = trustedProxies(["10.0.0.0/8", "192.168.1.7", "fd00::/8", "::1"]);
 
-describe("whose request it is", () => {
+describe("the client's address", () => {
   test.each<[what: string, peer: string, header: string | null, client: string]>([
     ["a direct caller", "203.0.113.9", null, "203.0.113.9"],
     ["a direct caller who forges the header", "203.0.113.9", "198.51.100.1", "203.0.113.9"],
@@ -15,7 +15,7 @@ describe("whose request it is", () => {
     ["a caller who forged what stands before", "10.1.2.3", "198.51.100.1, 203.0.113.9", "203.0.113.9"],
     ["a caller who forged a trusted address", "10.1.2.3", "10.9.9.9, 203.0.113.9", "203.0.113.9"],
     [
-      "a caller who forged a chain of them",
+      "a client that forged a chain of addresses",
       "10.1.2.3",
       "198.51.100.1,10.9.9.9,203.0.113.9,10.0.0.2",
       "203.0.113.9",
@@ -59,7 +59,7 @@ test.each([
   "10.0.0.0/8/8",
   "fe80::1%eth0",
   "10.0.0.0/-1",
-])("%s is no network", (entry) => {
+])("%s is not a network", (entry) => {
   expect(() => trustedProxies([entry])).toThrow(TypeError);
 });
 
@@ -70,7 +70,7 @@ test.each<[string, string, boolean]>([
   ["::/0", "203.0.113.9", false],
   ["10.0.0.0/9", "10.127.255.255", true],
   ["10.0.0.0/9", "10.128.0.0", false],
-])("%s holds %s: %p", (network, address, holds) => {
+])("%s contains %s: %p", (network, address, holds) => {
   expect(trustedProxies([network])(address)).toBe(holds);
 });
 
@@ -88,6 +88,6 @@ test.each<[what: string, address: string, network: string]>([
   ["loopback", "::1", "0:0:0:0::/64"],
   ["an address of the link, with its zone", "fe80::1%eth0", "fe80:0:0:0::/64"],
   ["an unknown peer", "", ""],
-])("by which network it is limited: %s", (_, address, network) => {
+])("the network for rate limits of %s", (_, address, network) => {
   expect(clientNetwork(address)).toBe(network);
 });

@@ -5,7 +5,7 @@ import { program, run } from "../support/process.ts";
 import { adminKey, testDirectory, testServer } from "../support/server.ts";
 
 /*
- * Commands to an admin listener that takes only callers with a certificate of its authority.
+ * Commands to an admin listener that accepts only clients with a certificate of its authority.
  */
 
 const test = anyTest.skipIf(!hasOpenssl);
@@ -20,7 +20,7 @@ const listener = [
 ];
 
 const { app, data } = await testServer({ args: listener, isOnSqlite: true });
-// The certificate of the server is known by the last variable, which Bun reads once in a process.
+// The last variable makes Bun trust the server's certificate. Bun reads it once per process.
 const ask = (words: readonly string[], more: Record<string, string> = {}) =>
   run(words, {
     command: program,
@@ -34,7 +34,7 @@ describe("onair apps", () => {
   test.each<[string, string[], Record<string, string>]>([
     ["options", own, {}],
     ["variables", [], ownVariables],
-  ])("has a certificate by %s", async (_, words, more) => {
+  ])("presents the certificate given by %s", async (_, words, more) => {
     const { code, stderr } = await apps(words, more);
     expect([code, stderr]).toEqual([0, "There are no applications.\n"]);
   });
@@ -70,7 +70,7 @@ describe("onair doctor", () => {
     return (check: string) => findings.filter((one) => one.check === check);
   };
 
-  test("asks the server that it is told of", async () => {
+  test("asks the server of a given URL", async () => {
     for (const [words, more] of [
       [own, {}],
       [[], ownVariables],

@@ -10,7 +10,7 @@ const names = ["former", "next"].map((name) => {
   return join(directory, name);
 });
 
-/** What becomes of opened connections at a renewal, in a network of its own with this value of the setting; null where there can be none. */
+/** The outcomes of open connections at a renewal, in a network namespace with this value of the setting; null if there can be none. */
 function outcomes(value: number): unknown {
   const program = join(import.meta.dir, "../support/half-open.ts");
   const script = `ip link set lo up && echo ${value} >${setting} && exec "$@"`;
@@ -25,7 +25,7 @@ if (migrated === null)
   console.warn(`SKIPPED: a renewal with ${setting}: it takes root, Linux 5.14 and openssl`);
 
 test.skipIf(migrated === null)(
-  "what is opened while a certificate is renewed is reset, unless the kernel hands it over",
+  "connections opened while a certificate is renewed are reset, unless the kernel hands them over",
   () => {
     expect(outcomes(0)).toEqual({ reset: 8 });
     expect(migrated).toEqual({ next: 8 });

@@ -8,7 +8,7 @@ import { until } from "../support/until.ts";
 const directory = testDirectory();
 const unit = join(import.meta.dir, "../../ops/onair.service");
 
-/** Receives datagrams as systemd does, which Bun cannot. */
+/** Receives datagrams like systemd. Bun cannot do that. */
 const receiver = `
 import socket, sys
 s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -20,7 +20,7 @@ while True: print(s.recv(4096).decode(), flush=True)
 const python = Bun.which("python3");
 if (python === null) console.warn("\n*** No python3 here: what systemd is told is NOT tested. ***\n");
 
-test.skipIf(python === null)("systemd hears that the server is ready, lives, and stops", async () => {
+test.skipIf(python === null)("systemd is notified when the server is ready, alive and stopping", async () => {
   const socket = join(directory, "notify");
   const listening = Bun.spawn([python ?? "", "-c", receiver, socket], { stdout: "pipe" });
   try {
@@ -47,7 +47,7 @@ test.skipIf(python === null)("systemd hears that the server is ready, lives, and
   }
 });
 
-test("a socket that is not there, and one with too long a name, stop nothing", async () => {
+test("a missing socket, or one with too long a name, does not stop the server", async () => {
   for (const socket of [join(directory, "none"), `/${"x".repeat(200)}`]) {
     const log = join(directory, "log");
     const env = { NOTIFY_SOCKET: socket, ONAIR_LOG_LEVEL: "warn" };
@@ -60,23 +60,26 @@ test("a socket that is not there, and one with too long a name, stop nothing", a
 const analyze = Bun.which("systemd-analyze");
 if (analyze === null) console.warn("\n*** No systemd-analyze here: the unit is NOT checked. ***\n");
 
-test.skipIf(analyze === null)("the unit has only options that systemd knows, and little exposure", () => {
-  const verified = Bun.spawnSync([analyze ?? "", "verify", unit], { stderr: "pipe" });
-  // Neither the executable nor its manual is installed here.
-  const complaints = verified.stderr.toString().split("\n");
-  expect(complaints.filter((line) => line !== "" && !/is not executable|Command 'man/.test(line))).toEqual(
-    [],
-  );
-  const judged = Bun.spawnSync([analyze ?? "", "security", "--offline=true", "--threshold=20", unit]);
-  expect(judged.exitCode).toBe(0);
-});
+test.skipIf(analyze === null)(
+  "the unit has only options that systemd knows, and a low exposure level",
+  () => {
+    const verified = Bun.spawnSync([analyze ?? "", "verify", unit], { stderr: "pipe" });
+    // Neither the executable nor its manual is installed here.
+    const complaints = verified.stderr.toString().split("\n");
+    expect(complaints.filter((line) => line !== "" && !/is not executable|Command 'man/.test(line))).toEqual(
+      [],
+    );
+    const judged = Bun.spawnSync([analyze ?? "", "security", "--offline=true", "--threshold=20", unit]);
+    expect(judged.exitCode).toBe(0);
+  },
+);
 
-test("the unit starts the server with options that there are, and stops it later than the drain", async () => {
+test("the unit starts the server with valid options, and its stop timeout is longer than the drain", async () => {
   const text = readFileSync(unit, "utf8");
   const { checkConfig } = await import("../../src/config/read-config.ts");
   const [, words = ""] = /^ExecStart=\/usr\/bin\/onair serve (.*)$/m.exec(text) ?? [];
   const { mistakes } = checkConfig(words.split(" "), {});
-  // The file is made where the unit is installed.
+  // The file exists only where the unit is installed.
   expect(mistakes).toEqual([
     expect.stringMatching(/^--config names \/etc\/onair\/onair\.toml, which does not exist$/),
   ]);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { blocksOf, tryPage } from "../support/documented.ts";
 import { bareDatabase, hasPostgres } from "../support/postgres.ts";
 
-/* What a page tells a reader to type is run as it stands, by the program, on ports and in directories of its own. */
+/* The commands of each page are run unchanged, on free ports and in temporary directories. */
 
 const longestMs = 180_000;
 const isPossible = ["bash", "curl", "node", "openssl"].every((tool) => Bun.which(tool) !== null);
@@ -12,10 +12,10 @@ if (!isPossible) {
   console.warn("\n*** No bash, curl, node or openssl here: the commands of docs/ are NOT TRIED. ***\n");
 }
 
-/** Whether PostgreSQL's own programs are where Debian has them. */
+/** True when PostgreSQL's programs are installed where Debian puts them. */
 const isLocal = existsSync("/usr/lib/postgresql");
 
-/** What `onair dev` prints, and a guide tells to put into variables. */
+/** Values that `onair dev` prints and the guides put into variables. */
 const credentials = `
 if [ -z "\${CLIENT_ID:-}" ]; then
   until grep -q "Ctrl-C stops it" $log; do sleep 0.1; done
@@ -25,7 +25,7 @@ if [ -z "\${CLIENT_ID:-}" ]; then
 fi
 `;
 
-/** Pages for developers: each tells to start `onair dev`, or takes it for granted. */
+/** Pages for developers. Each starts `onair dev` or assumes that it runs. */
 const guides = ["first-token", "first-webhook", "going-to-production", "from-kick", "from-twitch"];
 
 const dev = `
@@ -38,7 +38,7 @@ echo "$CLIENT_SECRET" | onair login --url http://127.0.0.1:8080 --client-id "$CL
 
 const asOperator = "export ONAIR_ADMIN_KEY=$KEY";
 
-/** A server in production, with a systemd that knows no other service. */
+/** A production server, with a stand-in for systemd that knows no other service. */
 const production = `
 mkdir -p /etc/onair /mnt/other
 echo an-operator-key-of-more-than-32-characters >/etc/onair/admin-key
@@ -56,7 +56,7 @@ start
 
 const database = "postgres://onair@db.example.com/onair";
 
-/** The same beside a PostgreSQL, where the URL with its password is in a file. */
+/** The same with PostgreSQL. The URL with its password is in a file. */
 const withDatabase = (url: string, password: string) => `${production}
 PATH=$PATH:$(ls -d /usr/lib/postgresql/*/bin | tail -n 1)
 ONAIR_DATABASE=${database}
@@ -129,7 +129,7 @@ describe.skipIf(!isPossible)("the commands of", () => {
     longestMs,
   );
 
-  test("no page with such commands is left out", async () => {
+  test("every page with marked commands is tested", async () => {
     const docs = join(import.meta.dir, "../../docs");
     const marked: string[] = [];
     for (const file of new Bun.Glob("*.md").scanSync(docs)) {
@@ -139,7 +139,7 @@ describe.skipIf(!isPossible)("the commands of", () => {
   });
 });
 
-test("a block with an unknown mark is not passed over", () => {
+test("a block with an unknown mark is an error", () => {
   expect(() => blocksOf("```sh rum\nls\n```\n")).toThrow("rum");
   expect(blocksOf("a\n\n```sh run\nls\n```\n")).toMatchObject([{ kind: "run", text: "ls\n", line: 3 }]);
 });

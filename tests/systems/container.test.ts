@@ -13,7 +13,7 @@ const target = targets.find(({ npm: { os, cpu, libc } }) => {
 });
 const directory = testDirectory();
 const patienceMs = 300_000;
-/** The image of Debian's registry cannot be had everywhere: the same, made of Debian's packages. */
+/** Debian's image is not available everywhere. This one is built from Debian's packages. */
 const base = "localhost/onair-base";
 const image = "localhost/onair";
 const limits = ["--ulimit", "nofile=4096:4096", "--ulimit", "nproc=4096:4096"];
@@ -25,7 +25,7 @@ const closed = [
   ...limits,
 ];
 
-/** Podman with a storage of its own. */
+/** Podman with its own storage. */
 const podman = (...args: readonly string[]) => {
   const storage = [
     "--storage-driver",
@@ -38,7 +38,7 @@ const podman = (...args: readonly string[]) => {
   return run(args, { command: ["podman", "--runtime", "runc", ...storage] });
 };
 
-/** Why there can be no container here; undefined where there can. */
+/** The reason why containers cannot run here; undefined if they can. */
 async function obstacle(): Promise<string | undefined> {
   if (target === undefined || !existsSync(executable)) return "dist/onair is missing: bun run build";
   const missing = ["podman", "runc", "mmdebstrap"].filter((tool) => Bun.which(tool) === null);
@@ -59,7 +59,7 @@ describe.skipIf(reason !== undefined)("the image of ops/Containerfile", () => {
   afterAll(() => podman("rm", "--force", "--time", "0", name));
 
   test(
-    "serves without root, on a read-only root, is healthy, and stops when it is told to",
+    "serves without root, on a read-only root, is healthy, and stops on a signal",
     async () => {
       if (target === undefined) throw new Error("there is no target");
       const context = join(directory, "unpacked");
@@ -90,7 +90,7 @@ describe.skipIf(reason !== undefined)("the image of ops/Containerfile", () => {
       });
       expect((await inside("stat", "--format", "%u %a", "/var/lib/onair")).stdout).toBe("65532 700\n");
       expect(await podman("healthcheck", "run", name)).toMatchObject({ code: 0 });
-      // What would be told where nothing answers.
+      // The health check's result without a server.
       expect(await inside("onair", "doctor", "--url", "http://127.0.0.1:9")).toMatchObject({ code: 1 });
 
       expect(await podman("stop", "--time", "60", name)).toMatchObject({ code: 0 });
@@ -100,7 +100,7 @@ describe.skipIf(reason !== undefined)("the image of ops/Containerfile", () => {
     patienceMs,
   );
 
-  /** What the container wrote when its server is ready; rejects after a minute. */
+  /** The container's output once its server is ready; rejects after a minute. */
   async function ready(container: string): Promise<string> {
     let said = "";
     for (const endsAt = Date.now() + 60_000; Date.now() < endsAt; await Bun.sleep(100)) {

@@ -29,7 +29,7 @@ describe.skipIf(typeof started === "string")("the package, on a clean Debian wit
   const machine = started;
   const file = (path: string) => machine.path(path);
 
-  /** Runs a command there, which has to succeed. */
+  /** Runs a command there. Throws if it fails. */
   const must = async (...command: readonly string[]): Promise<string> => {
     const { code, output } = await machine.run(...command);
     expect([command.join(" "), code, output]).toEqual([command.join(" "), 0, output]);
@@ -38,7 +38,7 @@ describe.skipIf(typeof started === "string")("the package, on a clean Debian wit
   const state = async (property: string) =>
     (await must("systemctl", "show", "--value", "--property", property, "onair")).trim();
 
-  /** Writes a package of this version, which is all that differs, and gives its path there. */
+  /** Builds a package that differs only in its version. Returns its path there. */
   const written = async (version: string) => {
     const built = { executable: await Bun.file(executable).bytes(), packages: [] };
     const contents = await contentsOf(target, 1768406886, built);
@@ -48,7 +48,7 @@ describe.skipIf(typeof started === "string")("the package, on a clean Debian wit
   };
 
   test(
-    "is installed: a user, a directory that is its own, and a server that systemd started",
+    "is installed: creates a user and a directory, and systemd starts the server",
     async () => {
       await must("dpkg", "--install", await written("0.1.0"));
       expect([await state("ActiveState"), await state("UnitFileState")]).toEqual(["active", "enabled"]);
@@ -66,10 +66,10 @@ describe.skipIf(typeof started === "string")("the package, on a clean Debian wit
   );
 
   test(
-    "is upgraded while it serves: what was acknowledged arrives, and the operator's settings stay",
+    "is upgraded while it serves: acknowledged events arrive, and the operator's settings stay",
     async () => {
       await Bun.write(file("/etc/onair/admin-key"), adminKey);
-      chmodSync(file("/etc/onair/admin-key"), 0o600); // of root: the server has a copy, as a credential
+      chmodSync(file("/etc/onair/admin-key"), 0o600); // owned by root: the server has a copy, as a credential
       const [load, use] = [
         "LoadCredential=admin-key:/etc/onair/admin-key",
         "Environment=ONAIR_ADMIN_KEY_FILE=%d/admin-key",
@@ -105,7 +105,7 @@ describe.skipIf(typeof started === "string")("the package, on a clean Debian wit
   );
 
   test(
-    "is removed: nothing runs, and settings and data stay",
+    "is removed: the server stops, and settings and data stay",
     async () => {
       await must("dpkg", "--remove", "onair");
       expect((await machine.run("systemctl", "is-active", "onair")).output).toBe("inactive\n");
@@ -118,7 +118,7 @@ describe.skipIf(typeof started === "string")("the package, on a clean Debian wit
   );
 
   test(
-    "is installed again: it serves the data that stayed",
+    "is installed again: serves the data that stayed",
     async () => {
       await must("dpkg", "--install", `/onair_0.2.0_${architecture}.deb`);
       expect(await state("ActiveState")).toBe("active");
@@ -137,7 +137,7 @@ describe.skipIf(typeof started === "string")("the package, on a clean Debian wit
   );
 
   test(
-    "is purged: settings, data and user are gone; backups and a file that the operator made are not",
+    "is purged: settings, data and user are removed; backups and a file of the operator stay",
     async () => {
       const key = `ONAIR_ADMIN_KEY=${adminKey}`;
       await must("env", key, "onair", "backup", "--url", "http://127.0.0.1:8081");
@@ -160,7 +160,7 @@ describe.skipIf(typeof started === "string")("the package, on a clean Debian wit
   );
 });
 
-/** The lines of a stream, which can be asked for one at a time. */
+/** Reads a stream line by line. */
 async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<string, undefined> {
   const decoder = new TextDecoder();
   let text = "";

@@ -10,7 +10,7 @@ import { startPlatform } from "../support/dev-platform.ts";
 import { Tab } from "../support/pages.ts";
 import { json, testDirectory } from "../support/server.ts";
 
-/** The pages of `onair dev`, as a person with a browser and as a program meet them. */
+/** The pages of `onair dev`, in a browser and by plain requests. */
 const directory = testDirectory();
 const data = join(directory, "data");
 const start = (env: Record<string, string> = {}, at = data) => startPlatform(at, { env, portal: true });
@@ -30,47 +30,44 @@ describe.skipIf(chromium === null)("in a real browser", () => {
   });
   afterAll(() => context.close());
 
-  test.each(["light", "dark"])(
-    "what people see while they sign in looks like the other pages: %s",
-    async (theme) => {
-      const { publicUrl } = platform.app;
-      const { sign_in_url } = await platform.facts();
-      const context = await browserContext();
-      const tab = new Tab(await context.newPage(), publicUrl);
-      tab.elsewhere.push(new URL(sign_in_url).origin);
-      await tab.page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: theme }]);
-      const missing: string[] = [];
-      tab.page.on("response", (response) => response.status() === 404 && missing.push(response.url()));
-      for (const [url, shown] of [
-        [sign_in_url, "Allow Dev app to use your account?"],
-        [`${publicUrl}/oauth/authorize`, "This sign-in does not work"],
-        [`${new URL(sign_in_url).origin}/callback`, "Not signed in"],
-      ] as const) {
-        await tab.page.goto(url);
-        await tab.see(shown);
-        await tab.see("On Air");
-        await tab.page.waitForFunction(
-          '[...document.fonts].some(({ family, status }) => family.includes("Inter") && status === "loaded")',
-        );
-        expect(await tab.page.$$eval("header svg, head link[rel=icon]", (all) => all.length)).toBe(2);
-        const canvas = await tab.page.evaluate("getComputedStyle(document.body).backgroundColor");
-        expect(canvas).toBe(theme === "dark" ? "rgb(13, 15, 19)" : "rgb(246, 247, 249)");
-        expect(await violations(tab)).toEqual([]);
-      }
-      expect(missing).toEqual([]);
-      await tab[Symbol.asyncDispose]();
-      await context.close();
-    },
-  );
+  test.each(["light", "dark"])("the pages of the sign-in look like the other pages: %s", async (theme) => {
+    const { publicUrl } = platform.app;
+    const { sign_in_url } = await platform.facts();
+    const context = await browserContext();
+    const tab = new Tab(await context.newPage(), publicUrl);
+    tab.elsewhere.push(new URL(sign_in_url).origin);
+    await tab.page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: theme }]);
+    const missing: string[] = [];
+    tab.page.on("response", (response) => response.status() === 404 && missing.push(response.url()));
+    for (const [url, shown] of [
+      [sign_in_url, "Allow Dev app to use your account?"],
+      [`${publicUrl}/oauth/authorize`, "This sign-in does not work"],
+      [`${new URL(sign_in_url).origin}/callback`, "Not signed in"],
+    ] as const) {
+      await tab.page.goto(url);
+      await tab.see(shown);
+      await tab.see("On Air");
+      await tab.page.waitForFunction(
+        '[...document.fonts].some(({ family, status }) => family.includes("Inter") && status === "loaded")',
+      );
+      expect(await tab.page.$$eval("header svg, head link[rel=icon]", (all) => all.length)).toBe(2);
+      const canvas = await tab.page.evaluate("getComputedStyle(document.body).backgroundColor");
+      expect(canvas).toBe(theme === "dark" ? "rgb(13, 15, 19)" : "rgb(246, 247, 249)");
+      expect(await violations(tab)).toEqual([]);
+    }
+    expect(missing).toEqual([]);
+    await tab[Symbol.asyncDispose]();
+    await context.close();
+  });
 
-  test("the portal takes who owns the Dev app, by the same login, without a secret", async () => {
+  test("the owner of the Dev app signs in to the portal by the same login, without a secret", async () => {
     const context = await browserContext();
     const tab = new Tab(await context.newPage(), `${platform.publicUrl}/portal`);
     tab.elsewhere.push(new URL((await platform.facts()).sign_in_url).origin);
     await tab.page.goto(tab.base);
     await tab.click("Sign in with your account");
     await tab.see("Allow Developer portal to use your account?");
-    // The first of the list is the owner.
+    // The first user of the list is the owner.
     await tab.click("Allow");
     await tab.see("Dev app");
     await tab.see("Latest deliveries");
@@ -111,7 +108,7 @@ describe.skipIf(chromium === null)("in a real browser", () => {
     expect(shown).not.toMatch(/onair_(at|rt|ac)_/);
   });
 
-  test("going back and answering again leads nowhere", async () => {
+  test("going back and answering again is refused", async () => {
     await page.goto((await platform.facts()).sign_in_url);
     await click("allow");
     await page.goBack();
@@ -119,7 +116,7 @@ describe.skipIf(chromium === null)("in a real browser", () => {
     expect(await text()).toContain("This sign-in has ended");
   });
 
-  test("an address with a redirect that is not registered ends on a page of ours", async () => {
+  test("an unregistered redirect URI shows an error page and is not followed", async () => {
     const { client_id } = openCredentials(data);
     const query = new URLSearchParams({ client_id, redirect_uri: "https://evil.example/" });
     await page.goto(`${platform.publicUrl}/oauth/authorize?${query}`);
@@ -128,7 +125,7 @@ describe.skipIf(chromium === null)("in a real browser", () => {
   });
 });
 
-test("the login page of another platform is used where it is set", async () => {
+test("a configured login page of another platform is used", async () => {
   const other = join(directory, "other");
   const elsewhere = await start({ ONAIR_LOGIN_URL: "https://login.example/" }, other);
   try {
@@ -140,7 +137,7 @@ test("the login page of another platform is used where it is set", async () => {
   }
 });
 
-test("the redirect URI of the Dev app follows the sample application; others stay", async () => {
+test("the Dev app's redirect URI follows the port of the sample application; others stay", async () => {
   const again = join(directory, "again");
   const first = await start({}, again);
   const { client_id } = openCredentials(again);
@@ -160,7 +157,7 @@ test("the redirect URI of the Dev app follows the sample application; others sta
   }
 });
 
-test("the login page escapes what it shows, and cannot be framed", async () => {
+test("the login page escapes its values, and cannot be framed", async () => {
   const { store } = platform.app;
   const { client_id } = openCredentials(data);
   await store.applications.update(client_id, { name: "<b>Bad</b>" }, Date.now());

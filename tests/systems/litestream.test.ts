@@ -15,7 +15,7 @@ if (!litestream) console.warn("SKIPPED: litestream is not installed: ops/litestr
 /** `http://HOST:PORT/BUCKET` of S3-compatible storage, with the credentials in AWS's variables. */
 const s3 = process.env["ONAIR_TEST_S3"];
 
-/** The settings of `ops/litestream.yml` for another place. */
+/** The settings of `ops/litestream.yml` for another destination. */
 const settingsOf: Readonly<Record<string, (text: string, directory: string) => string>> = {
   "a directory": (text, directory) => {
     const [head = ""] = text.split("      type: s3");
@@ -31,7 +31,7 @@ const settingsOf: Readonly<Record<string, (text: string, directory: string) => s
 };
 
 test.skipIf(!litestream).each(Object.entries(settingsOf))(
-  "to %s, Litestream replicates a server that is restarted and killed; what it restores is whole",
+  "to %s, Litestream replicates a server that is restarted and killed, and restores a complete database",
   async (_, settings) => {
     const directory = ownDirectory();
     const data = join(directory, "data");

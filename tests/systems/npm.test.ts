@@ -28,7 +28,7 @@ const bin = join(directory, "bin");
 const version = manifest.version;
 const registry = isPossible && target !== undefined ? await registryWith(target) : "";
 
-/** A registry with the packages, and with what the declarations of the client need. */
+/** A registry with the packages and the dependencies of the client's declarations. */
 async function registryWith(target: Target): Promise<string> {
   mkdirSync(bin);
   for (const tool of tools) symlinkSync(realpathSync(Bun.which(tool) ?? ""), join(bin, tool));
@@ -40,7 +40,7 @@ async function registryWith(target: Target): Promise<string> {
   return npmRegistry([...made, ...needed].map(({ content }) => content as Uint8Array));
 }
 
-/** An installed package, as its archive would be. */
+/** The archive of an installed package. */
 async function installed(name: string): Promise<Entry> {
   const place = join(root, "node_modules", name);
   const files = [...new Bun.Glob("**/*").scanSync(place)];
@@ -69,7 +69,7 @@ describe.skipIf(!isPossible)("the packages for npm, without Bun in PATH", () => 
   };
 
   test(
-    "npx onair runs the executable and gives its exit code",
+    "npx onair runs the executable and returns its exit code",
     async () => {
       const cwd = own("commands");
       const npx = (...args: string[]) =>
@@ -87,7 +87,7 @@ describe.skipIf(!isPossible)("the packages for npm, without Bun in PATH", () => 
     patienceMs,
   );
 
-  /** Starts `onair dev` by these words, in a process group of its own, and asks for a sample user. */
+  /** Starts `onair dev` by this command, in its own process group, and requests a sample user. */
   async function dev(cwd: string, ...words: readonly string[]) {
     const command = [...words, "dev", "--json", "--port", "0", "--admin-port", "0"];
     const { child, public_url, access_token } = await started(command, { cwd, env });
@@ -99,7 +99,7 @@ describe.skipIf(!isPossible)("the packages for npm, without Bun in PATH", () => 
   }
 
   test(
-    "npx onair dev runs a platform, which ends as by Ctrl-C",
+    "npx onair dev runs a platform, which Ctrl-C ends",
     async () => {
       const { child, user } = await dev(own("dev"), join(bin, "npx"), "--yes", "onair");
       process.kill(-child.pid, "SIGINT"); // a terminal sends it to all processes
@@ -108,9 +108,9 @@ describe.skipIf(!isPossible)("the packages for npm, without Bun in PATH", () => 
     patienceMs,
   );
 
-  // SIGINT it keeps to itself, and goes on: it takes it for that of a terminal, which all processes get.
+  // npx ignores SIGINT and does not pass it on, because a terminal sends it to all processes.
   test.each(["SIGTERM", "SIGKILL"] as const)(
-    "npx alone gets %s, and the platform ends with it",
+    "the platform ends when only npx receives %s",
     async (signal) => {
       const { child, user } = await dev(own(`alone-${signal}`), join(bin, "npx"), "--yes", "onair");
       child.kill(signal);
@@ -120,7 +120,7 @@ describe.skipIf(!isPossible)("the packages for npm, without Bun in PATH", () => 
   );
 
   test(
-    "installed, it has onair/client with its types, and passes signals on",
+    "the installed package has onair/client with its types, and passes signals on",
     async () => {
       const cwd = own("project");
       await Bun.write(join(cwd, "package.json"), '{"type":"module"}');
@@ -141,7 +141,7 @@ export const wrong: number = createClient;
         command: [join(root, "node_modules/.bin/tsc")],
         cwd,
       });
-      // Types are known, and this is the one mistake.
+      // The types are found, and this is the only mistake.
       expect(tsc.stdout.match(/error TS\d+/g)).toEqual(["error TS2322"]);
 
       const { child, user } = await dev(cwd, join(cwd, "node_modules/.bin/onair"));
@@ -153,7 +153,7 @@ export const wrong: number = createClient;
   );
 
   test(
-    "where the executable was left out, it says what to do",
+    "without the package of the executable, the error says what to do",
     async () => {
       const cwd = own("without");
       const npm = await run(["install", "--omit=optional", "onair"], {
@@ -192,7 +192,7 @@ test.skipIf(!Bun.which("npm")).each([
   patienceMs,
 );
 
-/** Starts what prints the addresses of `onair dev` as JSON, in a process group of its own that ends with the test. */
+/** Runs a command that prints the addresses of `onair dev` as JSON, in its own process group, which ends with the test. */
 async function started(
   command: string[],
   options: { cwd: string; env?: Record<string, string | undefined> },
@@ -208,7 +208,7 @@ async function started(
     try {
       process.kill(-child.pid, "SIGKILL");
     } catch {
-      // None of them is left.
+      // All of its processes have ended.
     }
   });
   const reader = child.stdout.getReader();
@@ -222,7 +222,7 @@ async function started(
   return { child, ...line };
 }
 
-/** Resolves when nothing answers any more. */
+/** Resolves when the server no longer answers. */
 function gone(ask: () => Promise<unknown>): Promise<void> {
   return until(() =>
     ask().then(

@@ -10,12 +10,12 @@ import { users } from "../support/real-data.ts";
 import { testDirectory, testServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
-/** `onair/client` as another program has it: installed, on Node, Bun and in a browser, with its declarations. */
+/** `onair/client` as an installed package with its declarations, on Node, on Bun and in a browser. */
 
 const root = join(import.meta.dir, "../..");
 const directory = testDirectory();
 const page = await Bun.file(join(root, "docs/client.md")).text();
-/** The program of the page. */
+/** The page's program. */
 const bot = /```js\n(import \{ createClient, stream \}[\s\S]*?)```/.exec(page)?.[1] ?? "";
 const commands: Readonly<Record<string, readonly string[]>> = {
   node: ["node"],
@@ -31,7 +31,7 @@ beforeAll(async () => {
   writeFileSync(join(directory, "package.json"), '{"type":"module"}');
 });
 
-/** A program in a process of its own, whose lines are kept. */
+/** A program in its own process, with the lines that it prints. */
 function start(runtime: string, program: string, env: Record<string, string>) {
   const file = join(directory, `${runtime}-${Bun.hash(program)}.mjs`);
   writeFileSync(file, program);
@@ -87,7 +87,7 @@ describe("the bot of docs/client.md works in onair dev", () => {
       Bun.$`bun ${root}/src/main.ts trigger ${type} --broadcaster 1001 --url ${admin_url} ${args}`
         .env({ PATH: process.env["PATH"] ?? "", ONAIR_ADMIN_KEY: admin_key })
         .quiet();
-    // The stream begins with what happens from its connection on.
+    // The stream begins with events published after it is connected.
     let isSeen = false;
     void running.shows("maya: Hello").then(() => {
       isSeen = true;
@@ -100,7 +100,7 @@ describe("the bot of docs/client.md works in onair dev", () => {
 });
 
 describe.each(runtimes)("on %s, against a running server", (runtime) => {
-  test("calls, pages, errors, the stream and a receiver", async () => {
+  test("calls, pages, errors, the stream and a receiver work", async () => {
     const server = await testServer();
     await server.load("users", users);
     const app = await server.application({ delivery: "both" });
@@ -151,7 +151,7 @@ describe.each(runtimes)("on %s, against a running server", (runtime) => {
 });
 
 describe.skipIf(chromium === null)("in a browser", () => {
-  test("on a page of another origin: calls with a token, and the stream", async () => {
+  test("calls with a token and the stream work on a page of another origin", async () => {
     const server = await testServer();
     await server.load("users", users);
     const app = await server.application({ delivery: "stream" });
@@ -218,7 +218,7 @@ describe("the declarations", () => {
     expect(found).toBe("");
   });
 
-  test("refuse what the API has not", async () => {
+  test("refuse paths and fields that the API does not have", async () => {
     const found = await check(
       "wrong",
       `import { createClient, stream } from "onair/client";

@@ -8,13 +8,13 @@ import { event, publish, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { ownDirectory, ownServer } from "../support/server.ts";
 
-/* The programs of docs/verifying.md, which the portal shows too, are run as they stand. */
+/* The programs of docs/verifying.md, also shown in the portal, are run unchanged. */
 
 const root = join(import.meta.dir, "../..");
-/** A compiler on a slow and busy machine. */
+/** The time for compilers on a slow and busy machine. */
 const longestMs = 300_000;
 
-/** How to build and start each program; null, said loudly, where that cannot be here. */
+/** The commands that build and start each program; null, with a warning, if that is impossible here. */
 const languages: Readonly<
   Record<string, (directory: string, text: string, port: number) => readonly string[] | null>
 > = {
@@ -35,7 +35,7 @@ const languages: Readonly<
     mkdirSync(join(directory, "src"));
     written(directory, "Cargo.toml", '[package]\nname = "receiver"\nversion = "0.0.0"\nedition = "2021"\n');
     written(directory, "src/main.rs", "fn main() {}");
-    // The libraries alone: without the internet, or with an old compiler, they are not to be had.
+    // Fetches the libraries first: without the Internet, or with an old compiler, they are not available.
     const isThere =
       succeeds(["cargo", "add", "--quiet", ...crates.split(" ")], directory) &&
       succeeds(["cargo", "build", "--quiet"], directory);
@@ -59,18 +59,18 @@ function written(directory: string, name: string, text: string): string {
   return file;
 }
 
-/** Whether it succeeds. */
+/** True when the command succeeds. */
 function succeeds(command: string[], cwd: string): boolean {
   const env = { ...process.env, CARGO_NET_RETRY: "0", CARGO_HTTP_TIMEOUT: "20" };
   return Bun.spawnSync(command, { cwd, env, timeout: 120_000 }).exitCode === 0;
 }
 
-/** Waits as long as the test may take, which is a question of the machine, but not for a program that has ended. */
+/** Waits until the condition holds, however slow the machine is. Throws if the program has ended. */
 async function soon(
-  isSo: () => Promise<boolean>,
+  holds: () => Promise<boolean>,
   program: { readonly exitCode: number | null },
 ): Promise<void> {
-  while (!(await isSo())) {
+  while (!(await holds())) {
     if (program.exitCode !== null) throw new Error(`The program ended with ${program.exitCode}`);
     await Bun.sleep(20);
   }
@@ -88,7 +88,7 @@ test("there is a program for each language, which the portal shows", () => {
 });
 
 test.each(snippets)(
-  "the program in $name accepts deliveries, and refuses what is forged or old",
+  "the program in $name accepts deliveries, and refuses forged and old ones",
   async ({ name, text }) => {
     const [directory, port] = [ownDirectory(), await unusedPort()];
     const command = languages[name]?.(directory, text, port) ?? null;

@@ -14,13 +14,13 @@ const patienceMs = 300_000;
 const release = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
   run(args, { command: [process.execPath, script], env: { HOME: process.env["HOME"] ?? "", ...env } });
 
-/** That of this machine. */
+/** The platform of this machine. */
 const target = targets.find(({ npm: { os, cpu, libc } }) => {
   return os === process.platform && cpu === process.arch && libc !== "musl";
 });
 
 test.skipIf(target === undefined)(
-  "a release is the same twice, has its checksums, and holds what an operator needs",
+  "a release is reproducible, has checksums, and contains the files that an operator needs",
   async () => {
     const env = { SOURCE_DATE_EPOCH: "1768406886" };
     const sums: string[] = [];
@@ -57,7 +57,7 @@ test.skipIf(target === undefined)(
   patienceMs,
 );
 
-test("wrong arguments are refused before anything is made", async () => {
+test("wrong arguments are refused before anything is built", async () => {
   expect(await release(["--target", "amiga"])).toMatchObject({
     code: 2,
     stderr: expect.stringContaining("There is no target amiga\nUsage: "),
@@ -76,7 +76,7 @@ test("wrong arguments are refused before anything is made", async () => {
   });
 });
 
-test("--help says what it makes, and makes nothing", async () => {
+test("--help lists what is built, and builds nothing", async () => {
   const { code, stdout, stderr } = await release(["--help", "--out", join(directory, "none")]);
   expect([code, stderr]).toEqual([0, ""]);
   expect(stdout).toStartWith("Usage: bun run release");

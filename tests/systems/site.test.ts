@@ -14,9 +14,9 @@ const paths = ["", ...contentsOf(readme).flatMap(({ pages }) => pages.map(({ nam
 const beyond = ({ page }: Tab) =>
   page.$eval("html", ({ scrollWidth, clientWidth }) => scrollWidth - clientWidth);
 
-// A tab fails its test with what it complained of: errors, and requests to other servers.
+// Errors of a tab, and its requests to other servers, fail the test.
 describe.skipIf(chromium === null)("the documentation in a browser", () => {
-  test.each(["light", "dark"] as const)("can be read by everybody: %s", async (theme) => {
+  test.each(["light", "dark"] as const)("is accessible: %s", async (theme) => {
     await using tab = await docsPage(server, "", { theme });
     for (const path of ["", "/operating", "/doctor", "/client", "/performance"]) {
       await tab.go(path);
@@ -64,7 +64,7 @@ describe.skipIf(chromium === null)("the documentation in a browser", () => {
     );
   });
 
-  test("opens its menu on a phone, remembers the colours, and copies code", async () => {
+  test("opens its menu on a phone, remembers the theme, and copies code", async () => {
     await using tab = await docsPage(server, "/stream", { width: 390 });
     // Which pages may use the clipboard differs between browsers.
     await tab.page.evaluateOnNewDocument(
@@ -96,7 +96,7 @@ describe.skipIf(chromium === null)("the documentation in a browser", () => {
   });
 });
 
-/** What stands beyond the right edge of its box, or of the window, and the names that are broken in two. */
+/** Elements beyond the right edge of their box or of the window, and names that are broken across lines. */
 async function misfits(page: Page) {
   const cut = await page.$$eval("pre", (blocks) =>
     blocks
@@ -144,14 +144,14 @@ describe.skipIf(chromium === null).each([
       if (!request.url().startsWith("data:")) asked.add(new URL(request.url()).origin);
     });
     await page.setViewport({ width: 1280, height: 1000 });
-    // Sections are made when they come into sight.
+    // Sections are rendered when they become visible.
     await page.goto(`${url}${isPublic ? "/docs/api" : "/docs"}#${section}`);
     await page.waitForSelector("input[placeholder=Token]", { timeout: 30_000 });
     await page.waitForSelector(".scalar-code-block pre .line", { timeout: 30_000 });
   }, 60_000);
   afterAll(() => page?.browserContext().close());
 
-  test("is there without asking any other server", async () => {
+  test("loads without requests to any other server", async () => {
     await page.waitForSelector("::-p-text(Get an access token)", { timeout: 30_000 });
     expect(await page.title()).toBe(isPublic ? "On Air API" : "On Air Admin API");
     expect(await page.$eval("html", ({ lang }) => lang)).toBe("en");
@@ -162,20 +162,20 @@ describe.skipIf(chromium === null).each([
     expect(complaints).toEqual([]);
   });
 
-  test.each([1280, 400])("wraps code and keeps names whole in a window of %d pixels", async (width) => {
+  test.each([1280, 400])("wraps code and does not break names in a window of %d pixels", async (width) => {
     await page.setViewport({ width, height: 1000 });
     await page.waitForSelector(".scalar-code-block pre .line");
     expect(await misfits(page)).toEqual({ cut: [], broken: [], beyond: 0 });
   });
 
-  test("takes a token that is pasted, and sends its example with it", async () => {
+  test("accepts a pasted token, and sends its example with it", async () => {
     const token = isPublic ? (await server.application({ scopes: ["users:read"] })).token : adminKey;
     await page.setViewport({ width: 1280, height: 1000 });
     const field = await page.waitForSelector("input[placeholder=Token]");
     await field?.evaluate((input) => (input as unknown as { select(): void }).select());
     await page.keyboard.sendCharacter(token);
     const button = await page.waitForSelector(`[id$="${section}"] button.show-api-client-button`);
-    // By script: the sections above still load, and move it.
+    // Clicked by script, because sections above still load and move it.
     await button?.evaluate((element) => element.click());
     await page.waitForSelector("::-p-text(Send Request)");
     const answered = page.waitForResponse((answer) => answer.url() === url + sent);

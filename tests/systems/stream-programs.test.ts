@@ -9,12 +9,12 @@ import { startServer, temporaryDirectory } from "../support/server.ts";
 import { tcpProxy } from "../support/tcp-proxy.ts";
 import { until } from "../support/until.ts";
 
-/* The programs in docs/stream.md are run as they stand, those of languages that this machine has. */
+/* The programs in docs/stream.md are run unchanged, if their language is installed. */
 
 const root = join(import.meta.dir, "../..");
 const docs = await Bun.file(join(root, "docs/stream.md")).text();
 
-/** The program of this language. */
+/** The program in this language. */
 function program(language: string): string {
   const found = new RegExp(`^\`\`\`${language}\n([\\s\\S]*?)^\`\`\`$`, "m").exec(docs)?.[1];
   if (!found) throw new Error(`docs/stream.md has no program in ${language}`);
@@ -43,7 +43,7 @@ const languages = [
 ] as const;
 
 test.each(languages)(
-  "the program in %s ends where its token is refused, and says why",
+  "the program in %s ends with the reason when its token is refused",
   async (language, tool) => {
     if (tool !== "bun" && Bun.which(tool) === null) return;
     const directory = temporaryDirectory();
@@ -66,9 +66,9 @@ test.each(languages)(
 );
 
 test.each(languages)(
-  "the program in %s verifies events and goes on when the server was away",
+  "the program in %s verifies events and resumes after the server was away",
   async (language, tool) => {
-    // Without the tool there is nothing to try.
+    // Skipped if the tool is not installed.
     if (tool !== "bun" && Bun.which(tool) === null) return;
     const directory = temporaryDirectory();
     const data = join(directory.path, "data");
@@ -105,7 +105,7 @@ test.each(languages)(
     try {
       await until(async () => (await metric(server, "onair_event_streams_open")) === 1);
       await restart();
-      // It had no event yet, and is not connected again.
+      // It has received no event yet and is not connected again.
       await publish(server, event("channel.followed"));
       await lines(1);
       await restart();

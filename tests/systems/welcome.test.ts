@@ -27,7 +27,7 @@ const welcome = { facts: async () => facts, onInbox() {} };
 const page = { "onair-page": "http", "sec-fetch-site": "same-origin" };
 
 describe("the first page of onair dev", () => {
-  test("tells its facts to itself alone, under no name that another site can take", async () => {
+  test("answers only its own requests, and under no host name that another site can use", async () => {
     const server = await ownServer({ welcome });
     const ask = (headers: Record<string, string>) => fetch(`${server.publicUrl}/welcome/facts`, { headers });
     expect(await (await ask(page)).json()).toEqual(facts);
@@ -36,7 +36,7 @@ describe("the first page of onair dev", () => {
     expect((await ask({ ...page, host: "rebound.example" })).status).toBe(404);
   });
 
-  test("tells no secret to another machine", async () => {
+  test("sends no secret to another machine", async () => {
     const server = await ownServer({
       welcome,
       args: ["--trusted-proxies", "127.0.0.1"],
@@ -47,7 +47,7 @@ describe("the first page of onair dev", () => {
   });
 
   test.each(["x-forwarded-for", "forwarded"])(
-    "tells no secret through a tunnel that says so: %s",
+    "sends no secret through a tunnel that is visible by its headers: %s",
     async (name) => {
       const server = await ownServer({ welcome });
       const headers = { ...page, [name]: name === "forwarded" ? "for=192.0.2.7" : "192.0.2.7" };
@@ -56,13 +56,13 @@ describe("the first page of onair dev", () => {
     },
   );
 
-  test("is not there in production", async () => {
+  test("does not exist in production", async () => {
     const server = await ownServer();
     expect((await fetch(server.publicUrl)).status).toBe(404);
     expect((await fetch(`${server.publicUrl}/welcome/facts`, { headers: page })).status).toBe(404);
   });
 
-  test.skipIf(chromium === null)("shows what arrives as it arrives", async () => {
+  test.skipIf(chromium === null)("shows deliveries live", async () => {
     let shown = facts;
     let hasCome = () => {};
     const onInbox = (listener: () => void) => {

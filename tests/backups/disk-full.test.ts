@@ -45,7 +45,7 @@ describe.skipIf(!canMount)("on a full disk", () => {
     expect(await json<object>(await server.admin("GET", backupsPath))).toMatchObject({ data: [] });
     disk.free();
     await expectHealthy();
-    // The refusal was audited, although nothing could be written at that time.
+    // The notice was stored, although nothing could be written at that time.
     await until(async () => (await noticed()).includes("backup.failed"));
   });
 

@@ -5,7 +5,7 @@ import { categories, users } from "../support/real-data.ts";
 import { ownServer, testServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
-/** The client against a running server, and against one that misbehaves where a real one does not on demand. */
+/** The client against a running server, and against stubs for faults that a real server does not produce on demand. */
 
 const server = await testServer();
 await server.load("users", users);
@@ -29,7 +29,7 @@ function counting() {
 }
 
 describe("tokens", () => {
-  test("are fetched when they are needed, once for all requests", async () => {
+  test("are fetched on demand, once for concurrent requests", async () => {
     const counted = counting();
     const onair = createClient({ ...credentials, fetch: counted.fetch });
     const answers = await Promise.all(
@@ -39,7 +39,7 @@ describe("tokens", () => {
     expect(counted.of("/oauth/token")).toBe(1);
   });
 
-  test("that were revoked are renewed, and the request is made again", async () => {
+  test("that were revoked are renewed, and the request is repeated", async () => {
     const sessions: Session[] = [];
     const onair = createClient({ ...credentials, saveSession: (session) => void sessions.push(session) });
     await onair.get("/public/v1/users/{username}", user);
@@ -53,7 +53,7 @@ describe("tokens", () => {
     expect(sessions).toHaveLength(2);
   });
 
-  test("are not renewed for ever where the server refuses every one", async () => {
+  test("are not renewed endlessly when the server refuses every one", async () => {
     const asked: string[] = [];
     const refusing = ownListener(({ url }) => {
       const { pathname } = new URL(url);
@@ -68,7 +68,7 @@ describe("tokens", () => {
     expect(asked.filter((path) => path === "/oauth/token")).toHaveLength(3);
   });
 
-  test("of an earlier run are used as long as they are good, and renewed before they expire", async () => {
+  test("of an earlier run are used while they are valid, and renewed before they expire", async () => {
     let session: Session | null = null;
     const saveSession = (next: Session) => {
       session = next;
@@ -113,7 +113,7 @@ describe("tokens", () => {
     expect(saved).toMatchObject([{ accessToken: "at-1", refreshToken: "rt-1" }]);
   });
 
-  test("are asked for again where the answer is lost, which would hold up all requests", async () => {
+  test("are requested again when the answer is lost, so that other requests are not blocked", async () => {
     const limits: [ms: number, controller: AbortController][] = [];
     using _ = spyOn(AbortSignal, "timeout").mockImplementation((ms) => {
       const controller = new AbortController();
@@ -138,7 +138,7 @@ describe("tokens", () => {
     expect(await onair.get("/public/v1/users/{username}", user)).toMatchObject({ user: { username } });
   });
 
-  test("have the scopes that were asked for", async () => {
+  test("have the requested scopes", async () => {
     const onair = createClient({ ...credentials, scopes: ["users:read"] });
     const refused = onair.get("/public/v1/events/subscriptions");
     await expect(refused).rejects.toMatchObject({
@@ -155,7 +155,7 @@ describe("tokens", () => {
     expect(JSON.stringify(error.details) + error.message).not.toContain("onair_cs_wrong");
   });
 
-  test("are not needed for what is public, and not made up where they are", async () => {
+  test("are not required for public routes; without one, other routes are refused", async () => {
     const onair = createClient({ url });
     expect((await onair.get("/public/v1/categories")).categories.length).toBeGreaterThan(0);
     const refused = onair.get("/public/v1/users/{username}", user);
@@ -204,7 +204,7 @@ describe("answers", () => {
 });
 
 describe("a server that is busy", () => {
-  /** Answers with these statuses in turn, then with 200. */
+  /** A server that answers with these statuses in turn, then with 200. */
   const busy = (statuses: readonly number[], headers: Record<string, string> = { "retry-after": "0" }) => {
     const asked: { at: number; body: string }[] = [];
     const listener = ownListener(async (request) => {
@@ -246,7 +246,7 @@ describe("a server that is busy", () => {
     expect(asked).toHaveLength(requests);
   });
 
-  test("Retry-After is waited for as it stands, and the signal ends the wait", async () => {
+  test("the client waits for Retry-After exactly, and the signal ends the wait", async () => {
     const { asked, url } = busy([429], { "retry-after": "1" });
     const onair = createClient({ url, token: "x" });
     await onair.get("/public/v1/events/subscriptions");
@@ -259,14 +259,14 @@ describe("a server that is busy", () => {
     expect(again.asked).toHaveLength(1);
   });
 
-  test("a real rate limit", async () => {
+  test("a request over a real rate limit is repeated and succeeds", async () => {
     const limited = await ownServer({ args: ["--rate-limit", "60"] });
     const onair = createClient({ url: limited.publicUrl });
     const answers = Array.from({ length: 62 }, () => onair.get("/public/v1/categories"));
     expect(await Promise.all(answers)).toHaveLength(62);
   });
 
-  test("a path is one of the platform: the token goes to no other host", async () => {
+  test("a path that names another host is refused, and the token is not sent there", async () => {
     const asked: string[] = [];
     const onair = createClient({
       url: "https://api.example.com",
@@ -282,7 +282,7 @@ describe("a server that is busy", () => {
     expect(asked).toEqual(["api.example.com"]);
   });
 
-  test("a redirect is an error: the token goes nowhere else", async () => {
+  test("a redirect is an error, and the token is not sent to its target", async () => {
     const elsewhere = busy([]);
     const leads = ownListener(
       () => new Response(null, { status: 302, headers: { location: elsewhere.url } }),

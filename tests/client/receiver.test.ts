@@ -10,7 +10,7 @@ import { users } from "../support/real-data.ts";
 import { json, testServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
-/** `receiver()` behind every server that it is for, with deliveries of a running platform and with forged ones. */
+/** `receiver()` behind every supported server, with deliveries of a running platform and with forged ones. */
 
 type Handled = ReceivedEvent<PlatformEvent>;
 type Handler = ReturnType<typeof receiver>;
@@ -31,7 +31,7 @@ interface Difference {
   readonly headers?: Record<string, string | undefined>;
 }
 
-/** A request that a platform would make, but for the difference. */
+/** A request like the platform's, with these changes. */
 function delivery({ id = "01KEYN3T9V5Z8N1F4T7Y0XW3CA", ageMs = 0, ...rest }: Difference = {}): RequestInit {
   const timestampSeconds = Math.floor((Date.now() - ageMs) / 1000);
   const signature = sign({ id, timestampSeconds, body, secrets: [rest.signedWith ?? secret] });
@@ -85,7 +85,7 @@ describe.each(Object.keys(servers))("behind %s", (name) => {
   const start = (onEvent: (event: Handled) => unknown) =>
     servers[name]?.(receiver({ secret, onEvent, onError: () => {} })) ?? Promise.reject(new Error(name));
 
-  test("hands over a genuine delivery, with what its headers say", async () => {
+  test("passes on a genuine delivery, with the values of its headers", async () => {
     const handled: Handled[] = [];
     const url = await start((one) => handled.push(one));
     expect((await fetch(url, delivery())).status).toBe(204);
@@ -117,13 +117,13 @@ describe.each(Object.keys(servers))("behind %s", (name) => {
   ])("refuses %s", async (what, init, status) => {
     const handled: Handled[] = [];
     const url = await start((one) => handled.push(one));
-    // Where a parser in front has a limit of its own, that refuses first.
+    // A parser in front with a limit of its own refuses first.
     const answer = await fetch(url, init).catch(() => ({ status: 413 }));
     expect([what, answer.status]).toEqual([what, status]);
     expect(handled).toEqual([]);
   });
 
-  test("a repetition is taken and does nothing; after a failure it is done again", async () => {
+  test("a repeated delivery is accepted and ignored; after a failure it is handled again", async () => {
     let calls = 0;
     const url = await start(() => {
       if (++calls === 1) throw new Error("not now");
@@ -135,7 +135,7 @@ describe.each(Object.keys(servers))("behind %s", (name) => {
   });
 });
 
-test("a repetition that comes while the first is handled waits for it, and shares its end", async () => {
+test("a repeated delivery waits for the first, if that is still being handled, and gets the same answer", async () => {
   let finish = (_: boolean) => {};
   let calls = 0;
   const handler = receiver({
@@ -158,14 +158,14 @@ test("a repetition that comes while the first is handled waits for it, and share
   expect(calls).toBe(1);
 });
 
-test("remembers as many ids as it was told, the newest", async () => {
+test("remembers the configured number of newest ids", async () => {
   let calls = 0;
   const handler = receiver({ secret, remember: 2, onEvent: () => void calls++ });
   for (const id of ["a", "b", "c", "c", "b", "a"]) await handler(new Request("http://a/", delivery({ id })));
   expect(calls).toBe(4);
 });
 
-test("a body that was parsed before cannot be verified: it is refused, and the log says why", async () => {
+test("a body that was already parsed cannot be verified: it is refused, and the log says why", async () => {
   const app = express();
   app.use(express.json());
   const handled: Handled[] = [];
@@ -179,14 +179,14 @@ test("a body that was parsed before cannot be verified: it is refused, and the l
   expect(String(logged[0])).toContain("mount the receiver before express.json()");
 });
 
-test("GET is 405, and a secret that is none is refused at once", async () => {
+test("GET is 405, and an invalid secret is refused at once", async () => {
   const handler = receiver({ secret, onEvent: () => {} });
   expect((await handler(new Request("http://a/"))).status).toBe(405);
   for (const wrong of ["", "whsec_", "whsec_!!", "secret"])
     expect(() => receiver({ secret: wrong, onEvent: () => {} })).toThrow("secret must be");
 });
 
-test("takes what a running platform sends, also while a secret is replaced, and tells samples", async () => {
+test("accepts deliveries of a running platform, also while a secret is replaced, and marks samples", async () => {
   const server = await testServer();
   await server.load("users", users);
   const handled: Handled[] = [];
@@ -216,6 +216,6 @@ test("takes what a running platform sends, also while a secret is replaced, and 
     ["kicks.gifted", true],
   ]);
   const [first] = handled;
-  // The type narrows by `type`: this would not compile otherwise.
+  // Compiles only because `type` narrows the union.
   if (first?.type === "chat.message.sent") expect(first.data.content.length).toBeGreaterThan(0);
 });

@@ -27,7 +27,7 @@ test.each<[string, string, unknown[]]>([
   ["only the first space belongs to the colon", "data:a\n\ndata:  b\n\n", [event("a"), event(" b")]],
   ["a name", "event: x\ndata: a\n\n", [event("a", { type: "x" })]],
   [
-    "a name does not last, an id does",
+    "an event name applies to one event, an id to all that follow",
     "id: 1\nevent: x\ndata: a\n\ndata: b\n\n",
     [event("a", { type: "x", lastId: "1" }), event("b", { lastId: "1" })],
   ],
@@ -39,18 +39,18 @@ test.each<[string, string, unknown[]]>([
   ["what no blank line ends does not count", "data: a\n\ndata: b\n", [event("a")]],
   ["characters of several bytes", "data: 星🎉\n\n", [event("星🎉")]],
   ["a byte order mark", "\ufeffdata: a\n\n", [event("a")]],
-])("%s, however it is divided", async (_, text, events) => {
+])("%s, however the stream is divided", async (_, text, events) => {
   for (const size of [text.length * 4, 1, 2, 3, 7]) expect(await read(text, size)).toEqual(events);
 });
 
-test("a line without an end is given up", async () => {
+test("an endless line is an error", async () => {
   await expect(read(`data: ${"x".repeat(9_000_000)}`)).rejects.toThrow("that is too long");
 });
 
-test("lines whose frame has no end are given up", async () => {
+test("an endless frame is an error", async () => {
   await expect(read(`data: ${"x".repeat(1_000)}\n`.repeat(9_000))).rejects.toThrow("that is too long");
 });
 
-test("as many lines in frames with an end are not", async () => {
+test("as many lines in complete frames are accepted", async () => {
   expect(await read(`data: ${"x".repeat(1_000)}\n\n`.repeat(9_000), 65_536)).toHaveLength(9_000);
 });

@@ -2,7 +2,7 @@ import { expect, jest, test } from "bun:test";
 import { sleep } from "../../src/client/sleep.ts";
 import { afterThisTest } from "../support/after-tests.ts";
 
-test("a wait that is longer than the longest timer does not end at once", async () => {
+test("a wait beyond the maximum delay of setTimeout does not end at once", async () => {
   jest.useFakeTimers();
   afterThisTest(() => jest.useRealTimers());
   const stop = new AbortController();

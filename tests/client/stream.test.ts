@@ -11,7 +11,7 @@ import { until } from "../support/until.ts";
 const server = await testServer();
 await server.load("users", users);
 
-/** An application of its own for each test, because a stream may begin with what was just published. */
+/** A new application for each test, because a stream may begin with events that were just published. */
 async function subscribed() {
   const app = await server.application({ delivery: "stream" });
   await subscribe(server, app, ["channel.followed", "chat.message.sent"]);
@@ -39,7 +39,7 @@ function reading(source: ReturnType<typeof stream<never>>) {
   return state;
 }
 
-/** A way to a server whose connections can be cut. */
+/** A proxy to a server whose connections can be cut. */
 async function cuttable(target: string) {
   const sockets = new Set<Socket>();
   const { hostname, port } = new URL(target);
@@ -67,7 +67,7 @@ async function cuttable(target: string) {
   };
 }
 
-test("goes on where it was after the connection was cut, misses nothing and repeats nothing", async () => {
+test("resumes after the connection was cut, without gaps or repetitions", async () => {
   const { credentials } = await subscribed();
   const proxy = await cuttable(server.publicUrl);
   const stop = new AbortController();
@@ -105,7 +105,7 @@ test("goes on where it was after the connection was cut, misses nothing and repe
   later.abort();
 });
 
-test("a token that is revoked is renewed, and the stream goes on", async () => {
+test("a revoked token is renewed, and the stream continues", async () => {
   const { app, credentials } = await subscribed();
   const stop = new AbortController();
   const sessions: Session[] = [];
@@ -125,7 +125,7 @@ test("a token that is revoked is renewed, and the stream goes on", async () => {
   stop.abort();
 });
 
-test("waits for a server that is away", async () => {
+test("waits for a server that is down", async () => {
   const data = ownDirectory();
   const first = await startServer({ data: data });
   await first.load("users", users);
@@ -149,7 +149,7 @@ test("waits for a server that is away", async () => {
   stop.abort();
 });
 
-test("a refusal for good is an error, and the signal an end", async () => {
+test("a permanent refusal is an error, and the signal ends the stream", async () => {
   const webhooks = await server.application();
   const url = server.publicUrl;
   const refused = reading(stream(createClient({ url, token: webhooks.token })));
@@ -177,7 +177,7 @@ test("leaving the loop closes the connection", async () => {
   await until(() => way.open() === 0);
 });
 
-test("the signal ends it also while no token comes", async () => {
+test("the signal ends it while it waits for a token", async () => {
   let asked = 0;
   const silent = ownListener(() => {
     asked++;

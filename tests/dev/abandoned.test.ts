@@ -4,7 +4,7 @@ import { afterThisTest } from "../support/after-tests.ts";
 
 const program = join(import.meta.dir, "../../src/dev/abandoned.ts");
 
-/** Looks every 10 ms, and tells of each look the parent of its parent. */
+/** Checks every 10 ms, and prints the parent of its parent each time. */
 const watcher = `
   import { readFileSync } from "node:fs";
   const { setInterval } = globalThis;
@@ -24,7 +24,7 @@ const watcher = `
   setInterval(() => {}, 60_000);
 `;
 
-/** In the place of npm: starts it as a command of its own. */
+/** A stand-in for npm that starts the watcher as its command. */
 const npm = `
   const env = { ...process.env, npm_command: "run-script" };
   const stdio = ["ignore", "inherit", "inherit"];
@@ -33,7 +33,7 @@ const npm = `
 `;
 
 test.skipIf(process.platform !== "linux")(
-  "what npm has started outlives the shell in which npm was started, and ends with npm",
+  "a program started by npm outlives the shell that started npm, and ends with npm",
   async () => {
     const { npm_command, ...env } = process.env;
     const shell = Bun.spawn(["sh", "-c", '"$0" -e "$1" & echo "npm $!"; read _', process.execPath, npm], {
@@ -66,7 +66,7 @@ function linesOf(stream: ReadableStream<Uint8Array>) {
   const reader = stream.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";
   return {
-    /** The next line of which this is true; throws at the end, and for one that says that it was abandoned. */
+    /** The next matching line. Throws at the end, and for an unwanted line "abandoned". */
     async next(isWanted: (line: string) => boolean): Promise<string> {
       for (;;) {
         const end = text.indexOf("\n");

@@ -8,7 +8,7 @@ import { startPlatform } from "../support/dev-platform.ts";
 import { find, type OpenApiDocument } from "../support/openapi.ts";
 import { testDirectory } from "../support/server.ts";
 
-// What the references show is there on the platform of `onair dev`, so that their examples can be tried as they are.
+// The examples of both references work unchanged on the platform of `onair dev`.
 
 const data = join(testDirectory(), "data");
 const platform = await startPlatform(data);
@@ -20,14 +20,14 @@ async function ask(url: string, key: string): Promise<unknown> {
 }
 const asked = (path: string) => ask(platform.publicUrl + path, openCredentials(data).access_token);
 
-/** The example of a parameter and that of the answer. */
+/** The examples of a parameter and of the answer. */
 function exampleOf(name: string, of = document) {
   const { parameters = [], responses } = find(of, name);
   const answer = responses["200"]?.content?.["application/json"]?.example;
   return { parameter: (parameters[0] as { readonly example?: unknown }).example, answer };
 }
 
-describe("an example of the reference, tried on the sample platform, answers what the reference shows", () => {
+describe("an example of the reference gives the documented answer on the sample platform", () => {
   test("the first request of the introduction", async () => {
     const [, path = ""] =
       /\$ACCESS_TOKEN" http:\/\/[^/]+(\/\S+)/.exec(`${document.info["description"]}`) ?? [];
@@ -46,7 +46,7 @@ describe("an example of the reference, tried on the sample platform, answers wha
     expect(data).toContainEqual((answer as { data: unknown[] }).data[0]);
   });
 
-  test("Get Category, but for who is live in it", async () => {
+  test("Get Category, except for its livestreams", async () => {
     const { parameter, answer } = exampleOf("GET /public/v1/categories/{id}");
     const inFlux = { viewers: 0, top_channels: [] };
     const shown = (found: unknown) => ({ ...(found as { category: object }).category, ...inFlux });
@@ -70,7 +70,7 @@ describe("an example of the reference, tried on the sample platform, answers wha
   });
 });
 
-test("the people in the examples of events are users of the sample platform, with the channels they have there", () => {
+test("the users in the examples of events are users of the sample platform, with their channels", () => {
   const people = new Map(platform.sample.people.map((person) => [person.user.id, person]));
   let seen = 0;
   const look = (value: unknown): void => {

@@ -30,7 +30,7 @@ function scene(random: () => number, live: boolean): Scene {
   };
 }
 
-describe("made-up events", () => {
+describe("generated events", () => {
   test.each(builtInEventTypes.map((type) => [type.name, type] as const))(
     "%s always fit the catalogue",
     (name, type) => {
@@ -46,7 +46,7 @@ describe("made-up events", () => {
     },
   );
 
-  test("are the same for the same chance", () => {
+  test("are the same for the same random numbers", () => {
     const make = () => JSON.stringify(generateEvent("chat.message.sent", scene(seeded(5), true)));
     expect(make()).toBe(make());
   });
@@ -61,7 +61,7 @@ describe("made-up events", () => {
     }
   });
 
-  test("tell of a livestream what becomes of it", () => {
+  test("of a livestream describe its real state", () => {
     const ended = generateEvent("livestream.status.updated", scene(seeded(1), true));
     expect(ended.livestream).toBe("ended");
     expect(ended.data).toMatchObject({ is_live: false, title: "Old", started_at: "2026-01-14T15:00:00Z" });
@@ -89,7 +89,7 @@ describe("made-up events", () => {
     expect(() => generateEvent("of.another.kind", scene(random, true))).toThrow(RangeError);
   });
 
-  test("bodies that are none have no summary", () => {
+  test("invalid bodies have no summary", () => {
     for (const body of ["", "null", "[]", "{", '{"type":"chat.message.sent","version":1,"data":{}}']) {
       expect(summaryOf(body).text).toBe("");
     }
@@ -97,7 +97,7 @@ describe("made-up events", () => {
 });
 
 describe("chance", () => {
-  test("falls on what weighs something, also at its ends", () => {
+  test("picks only entries with a weight above zero, also for the extreme random numbers", () => {
     const weight = (item: number) => item;
     expect(weighted(() => 0, [0, 0.1, 0.2, 0], weight)).toBe(0.1);
     expect(weighted(() => 0.999_999_999_999_999_9, [0, 0.1, 0.2, 0], weight)).toBe(0.2);

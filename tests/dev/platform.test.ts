@@ -32,8 +32,7 @@ async function stop(platform: DevPlatform) {
 }
 
 /**
- * Gives the receiver a free port below those that systems give to whoever asks for any, so that nobody takes it while no
- * platform runs.
+ * Gives the receiver a free port below the ephemeral range, so that no other program gets it while no platform runs.
  */
 function ownReceiverPort() {
   for (;;) {
@@ -41,7 +40,7 @@ function ownReceiverPort() {
     try {
       Bun.listen({ hostname: "127.0.0.1", port, socket: { data() {} } }).stop(true);
     } catch {
-      continue; // It is taken.
+      continue; // in use
     }
     return saveCredentials(data, { ...openCredentials(data), receiver_port: port });
   }
@@ -49,7 +48,7 @@ function ownReceiverPort() {
 
 const viewers = async ({ app }: DevPlatform) => (await app.store.livestreams.all()).map((one) => one.viewers);
 
-/** Waits until viewer counts have moved so often, which they do first whenever something may happen. */
+/** Waits until viewer counts have changed this many times. Each tick of the platform changes them first. */
 async function moved(platform: DevPlatform, times: number) {
   for (let i = 0; i < times; i++) {
     const before = await viewers(platform);
@@ -57,7 +56,7 @@ async function moved(platform: DevPlatform, times: number) {
   }
 }
 
-/** The system's clock, until it is put forward. */
+/** The system's clock, until a test advances it. */
 function clockAhead() {
   let aheadMs = 0;
   return {
@@ -69,7 +68,7 @@ function clockAhead() {
 }
 
 describe("a platform to develop against", () => {
-  test("has livestreams whose viewer counts change every second, and categories that show it", async () => {
+  test("has livestreams whose viewer counts change every second, and categories that reflect it", async () => {
     const platform = await start();
     const before = (await viewers(platform)).length;
     const page = async () => (await fetch(`${platform.publicUrl}/public/v1/categories`)).text();
@@ -88,7 +87,7 @@ describe("a platform to develop against", () => {
     expect(written.some((line) => line.includes("refused"))).toBe(false);
   });
 
-  test("makes up what other applications subscribe to, and does what it says", async () => {
+  test("generates events that other applications subscribe to, and applies them to its data", async () => {
     const clock = clockAhead();
     const platform = await start({ events: true, now: clock.now });
     const { store } = platform.app;
@@ -111,7 +110,7 @@ describe("a platform to develop against", () => {
       version: 1,
     };
     await store.subscriptions.subscribe({ applicationId, wanted: [wanted], limit: 10 }, Date.now());
-    // The next event would come in 2 to 5 seconds.
+    // The next event is due in 2 to 5 seconds.
     clock.advance(5_000);
     const [delivery] = await receiver.arrived(1);
     expect(JSON.parse(delivery?.body ?? "")).toMatchObject({
@@ -122,7 +121,7 @@ describe("a platform to develop against", () => {
     expect(live.some(({ channel_id }) => channel_id === somebody?.channel.id)).toBe(true);
   });
 
-  test("makes up nothing but viewer counts without events", async () => {
+  test("generates only viewer counts if events are off", async () => {
     const written: string[] = [];
     const clock = clockAhead();
     const platform = await start({ written, now: clock.now });
@@ -134,7 +133,7 @@ describe("a platform to develop against", () => {
     expect((await viewers(platform)).length).toBe(platform.sample.livestreams.length);
   });
 
-  test("tells and verifies by the signing secret in force, and says where webhooks go", async () => {
+  test("prints and uses the current signing secret, and prints the webhook URL", async () => {
     const { app, facts } = await start();
     const { receiver_url, webhook_url, secrets } = await facts();
     expect(webhook_url).toBe(receiver_url);
@@ -159,7 +158,7 @@ describe("a platform to develop against", () => {
     expect(await facts()).toMatchObject({ webhook_url: null });
   });
 
-  test("goes on with what is there at the second start, and leaves livestreams of others alone", async () => {
+  test("keeps its data at the second start, and does not change livestreams of others", async () => {
     ownReceiverPort();
     const first = await start();
     await first.app.data.users.keep([{ id: 9_000_001, username: "mine", followers_count: 3 }]);
@@ -188,7 +187,7 @@ describe("a platform to develop against", () => {
     ).toMatchObject(mine);
   });
 
-  test("moves the Dev app's webhooks with its receiver, but not away from where its developer sends them", async () => {
+  test("updates the Dev app's webhook URL when its receiver moves, but keeps one that the developer set", async () => {
     ownReceiverPort();
     const first = await start();
     const url = first.receiverUrl;
@@ -216,12 +215,12 @@ describe("a platform to develop against", () => {
     const third = await start();
     expect(await webhookUrl(third)).toBe(own);
     const after = await third.app.store.applications.find(client_id);
-    // A change only where another program has taken or left the port of the sample application meanwhile.
+    // The application changes only if the port of the sample application became used or free in between.
     const isSame = Bun.deepEquals(after?.redirect_uris, before?.redirect_uris);
     expect(after?.updated_at === "2026-01-14T16:00:00.000Z").toBe(isSame);
   });
 
-  test("renews its token when it expired while nothing ran", async () => {
+  test("renews a token that expired while the platform was stopped", async () => {
     const { access_token } = openCredentials(data);
     const ask = (platform: DevPlatform) =>
       fetch(`${platform.publicUrl}/public/v1/users/LunaBytes`, {
@@ -237,7 +236,7 @@ describe("a platform to develop against", () => {
 });
 
 describe("credentials", () => {
-  test("are for their owner alone, in a directory that no repository takes in", () => {
+  test("are readable by their owner only, in a directory that git ignores", () => {
     const made = openCredentials(data);
     expect(statSync(data).mode & 0o777).toBe(0o700);
     expect(statSync(join(data, "dev.json")).mode & 0o777).toBe(0o600);
@@ -248,7 +247,7 @@ describe("credentials", () => {
     });
   });
 
-  test("leave a directory that was there without a .gitignore", () => {
+  test("add no .gitignore to an existing directory", () => {
     mkdirSync(data);
     openCredentials(data);
     expect(existsSync(join(data, ".gitignore"))).toBe(false);
@@ -270,7 +269,7 @@ describe("credentials", () => {
     }
   });
 
-  test("are not made in the data directory of a server", async () => {
+  test("are not created in the data directory of a server", async () => {
     const server = await startServer({ data });
     await server.stop();
     expect(() => openCredentials(data)).toThrow('has data of "onair serve"');

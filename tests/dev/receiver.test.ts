@@ -60,17 +60,17 @@ describe("the local receiver", () => {
     ]);
   });
 
-  test("says which attempt a repeated one is", async () => {
+  test("prints the attempt number of a repeated delivery", async () => {
     await fetch(receiver.url, delivery(chat("hello"), { "onair-attempt": "2" }));
     expect(output.written[0]).toEndWith('said "hello" (attempt 2)\n');
   });
 
-  test("does not let a message steer the terminal", async () => {
+  test("removes control characters from messages", async () => {
     await fetch(receiver.url, delivery(chat("a\u001b[2Jb\nc\u202ed")));
     expect(output.written[0]).toContain('said "a [2Jb c d"\n');
   });
 
-  test("takes genuine bodies that it cannot read", async () => {
+  test("accepts genuine bodies that it cannot parse", async () => {
     expect((await fetch(receiver.url, delivery("not JSON"))).status).toBe(204);
     expect((await fetch(receiver.url, delivery('{"type":"of.the.operator"}'))).status).toBe(204);
     expect(output.written[1]).toContain("verified of.the.operator");
@@ -82,20 +82,20 @@ describe("the local receiver", () => {
     ["webhook-timestamp is not a number", { "webhook-timestamp": "now" }],
     ["webhook-timestamp is too old", { "webhook-timestamp": String(now / 1000 - 301) }],
     ["webhook-timestamp is in the future", { "webhook-timestamp": String(now / 1000 + 301) }],
-  ])("refuses one with 401: %s", async (reason, changes) => {
+  ])("refuses a delivery with 401: %s", async (reason, changes) => {
     const answer = await fetch(receiver.url, delivery(chat("secret words"), changes));
     expect(answer.status).toBe(401);
     expect(output.written).toEqual([`${clockTime(now)} refused  chat.message.sent: ${reason}\n`]);
   });
 
-  test("has one path, takes POST alone, and no large body", async () => {
+  test("has one path, accepts only POST, and refuses large bodies", async () => {
     expect((await fetch(new URL("/", receiver.url))).status).toBe(404);
     expect((await fetch(receiver.url)).status).toBe(405);
     expect((await fetch(receiver.url, delivery("x".repeat(1024 * 1024 + 1)))).status).toBe(413);
     expect(output.written).toEqual([]);
   });
 
-  test("listens where it did before, and elsewhere when that is taken", async () => {
+  test("listens on its previous port, or on another one if that is in use", async () => {
     const other = startReceiver({
       port: receiver.port,
       secret: inForce,
@@ -112,7 +112,7 @@ describe("the local receiver", () => {
 });
 
 describe("a terminal", () => {
-  test("has colours on a TTY without NO_COLOR alone", () => {
+  test("has colours only on a TTY without NO_COLOR", () => {
     const tty = { ...screen(), isTTY: true };
     expect(terminalOn(tty, {}).style("red", "x")).toBe("\x1b[31mx\x1b[39m");
     expect(terminalOn(tty, { NO_COLOR: "" }).style("red", "x")).toBe("\x1b[31mx\x1b[39m");
@@ -135,7 +135,7 @@ describe("a terminal", () => {
     expect(pipe.written).toEqual(["123456789\n"]);
   });
 
-  test("can be held back until something else was written", () => {
+  test("can be buffered until other output was written", () => {
     const real = screen();
     const held = heldBack(real);
     held.write("second");
@@ -145,7 +145,7 @@ describe("a terminal", () => {
     expect(real.written).toEqual(["first", "second", "third"]);
   });
 
-  test("is safe from control characters, and only those", () => {
+  test("removes control characters, and no others", () => {
     expect(printable("a\tb\u009bc\u2066d")).toBe("a b c d");
     const [red, line] = ["\x1b[31mred\x1b[39m", "a\u001b[2Jb\u007f\tc\r\nd\u202e\r"];
     expect(escapedAroundStyles(`${red} ${line}`)).toBe(`${red} a\\u001b[2Jb\\u007f\tc\r\nd\\u202e\\u000d`);

@@ -9,7 +9,7 @@ interface Calculator {
   each(callback: (value: number) => void): void;
 }
 
-/** Two ends of a link, with what a message between threads does to what is sent. */
+/** Two ends of a link. Messages are cloned, as between threads. */
 function linked(calculator: object): Link<Calculator> {
   const copied = (message: LinkMessage): LinkMessage => structuredClone(message);
   const there: Link<object> = new Link(
@@ -23,7 +23,7 @@ function linked(calculator: object): Link<Calculator> {
   return here;
 }
 
-test("methods of the other end are called by name, at any depth, and give what they return or throw", async () => {
+test("methods of the other end are called by name, at any depth, and their results and errors are passed back", async () => {
   const { remote } = linked({
     memory: {
       add: async (a: number, b: number) => a + b,

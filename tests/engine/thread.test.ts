@@ -41,7 +41,7 @@ function start(of = program): Promise<Engine> {
   });
 }
 
-/** Not by `expect().rejects`, which holds up the event loop. */
+/** Used instead of `expect().rejects`, which blocks the event loop. */
 const messageOf = (call: Promise<unknown>) => call.then(() => null).catch((error: Error) => error.message);
 
 async function servedBefore(signingKey?: string): Promise<void> {
@@ -60,7 +60,7 @@ test("at the first start nothing reads the database before the engine has create
   await engine.stop(0);
 });
 
-test("once it has ended, what the background asks of it is dropped, and other calls reject", async () => {
+test("once the thread has ended, calls by background tasks are dropped, and other calls reject", async () => {
   const engine = await start();
   await engine.stop(0);
   const notice = { summary: "The storage cannot be written.", advice: null };
@@ -69,8 +69,8 @@ test("once it has ended, what the background asks of it is dropped, and other ca
   expect(await messageOf(engine.enable("app"))).toBe("The thread engine has ended");
 });
 
-describe("on a directory that was served before", () => {
-  test("it is read before the engine has started, and a write waits for it", async () => {
+describe("in a directory that was served before", () => {
+  test("data is read before the engine has started, and a write waits for it", async () => {
     await servedBefore();
     const engine = await start();
     const order: string[] = [];
@@ -84,7 +84,7 @@ describe("on a directory that was served before", () => {
     await engine.stop(0);
   });
 
-  test("one that cannot be started says why, refuses what waits for it, and leaves the directory free", async () => {
+  test("an engine that cannot start reports the reason, refuses waiting calls, and releases the directory", async () => {
     await servedBefore("no key");
     const engine = await start();
     const [why, write] = [messageOf(engine.started), messageOf(engine.store.settings.put("a", "b"))];
@@ -93,7 +93,7 @@ describe("on a directory that was served before", () => {
     await openStore(directory).close();
   });
 
-  test("one that is stopped while it starts is started first", async () => {
+  test("an engine that is stopped while it starts completes its start first", async () => {
     await servedBefore();
     const engine = await start();
     const started = engine.started;
@@ -127,13 +127,13 @@ test("a directory in use is refused", async () => {
   await store.close();
 });
 
-test("what is no database is refused by the connection that writes, which says so", async () => {
+test("a file that is not a database is refused with an error that says so", async () => {
   writeFileSync(join(directory, "onair.db"), "no database at all".repeat(100));
   expect(await messageOf(start())).toContain("is not a database of onair");
 });
 
 test.each(["load throws", "load exits", "begin exits", "later throws", "later rejects", "later exits"])(
-  "a process whose thread ends (%s) ends with a sentence and a code, also where nothing was thrown",
+  "a process whose thread ends (%s) exits with a sentence and a code, even if nothing was thrown",
   async (ending) => {
     const script = new URL("fixtures/losing-a-thread.ts", import.meta.url).pathname;
     const child = Bun.spawn([process.execPath, script], {

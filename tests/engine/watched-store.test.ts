@@ -4,7 +4,7 @@ import { DomainError } from "../../src/domain/errors.ts";
 import { watchedStore } from "../../src/engine/watched-store.ts";
 import { ownStore, storedApplication, storedAt } from "../support/store.ts";
 
-test("of an application whose removal is interrupted, the dispatcher hears that it is disabled", async () => {
+test("when the removal of an application is interrupted, the dispatcher is notified that it is disabled", async () => {
   const { store } = await ownStore();
   const id = await storedApplication(store);
   const heard: (Application | null)[] = [];

@@ -8,7 +8,7 @@ const rows = readFileSync(join(root, "docs/log.md"), "utf8")
   .split("\n")
   .filter((line) => line.startsWith("| `"));
 
-/** The events that the program writes by their name, with their levels. */
+/** The log events in the source by name, with their levels. */
 const events = new Set<string>();
 for (const file of new Glob("src/**/*.ts").scanSync(root)) {
   const text = readFileSync(join(root, file), "utf8");
@@ -16,7 +16,7 @@ for (const file of new Glob("src/**/*.ts").scanSync(root)) {
     events.add(`${name} ${level}`);
 }
 
-test("every event of the log stands in its document, with its level", () => {
+test("every log event is documented, with its level", () => {
   expect(events.size).toBeGreaterThan(40);
   const missing = [...events].filter((event) => {
     const [name, level = ""] = event.split(" ");

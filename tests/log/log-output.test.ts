@@ -8,11 +8,11 @@ import { serve } from "../support/process.ts";
 import { Clock, testDirectory } from "../support/server.ts";
 import { SmallDisk } from "../support/small-disk.ts";
 
-/** What becomes of a log whose reader is slow, stuck or gone, or whose disk is full: the server does not notice. */
+/** A log whose reader is slow, stuck or gone, or whose disk is full, does not affect the server. */
 
 const bytes = (text: string) => Buffer.from(text);
 
-/** A reader who takes what is written one at a time, whenever `take` is called; `isReading`: at once. */
+/** A reader that takes one write per call of `take`, or all at once if `isReading`. */
 function reader({ isReading = false } = {}) {
   let untaken: { lines: string; taken: () => void; failed: (error: Error) => void }[] = [];
   const one = {
@@ -64,14 +64,14 @@ function output(options: { isReading?: boolean; mostBytes?: number; flushMs?: nu
   return { to, log: new LogOutput({ open: to.open, now: () => clock.ms, ...options }) };
 }
 
-test("a reader who takes lines at once has them at once", () => {
+test("lines are passed at once to a reader that keeps up", () => {
   const { to, log } = output({ isReading: true });
   log.write(bytes("a\n"));
   log.write(bytes("b\n"));
   expect([to.text, to.opened, log.linesLeftOut]).toEqual(["a\nb\n", 1, 0]);
 });
 
-test("a slow reader gets every line, in order, as it was when it was written", async () => {
+test("a slow reader gets every line, in order and unchanged", async () => {
   const { to, log } = output();
   const random = seeded(3);
   const shared = Buffer.alloc(10);
@@ -83,14 +83,14 @@ test("a slow reader gets every line, in order, as it was when it was written", a
     shared.fill("x");
     written += line;
     if (random() < 0.4) await to.take();
-    // One at a time: what waits, waits here, where it is counted.
+    // One write at a time, so that all waiting lines are counted here.
     expect(to.untaken).toBeLessThanOrEqual(1);
   }
   while (to.untaken > 0) await to.take();
   expect(to.text).toBe(written);
 });
 
-test("for a stuck reader a bounded amount waits; how much was left out is logged when it reads on", async () => {
+test("the buffer for a stuck reader is bounded; the number of dropped lines is logged when it continues", async () => {
   const { to, log } = output({ mostBytes: 20 });
   for (let i = 0; i < 9; i++) log.write(bytes(`${i} 3456\n.\n`));
   expect(log.linesLeftOut).toBe(2 * 6);
@@ -108,7 +108,7 @@ test("for a stuck reader a bounded amount waits; how much was left out is logged
   expect(to.text.endsWith("b\nc\n")).toBe(true);
 });
 
-test("what was taken leaves room for as much again", async () => {
+test("lines that were read free their space in the buffer", async () => {
   const { to, log } = output({ mostBytes: 20 });
   for (let round = 0; round < 5; round++) {
     for (let i = 0; i < 3; i++) log.write(bytes("12345678\n"));
@@ -117,7 +117,7 @@ test("what was taken leaves room for as much again", async () => {
   expect([to.text.length, log.linesLeftOut]).toEqual([5 * 3 * 9, 0]);
 });
 
-test("a reader that is gone is not waited for, and the next one gets what was missed on a line of its own", async () => {
+test("a closed reader does not block, and the next one gets the number of dropped lines on a line of its own", async () => {
   const { to, log } = output();
   log.write(bytes("a\nb\n"));
   log.write(bytes("c\n"));
@@ -131,7 +131,7 @@ test("a reader that is gone is not waited for, and the next one gets what was mi
   expect(to.opened).toBe(3);
 });
 
-test("a writer that throws does no harm", () => {
+test("a write that throws does not affect the caller", () => {
   const broken = () => {
     throw new Error("no such descriptor");
   };
@@ -157,7 +157,7 @@ describe("flush", () => {
     expect(to.text).toBe("a\nb\n");
   });
 
-  test("does not wait for a reader who is stuck", async () => {
+  test("does not wait for a stuck reader", async () => {
     const { to, log } = output({ flushMs: 1 });
     log.write(bytes("a\n"));
     await log.flush();
@@ -170,14 +170,14 @@ if (!disk) console.warn("SKIPPED: a log on a full disk, because no file system c
 else afterTests(() => disk.remove());
 const directory = testDirectory();
 
-/** A pipe that nobody reads yet. Both ends, so that neither has to wait for the other to be opened. */
+/** A pipe that is not read yet. Both ends are opened, so that neither open blocks. */
 function pipe(name: string) {
   const path = join(directory, name);
   Bun.spawnSync(["mkfifo", path]);
   return { path, end: openSync(path, constants.O_RDWR | constants.O_NONBLOCK) };
 }
 
-test.skipIf(!disk)("a log on a full disk goes on, with whole lines, once there is room", async () => {
+test.skipIf(!disk)("a log on a full disk continues with complete lines once space is free", async () => {
   if (!disk) return;
   const file = join(disk.data, "log");
   writeFileSync(file, "");
@@ -197,7 +197,7 @@ test.skipIf(!disk)("a log on a full disk goes on, with whole lines, once there i
   expect(`${lines.at(-3)}\n`).toBe(notice(log.linesLeftOut));
 });
 
-test("a real pipe that is full takes the lines as they were when they were written", async () => {
+test("lines written to a full pipe arrive unchanged", async () => {
   const { path, end } = pipe("full");
   const log = new LogOutput({ open: () => Bun.file(openSync(path, "w")).writer(), flushMs: 60_000 });
   const shared = Buffer.alloc(200_000);
@@ -227,13 +227,13 @@ function readIfAny(descriptor: number, into: Buffer): number {
   }
 }
 
-test("a server whose log is not read goes on answering, and stops on a signal", async () => {
+test("a server whose log is not read keeps answering, and stops on a signal", async () => {
   const { end } = pipe("unread");
   const server = await serve(["--data", join(directory, "data"), "--rate-limit", "0"], {
     env: { ONAIR_LOG_LEVEL: "info" },
     log: end,
   });
-  // Each has a line of about 200 bytes; a pipe takes 64 KB.
+  // Each request logs about 200 bytes; a pipe holds 64 KB.
   for (let i = 0; i < 600; i++) expect((await server.get("/public/v1/categories")).status).toBe(200);
   expect(await server.end("SIGTERM")).toBe(0);
   const first = Buffer.alloc(100);

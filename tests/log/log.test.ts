@@ -20,7 +20,7 @@ const usual: RequestLine = {
   traceId: null,
 };
 
-describe("the line of a request is what JSON.stringify would make of it", () => {
+describe("the line of a request is the output of JSON.stringify", () => {
   test.each<[string, Partial<RequestLine>, object]>([
     ["as usual", {}, { duration_ms: 0.25 }],
     ["nobody's", { applicationId: null }, {}],
@@ -63,7 +63,7 @@ describe("the line of a request is what JSON.stringify would make of it", () => 
   });
 });
 
-test("lines come whole and in order, however many there are, and each with its own time", async () => {
+test("lines are complete and in order, however many there are, each with its own time", async () => {
   const { clock, log, lines } = keeping();
   const expected: unknown[][] = [];
   for (let i = 0; i < 3_000; i++) {
@@ -84,7 +84,7 @@ test("lines come whole and in order, however many there are, and each with its o
   expect(told).toEqual(expected);
 });
 
-test("a line that is longer than the buffer comes whole as well", async () => {
+test("a line longer than the buffer is complete", async () => {
   const { log, lines } = keeping();
   log.info("long", { text: "한".repeat(100_000) });
   log.request(usual);
@@ -99,7 +99,7 @@ test.each<[LogLevel, string[]]>([
   ["warn", ["warn", "error"]],
   ["error", ["error"]],
   ["off", []],
-])("with the level %s there are the lines of %p", async (level, expected) => {
+])("with the level %s, lines of %p are written", async (level, expected) => {
   const { log, lines } = keeping(level);
   for (const name of ["debug", "info", "warn", "error"] as const) log[name](name);
   log.request(usual);

@@ -5,7 +5,7 @@ import { keepMs, maxKeptBytes, PastOrders } from "../../src/ranking/past-orders.
 import { Ranking } from "../../src/ranking/ranking.ts";
 
 describe("the ranking", () => {
-  test("leaves out a deleted category, and shows it again where it is put again", () => {
+  test("leaves out a deleted category, and shows it again after it is stored again", () => {
     const ranking = new Ranking(() => 0);
     const nothingShown = { icon: null, banner: null, description: "", tags: [] };
     const full = (id: number) => ({ id, name: `Category ${id}`, slug: `category-${id}`, ...nothingShown });
@@ -23,7 +23,7 @@ describe("the ranking", () => {
     expect(ids()).toEqual([2, 1, 4]);
   });
 
-  test("takes no new order where nothing in it changed", () => {
+  test("makes no new order if nothing in it changed", () => {
     let now = 1_000;
     const ranking = new Ranking(() => now);
     const live = { channel_id: 1, category_id: 1, viewers: 5 };
@@ -37,7 +37,7 @@ describe("the ranking", () => {
     }
   });
 
-  test("names every order differently, even when the clock goes back", () => {
+  test("gives every order a different name, even when the clock goes back", () => {
     let now = 10_000;
     const ranking = new Ranking(() => now);
     const names = Array.from({ length: 5 }, (_, i) => {
@@ -55,7 +55,7 @@ describe("orders of the past", () => {
     return { takenAt, ids, viewers };
   };
 
-  test("300 of 2,000 categories fit, and no more is kept than the bound allows", () => {
+  test("are bounded; 300 orders of 2,000 categories fit", () => {
     const past = new PastOrders();
     for (let i = 1; i <= 300; i++) past.add(orderOf(i * 1_000, 2_000), i * 1_000, i * 1_000);
     expect(past.use(1_000, 300_000)).not.toBeNull();
@@ -65,7 +65,7 @@ describe("orders of the past", () => {
     expect(past.use(2_000_000, 2_000_000)).not.toBeNull();
   });
 
-  test("what was left alone for 5 minutes is gone, and its memory with it", () => {
+  test("are removed after 5 minutes without use, and their memory is freed", () => {
     const past = new PastOrders();
     for (let i = 0; i < 10; i++) past.add(orderOf(i), 0, 0);
     expect(past.use(3, keepMs)?.takenAt).toBe(3);
@@ -75,7 +75,7 @@ describe("orders of the past", () => {
     expect(past.use(3, 2 * keepMs)?.takenAt).toBe(3);
   });
 
-  test("walks that are kept going for long do not drive out those of the last 5 minutes", () => {
+  test("of long walks do not evict those of the last 5 minutes", () => {
     const room = 20;
     const size = 2 * 8 * 100 + 512;
     const past = new PastOrders(room * size);

@@ -25,7 +25,7 @@ async function start(data?: string): Promise<void> {
   server = await ownServer({ clock, ...(data !== undefined && { data }) });
 }
 
-/** A platform of some categories in which nobody is live yet. */
+/** A platform with categories and no livestreams. */
 async function startPlatform(categories: number, data?: string): Promise<void> {
   clock = new Clock();
   await start(data);
@@ -44,7 +44,7 @@ async function startPlatform(categories: number, data?: string): Promise<void> {
   );
 }
 
-/** These viewers, by category; whoever was live before is not any more. */
+/** Replaces all livestreams by ones with these viewers per category. */
 async function report(viewers: Readonly<Record<number, number>>): Promise<void> {
   const lines = Object.entries(viewers).map(([id, count], i) =>
     JSON.stringify({ channel_id: i + 1, category_id: Number(id), viewers: count }),
@@ -60,7 +60,7 @@ async function page(query: string, cursor = ""): Promise<List> {
   return json<List>(answer);
 }
 
-/** The rest of a walk behind a page; `between` happens before each step. */
+/** The remaining pages of a walk. `between` is called before each step. */
 async function rest(query: string, first: List, between: () => unknown = () => {}): Promise<Seen[]> {
   const seen: Seen[] = [];
   for (let { cursor, has_more } = first.pagination; has_more; ) {
@@ -76,7 +76,7 @@ async function rest(query: string, first: List, between: () => unknown = () => {
 const idsOf = (seen: readonly Seen[]) => seen.map(({ id }) => id);
 
 describe("a walk", () => {
-  test("shows every category exactly once, in one order, whatever is reported or removed meanwhile", async () => {
+  test("shows every category exactly once, in one order, whatever is reported or removed in between", async () => {
     await startPlatform(40);
     const all = Array.from({ length: 40 }, (_, i) => i + 1);
     const ids = fc.integer({ min: 1, max: 40 });
@@ -88,7 +88,7 @@ describe("a walk", () => {
     const step = fc.oneof(
       { weight: 4, arbitrary: fc.record({ walk: fc.nat() }) },
       { weight: 3, arbitrary: fc.record({ rows: fc.array(row, { minLength: 1, maxLength: 30 }) }) },
-      // All of them together take less than the 5 minutes for which an order is kept.
+      // All steps together take less than the 5 minutes for which an order is kept.
       { weight: 2, arbitrary: fc.record({ advanceMs: fc.nat({ max: 9_000 }) }) },
       { weight: 1, arbitrary: fc.record({ remove: ids }) },
     );
@@ -138,7 +138,7 @@ describe("a walk", () => {
     );
   });
 
-  test("goes on from the same position in today's order after more than 5 minutes", async () => {
+  test("continues at the same position in the current order after more than 5 minutes", async () => {
     await startPlatform(6);
     await report({ 1: 60, 2: 50, 3: 40, 4: 30, 5: 20, 6: 10 });
     const first = await page("limit=3");
@@ -154,7 +154,7 @@ describe("a walk", () => {
     ]);
   });
 
-  test("is consistent again from there on", async () => {
+  test("is consistent again from that page on", async () => {
     await startPlatform(6);
     await report({ 1: 60, 2: 50, 3: 40, 4: 30, 5: 20, 6: 10 });
     const first = await page("limit=1");
@@ -166,7 +166,7 @@ describe("a walk", () => {
     expect(idsOf(await rest("limit=1", second))).toEqual([6, 4, 5, 3]);
   });
 
-  test("lasts as long as each step comes within 5 minutes of the one before", async () => {
+  test("keeps its order while each step follows within 5 minutes of the previous one", async () => {
     await startPlatform(12);
     const viewers = (factor: number) =>
       Object.fromEntries(Array.from({ length: 12 }, (_, i) => [i + 1, 1 + (((i + 1) * factor) % 13)]));
@@ -181,7 +181,7 @@ describe("a walk", () => {
     expect(idsOf([...first.categories, ...seen])).toEqual([12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1]);
   });
 
-  test("shows the viewers of the moment at which it began, and everything else as it is now", async () => {
+  test("shows viewer counts as of its beginning, and all other fields as they are now", async () => {
     await startPlatform(3);
     await report({ 1: 30, 2: 20, 3: 10 });
     const first = await page("limit=1");
@@ -194,7 +194,7 @@ describe("a walk", () => {
     expect((await page("limit=1")).categories).toMatchObject([{ id: 2, viewers: 999 }]);
   });
 
-  test("shows a category that is new meanwhile at most once, and it moves no other", async () => {
+  test("shows a category created in between at most once, without shifting others", async () => {
     await startPlatform(6);
     await report({ 2: 20, 4: 10 });
     const first = await page("limit=2");
@@ -205,7 +205,7 @@ describe("a walk", () => {
     expect(seen).toEqual([1, 3, 5, 6, 70, 71]);
   });
 
-  test("keeps to the filter when names change: what matches all the time is shown exactly once", async () => {
+  test("applies the filter when names change: a category that always matches is shown exactly once", async () => {
     await startPlatform(6);
     await report({ 1: 6, 2: 5, 3: 4, 4: 3, 5: 2, 6: 1 });
     const first = await page("limit=1&name=cat");
@@ -214,7 +214,7 @@ describe("a walk", () => {
     expect(idsOf(await rest("limit=1&name=cat", first))).toEqual([2, 4, 5, 6]);
   });
 
-  test("goes on in today's order after a restart", async () => {
+  test("continues in the current order after a restart", async () => {
     const data = ownDirectory();
     await startPlatform(5, data);
     await report({ 1: 50, 2: 40, 3: 30, 4: 20, 5: 10 });

@@ -6,7 +6,7 @@ import { ownCollector, valuesOf } from "../support/collector.ts";
 import { keptLog } from "../support/kept-log.ts";
 import { until } from "../support/until.ts";
 
-/** Exports to an endpoint, and logs what it says. */
+/** An exporter to an endpoint, with the lines that it logs. */
 function exportingTo(
   endpoint: string,
   options: { timeoutMs?: number; lastMs?: number; headers?: Record<string, string> } = {},
@@ -26,7 +26,7 @@ function exportingTo(
   return { exporter, end, events: async () => (await lines()).map((line) => JSON.parse(line).event) };
 }
 
-test("a collector gets spans as OTLP has them, with what they are from", async () => {
+test("a collector receives spans in OTLP format, with their resource", async () => {
   const collector = ownCollector();
   const before = Date.now();
   const { exporter, end, events } = exportingTo(collector.url, { headers: { authorization: "Bearer abc" } });
@@ -52,7 +52,7 @@ test("a collector gets spans as OTLP has them, with what they are from", async (
   expect(await events()).toEqual([]);
 });
 
-test("many spans go in several requests, in order", async () => {
+test("many spans are sent in several requests, in order", async () => {
   const collector = ownCollector();
   const { exporter, end } = exportingTo(collector.url);
   end(1_000);
@@ -65,11 +65,11 @@ test("many spans go in several requests, in order", async () => {
   expect(exporter.counts).toEqual({ exported: 1_000, dropped: 0 });
 });
 
-test("a collector that hangs costs spans, and nothing else: they are bounded and counted", async () => {
+test("with a collector that hangs, only spans are lost: the queue is bounded and losses are counted", async () => {
   const collector = ownCollector(() => new Promise(() => {}));
   const { exporter, end, events } = exportingTo(collector.url, { timeoutMs: 200, lastMs: 10 });
   end(10_000);
-  // Those of the first request, and those that wait.
+  // The spans of the first request, and the queued ones.
   expect(exporter.counts).toEqual({ exported: 0, dropped: 10_000 - 128 - 4_096 });
   await until(async () => (await events()).length > 0);
   expect(await events()).toEqual(["spans_not_exported"]);
@@ -82,7 +82,7 @@ test.each([
   ["is overloaded", () => new Response(null, { status: 503 })],
   ["redirects", () => Response.redirect("http://127.0.0.1:1/", 307)],
 ])(
-  "a collector that %s costs spans; the log has one line, and one when it is well again",
+  "with a collector that %s, spans are lost, and only the failure and the recovery are logged",
   async (_, refuse) => {
     let isWell = false;
     const collector = ownCollector(() => (isWell ? Response.json({}) : refuse()));
@@ -98,7 +98,7 @@ test.each([
   },
 );
 
-test("so does one that is not there", async () => {
+test("an unreachable collector has the same effect", async () => {
   const { exporter, end, events } = exportingTo("http://127.0.0.1:1");
   end(3);
   await exporter.stop();

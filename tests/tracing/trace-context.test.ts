@@ -11,7 +11,7 @@ test.each([
   [`00-${traceId}-${spanId}-03`, true],
   [`cc-${traceId}-${spanId}-01`, true],
   [`cc-${traceId}-${spanId}-01-what-is-to-come`, true],
-])("%s is read", (header, isSampled) => {
+])("%s is parsed", (header, isSampled) => {
   expect(readTraceparent(header)).toEqual({ traceId, spanId, isSampled });
 });
 
@@ -30,11 +30,11 @@ test.each([
   `00-${traceId.slice(1)}-${spanId}-01`,
   `00-${traceId}-${spanId}-01\r\nx: y`,
   ` 00-${traceId}-${spanId}-01`,
-])("%p is not valid, and counts as none", (header) => {
+])("%p is invalid and ignored", (header) => {
   expect(readTraceparent(header)).toBeNull();
 });
 
-test("what is written is what was read", () => {
+test("a parsed context is written back unchanged", () => {
   for (const flags of ["00", "01"]) {
     const header = `00-${traceId}-${spanId}-${flags}`;
     const read = readTraceparent(header);
@@ -64,7 +64,7 @@ test.each([
   expect(ended).toHaveLength(isSampled ? 1 : 0);
 });
 
-test("a share of traces is chosen by their ids, alike everywhere", () => {
+test("traces are sampled by their ids, with the same result in every process", () => {
   const chosen = (share: number) =>
     Array.from({ length: 2_000 }, (_, i) => {
       const id = new Bun.CryptoHasher("sha256").update(`${i}`).digest("hex").slice(0, 32);

@@ -15,7 +15,7 @@ const traceId = "0af7651916cd43dd8448eb211c80319c";
 const callerId = "b7ad6b7169203331";
 const given = (flags = "01") => ({ traceparent: `00-${traceId}-${callerId}-${flags}` });
 
-/** A server that exports to a collector, with an application that is subscribed to follows. */
+/** A server that exports to a collector, with an application that subscribes to follows. */
 async function traced({ answer, args = [] }: { answer?: Answer; args?: readonly string[] } = {}) {
   const collector = ownCollector();
   const kept = keptLog();
@@ -35,7 +35,7 @@ const send = (server: TestServer, body: object, headers: Record<string, string> 
   server.admin("POST", "/admin/v1/events", body, headers);
 const isOf = (name: string) => (span: CollectedSpan) => span.name === name;
 
-test("a request, what it publishes, and each attempt are one trace, which the receiver is told", async () => {
+test("a request, its event and each attempt are one trace, whose id is sent to the receiver", async () => {
   const { collector, kept, server, receiver, app } = await traced({
     answer: (_, number) => new Response(null, { status: number === 1 ? 500 : 204 }),
     args: ["--log-level", "info"],
@@ -45,7 +45,7 @@ test("a request, what it publishes, and each attempt are one trace, which the re
     "x-request-id": "traced",
   });
   expect(answered.status).toBe(202);
-  // Before another request takes its place in its bucket.
+  // Before another request replaces it as the exemplar of its bucket.
   const exemplars = () => metricsText(server, { accept: "application/openmetrics-text" });
   expect(await exemplars()).toContain(`{request_id="traced",trace_id="${traceId}"}`);
   const [first] = await receiver.arrived(1);
@@ -104,16 +104,17 @@ test("a request, what it publishes, and each attempt are one trace, which the re
   expect(first?.headers["traceparent"]).toBe(`00-${traceId}-${failed.spanId}-01`);
   expect(second?.headers["traceparent"]).toBe(`00-${traceId}-${done.spanId}-01`);
 
-  // The receiver's library verifies it as ever, and the bytes are the same.
+  // The signature is still valid, and retries have the same bytes.
   expect(second?.body).toBe(first?.body ?? "");
-  expect(() => new Webhook(app.webhook_secret).verify(first?.body ?? "", first?.headers ?? {})).not.toThrow();
+  const verified = new Webhook(app.webhook_secret).verify(first?.body ?? "", first?.headers ?? {});
+  expect(verified).toEqual(JSON.parse(first?.body ?? ""));
 
   // From a trace to the log, and from a bucket to a trace.
   const ofTrace = async () => {
     const lines = (await kept.lines()).map((line) => JSON.parse(line));
     return lines.filter(({ trace_id }) => trace_id === traceId).map((line) => line.event);
   };
-  // Those of the engine's thread come a little later.
+  // Lines of the engine's thread arrive a little later.
   await until(async () => (await ofTrace()).length === 3);
   expect((await ofTrace()).sort()).toEqual(["delivery", "delivery", "request"]);
   expect(await exemplars()).toContain(`{delivery_id="${id}",trace_id="${traceId}"}`);
@@ -121,7 +122,7 @@ test("a request, what it publishes, and each attempt are one trace, which the re
   expect(await metric(server, "onair_spans_dropped_total")).toBe(0);
 });
 
-test("without a parent each request begins a trace; of a batch, each event has a span", async () => {
+test("without a parent each request starts a trace; each event of a batch has a span", async () => {
   const { collector, server, receiver } = await traced();
   await publishAll(server, [event("channel.followed", { id: "a" }), event("channel.followed", { id: "b" })]);
   const received = await receiver.arrived(2);
@@ -142,7 +143,7 @@ test("without a parent each request begins a trace; of a batch, each event has a
   expect(new Set(traces)).toEqual(new Set([request.traceId]));
 });
 
-test("what the caller does not sample is not exported, and the receiver is told so", async () => {
+test("a trace that the caller does not sample is not exported, and the receiver gets it as unsampled", async () => {
   const { collector, server, receiver } = await traced();
   await send(server, event("channel.followed"), given("00"));
   const [received] = await receiver.arrived(1);
@@ -154,7 +155,7 @@ test("what the caller does not sample is not exported, and the receiver is told 
   expect(collector.spans.filter((span) => span.traceId === traceId)).toEqual([]);
 });
 
-test("of a long path a span keeps the beginning", async () => {
+test("a span keeps only the beginning of a long path", async () => {
   const { collector, server } = await traced();
   const path = `/public/v1/${"x".repeat(3_000)}`;
   expect((await server.get(path)).status).toBe(404);
@@ -163,7 +164,7 @@ test("of a long path a span keeps the beginning", async () => {
   await server.stop();
 });
 
-test("with a share of 0 only the platform decides what is exported, not a stranger; probes never are", async () => {
+test("with a share of 0 only traces sampled by the platform are exported, not those of strangers; probes never are", async () => {
   const { collector, server } = await traced({ args: ["--otlp-sample", "0"] });
   await server.get("/public/v1/categories", undefined, { headers: given() });
   for (const path of ["/healthz", "/readyz", "/metrics"]) await server.admin("GET", path, undefined, given());
@@ -174,7 +175,7 @@ test("with a share of 0 only the platform decides what is exported, not a strang
   expect(collector.spans).toHaveLength(1);
 });
 
-test("a server that stops sends the last spans of both threads", async () => {
+test("a stopping server sends the last spans of both threads", async () => {
   const { collector, server, receiver } = await traced();
   await send(server, event("channel.followed"));
   await receiver.arrived(1);
@@ -183,9 +184,9 @@ test("a server that stops sends the last spans of both threads", async () => {
   expect(collector.spans.map(({ kind }) => kind)).toEqual(expect.arrayContaining([2, 3, 4]));
 });
 
-test("the attempts for an event of an earlier process are one trace of its own", async () => {
+test("the attempts for an event of an earlier process are a trace of their own", async () => {
   const { collector, server, receiver } = await traced({ answer: () => new Response(null, { status: 500 }) });
-  // As an event that was published while nothing was traced is, too.
+  // The same holds for an event that was published while tracing was off.
   const { app } = server;
   await app.engine.publish(newEvent("earlier", { broadcaster_user_id: 1001, published_at: Date.now() }));
   const [first] = await receiver.arrived(1);
@@ -199,7 +200,7 @@ test("the attempts for an event of an earlier process are one trace of its own",
   expect(one).not.toHaveProperty("parentSpanId");
 });
 
-test("a collector that is away delays no request and no delivery", async () => {
+test("an unreachable collector delays no request and no delivery", async () => {
   const receiver = ownReceiver();
   const server = await ownServer({
     engineThread: true,
@@ -217,7 +218,7 @@ test("a collector that is away delays no request and no delivery", async () => {
   expect(await metric(server, "onair_spans_exported_total")).toBe(0);
 });
 
-test("without an endpoint nothing is traced, and no receiver is told of a trace", async () => {
+test("without an endpoint nothing is traced, and receivers get no trace header", async () => {
   const kept = keptLog();
   const server = await ownServer({ engineThread: true, users, log: kept.log });
   const receiver = ownReceiver();

@@ -21,7 +21,7 @@ const edgeWith = (script: Parameters<typeof scriptedFaults>[0]) => {
 };
 const username = users[0]?.username;
 
-test("nothing changes where nothing goes wrong", async () => {
+test("without a fault, requests and answers are passed on unchanged", async () => {
   const { url, told } = edgeWith({});
   const app = await server.application();
   const token = { authorization: `Bearer ${app.token}` };
@@ -92,7 +92,7 @@ test("pages and preflights have no faults", async () => {
   expect((await fetch(`${url}/public/v1/categories`)).status).toBe(503);
 });
 
-test("an answer is slow, and right", async () => {
+test("a delayed answer is otherwise unchanged", async () => {
   const { url, told } = edgeWith({ api: [{ kind: "slow", ms: 200 }] });
   const startedAt = performance.now();
   expect((await fetch(`${url}/public/v1/categories`)).status).toBe(200);
@@ -100,7 +100,7 @@ test("an answer is slow, and right", async () => {
   expect(told).toEqual(["slow by 0.2 s: GET /public/v1/categories"]);
 });
 
-test("a token is revoked for good, and that of nobody else", async () => {
+test("a revoked token stays invalid, and others are not affected", async () => {
   const { url, told } = edgeWith({ api: [{ kind: "revoked" }, { kind: "revoked" }] });
   const [mine, theirs] = [await server.application(), await server.application()];
   const get = async (base: string, token: string) => {
@@ -115,7 +115,7 @@ test("a token is revoked for good, and that of nobody else", async () => {
   expect(told.join()).not.toContain(mine.token);
 });
 
-test("a stream is cut off, and a client goes on where it was", async () => {
+test("a stream is cut off, and a client resumes it", async () => {
   const { url, told } = edgeWith({ streams: [300, null] });
   const app = await server.application({ delivery: "stream" });
   await subscribe(server, app, ["channel.followed"]);
@@ -137,7 +137,7 @@ test("a stream is cut off, and a client goes on where it was", async () => {
   stop.abort();
 });
 
-test("a stream that broke off before its time is not cut off", async () => {
+test("a stream that ended before its cut is not cut again", async () => {
   jest.useFakeTimers();
   afterThisTest(() => jest.useRealTimers());
   const data = new TextEncoder().encode(": hello\n\n");
@@ -159,7 +159,7 @@ test("a stream that broke off before its time is not cut off", async () => {
   expect(told).toEqual([]);
 });
 
-test("before the platform has started it is 503", async () => {
+test("before the platform has started the answer is 503", async () => {
   const edge = startApiEdge({ host: "127.0.0.1", port: 0, plan: scriptedFaults({}), tell: () => {} });
   expect((await fetch(`${edge.url}/public/v1/categories`)).status).toBe(503);
   await edge.stop();

@@ -7,12 +7,12 @@ describe("the plan", () => {
     return Array.from({ length: count }, () => [plan.api(), plan.stream(), plan.webhook()]);
   };
 
-  test("is the same for the same seed, and another for another", () => {
+  test("is the same for the same seed, and differs between seeds", () => {
     expect(first(42, 300)).toEqual(first(42, 300));
     for (const other of [0, 41, 43, 999_999]) expect(first(other, 300)).not.toEqual(first(42, 300));
   });
 
-  test("of one kind does not depend on how often the others were asked", () => {
+  test("of one kind does not depend on the number of calls of the others", () => {
     const alone = faultPlan(7);
     const mixed = faultPlan(7);
     const faults = Array.from({ length: 100 }, () => {
@@ -23,7 +23,7 @@ describe("the plan", () => {
     for (const [one, other] of faults) expect(other).toEqual(one);
   });
 
-  test("has everything that it is for, and lets most things through", () => {
+  test("contains every kind of fault, and passes on most requests", () => {
     const drawn = Array.from({ length: 20 }, (_, seed) => first(seed, 100)).flat();
     const kinds = (index: number) =>
       new Set(drawn.map((row) => (row[index] as ApiFault | WebhookFault | null)?.kind ?? "none"));
@@ -34,7 +34,7 @@ describe("the plan", () => {
     expect(good).toBeLessThan(0.85);
     for (const [, cutAfterMs, webhook] of drawn) {
       if (typeof cutAfterMs === "number") expect(cutAfterMs).toBeLessThanOrEqual(30_000);
-      // The platform waits 15 seconds for an answer.
+      // The platform's timeout is 15 seconds.
       expect((webhook as WebhookFault | null)?.ms ?? 0).toBeLessThanOrEqual(8_000);
     }
   });

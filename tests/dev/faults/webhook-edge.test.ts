@@ -25,7 +25,7 @@ const sequences = (from: number) =>
   receiver.received.slice(from).map(({ headers }) => headers["onair-sequence"]);
 const send = () => publish(server, event("channel.followed"));
 
-test("nothing changes where nothing goes wrong", async () => {
+test("without a fault, deliveries are passed on unchanged", async () => {
   const before = receiver.received.length;
   await send();
   const sent = (await receiver.arrived(before + 1))[before];
@@ -37,7 +37,7 @@ test("nothing changes where nothing goes wrong", async () => {
   expect(told).toEqual([]);
 });
 
-test("one comes late, once", async () => {
+test("a delayed delivery arrives once", async () => {
   const before = receiver.received.length;
   webhooks.push({ kind: "late", ms: 300 });
   const startedAt = performance.now();
@@ -47,7 +47,7 @@ test("one comes late, once", async () => {
   expect(told.at(-1)).toMatch(/^late by 0\.3 s: channel\.followed [0-9A-Z]{26}$/);
 });
 
-test("one comes twice, with the same id and signature", async () => {
+test("a repeated delivery arrives twice, with the same id and signature", async () => {
   const before = receiver.received.length;
   webhooks.push({ kind: "twice", ms: 50 });
   await send();
@@ -57,7 +57,7 @@ test("one comes twice, with the same id and signature", async () => {
   expect(told.at(-1)).toStartWith("twice, again in 0.05 s");
 });
 
-test("one is overtaken by the next", async () => {
+test("a reordered delivery arrives after the next one", async () => {
   const before = receiver.received.length;
   webhooks.push({ kind: "overtaken", ms: 5_000 }, null);
   await send();
@@ -68,7 +68,7 @@ test("one is overtaken by the next", async () => {
   expect(first).toBe((second ?? 0) + 1);
 });
 
-test("a receiver that is down is a failure, and a sample has no faults", async () => {
+test("an unreachable receiver is reported as a failure, and samples have no faults", async () => {
   webhooks.push({ kind: "late", ms: 5_000 });
   const { data } = await json<{ data: { delivered: boolean; duration_ms: number } }>(
     await server.post("/public/v1/events/test", {}, app.token),

@@ -24,7 +24,7 @@ type State = (typeof states)[number];
 const questions = { "Get User": 200, healthz: 200, "put a user": 50 } as const;
 type Question = keyof typeof questions;
 
-/** What one state of one round was like. */
+/** The measurements of one state in one round. */
 interface Window {
   readonly state: State;
   readonly seconds: number;
@@ -53,7 +53,7 @@ class Load {
     };
   }
 
-  /** Asks at fixed times, whether earlier answers have come or not, until `work` is over. */
+  /** Sends requests at fixed times until `work` ends, without waiting for earlier answers. */
   async during(state: State, work: Promise<unknown>): Promise<Window> {
     const took: Record<Question, number[]> = { "Get User": [], healthz: [], "put a user": [] };
     const startedAt = performance.now();
@@ -77,7 +77,7 @@ class Load {
     return { state, seconds, took };
   }
 
-  /** Makes a backup; gives its id. */
+  /** Makes a backup and returns its id. */
   async backup(): Promise<string> {
     const path = "/admin/v1/backups";
     const begun = await this.#admin.post(path, "");
@@ -90,7 +90,7 @@ class Load {
     return id;
   }
 
-  /** By a process of its own, which throws it away. */
+  /** Downloads it in a separate process that discards the bytes. */
   async download(id: string): Promise<void> {
     const url = `${this.#onAir.adminUrl}/admin/v1/backups/${id}/content`;
     const program = `const r = await fetch(${JSON.stringify(url)}, { headers: { authorization: "Bearer ${adminKey}" } });

@@ -1,4 +1,4 @@
-/* What packing leaves of bodies of events, by type, and what it takes: bun tests/bench/bodies.ts */
+/* The compressed size of event bodies by type, and the time that compression takes: bun tests/bench/bodies.ts */
 import { bodyBytes, keptBody } from "../../src/store/sqlite/deliveries/bodies.ts";
 import { sampleBodies } from "../support/bodies.ts";
 import { benchmark } from "./support/bench.ts";
@@ -8,7 +8,7 @@ const rounds = 20;
 
 const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/** Microseconds of one call, in the quickest of the rounds. */
+/** Microseconds per call in the fastest round. */
 function timed(calls: readonly (() => unknown)[]): number {
   const times = Array.from({ length: rounds }, () => {
     const before = performance.now();

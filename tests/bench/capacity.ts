@@ -1,5 +1,5 @@
 /*
- * What many events a second and many replicas ask of one PostgreSQL, computed from measured costs:
+ * The load that many events a second and many replicas put on one PostgreSQL, computed from measured costs:
  * bun tests/bench/capacity.ts --help
  */
 import { type Costs, measureCosts } from "./capacity/costs.ts";
@@ -18,7 +18,7 @@ database's disk, and 300 µs between a replica and the database.
 const databaseCores = 16;
 const given = { replicaMs: 0.15, syncMs: 0.5, roundTripMs: 0.3 };
 
-/** Events a second, and replicas; the last but one is a billion deliveries a day with three times that at its peak. */
+/** Events a second, and replicas. The last but one is a billion deliveries a day, with three times the mean rate at peak. */
 const platforms = [
   [1_000, 2],
   [1_000, 10],

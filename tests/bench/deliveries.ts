@@ -1,5 +1,5 @@
 /*
- * How long a page of deliveries takes, over HTTP, with a long log: bun tests/bench/deliveries.ts --help
+ * The response time of a page of deliveries over HTTP, with a long log: bun tests/bench/deliveries.ts --help
  */
 
 import { Database } from "bun:sqlite";
@@ -29,10 +29,10 @@ const applications = 1_000;
 const perEvent = 10;
 const sizes = { large: 0, typical: 99, small: applications - 1 } as const;
 const path = "/public/v1/events/deliveries";
-/** Before anything is measured, code is compiled and the cache is filled. */
+/** Requests before the measurement, to compile code and fill the cache. */
 const warmUps = 100;
 
-/** An application that exists, at its rank among all those that the log has deliveries of. */
+/** An existing application, and its rank among all applications in the log. */
 interface Reader {
   readonly size: string;
   readonly rank: number;
@@ -41,7 +41,7 @@ interface Reader {
   readonly subscription: string;
 }
 
-/** Writes so many deliveries of the last days, those of the readers and of applications that there never were. */
+/** Writes deliveries of the last days, for the readers and for applications that never existed. */
 async function writeLog(data: string, rows: number, readers: readonly Reader[], from: number): Promise<void> {
   const random = seeded(7);
   const known = new Map(readers.map((one) => [one.rank, one]));
@@ -61,7 +61,7 @@ async function writeLog(data: string, rows: number, readers: readonly Reader[], 
   await openStore(data).close();
 }
 
-/** Asks for pages, on through the log, and from its beginning again at its end. */
+/** Requests one page after the other, and starts again at the end of the log. */
 async function pagesOf(wire: Wire, query: string, requests: number) {
   const took: number[] = [];
   let found = 0;

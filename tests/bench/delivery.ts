@@ -1,6 +1,6 @@
 /*
- * How fast events are taken and delivered, how promptly, and what a slow endpoint, a wide fan-out and a backlog do to
- * that: bun tests/bench/delivery.ts --help
+ * Throughput and latency of events and deliveries, and the effect of a slow endpoint, a wide fan-out and a backlog:
+ * bun tests/bench/delivery.ts --help
  */
 import { unusedPort } from "../support/ports.ts";
 import { backlog } from "./delivery/backlog.ts";

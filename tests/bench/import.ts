@@ -1,6 +1,6 @@
 /*
- * How long `onair import` takes for a million users, into a data directory and through a running server, and how a
- * server that is imported into answers meanwhile: bun tests/bench/import.ts --help
+ * The duration of `onair import` with a million users, into a data directory and through a running server, and the
+ * server's response times during the import: bun tests/bench/import.ts --help
  */
 import { statSync } from "node:fs";
 import { join } from "node:path";
@@ -25,7 +25,7 @@ interface Measured {
   readonly way: string;
   readonly seconds: number;
   readonly rowsPerSecond: number;
-  /** Processor time of all processes that took part. */
+  /** Processor time of all processes involved. */
   readonly cpuSeconds: number;
   readonly importerBytes: number;
   readonly serverBytes: number | null;
@@ -34,7 +34,7 @@ interface Measured {
   readonly health: readonly number[];
 }
 
-/** Runs an import to its end; throws unless all rows are taken. */
+/** Runs an import to its end. Throws unless all rows are accepted. */
 async function runImport({ executable }: Bench, users: number, args: readonly string[]) {
   const startedAt = performance.now();
   const child = Bun.spawn([executable, "import", "users", ...args, "--json"], {

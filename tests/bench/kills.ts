@@ -1,5 +1,5 @@
 /*
- * Kills the executable hundreds of times under load and checks that nothing is lost, doubled or out of sequence:
+ * Kills the executable hundreds of times under load and checks that nothing is lost, duplicated or out of sequence:
  * bun tests/bench/kills.ts --help
  */
 import { seeded } from "../../src/dev/chance.ts";

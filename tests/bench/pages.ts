@@ -1,5 +1,5 @@
 /*
- * The budgets of the pages, and what scrolling through long lists takes: bun tests/bench/pages.ts --help
+ * The size and time budgets of the pages, and the cost of scrolling through long lists: bun tests/bench/pages.ts --help
  */
 import { chromium } from "../support/chromium.ts";
 import { consolePages } from "../support/console-pages.ts";
@@ -27,18 +27,18 @@ await using server = await startServer({ engineThread: true, args: ["--portal"] 
 await using answering = new Receiver();
 const application = await server.application({ name: "Budget", webhook_url: answering.url });
 
-/** Keeps the longest task of the page in `longestMs`. */
+/** Records the duration of the page's longest task in `longestMs`. */
 const watchingTasks = `new PerformanceObserver((list) => {
       for (const { duration } of list.getEntries()) longestMs = Math.max(longestMs, Math.round(duration));
     }).observe({ type: "longtask" });`;
 
-/** When the heading of the page was there, in milliseconds after the navigation. */
+/** Milliseconds from the navigation until the page's heading was shown. */
 const untilReady = `new Promise((resolve) => {
   const look = () => document.querySelector("main h1") ? resolve(performance.now()) : requestAnimationFrame(look);
   look();
 })`;
 
-/** Loads a page with an empty cache, and then as often as counts with what the browser keeps. */
+/** Loads a page once with an empty cache, and then for each measurement with the browser's cache. */
 async function loadPage(tab: Tab, path: string) {
   const bytes = { page: 0, data: 0 };
   const data = new Set<string>();
@@ -92,7 +92,7 @@ async function measurePages(): Promise<Outcome> {
   };
 }
 
-/** Publishes one event, and gives the id of its delivery. */
+/** Publishes one event and returns the id of its delivery. */
 async function oneDelivery(): Promise<string> {
   await server.load("users", [{ id: 1001, username: "luna_bytes" }]);
   await subscribe(server, application, ["channel.followed"]);

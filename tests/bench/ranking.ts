@@ -1,5 +1,5 @@
 /*
- * What it costs to report who is live, to take a new order of the categories, and how soon the list shows it:
+ * The cost of reporting livestreams and of a new order of the categories, and the delay until the list shows it:
  * bun tests/bench/ranking.ts --help
  */
 
@@ -26,7 +26,7 @@ const goal = { eventLoopMs: 100, sliceMs: 10, shownMs: 2_000 } as const;
 
 type Row = Record<string, unknown>;
 
-/** The platform, and a report in which the viewers of every channel have changed by up to a tenth. */
+/** The platform, and a report that changes the viewers of every channel by up to a tenth. */
 function platform(channels: number, categories: number) {
   const random = seeded(5);
   const ids = Array.from({ length: channels }, (_, i) => i + 1);
@@ -55,7 +55,7 @@ async function* chunksOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += chunkBytes) yield bytes.subarray(at, at + chunkBytes);
 }
 
-/** The turns of the event loop while something goes on, in milliseconds. */
+/** Durations of the event loop's iterations while an operation runs, in milliseconds. */
 async function turnsOf(work: () => Promise<unknown>): Promise<number[]> {
   const turns: number[] = [];
   let before = performance.now();
@@ -74,10 +74,10 @@ async function turnsOf(work: () => Promise<unknown>): Promise<number[]> {
 }
 
 interface Measured {
-  /** Of each report, in milliseconds. */
+  /** Duration of each report, in milliseconds. */
   readonly eventLoop: readonly number[];
   readonly longestSlice: readonly number[];
-  /** To take a new order for the first request after a report. */
+  /** Time to make a new order for the first request after a report. */
   readonly snapshot: readonly number[];
 }
 

@@ -1,5 +1,5 @@
 /*
- * Requests per second of the read endpoints of the executable, beside two yardsticks written by hand on `Bun.serve`
+ * Requests per second of the executable's read endpoints, compared with two yardsticks written by hand on `Bun.serve`
  * alone (support/yardstick-server.ts) and servers in other stacks (yardsticks): bun tests/bench/read.ts --help
  */
 import { join } from "node:path";

@@ -1,5 +1,5 @@
 /*
- * Two releases beside each other on one PostgreSQL, under load: bun tests/bench/releases.ts --help
+ * Two releases running together on one PostgreSQL, under load: bun tests/bench/releases.ts --help
  */
 import { rmSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -32,7 +32,7 @@ async function change(
   const problems: string[] = [];
   const log = join(bench.directory, "log");
 
-  /** Starts a release in place of a replica. False where it refuses; then it has said why, in one line of the log. */
+  /** Replaces a replica by one of another release. False if that refuses to start, with the reason in one log line. */
   async function replaced(replica: TestReplica, release: Release): Promise<boolean> {
     if (replica.isRunning) await replica.end("SIGTERM");
     rmSync(log, { force: true });
@@ -51,7 +51,7 @@ async function change(
     if (!(await replaced(replica, release))) problems.push(`${release} does not start`);
   }
 
-  /** Lets both serve for a while; then one after the other is killed, and started again as it was. */
+  /** Lets both serve for a while. Then each is killed and restarted with the same release. */
   async function beside(pair: readonly (readonly [TestReplica, Release])[], { allServed }: FaultRun) {
     await Bun.sleep(seconds * 1_000);
     await allServed();

@@ -1,5 +1,5 @@
 /*
- * Kills, stops and continues replicas at random under load, and checks that nothing is lost, doubled or out of order:
+ * Kills, stops and continues replicas at random under load, and checks that nothing is lost, duplicated or out of order:
  * bun tests/bench/replica-faults.ts --help
  */
 

@@ -1,6 +1,6 @@
 /*
- * How long the store takes to search among a million users, whether it finds what a slow search finds, and what the
- * index costs while users are imported: bun tests/bench/search.ts --help
+ * The time of a search among a million users, its results compared with those of a plain search, and the cost of the
+ * index while users are imported: bun tests/bench/search.ts --help
  */
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
@@ -69,7 +69,7 @@ interface Slow {
   readonly ids: readonly number[];
 }
 
-/** What a slow, obvious search finds. */
+/** The results of a slow but obviously correct search. */
 function searchSlowly(count: number, texts: readonly string[]): Slow[] {
   const found = texts.map(() => [] as { id: number; rank: number; followers: number }[]);
   const folded = texts.map(fold);
@@ -91,7 +91,7 @@ interface Asked {
   readonly kind: string;
   readonly query: string;
   readonly limit: number;
-  /** Of all users; null where nobody counted. */
+  /** The number of matching users; null if not counted. */
   readonly matches: number | null;
   readonly p50: number;
   readonly p99: number;

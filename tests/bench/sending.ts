@@ -14,7 +14,7 @@ type Client = (typeof clients)[number];
 
 const schemes = ["https", "http"] as const;
 
-/** How the deliveries are spread. */
+/** The distribution of the deliveries. */
 interface Load {
   readonly name: string;
   readonly receivers: number;
@@ -39,10 +39,10 @@ or where the receivers' latency sets the pace, and by deliveries a second. Half 
 
 const windowMs = 400;
 const warmUpRounds = 15;
-/** What node's client has to reach of ours for ours to go. */
+/** The share of our client's rate at which node's client would replace it. */
 const threshold = 0.75;
 
-/** A client in a process of its own, which waits while it is not asked. */
+/** A client in its own process, idle between measurements. */
 class ClientProcess {
   readonly #child: Bun.Subprocess<"pipe", "pipe", "inherit">;
   readonly #lines: AsyncIterator<string>;

@@ -1,5 +1,5 @@
 /*
- * Mixed load for a long time, and whether memory, descriptors, disk and latency stay where they are:
+ * Mixed load for a long time, with checks that memory, descriptors, disk use and latency stay stable:
  * bun tests/bench/soak.ts --help
  */
 import { join } from "node:path";

@@ -1,6 +1,6 @@
 /*
- * How long the compiled executable takes from its start to its first right answer with a million users in its file, and
- * its memory at rest, beside other servers: bun tests/bench/startup.ts --help
+ * The time from the executable's start to its first correct answer with a million users in its file, and its memory at
+ * rest, compared with other servers: bun tests/bench/startup.ts --help
  */
 import { unusedPort } from "../support/ports.ts";
 import { type Contender, makeContenders } from "./startup/contenders.ts";
@@ -27,11 +27,11 @@ const restMs = 5_000;
 const patienceMs = 60_000;
 
 interface Start {
-  /** From before the process is made to the right answer. */
+  /** From before the process is created to the correct answer. */
   readonly answeredMs: number;
-  /** To its line that says it is ready. */
+  /** From there to its ready line. */
   readonly readyMs: number;
-  /** Processor time until the right answer. */
+  /** Processor time until the correct answer. */
   readonly cpuMs: number;
   readonly idleBytes: number;
 }

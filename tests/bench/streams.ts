@@ -1,5 +1,5 @@
 /*
- * Many event streams open at once: what they cost in memory, and how soon an event reaches all of them:
+ * The memory of many open event streams, and the delay until an event has reached all of them:
  * bun tests/bench/streams.ts --help
  */
 import { connect } from "node:net";
@@ -20,7 +20,7 @@ an event had reached half and all of the streams, in the median.
 const applications = 10;
 const events = 50;
 
-/** Times at which an event had come to a stream, by the number of the event. */
+/** The times at which an event reached each stream, by the number of the event. */
 const arrivals: number[][] = [];
 
 function openStream(server: OnAir, token: string): Promise<void> {

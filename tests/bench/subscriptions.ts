@@ -1,6 +1,6 @@
 /*
- * What it takes to list, create and delete the subscriptions of an application that has many, over HTTP and beside a
- * bare commit on the same disk: bun tests/bench/subscriptions.ts --help
+ * The time to list, create and delete subscriptions of an application that has many, over HTTP and compared with a bare
+ * commit on the same disk: bun tests/bench/subscriptions.ts --help
  */
 import { type Lists, measure, type Writes } from "./subscriptions/measure.ts";
 import { benchmark } from "./support/bench.ts";

@@ -18,15 +18,15 @@ export interface Cost {
   readonly eachMs: number;
 }
 
-/** What the database spends, measured. */
+/** Measured costs of the database. */
 export interface Costs {
   readonly publish: Cost;
   readonly record: Cost;
-  /** A notification, and each connection that listens to it. */
+  /** Cost of a notification, and of each connection that listens to it. */
   readonly notification: Cost;
-  /** A replica that has nothing to do, in processor time of a second. */
+  /** Processor time per second for an idle replica. */
   readonly idleReplicaMs: number;
-  /** Written to the log of the database for an event with one delivery, and kept of it. */
+  /** Bytes written to the WAL, and stored, for an event with one delivery. */
   readonly logBytes: number;
   readonly keptBytes: number;
 }
@@ -36,7 +36,7 @@ const entries = 4_096;
 const applications = 64;
 const at = "2026-01-14T16:00:00Z";
 
-/** Measures a PostgreSQL of the benchmark's own. */
+/** Measures a private PostgreSQL. */
 export async function measureCosts(bench: Bench): Promise<Costs> {
   const database = await startDatabase();
   try {
@@ -79,13 +79,13 @@ interface Point {
   readonly ms: number;
 }
 
-/** Publishes and records so many events in groups of each size. */
+/** Publishes and records this many events in groups of each size. */
 async function statements(store: Store, database: Database, count: number) {
   const published: Point[] = [];
   const recorded: Point[] = [];
   let events = 0;
   for (const size of sizes) {
-    // Processor time is counted in hundredths of a second: many statements of each size.
+    // Processor time has a resolution of 10 ms, so each size needs many statements.
     const rounds = Math.max(8, Math.ceil(count / size / (size > 16 ? 1 : 4)));
     const groups: (readonly DueDelivery[])[] = [];
     const publishing = await cpuMs(database, async () => {
@@ -163,7 +163,7 @@ async function notificationCost(database: Database): Promise<Cost> {
   return lineThrough(points);
 }
 
-/** What replicas that have nothing to do cost the database: four of them less one. */
+/** The database's cost of idle replicas: that of four less that of one. */
 async function idleCost(bench: Bench, database: Database): Promise<number> {
   const seconds = 8;
   const perSecond: number[] = [];

@@ -1,44 +1,44 @@
 import type { Cost, Costs } from "./costs.ts";
 
-/** A platform: what it publishes, and on how much it runs. */
+/** A platform: its rate of events, and the size of its deployment. */
 interface Platform {
   readonly eventsPerSecond: number;
   readonly replicas: number;
   readonly databaseCores: number;
 }
 
-/** What is not measured, but given. */
+/** Assumptions that are not measured. */
 interface Given {
   /** Processor time of a replica for an event from its publishing to its record. */
   readonly replicaMs: number;
   /** A sync of the database's disk. */
   readonly syncMs: number;
-  /** From a replica to the database and back. */
+  /** Round trip from a replica to the database. */
   readonly roundTripMs: number;
 }
 
 export interface Capacity {
-  /** Processor time of a second, in cores. */
+  /** Processor time per second, in cores. */
   readonly database: number;
   readonly replica: number;
-  /** Of the database: what it goes into, in milliseconds of a second. */
+  /** The database's processor time by purpose, in milliseconds per second. */
   readonly parts: Readonly<Record<"publish" | "record" | "notifications" | "idle", number>>;
-  /** Events that one statement keeps, on average. */
+  /** Mean number of events per statement. */
   readonly batch: number;
   readonly keepsUp: boolean;
 }
 
-/** Entries of a statement that publishes or records, at most. */
+/** Maximum number of entries in a statement that publishes or records. */
 const mostEntries = 256;
-/** A notification names so many applications at most. */
+/** Maximum number of applications named by a notification. */
 const mostNotified = 200;
 
-/** What events that come at random, each with one delivery, ask of replicas and of their database. */
+/** The load on replicas and their database by events that arrive at random, each with one delivery. */
 export function capacityFor(platform: Platform, costs: Costs, given: Given): Capacity {
   const { eventsPerSecond, replicas, databaseCores } = platform;
   const perReplica = eventsPerSecond / replicas;
   const batch = gathered(costs.publish, perReplica, 1, given);
-  // The results of a statement's events come together, to one of the replicas.
+  // The results of a statement's events arrive together, at one of the replicas.
   const recorded = gathered(costs.record, perReplica, batch, given);
   const statements = eventsPerSecond / batch;
   const parts = {
@@ -53,8 +53,8 @@ export function capacityFor(platform: Platform, costs: Costs, given: Given): Cap
 }
 
 /**
- * Entries of a statement, on average: in a replica one is under way at a time, and what comes meanwhile, in groups of
- * `size`, gathers for the next; where nothing does, the next has one group.
+ * Mean number of entries per statement. A replica runs one statement at a time. Entries that arrive meanwhile, in groups
+ * of `size`, go into the next; if none arrive, the next has one group.
  */
 function gathered(
   { fixedMs, eachMs }: Cost,
@@ -64,7 +64,7 @@ function gathered(
 ): number {
   let groups = 1;
   for (let i = 0; i < 100; i++) {
-    // A commit waits for the sync that is under way, and for its own.
+    // A commit waits for the sync in progress, and for its own.
     const ms = roundTripMs + 1.5 * syncMs + fixedMs + eachMs * groups * size;
     const come = (perSecond / 1_000 / size) * ms;
     groups = Math.min(mostEntries / size, come + Math.exp(-come));
@@ -72,7 +72,7 @@ function gathered(
   return groups * size;
 }
 
-/** In a second: each replica tells the others of what it has published for their endpoints. */
+/** Notifications per second: each replica notifies the others of events that it published for their endpoints. */
 function notificationsMs(statements: number, replicas: number, cost: Cost, batch: number): number {
   if (replicas === 1) return 0;
   return statements * Math.max(1, batch / mostNotified) * (cost.fixedMs + replicas * cost.eachMs);

@@ -9,15 +9,15 @@ import { latencyAt } from "./latency.ts";
 import { broadcasters, type DeliveryBench, dataDirectory, type Part, whileServing } from "./scene.ts";
 
 const goal = { residentBytes: 250 * 2 ** 20, startMs: 2_000, newEventsMs: 250 };
-/** New events of the only application that is subscribed to this broadcaster. */
+/** New events for the only application that subscribes to this broadcaster. */
 export const newcomers = { perSecond: 50, each: 1, broadcaster: () => broadcasters.nobodys };
 const drainSeconds = 10;
-/** A server that has not taken the backlog by then is judged by what it has. */
+/** A server that has not published the whole backlog by then is judged by the part that it has. */
 const mostFillSeconds = 60;
 
 /**
- * Fills while the receiver refuses connections, so that nothing leaves; then the server is killed and started again,
- * and the receiver comes up while new events for another application are published.
+ * Builds a backlog while the receiver refuses connections. Then the server is killed and restarted, and the receiver
+ * comes up while new events for another application are published.
  */
 export const backlog: Part = async (bench) => {
   const data = await dataDirectory(bench, manyApplications, "backlog");

@@ -1,8 +1,8 @@
 /*
- * What the disk alone makes events wait: bun bare-sync.ts <file> <events a second> <seconds>
+ * The latency of events caused by the disk alone: bun bare-sync.ts <file> <events a second> <seconds>
  *
- * Events that have come up are written together, a page each, and synced, as a log of 16 MB is that begins anew when it
- * is full. It prints one line of JSON with the milliseconds from coming up to being synced: { p50Ms, p99Ms, maxMs }.
+ * Due events are written together, a page each, and synced, into a log of 16 MB that is overwritten when full. Prints one
+ * line of JSON with the milliseconds from due to synced: { p50Ms, p99Ms, maxMs }.
  */
 import { fsyncSync, openSync, writeSync } from "node:fs";
 import { percentile } from "../support/rounds.ts";

@@ -4,7 +4,7 @@ import { inRounds, medians, percentile } from "../support/rounds.ts";
 import { Wire, whileAsking } from "../support/wire.ts";
 import { broadcasters, type Part, type Scene, withScene } from "./scene.ts";
 
-/** One application has one subscription to a broadcaster's event: so many subscriptions are as many endpoints. */
+/** Numbers of subscriptions. Each belongs to another application, so they are as many endpoints. */
 export const manyApplications = 10_000;
 
 const health = { path: "/healthz", everyMs: 5 };
@@ -36,7 +36,7 @@ export const fanOut: Part = (bench) =>
     };
   });
 
-/** Publishes one event, waits until all have it, and asks for the server's health meanwhile. */
+/** Publishes one event, waits until all endpoints have it, and requests the server's health meanwhile. */
 async function publishOne({ onAir, receiver, publishers }: Scene) {
   await receiver.report();
   const wire = new Wire(onAir.adminUrl);
@@ -50,6 +50,6 @@ async function publishOne({ onAir, receiver, publishers }: Scene) {
   });
   wire.close();
   await receiver.requireAllOnce(manyApplications);
-  // The longest answer is how long the event loop was held at most.
+  // The slowest answer bounds the time for which the event loop was blocked.
   return { acknowledgedMs, heldMs: percentile(took, 1), healthP99Ms: percentile(took, 0.99), allArrivedMs };
 }

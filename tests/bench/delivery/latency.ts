@@ -13,11 +13,11 @@ const applications = 100;
  */
 const settlesAfterSeconds = 20;
 const firstSeconds = 5;
-/** Long enough for the endpoint that hangs to hold all that it can get of the sender. */
+/** Long enough for the hanging endpoint to occupy its full share of the sender. */
 const untilHeldSeconds = 5;
 const goal = { p50Ms: 5, p99Ms: 25, hangingRatio: 1.2 };
 
-/** Milliseconds that events waited. */
+/** Latencies of events in milliseconds. */
 interface Waits {
   readonly p50Ms: number;
   readonly p99Ms: number;
@@ -25,7 +25,7 @@ interface Waits {
 }
 
 interface Latency extends Waits {
-  /** Part of the expected deliveries that had arrived 2 seconds after the last event. */
+  /** The share of expected deliveries that had arrived 2 seconds after the last event. */
   readonly arrivedShare: number;
   /** Deliveries of these and of other events that arrived in all, and the time in which they did. */
   readonly all: { readonly arrived: number; readonly distinct: number; readonly seconds: number };
@@ -42,7 +42,7 @@ interface Pace {
 /** An event at a time for each of the applications in turn. */
 export const toEachInTurn = { each: 1, broadcaster: (n: number) => broadcasters.ownOf(n % ownBroadcasters) };
 
-/** Publishes at a fixed rate and gives how long the deliveries took to arrive. */
+/** Publishes at a fixed rate and returns the latencies of the deliveries. */
 export async function latencyAt(
   {
     receiver,
@@ -57,7 +57,7 @@ export async function latencyAt(
   await receiver.waitFor(expected, 2, "timed");
   const took = (performance.now() - startedAt) / 1000;
   const { latenciesMs, arrived, distinct } = await receiver.report();
-  // What has not arrived yet counts as the slowest.
+  // Deliveries that have not arrived count as the slowest.
   const never = Array.from<number>({ length: Math.max(0, expected - latenciesMs.length) });
   const all = [...latenciesMs, ...never.fill(Number.POSITIVE_INFINITY)];
   return {
@@ -82,7 +82,7 @@ export const latency: Part = (bench) =>
     const pace = { perSecond: 1_000, ...toEachInTurn };
     const first = await latencyAt(scene, { ...pace, seconds: firstSeconds });
     await latencyAt(scene, { ...pace, seconds: settlesAfterSeconds - firstSeconds });
-    // What events of the same pace would wait if they were only to be synced to the same disk.
+    // The latency of events at the same rate that are only synced to the same disk.
     const program = join(import.meta.dir, "bare-sync.ts");
     const file = join(bench.directory, "bare-sync");
     const both = await inRounds(rounds, async () => ({

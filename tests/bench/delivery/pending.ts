@@ -7,11 +7,11 @@ interface Load {
   readonly broadcaster: number;
   /** Deliveries of each event. */
   readonly each: number;
-  /** Deliveries that are acknowledged and have not arrived: about so many all the time. */
+  /** Approximate number of deliveries that are acknowledged and have not arrived, at any time. */
   readonly pending: number;
 }
 
-/** Publishes as fast as deliveries arrive for as long as `watch` goes on, which lets seconds pass by `pass`. */
+/** Publishes as fast as deliveries arrive while `watch` runs, which waits by calling `pass`. */
 export async function whilePending<T>(
   { receiver, publishers }: Scene,
   { broadcaster, each, pending }: Load,

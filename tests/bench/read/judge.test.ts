@@ -21,11 +21,11 @@ test.each([
   expect(judge(floor, { equal: comparison }, least).met).toBe(met);
 });
 
-test("a floor of a server that could not be started is not met, and says so", () => {
+test("the floor beside a server that could not be started is missed, and says so", () => {
   const goal = judge({ of: "Fastify", least: 3 }, { equal: compared(9, 9) }, 1);
   expect(goal).toEqual({ text: "not judged, because it was not there: goal 3 of Fastify", met: false });
 });
 
-test("nothing is met by runs that hardly had a core", () => {
+test("runs with a small share of their core miss every floor", () => {
   expect(judge(floor, { equal: compared(9, 9) }, 0.2).met).toBe(false);
 });

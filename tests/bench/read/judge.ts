@@ -1,26 +1,26 @@
 import type { Goal } from "../support/report.ts";
 import type { Ratio } from "../support/rounds.ts";
 
-/** How On Air compares to another server: 1 is as good, less is worse. */
+/** The ratio of On Air to another server: 1 is equal, less is worse. */
 export interface Comparison {
   readonly requests: Ratio;
   readonly cpu: Ratio;
 }
 
-/** On Air must be at least so good beside another server. */
+/** The least ratio that On Air must reach. */
 export interface Floor {
   readonly of: string;
   readonly least: number;
 }
 
-/** A server that had less of its core was held up by the load generator or by other work on the machine. */
+/** Below this share of its core, a server was delayed by the load generator or by other work on the machine. */
 export const undisturbed = 0.9;
-/** With less than that it ran into cold caches after each interruption, so that its CPU time says nothing, either. */
+/** Below this share, caches were cold after each interruption, so that its CPU time is not comparable either. */
 export const measurable = 0.3;
 
 /**
- * Judges by requests a second, or by CPU time where the run was disturbed; what cannot be judged is missed.
- * `share`: the least part of its core that a server had.
+ * Compares requests per second, or CPU time if the run was disturbed. A floor that cannot be judged is missed.
+ * `share` is the smallest share of its core that a server had.
  */
 export function judge(
   { of, least }: Floor,

@@ -19,14 +19,14 @@ import { answersFile, captureAnswers, requireEqualAnswers, startYardstick } from
 import { type Comparison, judge } from "./judge.ts";
 import type { Workload } from "./workloads.ts";
 
-/** On Air and what it is measured beside. */
+/** On Air and the servers that it is compared with. */
 export interface Setting {
   readonly filled: Filled;
   readonly onAir: Server;
   /** Its memory after the start, before its first request. */
   readonly idleBytes: number;
   readonly directory: string;
-  /** The other stacks that there are, and the file of their database. */
+  /** The available other stacks, and the file of their database. */
   readonly frameworks: readonly Framework[];
   readonly database: string;
   readonly say: (line: string) => void;
@@ -41,9 +41,9 @@ export interface Comparisons {
   readonly workload: Workload;
   /** On Air first. */
   readonly servers: readonly MeasuredServer[];
-  /** Of On Air to each of the others. */
+  /** Ratios of On Air to each of the others. */
   readonly comparisons: Readonly<Record<string, Comparison>>;
-  /** The least part of its core that a server had. */
+  /** The smallest share of its core that a server had. */
   readonly share: number;
   readonly goals: readonly Goal[];
 }
@@ -52,7 +52,7 @@ const restMs = 2_000;
 /** Node's and Fastify's own headers are a part of a short answer; a 304 or half a page would be less than that. */
 const sizeTolerance = { alike: 0.02, frameworks: 0.2 } as const;
 
-/** Loads On Air and its yardsticks with a workload, in turn. Throws where they do not answer the same. */
+/** Loads On Air and its yardsticks with a workload, in turn. Throws if their answers differ. */
 export async function measure(bench: Setting, workload: Workload, pace: Pace): Promise<Comparisons> {
   const { onAir } = bench;
   const directory = join(bench.directory, workload.name);
@@ -96,7 +96,7 @@ function compare(one: Measured, other: Measured): Comparison {
   };
 }
 
-/** The least part of its core that one of the servers had. */
+/** The smallest share of its core that one of the servers had. */
 function shareOf(measured: readonly Measured[]): number {
   return Math.min(...measured.map((server) => medianOf(server, "serverShare")));
 }

@@ -4,20 +4,20 @@ import { platformSize, sampleSearches, usernameOf, usersPath } from "../support/
 import type { Traffic } from "../support/wrk.ts";
 import type { Floor } from "./judge.ts";
 
-/** What is asked of the servers. */
+/** The requests sent to the servers. */
 export interface Workload {
   readonly name: string;
   readonly title: string;
   readonly traffic: Traffic;
   /** The status of all answers. */
   readonly status: 200 | 304;
-  /** The token that the servers check; null where everyone may read. */
+  /** The token that the servers check; null for public routes. */
   readonly token: string | null;
   /** The answers of all users are those that `equal` chooses from, and not only those that are asked for. */
   readonly ofAllUsers: boolean;
-  /** Whether the other stacks have it, too. */
+  /** True if the other stacks support it, too. */
   readonly inFrameworks: boolean;
-  /** On Air is also loaded with this in turn, under this name. */
+  /** A variant with which On Air is also loaded, under this name. */
   readonly beside: { readonly name: string; readonly traffic: Traffic } | null;
   readonly floors: readonly Floor[];
 }
@@ -77,7 +77,7 @@ export function workloads(users: number, token: string, etag: string): Record<Wo
       ],
     },
     "get-user-uniform": {
-      // Nobody is asked for again before all others were, so that every read is a miss of any cache.
+      // No user is requested again before all others were, so that every read misses every cache.
       ...getUser(distinctRanks(users, uniformDraws, seeded(5))),
       name: "get-user-uniform",
       title: "Get User uniformly",

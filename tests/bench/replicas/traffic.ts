@@ -16,8 +16,8 @@ interface Pair {
 }
 
 /**
- * Changes at one replica and looks at another one, both of them running and chosen in turn, until it is stopped: tokens,
- * subscriptions, events under an idempotency key, users, categories. Whatever was not as it is promised is in `problems`, in words.
+ * Changes data at one running replica and reads it at another, in turn, until it is stopped: tokens, subscriptions,
+ * events with an idempotency key, users, categories. `problems` describes every broken promise.
  */
 export async function crossTraffic(replicas: readonly TestReplica[]) {
   const problems: string[] = [];
@@ -43,7 +43,7 @@ export async function crossTraffic(replicas: readonly TestReplica[]) {
         await round(both);
         counts.rounds++;
       } catch (error) {
-        // One of the two has ended meanwhile.
+        // One of the two has stopped in between.
         const isGone = before !== isStill() || isConnection(error);
         if (isGone) counts.brokenOff++;
         else problems.push(String(error));
@@ -102,7 +102,7 @@ async function round({ one, other }: Pair): Promise<void> {
   await ok(other.admin("DELETE", `/admin/v1/applications/${id}`));
 }
 
-/** Throws where an event under an idempotency key is not answered by the other replica as by the first one. */
+/** Throws if the other replica answers an event with an idempotency key differently from the first one. */
 async function publishedOnce({ one, other }: Pair, key: string): Promise<void> {
   const body = event("chat.message.sent", { broadcaster_user_id: users[0]?.id });
   const published = (at: ServerProcess) =>
@@ -114,7 +114,7 @@ async function publishedOnce({ one, other }: Pair, key: string): Promise<void> {
     throw new Error(`an event under an idempotency key was published again: ${JSON.stringify(first)}`);
 }
 
-/** Who is live in which category, by chance. */
+/** Random livestreams in random categories. */
 function shuffled(): string {
   const rows = livestreams.map((one) => ({
     ...one,
@@ -124,7 +124,7 @@ function shuffled(): string {
   return ndjson(rows);
 }
 
-/** Throws where a walk through the categories, each page at the other replica, does not show each of them once. */
+/** Throws unless paging through the categories, at alternating replicas, shows each of them once. */
 async function walk(at: readonly ServerProcess[]): Promise<void> {
   const seen: number[] = [];
   let cursor = "";

@@ -30,7 +30,7 @@ describe("a metric", () => {
     expect(memoryOf(samples)?.isFlat).toBe(isFlat);
   });
 
-  test("tells where it began, where it ended, and by how much it rose", () => {
+  test("has the value of its beginning and of its end, and its rise", () => {
     const found = memoryOf(hour((part) => 100 + 50 * part));
     expect(found?.first).toBeCloseTo(105, 0);
     expect(found?.last).toBeCloseTo(145, 0);
@@ -43,11 +43,11 @@ describe("a metric", () => {
   });
 });
 
-test("the median of some, of an even number, of none", () => {
+test("the median of an odd number of values, of an even number, and of none", () => {
   expect([median([3, 1, 2]), median([4, 1, 2, 3]), median([])]).toEqual([2, 2.5, 0]);
 });
 
-test("the slope is that of most pairs", () => {
+test("the slope is the median slope of all pairs", () => {
   const line = Array.from({ length: 20 }, (_, seconds) => ({
     seconds,
     value: seconds === 10 ? 1e9 : 2 * seconds,

@@ -17,7 +17,7 @@ const mostAtOnce = 200;
 const drainMs = 60_000;
 const range = (count: number) => Array.from({ length: count }, (_, i) => i + 1);
 
-/** Everything that a platform and its developers do, at an even pace, and what came of it. */
+/** All kinds of requests of a platform and its developers at an even rate, and their results. */
 export class SoakLoad {
   readonly #receivers = new SoakReceivers();
   readonly #streams = new SoakStreams();
@@ -72,7 +72,7 @@ export class SoakLoad {
     return { name: event, version: 1, broadcaster_user_id: 1 + (number % broadcasters.length), data };
   }
 
-  /** Begins all of it; `stop` ends it. */
+  /** Starts the load; `stop` ends it. */
   start(server: ServerProcess): void {
     const pace = this.eventsPerSecond / 20;
     const any = (count: number) => 1 + Math.floor(Math.random() * count);
@@ -145,7 +145,7 @@ export class SoakLoad {
     this.#timers.push(setInterval(run, 1_000 / perSecond));
   }
 
-  /** What was not expected; the first few are enough. */
+  /** The first few unexpected results. */
   #note(what: string): void {
     if (this.#unexpected.length < 10) this.#unexpected.push(what);
   }

@@ -4,7 +4,7 @@ import { firstRightAnswer } from "./first-answer.ts";
 
 const question = { path: "/users/ada", headers: { authorization: "Bearer token" }, body: '{"user":"Ada"}' };
 
-/** A server that gives one answer after the other, the last one for good, and counts. */
+/** A server that gives these answers in turn, repeats the last one, and counts requests. */
 function serve(port: number, answers: (() => Response)[]) {
   let asked = 0;
   const server = Bun.serve({
@@ -20,7 +20,7 @@ function serve(port: number, answers: (() => Response)[]) {
   return { server, asked: () => asked };
 }
 
-test("it asks before anybody listens, and until the right answer has come", async () => {
+test("requests begin before the server listens, and are repeated until the answer is correct", async () => {
   const port = await unusedPort();
   const answered = firstRightAnswer(port, question, 10_000);
   await Bun.sleep(20);
@@ -34,7 +34,7 @@ test("it asks before anybody listens, and until the right answer has come", asyn
   await server.stop(true);
 });
 
-test("an answer that stays wrong is no answer", async () => {
+test("an answer that stays wrong is an error", async () => {
   const port = await unusedPort();
   const { server } = serve(port, [() => new Response(`${question.body} `)]);
   const answered = firstRightAnswer(port, question, 100);
@@ -42,6 +42,6 @@ test("an answer that stays wrong is no answer", async () => {
   await server.stop(true);
 });
 
-test("without a server it gives up", async () => {
+test("without a server the wait times out", async () => {
   expect(await firstRightAnswer(await unusedPort(), question, 50).catch(String)).toContain("no connection");
 });

@@ -1,6 +1,6 @@
 import { BenchError } from "../support/processes.ts";
 
-/** A request and its one right answer. */
+/** A request and its only correct answer. */
 export interface Question {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;

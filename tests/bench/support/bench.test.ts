@@ -51,7 +51,7 @@ test.each([
   expect(ended.stderr).toBe(args.includes("good,failing,missed") ? "failing failed: no disk\n" : "");
 });
 
-test("for programs it prints one line of JSON", async () => {
+test("--json prints one line of JSON", async () => {
   const { stdout, code } = await run("--json", "--rounds", "4", "--only", "good,broken");
   expect(code).toBe(1);
   const goals = [{ text: "value: 1.00, goal below 10.00", met: true }];

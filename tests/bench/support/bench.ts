@@ -11,54 +11,54 @@ import {
 } from "./processes.ts";
 import { type Goal, percent, verdictOf } from "./report.ts";
 
-/** What a part of a benchmark has found. */
+/** The result of a part of a benchmark. */
 export interface Outcome {
-  /** What people read: mostly a table. */
+  /** The text for people, usually a table. */
   readonly shown: string;
-  /** The same and more, for programs. */
+  /** The figures for programs, which may be more. */
   readonly figures: object;
   readonly goals?: readonly Goal[];
   /** Broken promises: the benchmark fails, with or without `--check`. */
   readonly problems?: readonly string[];
 }
 
-/** A benchmark under way. */
+/** A running benchmark. */
 export interface Bench {
-  /** The parts that `--only` names; all where it is left out. */
+  /** The parts that `--only` names; all by default. */
   readonly only: readonly string[];
-  /** The file that is measured; that of the sources where the benchmark takes no other. */
+  /** The measured executable; the one built from the sources if the benchmark accepts no other. */
   readonly executable: string;
-  /** Gone when the process ends, however it ends. */
+  /** A temporary directory, removed when the process ends, however it ends. */
   readonly directory: string;
-  /** Tells what goes on; nothing with `--json`. */
+  /** Prints progress; nothing with `--json`. */
   say(line: string): void;
-  /** Measures a part and prints it. One that cannot be measured is told of and left out, and the others go on. */
+  /** Measures a part and prints it. A part that cannot be measured is reported and skipped. */
   measure(part: string, measure: () => Promise<Outcome>): Promise<void>;
 }
 
 interface Description<Options extends OptionSet> {
-  /** What is measured and how, below the options of `--help`. */
+  /** What is measured and how; printed below the options of `--help`. */
   readonly about: string;
   readonly options?: Options;
   /** What `--only` may name. */
   readonly parts?: readonly string[];
-  /** What it needs beside Linux and two cores. */
+  /** Requirements beside Linux and two cores. */
   readonly needs?: readonly Program[];
-  /** Whether it starts the executable, so that another one can be measured. */
+  /** True if it starts the executable, so that another one can be measured. */
   readonly ofExecutable?: boolean;
-  /** Whether this process is kept to the core of the load. */
+  /** True if this process is pinned to the core of the load. */
   readonly pinned?: boolean;
 }
 
 /** What of a part is printed for programs. */
 interface Found extends Outcome {
   readonly name: string;
-  /** Part of the machine's processor time that other programs took. */
+  /** The share of the machine's processor time that other programs used. */
   readonly others: number;
 }
 
 const root = resolve(import.meta.dir, "../../..");
-/** Where others take more of the machine than this, a measurement is disturbed. */
+/** A measurement is disturbed if other programs use a larger share of the machine. */
 const undisturbed = 0.03;
 const mostProblemsShown = 20;
 
@@ -126,7 +126,7 @@ function describe({ shown, goals = [], problems = [], others }: Found): string {
 
 const sources = ["src", "drizzle", "scripts", "package.json", "bun.lock"];
 
-/** `dist/onair`, built first where it is missing or older than its sources. */
+/** `dist/onair`, built first if it is missing or older than its sources. */
 async function builtExecutable(): Promise<string> {
   const executable = join(root, "dist/onair");
   const builtAt = existsSync(executable) ? statSync(executable).mtimeMs : 0;

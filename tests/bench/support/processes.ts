@@ -6,7 +6,7 @@ import { join } from "node:path";
 export const serverCore = 0;
 export const loadCore = 1;
 
-/** The benchmark cannot go on; the message says why and what to do. */
+/** The benchmark cannot continue. The message says why and what to do. */
 export class BenchError extends Error {
   override name = "BenchError";
 }
@@ -22,19 +22,19 @@ for (const [signal, number] of [["SIGINT", 2] as const, ["SIGTERM", 15] as const
   process.on(signal, () => process.exit(128 + number));
 }
 
-/** A directory that is gone when this process ends, however it ends. */
+/** A directory that is removed when this process ends, however it ends. */
 export function benchDirectory(): string {
   const path = mkdtempSync(join(tmpdir(), "onair-bench-"));
   removeAtEnd(path);
   return path;
 }
 
-/** Has a file or directory be gone when this process ends, however it ends. */
+/** Removes a file or directory when this process ends, however it ends. */
 export function removeAtEnd(path: string): void {
   passing.add(path);
 }
 
-/** Has a program end when this process ends. */
+/** Ends a program when this process ends. */
 export function endWithThis(child: Bun.Subprocess): void {
   children.add(child);
   void child.exited.then(() => children.delete(child));
@@ -58,7 +58,7 @@ export function startPinned(cpus: number | string, command: readonly string[], o
   return child;
 }
 
-/** Runs a program to its end, and gives what it printed. */
+/** Runs a program to its end and returns its output. */
 export async function runPinned(cpus: number | string, command: readonly string[]): Promise<string> {
   const child = startPinned(cpus, command, { stderr: "pipe" });
   const streams = [child.stdout, child.stderr as ReadableStream<Uint8Array>];
@@ -77,16 +77,16 @@ const pinned = (cpus: number | string, command: readonly string[]) => [
   ...command,
 ];
 
-/** Keeps this process to the core of the load. */
+/** Pins this process to the core of the load. */
 export function pinThisProcess(): void {
   hold(process.pid, loadCore);
 }
 
-/** Keeps a process, its threads included, to some cores. */
+/** Pins a process with its threads to some cores. */
 export function hold(pid: number, cpus: number | string): void {
   const command = ["taskset", "--all-tasks", "--pid", "--cpu-list", String(cpus), String(pid)];
   const { success, stderr } = Bun.spawnSync(command, { stderr: "pipe" });
-  // It may have ended meanwhile.
+  // It may have ended.
   if (!success && existsSync(`/proc/${pid}`)) throw new BenchError(`taskset failed: ${stderr}`);
 }
 
@@ -149,12 +149,12 @@ export function cpuSeconds(pid: number): number {
   return (Number(user) + Number(system)) / ticksPerSecond;
 }
 
-/** What a thread has used so far. */
+/** Resources that a thread has used. */
 interface ThreadUse {
   /** `main` of the first one; `Worker` of those that JavaScript starts. */
   readonly name: string;
   readonly nanoseconds: number;
-  /** How often it has waited for something. */
+  /** Number of voluntary context switches. */
   readonly waits: number;
 }
 
@@ -232,7 +232,7 @@ export function peakResidentBytes(pid: number): number {
   return Number(kilobytes) * 1024;
 }
 
-/** Has `peakResidentBytes` forget what was before. */
+/** Resets the peak of `peakResidentBytes`. */
 export function forgetPeak(pid: number): void {
   writeFileSync(`/proc/${pid}/clear_refs`, "5");
 }

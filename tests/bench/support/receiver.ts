@@ -9,7 +9,7 @@ export interface Certificate {
   readonly key: string;
 }
 
-/** What a receiver has seen since it was asked the last time. */
+/** The requests of a receiver since the last report. */
 export interface ReceiverReport {
   readonly arrived: number;
   /** Distinct `webhook-id`s among them. */
@@ -18,7 +18,7 @@ export interface ReceiverReport {
   readonly hung: number;
   /** Publishing to arrival, for events whose id carries the time of publishing. */
   readonly latenciesMs: readonly number[];
-  /** How long the answers took that were not given at once; 0 where there were none. */
+  /** Duration of delayed answers; 0 if there were none. */
   readonly meanAnswerMs: number;
   /** Those of the first of them. */
   readonly headers: Readonly<Record<string, string>>;
@@ -27,10 +27,10 @@ export interface ReceiverReport {
 /** Stands in an event's id before the time of its publishing, in milliseconds of the receiver's clock. */
 export const timeMark = "at:";
 
-/** All that was acknowledged has to arrive in this time. */
+/** Time in which all acknowledged events must arrive. */
 const drainSeconds = 60;
 
-/** A receiver in a process of its own, on the core of the load. */
+/** A receiver in its own process, on the core of the load. */
 export class Receiver {
   readonly #clockAheadMs: number;
 
@@ -44,7 +44,7 @@ export class Receiver {
   /** @param tls a certificate and its key, where it is to be reached over TLS, too */
   static async start(port: number, tls?: Certificate): Promise<Receiver> {
     const program = join(import.meta.dir, "receiver-server.ts");
-    // Gives way to what takes times on the same core.
+    // Lower priority than the process that measures on the same core.
     const command = ["nice", "-n", "5", process.execPath, program, String(port)];
     if (tls) command.push(tls.certificate, tls.key);
     const cpus = String(loadCore);
@@ -63,7 +63,7 @@ export class Receiver {
     return which === "all" ? arrived : timed;
   }
 
-  /** Waits until so many have arrived since the last report, for at most `seconds`. */
+  /** Waits until this many have arrived since the last report, for at most `seconds`. */
   async waitFor(count: number, seconds: number, which: "all" | "timed" = "all"): Promise<void> {
     const end = performance.now() + seconds * 1000;
     while ((await this.arrived(which)) < count && performance.now() < end) await Bun.sleep(5);
@@ -105,7 +105,7 @@ export class Receiver {
   }
 }
 
-/** How far the clock of a receiver is ahead of this process's, by the quickest of some questions. */
+/** The offset of the receiver's clock from this process's, by the fastest of several requests. */
 async function clockAhead(url: string): Promise<number> {
   let best = { tookMs: Number.POSITIVE_INFINITY, aheadMs: 0 };
   for (let i = 0; i < 50; i++) {

@@ -14,20 +14,20 @@ export function table(rows: readonly (readonly string[])[]): string {
     .join("\n");
 }
 
-/** What a benchmark is to reach, in words with the figure, and whether it does. */
+/** A goal of a benchmark, as a sentence with the figure, and whether it is met. */
 export interface Goal {
   readonly text: string;
   readonly met: boolean;
 }
 
 interface Bound {
-  /** How the figure and its bound are shown; two decimals where left out. */
+  /** The format of the figure and its bound; two decimals by default. */
   readonly as?: (value: number) => string;
-  /** Whether what was measured counts; where it does not, the goal is missed. */
+  /** False if the measurement is invalid; the goal is then missed. */
   readonly counts?: boolean;
 }
 
-/** A figure that has to be less than its bound. */
+/** A figure that must be less than its bound. */
 export function below(
   what: string,
   value: number,
@@ -37,7 +37,7 @@ export function below(
   return { text: `${what}: ${as(value)}, goal below ${as(bound)}`, met: counts && value < bound };
 }
 
-/** A figure that has to reach its bound. */
+/** A figure that must reach its bound. */
 export function atLeast(
   what: string,
   value: number,

@@ -19,7 +19,7 @@ export interface Traffic {
   readonly order: Uint32Array;
 }
 
-/** What one run of the load generator saw of one server. */
+/** The load generator's measurements of one server in one run. */
 export interface Run {
   readonly requests: number;
   readonly requestsPerSecond: number;
@@ -27,12 +27,12 @@ export interface Run {
   readonly p99Ms: number;
   /** Processor time of the server for each request, in microseconds. */
   readonly cpuMicroseconds: number;
-  /** Part of the time that the server had its core: well below 1 means that the run was disturbed. */
+  /** The share of time in which the server had its core. Well below 1, the run was disturbed. */
   readonly serverShare: number;
   readonly bytesPerAnswer: number;
   /** At the end of the run. */
   readonly residentBytes: number;
-  /** The most of the whole run. */
+  /** The maximum of the whole run. */
   readonly peakBytes: number;
 }
 

@@ -44,7 +44,7 @@ async function start(kind: string, ...token: string[]): Promise<string> {
 
 const body = async (answer: Promise<Response>) => (await answer).text();
 
-test("bare gives the answers in the order of the load, whatever it is asked", async () => {
+test("bare gives the answers in the order of the load, whatever the request", async () => {
   const url = await start("bare");
   const bodies = [];
   for (let i = 0; i < 4; i++) bodies.push(await body(fetch(`${url}/anything`)));
@@ -59,7 +59,7 @@ test("equal finds the answer by name, with its status and headers", async () => 
   expect((await fetch(`${url}/users/eve`)).status).toBe(404);
 });
 
-test("equal with a token refuses all others", async () => {
+test("equal with a token refuses all other tokens", async () => {
   const url = await start("equal", "secret");
   const asked = (authorization: string) => fetch(`${url}/users/ada`, { headers: { authorization } });
   expect((await asked("Bearer secret")).status).toBe(200);

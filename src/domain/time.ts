@@ -44,7 +44,8 @@ export function shownDuration(ms: number): string {
     ["minutes", minute],
   ];
   const [name, unit] = units.find(([, unit]) => ms >= 2 * unit) ?? ["seconds", second];
-  return `${Math.max(0, Math.floor(ms / unit))} ${name}`;
+  const count = Math.max(0, Math.floor(ms / unit));
+  return count === 1 ? "1 second" : `${count} ${name}`;
 }
 
 const units: Readonly<Record<string, number>> = { s: second, m: minute, min: minute, h: hour, d: day };

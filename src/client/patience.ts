@@ -5,7 +5,7 @@ import { sleep } from "./sleep.ts";
 export interface Patience {
   /** The maximum number of repetitions of a request; by default 5. */
   readonly maxRetries?: number;
-  /** The longest wait. If the server asks for more, the client returns its answer. By default a minute. */
+  /** The longest wait, by default a minute. If the server asks for more, the request is not repeated. */
   readonly maxWaitMs?: number;
   /** Called before each wait. */
   waiting?(waitMs: number, status: number): void;

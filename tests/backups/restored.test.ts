@@ -187,7 +187,7 @@ describe("from a directory", () => {
     const { code, stdout } = await onair(["backup", "list", "--from", "kept"]);
     expect(code).toBe(0);
     const lines = stdout.trim().split("\n");
-    expect(lines[0]).toMatch(/^ID +STATUS +MADE +BYTES +ENCRYPTED/);
+    expect(lines[0]).toMatch(/^ID +STATUS +CREATED +BYTES +ENCRYPTED/);
     expect(lines.slice(1).map((line) => line.split(" ")[0])).toEqual(backups.map(({ id }) => id));
     const { data } = JSON.parse((await onair(["backup", "list", "--from", "kept", "--json"])).stdout);
     expect(data).toMatchObject(backups.map(({ id, sha256, size_bytes }) => ({ id, sha256, size_bytes })));

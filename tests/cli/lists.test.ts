@@ -128,7 +128,7 @@ describe("repeated deliveries", () => {
     ]);
     await settled(server);
     const good = await onair("deliveries", "retry", id, "--wait");
-    expect([good.code, good.stderr]).toEqual([0, "The delivery was delivered.\n"]);
+    expect([good.code, good.stderr]).toEqual([0, "The delivery succeeded.\n"]);
     status = 500;
     const bad = await onair("deliveries", "retry", id, "--wait");
     status = 204;

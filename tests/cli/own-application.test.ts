@@ -105,7 +105,7 @@ describe("onair deliveries with a profile", () => {
     expect((await onair(`deliveries show ${id}`)).stdout).toContain("The answer was 500.");
     status = 204;
     const again = await onair(`deliveries retry ${id} --wait`);
-    expect([again.code, again.stderr]).toEqual([0, "The delivery was delivered.\n"]);
+    expect([again.code, again.stderr]).toEqual([0, "The delivery succeeded.\n"]);
     const counted = await answered<object>("deliveries replay --since 1h --dry-run");
     expect(counted).toMatchObject({ state: "completed", queued: 1 });
     const replayed = await onair("deliveries replay --since 1h --wait");

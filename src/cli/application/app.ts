@@ -112,7 +112,7 @@ async function show(application: OwnApplication, out: Output): Promise<void> {
     created_at ?? "-",
     expires_at ?? "-",
   ]);
-  const parts = [recordLines(record, on), table(["SECRET", "PREFIX", "MADE", "ENDS"], rows, on)];
+  const parts = [recordLines(record, on), table(["SECRET", "PREFIX", "CREATED", "EXPIRES"], rows, on)];
   if (notices.length > 0) {
     const rows = notices.map(({ created_at, type, data }) => [created_at, type, data.summary]);
     // Not cut to the terminal, so that sentences stay complete.

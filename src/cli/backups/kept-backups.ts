@@ -106,7 +106,7 @@ export async function* keptPage(settings: PlaceSettings): AsyncGenerator<ListPag
 /** Prints backups. */
 export async function printBackups(pages: AsyncIterable<ListPage<ListedBackup>>, out: Output): Promise<void> {
   await out.list(pages, {
-    columns: ["ID", "STATUS", "MADE", "BYTES", "ENCRYPTED", "ERROR"],
+    columns: ["ID", "STATUS", "CREATED", "BYTES", "ENCRYPTED", "ERROR"],
     cells: ({ id, status, created_at, size_bytes, is_encrypted, error }) => [
       id,
       status,

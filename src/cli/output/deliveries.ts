@@ -50,7 +50,7 @@ const outcomeOf = ({ status, outcome }: Attempt) => (status === null ? outcome :
 export function noteOutcome({ status, attempts, next_attempt_at }: Delivery): void {
   const last = attempts.at(-1);
   const why = last?.error ? `: ${last.error}` : "";
-  if (status === "delivered") note("The delivery was delivered.");
+  if (status === "delivered") note("The delivery succeeded.");
   else if (status === "pending" && next_attempt_at)
     note(`The attempt failed${why} Next attempt: ${next_attempt_at}.`);
   else note(`The delivery is ${status}${why}`);

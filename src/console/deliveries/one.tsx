@@ -111,7 +111,7 @@ function Sentence({ delivery: { status, attempts, next_attempt_at } }: { deliver
   const reason = last?.error ?? "";
   if (status === "pending") {
     return (
-      <Notice tone={last ? "warn" : ""} title={last ? "Not delivered yet." : "About to be sent."}>
+      <Notice tone={last ? "warn" : ""} title={last ? "Not delivered yet." : "Not attempted yet."}>
         {reason && <p>{reason}</p>}
         {next_attempt_at && (
           <p>

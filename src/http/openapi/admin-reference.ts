@@ -24,7 +24,7 @@ const tags = [
   { name: "Tokens", description: "Access tokens of applications." },
   {
     name: "Operations",
-    description: "Notices, audit trail, statistics, settings and storage of the server.",
+    description: "Notices, audit log, statistics, settings and storage of the server.",
   },
   { name: "Sign-in", description: "Login requests of applications, and consents of users." },
   { name: "Backups", description: "Copies of the whole database, made while the server runs." },

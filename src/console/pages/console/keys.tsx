@@ -132,7 +132,7 @@ function CreateDialog({ onClose, onDone }: { onClose: () => void; onDone: () => 
         label="Role"
         value={role}
         options={[
-          ["reader", "reader: can view everything"],
+          ["reader", "reader: can view everything, and change nothing"],
           ["publisher", "publisher: only the platform's data and events"],
           ["operator", "operator: can do everything"],
         ]}

@@ -17,7 +17,7 @@ export function trafficMetrics(
   const requests: Gauge = {
     type: "counter",
     name: "onair_http_requests",
-    help: "Requests.",
+    help: "HTTP requests by status; 499 if the client disconnected.",
     samples: listeners.flatMap(([listener, { statuses }]) =>
       [...statuses].map(([status, value]) => ({ labels: { listener, status: String(status) }, value })),
     ),

@@ -19,7 +19,7 @@ export function userRoutes(app: AdminListener, { store, data }: AdminDeps): void
     example: exampleUser,
     missing: "user_not_found",
     deletion:
-      "The user's channel and livestream, tokens for the user, and subscriptions to the user's events are deleted as well. Pending deliveries of these subscriptions are canceled.",
+      "The user's channels with their livestreams, tokens for the user, and subscriptions to the user's events are deleted as well. Pending deliveries of these subscriptions are canceled.",
     rows: store.users,
     intake: data.users,
     remove: data.removeUser,

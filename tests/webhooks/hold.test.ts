@@ -43,7 +43,7 @@ describe("with --hold-deliveries", () => {
     });
     const server = await ownServer({ data, args: [...args, "--log-level", "warn"], log });
     // Lines are gathered for a moment.
-    await until(() => lines.join("").includes("onair deliveries release lets this one begin"));
+    await until(() => lines.join("").includes("to start sending: onair deliveries release"));
     expect([await isHeld(server), await heldSince(server)]).toEqual([true, expect.stringMatching(/Z$/)]);
     await published(server, "one");
     // A server that stops waits for attempts under way.

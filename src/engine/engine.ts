@@ -24,7 +24,7 @@ export interface EngineSettings {
   readonly retention: Retention;
   /** The maximum size of the data; null for no limit. */
   readonly maxDataBytes: number | null;
-  /** How long the audit trail is kept. */
+  /** How long the audit log is kept. */
   readonly auditMs: number;
   /** The URL that notices are sent to; null for none. */
   readonly notifyUrl: string | null;

@@ -15,7 +15,7 @@ interface ConsoleRouteOptions {
 }
 
 const path = "/console/session";
-/** These operations are not documented, because only the page uses them. The audit trail has their names. */
+/** These operations are not documented, because only the page uses them. The audit log has their names. */
 const detail = (operationId: string) => ({ hide: true, operationId });
 
 /**

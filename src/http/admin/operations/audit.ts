@@ -52,7 +52,7 @@ const example: Audit = {
 const AuditPage = pageOf(AuditSchema, {
   order: "Entries, the newest first.",
   name: "AuditPage",
-  description: "A page of the audit trail.",
+  description: "A page of the audit log.",
   example,
 });
 

@@ -68,7 +68,7 @@ export function applicationRoutes(
     return { data: shownOwn(application, known), message: "OK" };
   };
 
-  /** Adds a change to the audit trail. Never rejects, because the change is already stored. */
+  /** Adds a change to the audit log. Never rejects, because the change is already stored. */
   const note = async (
     action: string,
     { id, name }: Application,

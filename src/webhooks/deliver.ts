@@ -20,7 +20,7 @@ import { isOverloaded } from "./retry.ts";
 interface DeliveryOptions {
   readonly sender: Pick<Sender, "send">;
   readonly signingKey: KeyObject;
-  readonly intake: Pick<DeliveryIntake, "recall" | "unload">;
+  readonly intake: Pick<DeliveryIntake, "recall">;
   readonly counter: DeliveryCounter;
   /** null while tracing is off. */
   readonly traces: AttemptTraces | null;
@@ -214,7 +214,7 @@ export function createDeliveryWorker(context: DispatcherContext, options: Delive
     });
     const notice = updateEndpoint(queue, sent, endedAt, { recorder, notices, log });
     if (notice) counter.notice(notice);
-    if (queue.isHeldUp(endedAt)) intake.unload(queue);
+    if (queue.isHeldUp(endedAt)) intake.recall(queue);
   };
 
   return {

@@ -145,7 +145,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       const recipient = application && receives(application) ? recipientOf(application) : null;
       // If the application has changed meanwhile, the result is outdated, and the next step looks it up again.
       if (queue.changes === changes) queue.lookedUp(recipient, endpoint, now());
-      if (queue.isHeldUp(now())) intake.unload(queue);
+      if (queue.isHeldUp(now())) intake.recall(queue);
       scheduler.add(queue);
     } catch (error) {
       log.error("look_up_failed", { application_id: applicationId, ...errorFields(error) });

@@ -26,9 +26,10 @@ export interface DeliveryIntake {
   claim(queue: EndpointQueue): Promise<void>;
   /** Marks deliveries of these subscriptions as unwanted: those in memory, and those being committed, claimed or sent. */
   subscriptionsRemoved(removed: RemovedSubscriptions): void;
-  /** Writes the queued deliveries of an endpoint back into the store, which frees their memory. */
-  unload(queue: EndpointQueue): void;
-  /** Like `unload`, and includes deliveries that are still being committed or claimed, because their copy is outdated. */
+  /**
+   * Writes the queued deliveries of an endpoint back into the store, which frees their memory. Deliveries that are still
+   * being committed or claimed follow on arrival: their copies may be outdated, and they must not overtake these.
+   */
   recall(queue: EndpointQueue): void;
 }
 
@@ -68,7 +69,8 @@ export function createDeliveryIntake(context: DispatcherContext): DeliveryIntake
     scheduler.add(queue);
   };
 
-  const unload = (queue: EndpointQueue): void => {
+  const recall = (queue: EndpointQueue): void => {
+    for (const { recalled } of incoming) recalled.add(queue);
     const deliveries = queue.deliveries.clear();
     capacity.free(deliveries);
     const at = now();
@@ -94,7 +96,7 @@ export function createDeliveryIntake(context: DispatcherContext): DeliveryIntake
       // notification has not arrived yet.
       const { recipient } = queue;
       if (recipient === null || (recipient && usesOnlyStream(recipient))) queue.invalidate();
-      if (batch.recalled.has(queue) || queue.isHeldUp(now())) unload(queue);
+      if (batch.recalled.has(queue) || queue.isHeldUp(now())) recall(queue);
       scheduler.add(queue);
     }
   };
@@ -196,11 +198,7 @@ export function createDeliveryIntake(context: DispatcherContext): DeliveryIntake
         outdate(one);
       }
     },
-    unload,
-    recall(queue) {
-      for (const { recalled } of incoming) recalled.add(queue);
-      unload(queue);
-    },
+    recall,
   };
 }
 

@@ -50,6 +50,34 @@ test("a new event does not overtake first attempts that are being returned to th
   await stop();
 });
 
+test("a new event does not overtake one that goes back to the store as soon as it is committed", async () => {
+  const application = await subscriber(store);
+  const committing = Promise.withResolvers<void>();
+  const slow = {
+    ...store,
+    events: {
+      ...store.events,
+      async publish(...given: Parameters<typeof store.events.publish>) {
+        if (given[0].id !== "e1") await committing.promise;
+        return store.events.publish(...given);
+      },
+    },
+  };
+  const one = dispatching(slow);
+  one.receiver.answersAll = true;
+  await one.publish("e1");
+  await one.settled();
+  const published = [one.publish("e2")];
+  for (const disabled of [true, false])
+    await one.store.applications.update(application, { disabled }, one.now());
+  published.push(one.publish("e3"));
+  committing.resolve();
+  await Promise.all(published);
+  await until(() => one.sent.length === 3);
+  expect(one.sent.map(({ sequence }) => sequence)).toEqual([1, 2, 3]);
+  await one.stop();
+});
+
 test.each(["enabled by hand", "given another URL"])(
   "a 410 that cannot be recorded on a full disk does not disable an endpoint that is %s meanwhile",
   async (how) => {

@@ -12,7 +12,7 @@ import { withStore } from "../support/store.ts";
  * with what was sent. ONAIR_MODEL_RUNS=5000 tries more, ONAIR_TEST_SEED=7 others.
  */
 
-const numRuns = Number(process.env["ONAIR_MODEL_RUNS"] ?? 25);
+const numRuns = Number(process.env["ONAIR_MODEL_RUNS"] ?? 20);
 
 test("the engine keeps its promises", async () => {
   const property = fc.asyncProperty(commands, (all) =>

@@ -1,4 +1,5 @@
 import { DomainError } from "../../../src/domain/errors.ts";
+import { second } from "../../../src/domain/time.ts";
 import type { Store } from "../../../src/store/store.ts";
 
 /** The ways to the store that a run holds up, each before it reaches the store or before its answer arrives. */
@@ -6,10 +7,13 @@ export const ways = ["publish", "claim", "record", "look-up", "change"] as const
 export type Way = (typeof ways)[number];
 export type Gate = `${"to" | "from"} ${Way}`;
 
+/** Of a change on disk, the engine is told within this time. Until then it sends to a former URL, and no attempt counts. */
+const longestUnknownMs = 10 * second;
+
 /** Held-up calls of one process to the store, in order. */
 export class Gates {
   readonly #closed = new Set<Gate>();
-  readonly #waiting: { readonly gate: Gate; readonly pass: () => void }[] = [];
+  readonly #waiting = new Set<{ readonly gate: Gate; readonly pass: () => void }>();
   readonly #failures = new Map<Way, number>();
   #isDead = false;
   /** Calls that are in the store. */
@@ -24,11 +28,8 @@ export class Gates {
   /** Opens a gate, or lets only the first call through. */
   open(gate: Gate, isForAll = true): void {
     if (isForAll) this.#closed.delete(gate);
-    const held = this.#waiting.filter((one) => one.gate === gate).slice(0, isForAll ? undefined : 1);
-    for (const one of held) {
-      this.#waiting.splice(this.#waiting.indexOf(one), 1);
-      one.pass();
-    }
+    const held = [...this.#waiting].filter((one) => one.gate === gate);
+    for (const { pass } of held.slice(0, isForAll ? undefined : 1)) pass();
   }
 
   openAll(): void {
@@ -50,11 +51,20 @@ export class Gates {
     this.#isDead = true;
   }
 
+  async #letThrough(gate: Gate): Promise<void> {
+    const { promise, resolve: pass } = Promise.withResolvers<void>();
+    const one = { gate, pass };
+    this.#waiting.add(one);
+    if (gate === "from change") setTimeout(pass, longestUnknownMs);
+    await promise;
+    this.#waiting.delete(one);
+  }
+
   async #at(gate: Gate): Promise<void> {
     this.passed++;
     if (this.#isDead) return new Promise(() => {});
     if (this.#closed.has(gate)) {
-      await new Promise<void>((pass) => this.#waiting.push({ gate, pass }));
+      await this.#letThrough(gate);
       if (this.#isDead) return new Promise(() => {});
     }
   }

@@ -8,7 +8,7 @@ import { newWebhookSecret } from "../../../src/webhooks/signature.ts";
 import { keptLog } from "../kept-log.ts";
 import { loggedDeliveries, newEvent, storedApplication, type TestStore } from "../store.ts";
 import { type EngineProcess, engineProcess } from "./engine-process.ts";
-import { type KnownApplication, newlyKnown, Promises } from "./promises.ts";
+import { boundsMs, type KnownApplication, newlyKnown, Promises } from "./promises.ts";
 import { Receivers } from "./receivers.ts";
 import { VirtualTime } from "./virtual-time.ts";
 
@@ -16,8 +16,6 @@ export const broadcasters = [1, 2] as const;
 export const applicationIds = ["A", "B", "C"] as const;
 const limits = { concurrency: 4, connections: 12 };
 const event = { event: "channel.followed", version: 1 };
-/** A healthy endpoint has got everything within this time, whatever the others do: an attempt of these may take 15 s. */
-export const boundOfHealthyMs = 60_000;
 
 /** A small platform on a real store, whose engine is stopped and killed, and whose promises are watched. */
 export class Platform {
@@ -80,17 +78,19 @@ export class Platform {
     const { gates } = this.process;
     const well = [...this.promises.applications.values()].filter((one) => gates.areOpen && this.#isWell(one));
     await this.time.pass(ms, () => this.settle());
-    if (ms < boundOfHealthyMs) return;
-    for (const one of well) if (this.#isWell(one)) await this.#checkGotAll(one);
+    for (const one of well.filter((one) => this.#isWell(one)))
+      if (ms >= boundsMs[one.hadTrouble ? "recovering" : "healthy"]) await this.#checkGotAll(one);
   }
 
-  #isWell({ committed, changing, hadTrouble }: KnownApplication): boolean {
+  #isWell({ committed, changing }: KnownApplication): boolean {
     const isReceiving = committed !== null && !committed.disabled && committed.delivery !== "stream";
-    if (!isReceiving || changing > 0 || hadTrouble) return false;
+    if (!isReceiving || changing > 0) return false;
     return this.receivers.isWell(new URL(committed.webhook_url ?? "").host);
   }
 
   async #checkGotAll({ id }: KnownApplication): Promise<void> {
+    const endpoints = await this.#store.endpoints.failing();
+    if (endpoints.some((one) => one.application_id === id && one.disabled_at !== null)) return;
     const pending = await loggedDeliveries(this.#store, { application_id: id, status: "pending" });
     const waiting = pending.filter(({ attempts }) => attempts.length === 0);
     if (waiting.length > 0) this.promises.problems.push(`${waiting.length} wait for the healthy ${id}`);
@@ -103,6 +103,7 @@ export class Platform {
     const events = Array.from({ length: count }, () =>
       newEvent(`e${++this.#events}`, { ...fields, expires_at }),
     );
+    if (expires_at !== null) for (const { id } of events) this.promises.expiring.add(id);
     const { sink } = this.process;
     const made = count <= 3 ? await Promise.all(events.map(sink.publish)) : await sink.publishAll(events);
     for (const { id, deliveries } of made) this.acknowledged.set(id, deliveries);
@@ -260,11 +261,10 @@ export class Platform {
       one.removal = isThere ? "none" : "acknowledged";
     }
     for (const one of await this.log()) {
-      const { id, subscription_id: subscription, sequence } = one;
-      const delivery = this.promises.deliveryOf({ id, subscription, sequence });
+      const delivery = this.promises.ofRecord(one);
       const { application } = delivery.subscription;
       // That it had ended without an attempt was not recorded.
-      if (application.wasDisabled || application.wasStream) delivery.mayBeLate = true;
+      if (application.wasDisabled || application.wasStream) delivery.lateUntil = this.promises.attempts;
       delivery.attempts = one.attempts.length;
       delivery.isTaken = one.status === "delivered";
     }

@@ -1,8 +1,18 @@
 import type { Application } from "../../../src/domain/applications.ts";
+import type { DeliveryRecord } from "../../../src/domain/delivery-log.ts";
+import { minute } from "../../../src/domain/time.ts";
 import type { SendResult } from "../../../src/webhooks/client/sender.ts";
 import { isOverloaded, retrySchedule } from "../../../src/webhooks/retry.ts";
 import { sign } from "../../../src/webhooks/signature.ts";
 import type { SeenAttempt } from "./receivers.ts";
+
+/** An endpoint whose receiver is well has got all first attempts within this time, whatever the others do. */
+export const boundsMs = {
+  /** The others may have attempts under way, which take 15 seconds at most. */
+  healthy: minute,
+  /** After failures the circuit may be open for 5 minutes, from the moment when the last attempt has timed out. */
+  recovering: 6 * minute,
+};
 
 /** What is known of an application from outside of the engine. */
 export interface KnownApplication {
@@ -51,6 +61,7 @@ export interface KnownDelivery {
   readonly id: string;
   readonly subscription: KnownSubscription;
   readonly sequence: number;
+  readonly event: string;
   /** The index of the attempt by which its first attempt is made; null: none is. */
   firstMade: number | null;
   attempts: number;
@@ -63,8 +74,8 @@ export interface KnownDelivery {
   retries: number;
   repeats: number;
   lastFailure: { readonly began: number; readonly at: number; readonly waitMs: number } | null;
-  /** A process has ended while it connected: what is behind it may be first. */
-  mayBeLate: boolean;
+  /** A process has ended while it connected: attempts of a lower index, of what is behind it, may be first. */
+  lateUntil: number;
 }
 
 interface Limits {
@@ -80,6 +91,8 @@ export class Promises {
   readonly applications = new Map<string, KnownApplication>();
   readonly subscriptions = new Map<string, KnownSubscription>();
   readonly deliveries = new Map<string, KnownDelivery>();
+  /** Events with a time to live. */
+  readonly expiring = new Set<string>();
   /** Those under way, and the generation to which each is sent where that is certain. */
   readonly #underWay = new Map<SeenAttempt, number | null>();
 
@@ -100,7 +113,8 @@ export class Promises {
     id,
     subscription,
     sequence,
-  }: Pick<SeenAttempt, "id" | "subscription" | "sequence">): KnownDelivery {
+    event,
+  }: Pick<SeenAttempt, "id" | "subscription" | "sequence" | "event">): KnownDelivery {
     const known = this.deliveries.get(id);
     if (known) return known;
     const of = this.subscriptions.get(subscription);
@@ -109,6 +123,7 @@ export class Promises {
       id,
       subscription: of,
       sequence,
+      event,
       firstMade: null,
       attempts: 0,
       underWay: null,
@@ -118,10 +133,14 @@ export class Promises {
       retries: 0,
       repeats: 0,
       lastFailure: null,
-      mayBeLate: false,
+      lateUntil: 0,
     };
     this.deliveries.set(id, delivery);
     return delivery;
+  }
+
+  ofRecord({ id, subscription_id: subscription, sequence, event_id: event }: DeliveryRecord): KnownDelivery {
+    return this.deliveryOf({ id, subscription, sequence, event });
   }
 
   started(attempt: SeenAttempt): void {
@@ -192,11 +211,12 @@ export class Promises {
     const delivery = this.deliveryOf(attempt);
     if (delivery.firstMade !== null) return;
     delivery.firstMade = attempt.index;
-    // What had ended without an attempt, as expired, may be asked for later.
-    if (delivery.mayBeLate || this.everAsked(delivery) > 0) return;
+    // What had ended without an attempt may be asked for later.
+    if (this.#mayEndUnsent(delivery) && this.everAsked(delivery) > 0) return;
     for (const other of this.deliveries.values()) {
       if (other.subscription !== delivery.subscription || other.firstMade === null) continue;
-      if (other.sequence > delivery.sequence && other.firstMade < attempt.index)
+      const isBefore = other.firstMade >= delivery.lateUntil && other.firstMade < attempt.index;
+      if (other.sequence > delivery.sequence && isBefore)
         this.#broken(`${other.sequence} started before`, attempt);
     }
   }
@@ -228,6 +248,10 @@ export class Promises {
     delivery.lastFailure = { began: attempt.startedAt, at: this.elapsed(), waitMs };
   }
 
+  #mayEndUnsent({ event, subscription: { application } }: KnownDelivery): boolean {
+    return this.expiring.has(event) || application.wasDisabled || application.wasStream;
+  }
+
   everAsked({ retries, subscription }: KnownDelivery): number {
     return retries + subscription.application.replays;
   }
@@ -237,7 +261,7 @@ export class Promises {
     for (const attempt of this.#underWay.keys()) {
       const delivery = this.deliveryOf(attempt);
       delivery.underWay = null;
-      delivery.mayBeLate = true;
+      delivery.lateUntil = this.attempts;
     }
     this.#underWay.clear();
   }

@@ -14,6 +14,7 @@ export interface SeenAttempt {
   readonly id: string;
   readonly subscription: string;
   readonly sequence: number;
+  readonly event: string;
   readonly number: number;
   readonly url: string;
   readonly request: SendRequest;
@@ -142,6 +143,7 @@ function seenAttempt(request: SendRequest, index: number, startedAt: number): Se
     id: header("webhook-id"),
     subscription: header("onair-subscription-id"),
     sequence: Number(header("onair-sequence")),
+    event: header("onair-event-id"),
     number: Number(header("onair-attempt")),
     url: request.url,
     request,

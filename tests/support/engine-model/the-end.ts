@@ -2,7 +2,6 @@ import type { DeliveryRecord } from "../../../src/domain/delivery-log.ts";
 import { hour, minute } from "../../../src/domain/time.ts";
 import { retrySchedule } from "../../../src/webhooks/retry.ts";
 import type { Platform } from "./platform.ts";
-import type { KnownDelivery } from "./promises.ts";
 
 /** All receivers are well, nothing is held up, and enough time passes: then nothing waits, and the log says what was. */
 export async function comesToItsEnd(on: Platform): Promise<void> {
@@ -42,11 +41,7 @@ function lost(on: Platform, log: readonly DeliveryRecord[]): string[] {
 
 /** Each has ended in a state for which there is a reason. */
 function wrongEnd(on: Platform, record: DeliveryRecord): string[] {
-  const known: KnownDelivery = on.promises.deliveryOf({
-    id: record.id,
-    subscription: record.subscription_id,
-    sequence: record.sequence,
-  });
+  const known = on.promises.ofRecord(record);
   const { subscription, wasTaken, wasGone } = known;
   const { application } = subscription;
   const made = record.attempts.length;
@@ -54,7 +49,7 @@ function wrongEnd(on: Platform, record: DeliveryRecord): string[] {
     pending: false,
     delivered: wasTaken || application.wasStream,
     canceled: subscription.removal !== "none" || application.wasDisabled,
-    expired: true,
+    expired: on.promises.expiring.has(record.event_id),
     failed: wasGone || made >= retrySchedule.length + 1,
   };
   const name = `${application.id} ${subscription.id.slice(-3)} ${record.sequence}`;

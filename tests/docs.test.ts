@@ -97,10 +97,10 @@ test("every test file that a page names exists, under its path or its name alone
 });
 
 test("docs/doctor.md tells of every check of onair doctor", async () => {
-  const told = await read("docs/doctor.md");
+  const page = await read("docs/doctor.md");
   for (const file of new Bun.Glob("*.ts").scanSync(join(root, "src/doctor"))) {
     for (const [, check] of (await read(`src/doctor/${file}`)).matchAll(/findingsOf\("([a-z_]+)"\)/g)) {
-      expect([check, told.includes(`| \`${check}\``)]).toEqual([check, true]);
+      expect([check, page.includes(`| \`${check}\``)]).toEqual([check, true]);
     }
   }
 });

@@ -66,9 +66,9 @@ describe.skipIf(!canMount)("on a full disk", () => {
   });
 
   test("a running backup fails, is reported, and leaves no partial file", async () => {
-    const told: string[] = [];
+    const notices: string[] = [];
     const backups = new Backups({
-      announce: (type, { summary }) => void told.push(`${type}: ${summary}`),
+      announce: (type, { summary }) => void notices.push(`${type}: ${summary}`),
       data: disk.data,
       dataId: () => dataIdOf(server.app.engine.store),
       place: { kind: "directory", directory: join(disk.data, "backups") },
@@ -84,7 +84,7 @@ describe.skipIf(!canMount)("on a full disk", () => {
       sha256: null,
       error: expect.stringContaining("Not enough disk space for a backup: the disk became full"),
     });
-    expect(told).toEqual([
+    expect(notices).toEqual([
       expect.stringMatching(/^backup.failed: .*Not enough disk space for a backup: the disk became full/),
     ]);
     expect(backupFiles(disk.data)).toEqual([]);

@@ -161,7 +161,7 @@ describe("a server on a restored backup", () => {
     });
     const eventIds = Array.from({ length: 100 }, (_, n) => `event-${n}`);
     const published = eventIds.map((id) => event(type, { id }));
-    await server.admin("POST", "/admin/v1/events", ndjson(published));
+    expect((await server.admin("POST", "/admin/v1/events", ndjson(published))).status).toBe(202);
     // Some are in flight without an answer, the others are queued.
     await receiver.arrived(1);
     const before = await answers(token);
@@ -184,7 +184,7 @@ describe("a server on a restored backup", () => {
     const made = await run(["backup", path("backup.db"), "--url", server.adminUrl], { env });
     expect([made.code, made.stderr]).toEqual([0, ""]);
     // Later events exist only on the first server.
-    await server.admin("POST", "/admin/v1/events", event(type, { id: "later" }));
+    expect((await server.admin("POST", "/admin/v1/events", event(type, { id: "later" }))).status).toBe(202);
     await server.end("SIGKILL");
     const earlier = receiver.received.length;
     gate.resolve();

@@ -19,7 +19,7 @@ class Server {
   readonly made: number[] = [];
   /** Their real times. */
   readonly real: number[] = [];
-  readonly told: string[] = [];
+  readonly notices: string[] = [];
   isFailing = false;
   attempts = 0;
   schedule: BackupSchedule;
@@ -32,7 +32,7 @@ class Server {
   #started(): [BackupSchedule, BackupWatch] {
     const { everyMs, wall, monotonic } = this;
     const schedule = new BackupSchedule({ everyMs, now: wall.now, monotonic: monotonic.now });
-    const announce = (type: string) => void this.told.push(type);
+    const announce = (type: string) => void this.notices.push(type);
     return [schedule, new BackupWatch({ schedule, monotonic: monotonic.now, announce })];
   }
 
@@ -84,7 +84,7 @@ describe("a schedule of 24 hours", () => {
       "2026-01-16T00:00",
       "2026-01-17T00:00",
     ]);
-    expect(server.told).toEqual([]);
+    expect(server.notices).toEqual([]);
   });
 
   test("is neither shifted nor repeated by restarts, and catches up on a missed backup", () => {
@@ -128,7 +128,7 @@ describe("a schedule of 24 hours", () => {
     const pauses = server.real.slice(1).map((at, n) => at - (server.real[n] ?? 0));
     expect(Math.max(...pauses)).toBeLessThanOrEqual(day + minute);
     expect(Math.min(...pauses)).toBeGreaterThanOrEqual(day / 2);
-    expect(server.told).toEqual([]);
+    expect(server.notices).toEqual([]);
   });
 
   test.each([
@@ -159,22 +159,22 @@ describe("a schedule of 24 hours", () => {
     expect(server.attempts).toBe(7);
     server.run(day);
     expect(server.attempts).toBeLessThanOrEqual(7 + 25);
-    expect(server.told).toEqual(["backup.failed", "backup.failed"]);
+    expect(server.notices).toEqual(["backup.failed", "backup.failed"]);
     server.isFailing = false;
     server.run(2 * hour);
     expect(server.made).toHaveLength(1);
-    expect(server.told.at(-1)).toBe("backup.recovered");
+    expect(server.notices.at(-1)).toBe("backup.recovered");
     server.run(3 * day);
-    expect(server.told).toHaveLength(3);
+    expect(server.notices).toHaveLength(3);
   });
 
   test("warns once a day when the newest backup is older than two periods", () => {
     server.run(hour);
     server.isFailing = true;
     server.run(2 * day - 2 * hour);
-    expect(server.told).not.toContain("backup.overdue");
+    expect(server.notices).not.toContain("backup.overdue");
     server.run(2 * day);
-    expect(server.told.filter((type) => type === "backup.overdue")).toHaveLength(2);
+    expect(server.notices.filter((type) => type === "backup.overdue")).toHaveLength(2);
   });
 });
 

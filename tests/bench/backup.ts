@@ -15,8 +15,8 @@ import { median, percentile } from "./support/rounds.ts";
 import { atRate, Wire, type WireAnswer } from "./support/wire.ts";
 
 const about = `
-Asks for 200 users, 200 times for healthz and 50 writes a second, while nothing else is done, while backups are made,
-and while one is downloaded; each state in turn. Needs some 3 GB in the directory for temporary files.
+Sends 200 reads of users, 200 of healthz and 50 writes a second: without other work, while backups are made, and while
+one is downloaded, in turn. Needs some 3 GB in the directory for temporary files.
 `;
 
 const states = ["idle", "backup", "download"] as const;

@@ -8,11 +8,11 @@ import { benchmark } from "./support/bench.ts";
 import { percent, table, whole } from "./support/report.ts";
 
 const about = `
-First the processor time is measured that a PostgreSQL here spends on publishing and recording, by the number of entries of a
-statement, on notifications and on replicas that have nothing to do. From it is computed what platforms ask, each of whose
-replicas has a core: events of 650 bytes with one delivery each, which come at random. A core is one of this machine. Given
-are 16 cores of the database, 150 µs of a replica for an event, as replicas.ts measures it, 500 µs for a sync of the
-database's disk, and 300 µs between a replica and the database.
+Measures the processor time of a local PostgreSQL for publishing and recording, by the number of entries per statement, for
+notifications and for idle replicas. From that it computes the load of platforms whose events of 650 bytes arrive at random,
+with one delivery each. Each replica has one core, like those of this machine. Assumed are 16 cores for the database, 150 µs
+of a replica per event, as measured by replicas.ts, 500 µs for a sync of the database's disk, and 300 µs for a round trip
+between a replica and the database.
 `;
 
 const databaseCores = 16;

@@ -21,8 +21,8 @@ import { percentile } from "./support/rounds.ts";
 import { Wire } from "./support/wire.ts";
 
 const about = `
-The rows are written straight into a data directory. Deliveries are spread over 1,000 applications by Zipf's law; the
-large one is the first, the typical one the hundredth, the small one the last.
+The rows are written directly into a data directory. Deliveries are distributed over 1,000 applications by Zipf's law: the
+large application is the first, the typical one the hundredth, the small one the last.
 `;
 
 const applications = 1_000;

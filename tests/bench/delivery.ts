@@ -27,7 +27,7 @@ const parts: Record<string, Part> = {
 };
 
 const about = `
-On Air runs as in production; its log goes to /dev/null. The second core has the load and the receiver. Figures are
+On Air runs as in production, with its log in /dev/null. The load and the receiver run on the second core. Figures are
 medians of the rounds. A run takes some eight minutes and 2 GB in the directory for temporary files.
 `;
 

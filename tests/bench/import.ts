@@ -14,8 +14,8 @@ import { percentile } from "./support/rounds.ts";
 import { Wire, whileAsking } from "./support/wire.ts";
 
 const about = `
-Nothing is pinned. Each way is measured twice, the second time with the users that are there already. Needs some 2 GB in the
-directory for temporary files.
+No process is pinned to a core. Each way is measured twice, the second time with users that already exist. Needs some 2 GB
+in the directory for temporary files.
 `;
 
 const health = { path: "/healthz", everyMs: 10 };

@@ -9,9 +9,9 @@ import { benchmark } from "./support/bench.ts";
 import { whole } from "./support/report.ts";
 
 const about = `
-Publishers publish again what was not acknowledged; one delivery in fifty is refused at first. At the end, when nothing
-is pending any more, every acknowledged event must have reached every subscription, under one webhook-id each, with the
-same bytes on every attempt, in a sequence without a gap. Exits with 1 when anything is not so. Some 0.4 s for each kill.
+Publishers repeat events that were not acknowledged, and one delivery in fifty is refused at first. At the end, when nothing
+is pending, every acknowledged event must have reached every subscription, under one webhook-id each, with the same bytes
+in every attempt, in a sequence without gaps. Exits with 1 if a check fails. Takes some 0.4 s per kill.
 `;
 
 await benchmark(

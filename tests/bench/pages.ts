@@ -13,11 +13,10 @@ import { table } from "./support/report.ts";
 import { median } from "./support/rounds.ts";
 
 const about = `
-pages   Each page of portal and console is loaded, with its data, with an empty cache and with what the browser keeps. Exits
-        with 1 where one is larger than its budget, or takes longer until its heading is there, in the median.
-list    Ten thousand deliveries are scrolled through: how many elements the page has, and how long scrolling holds the
-        browser up.
-live    A thousand events a second are looked at live.
+pages   Loads each page of portal and console with its data, with an empty and with a filled browser cache. Exits with 1 if
+        a page exceeds its size budget, or the median time until its heading is shown exceeds its time budget.
+list    Scrolls through ten thousand deliveries, and reports the number of elements and the longest blocking of the browser.
+live    Shows a thousand events a second live.
 `;
 
 const budget = { bytes: 150_000, readyMs: 300 };

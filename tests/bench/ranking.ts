@@ -16,8 +16,8 @@ import { below, milliseconds, table, whole } from "./support/report.ts";
 import { median } from "./support/rounds.ts";
 
 const about = `
-A report names every live channel in one request. Event loop, slices and orders are measured in this process, which
-does nothing else; how soon the list shows a report, and the whole request, on the executable.
+A report names every live channel in one request. Event loop, slices and orders are measured in this otherwise idle process;
+the whole request, and the delay until the list shows a report, with the executable.
 `;
 
 const chunkBytes = 64 * 1024;

@@ -14,9 +14,9 @@ import { residentBytes } from "./support/processes.ts";
 import { below, megabytes } from "./support/report.ts";
 
 const about = `
-On Air runs as in production; its log goes to /dev/null. Where a server did not have its core to itself, a goal is
-judged by CPU time instead of requests per second. The platform of each size is kept in the directory for temporary
-files for a week: 0.9 GB for a million users, 2.7 GB for ten million, which take some minutes to be made.
+On Air runs as in production, with its log in /dev/null. If a server did not have its core to itself, goals compare CPU time
+instead of requests per second. The platform of each size is kept for a week in the directory for temporary files: 0.9 GB
+for a million users, and 2.7 GB for ten million, which take some minutes to create.
 `;
 
 const restMs = 5_000;

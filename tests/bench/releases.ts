@@ -12,11 +12,12 @@ import { BenchError } from "./support/processes.ts";
 import { whole } from "./support/report.ts";
 
 const about = `
-Two replicas of the old release (--old FILE, an executable) serve; one after the other is ended (SIGTERM) and replaced by
-the new release (--executable FILE), under publishing, deliveries, subscriptions, tokens, idempotency keys and walks from
-one replica to the other. Beside each other, one of each is killed once. Where the new release refuses to run beside the old one, all of the
-old ones are ended first. Then the way back: the old release starts beside the new one. The same once more, beginning with
-the new release. Exits with 1 where anything was lost, doubled, out of order or not as it is promised.
+Two replicas of the old release (--old FILE, an executable) are ended by SIGTERM one after the other and replaced by the new
+release (--executable FILE), under a load of publishing, deliveries, subscriptions, tokens, idempotency keys and paging
+across replicas. While both releases run together, one replica of each is killed once. If the new release refuses to run
+beside the old one, all old replicas are ended first. Then follows the way back, with the old release started beside the new
+one, and the same again beginning with the new release. Exits with 1 if anything was lost, duplicated, out of order or
+against a promise.
 `;
 
 type Releases = Readonly<Record<"old" | "new", string>>;

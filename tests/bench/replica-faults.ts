@@ -10,10 +10,9 @@ import { benchmark } from "./support/bench.ts";
 import { whole } from "./support/report.ts";
 
 const about = `
-A replica is killed (SIGKILL), ended (SIGTERM), or stands still for up to 6 seconds (SIGSTOP), which is longer than its
-lease. At the end, when nothing is pending any more, every acknowledged event must have reached every subscription, under
-one webhook-id each, in a sequence without a gap, first attempts in order. Exits with 1 when anything is not so. Some 3 s
-for each fault.
+A replica is killed (SIGKILL), ended (SIGTERM), or suspended for up to 6 seconds (SIGSTOP), which is longer than its lease.
+At the end, when nothing is pending, every acknowledged event must have reached every subscription, under one webhook-id
+each, in a sequence without gaps, with first attempts in order. Exits with 1 if a check fails. Takes some 3 s per fault.
 `;
 
 type Fault = (replica: TestReplica, random: () => number) => Promise<void>;

@@ -21,10 +21,10 @@ import { below, megabytes, percent, table, whole } from "./support/report.ts";
 import { median, percentile } from "./support/rounds.ts";
 
 const about = `
-queries   25 queries in turn, each with limits of 25 and 100. Up to two million users every answer is compared with a slow
-          search. "quiet" is p99 of the quietest of five parts of the rounds. It is what is judged, because on a busy
-          machine p99 and max are those of the scheduler.
-import    What the index costs while 100,000 users are imported, in processor time. Not on PostgreSQL.
+queries   25 queries in turn, each with limits of 25 and 100. With up to two million users every answer is compared with
+          that of a slow search. Goals use "quiet", the p99 of the quietest of five parts of the rounds, because on a busy
+          machine p99 and max depend on the scheduler.
+import    The processor time that the index takes while 100,000 users are imported. Not on PostgreSQL.
 `;
 
 /** The slow search holds all users in memory. */

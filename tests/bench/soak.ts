@@ -13,11 +13,11 @@ import { table, whole } from "./support/report.ts";
 
 const about = `
 One server with its defaults, and at the same time: profiles, searches and categories are read, events published and
-delivered to endpoints that are prompt, slow, failing or gone, streams read and opened anew, applications and
-subscriptions made and deleted, users changed, livestreams reported, backups made. Before that as much is published under
-a clock of a week ago, by libfaketime, so that as much is removed as comes. Every 5 seconds, or a thousand times in all,
-is a sample. What rises over the run beyond a limit is not flat; then it exits with 1, as it does for a line of an error
-in the log, an answer that was not expected, or an event that did not arrive.
+delivered to endpoints that are prompt, slow, failing or gone, streams read and reopened, applications and subscriptions
+created and deleted, users changed, livestreams reported, backups made. Before that the same amount is published with a
+clock of a week ago, by libfaketime, so that retention removes as much as arrives. Samples are taken every 5 seconds, or a
+thousand times in all. Exits with 1 if a metric rises beyond its limit, the log has an error, an answer was unexpected, or
+an event did not arrive.
 `;
 
 /** Everything else is in proportion. */

@@ -18,8 +18,8 @@ import { below, megabytes, milliseconds, table, whole } from "./support/report.t
 import { median } from "./support/rounds.ts";
 
 const about = `
-The time is from before the process is made to the right answer to Get User, which is asked for again and again from
-before the start. The servers are started in turn; memory is what is resident after 5 seconds at rest.
+The time is from before the process is created to the correct answer to Get User, which is requested repeatedly from before
+the start. The servers are started in turn. Memory is the resident size after 5 seconds at rest.
 `;
 
 const mostFirstAnswerMs = 120;

@@ -12,9 +12,9 @@ import { megabytes, milliseconds, table } from "./support/report.ts";
 import { median } from "./support/rounds.ts";
 
 const about = `
-Streams belong to ten applications, evenly. Shown are the resident memory of the server before the streams are opened,
-with them open, and after 50 events, each of which goes to every stream; and how long after the beginning of its publishing
-an event had reached half and all of the streams, in the median.
+Streams belong to ten applications, evenly. Shows the server's resident memory before the streams are opened, with open
+streams, and after 50 events that each go to every stream; and the median time from the start of publishing until an event
+reached half and all of the streams.
 `;
 
 const applications = 10;

@@ -9,9 +9,9 @@ import { below, milliseconds, table, whole } from "./support/report.ts";
 import { median, percentile } from "./support/rounds.ts";
 
 const about = `
-On Air runs on one core, this process on the other. Nine further applications have as many, mixed with these in the
-database. A bare commit is one row in a database of its own with synchronous=FULL; one is made after every creation, so that
-both find the disk in the same state.
+On Air runs on one core, this process on the other. Nine further applications have as many subscriptions, interleaved with
+these in the database. A bare commit is one row in a separate database with synchronous=FULL. One follows every creation, so
+that both meet the disk in the same state.
 `;
 
 const goal = { listMs: 20, heldUpMs: 10, beyondCommitMs: 1 } as const;

@@ -68,8 +68,8 @@ describe("backup of a running server", () => {
       stdout: "pipe",
       stderr: "pipe",
     });
-    const [bytes, told] = await Promise.all([child.stdout.bytes(), child.stderr.text(), child.exited]);
-    expect([child.exitCode, told]).toEqual([0, ""]);
+    const [bytes, errors] = await Promise.all([child.stdout.bytes(), child.stderr.text(), child.exited]);
+    expect([child.exitCode, errors]).toEqual([0, ""]);
     const file = path("piped.db");
     writeFileSync(file, bytes);
     expect(userCount(file)).toEqual({ n: users.length });

@@ -77,9 +77,9 @@ describe("the log reports", () => {
     ["localhost", false],
     ["0.0.0.0", true],
     ["::", true],
-  ])("an admin listener at %s that other machines can reach: %p", async (host, isTold) => {
+  ])("an admin listener at %s that other machines can reach: %p", async (host, isReported) => {
     await (await start(["--admin-host", host])).end("SIGTERM");
-    expect(has(inDirectory("stderr"), "admin_listener_exposed")).toBe(isTold);
+    expect(has(inDirectory("stderr"), "admin_listener_exposed")).toBe(isReported);
   });
 });
 
@@ -130,8 +130,8 @@ describe("signals", () => {
       await until(() => linesOf(inDirectory("stderr")).some((line) => line["signal"] === signal));
       expect((await fetch(`${adminUrl}/readyz`)).status).toBe(200);
     }
-    const told = linesOf(inDirectory("stderr")).filter(({ event }) => event === "signal_ignored");
-    expect(told.map(({ signal }) => signal)).toEqual(["SIGUSR1", "SIGUSR2"]);
+    const ignored = linesOf(inDirectory("stderr")).filter(({ event }) => event === "signal_ignored");
+    expect(ignored.map(({ signal }) => signal)).toEqual(["SIGUSR1", "SIGUSR2"]);
     expect(await served.end("SIGTERM")).toBe(0);
   });
 
@@ -143,18 +143,18 @@ describe("signals", () => {
     const limit = async () =>
       (await fetch(`${publicUrl}/public/v1/categories`)).headers.get("ratelimit-limit");
     const lines = () => linesOf(inDirectory("stderr"));
-    const told = (name: string) => lines().filter(({ event }) => event === name);
+    const logged = (name: string) => lines().filter(({ event }) => event === name);
     expect(await limit()).toBe("100");
     writeFileSync(file, "rate-limit = 200\nkeep-backups = 9\n");
     served.kill("SIGHUP");
-    await until(() => told("settings_need_restart").length === 1);
-    expect(told("settings_read_again")).toMatchObject([{ changed: ["rate-limit", "stream-limit"] }]);
-    expect(told("settings_need_restart")).toMatchObject([{ names: ["keep-backups"] }]);
+    await until(() => logged("settings_need_restart").length === 1);
+    expect(logged("settings_read_again")).toMatchObject([{ changed: ["rate-limit", "stream-limit"] }]);
+    expect(logged("settings_need_restart")).toMatchObject([{ names: ["keep-backups"] }]);
     expect(await limit()).toBe("200");
     writeFileSync(file, "rate-limit = 300\n\nrate-limt = 4\n");
     served.kill("SIGHUP");
-    await until(() => told("settings_not_taken").length === 1);
-    expect(JSON.stringify(told("settings_not_taken"))).toContain("onair.toml:3 rate-limt is not a setting");
+    await until(() => logged("settings_not_taken").length === 1);
+    expect(JSON.stringify(logged("settings_not_taken"))).toContain("onair.toml:3 rate-limt is not a setting");
     expect(await limit()).toBe("200");
     expect(await served.end("SIGTERM")).toBe(0);
   });

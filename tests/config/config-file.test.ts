@@ -126,10 +126,10 @@ test.each([
 test("the error about an unreadable file names the option or variable that gave it", () => {
   const large = fileWith(`# ${"x".repeat(64 * 1024)}`);
   mkdirSync(join(directory, "folder"), { recursive: true });
-  const told = (path: string) => checkConfig([], { ONAIR_CONFIG: path }).mistakes;
-  expect(told("/none.toml")).toEqual(["ONAIR_CONFIG names /none.toml, which does not exist"]);
-  expect(told(large)).toEqual([`ONAIR_CONFIG names ${large}, which has more than 65536 bytes`]);
-  expect(told(join(directory, "folder"))[0]).toMatch(/which is a directory/);
+  const mistakesOf = (path: string) => checkConfig([], { ONAIR_CONFIG: path }).mistakes;
+  expect(mistakesOf("/none.toml")).toEqual(["ONAIR_CONFIG names /none.toml, which does not exist"]);
+  expect(mistakesOf(large)).toEqual([`ONAIR_CONFIG names ${large}, which has more than 65536 bytes`]);
+  expect(mistakesOf(join(directory, "folder"))[0]).toMatch(/which is a directory/);
   expect(checkConfig(["--config", "/none.toml"], {}).mistakes[0]).toStartWith("--config names");
 });
 
@@ -157,7 +157,7 @@ test.each<[string, Record<string, string>, boolean]>([
   ["with half of them", { AWS_ACCESS_KEY_ID: "id" }, true],
   ["with those of the variables", { AWS_ACCESS_KEY_ID: "id", AWS_SECRET_ACCESS_KEY: "swordfish" }, false],
   ["with those of a profile", { AWS_PROFILE: "kept" }, false],
-])("onair config check of backups to S3 %s", async (_, variables, isTold) => {
+])("onair config check of backups to S3 %s", async (_, variables, isReported) => {
   const credentials = join(directory, "credentials");
   writeFileSync(credentials, "[kept]\naws_access_key_id = id\naws_secret_access_key = swordfish\n");
   const env = { AWS_SHARED_CREDENTIALS_FILE: credentials, ...variables };
@@ -166,7 +166,7 @@ test.each<[string, Record<string, string>, boolean]>([
     `AWS_SECRET_ACCESS_KEY, or write them into ${credentials} under [default]. If only the service has them in its environment, that is fine.\n`;
   const args = ["config", "check", "--backup-to", "s3://bucket/onair"];
   const right = { code: 0, stdout: "The settings are correct.\n" };
-  expect(await run(args, { env })).toEqual({ ...right, stderr: isTold ? warning : "" });
+  expect(await run(args, { env })).toEqual({ ...right, stderr: isReported ? warning : "" });
   expect(await run(["config", "check", "--backup-to", directory], { env })).toEqual({ ...right, stderr: "" });
 });
 

@@ -43,7 +43,7 @@ describe.skipIf(chromium === null).each(["portal", "console"] as const)("each pa
   const who = (): SignIn => (kind === "console" ? operator : app);
 
   test.each(consolePages[kind].map((path) => [path]))(
-    "'%s' says that the connection is lost and comes back by itself, and goes on after the session has ended",
+    "'%s' says that the connection is lost, recovers by itself, and continues after the session has ended",
     async (path) => {
       await using tab = await openPage(server, who(), { port: proxy[kind].port });
       await tab.page.goto(tab.base + placeOf(path));

@@ -21,9 +21,10 @@ beforeAll(async () => {
   await server.load("channels", [{ id: 70, user_id: 1001, name: hostile, slug: "luna" }]);
   await server.load("livestreams", [{ channel_id: 70, category_id: 1, viewers: 12 }]);
   app = await server.application({ name: hostile, webhook_url: receiver.url });
-  await server.admin("POST", "/admin/v1/keys", { name: hostile.slice(0, 90), role: "reader" });
+  const key = { name: hostile.slice(0, 90), role: "reader" };
+  expect((await server.admin("POST", "/admin/v1/keys", key)).status).toBe(201);
   const type = { version: 1, description: hostile, schema: { type: "object" }, example: { text: hostile } };
-  await server.admin("PUT", "/admin/v1/event-types/raid.started", type);
+  expect((await server.admin("PUT", "/admin/v1/event-types/raid.started", type)).ok).toBe(true);
   await subscribe(server, app, ["channel.followed"]);
   await server.admin("POST", "/admin/v1/events", event("channel.followed"));
   await receiver.arrived(1);

@@ -103,7 +103,7 @@ describe("in a directory that was served before", () => {
   });
 });
 
-test("what other replicas did before anything listened is told as missed, so that it is read again", async () => {
+test("notifications from before a listener was set are reported as missed, so that data is read again", async () => {
   await servedBefore();
   const engine = await start(new URL("./fixtures/early-notification.ts", import.meta.url).href);
   await engine.started;

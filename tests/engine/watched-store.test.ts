@@ -7,9 +7,9 @@ import { ownStore, storedApplication, storedAt } from "../support/store.ts";
 test("when the removal of an application is interrupted, the dispatcher is notified that it is disabled", async () => {
   const { store } = await ownStore();
   const id = await storedApplication(store);
-  const heard: (Application | null)[] = [];
+  const changes: (Application | null)[] = [];
   const dispatcher = {
-    applicationChanged: (_: string, changed: Application | null) => void heard.push(changed),
+    applicationChanged: (_: string, changed: Application | null) => void changes.push(changed),
     subscriptionsRemoved() {},
     sendNow() {},
   };
@@ -23,5 +23,5 @@ test("when the removal of an application is interrupted, the dispatcher is notif
   const watched = watchedStore({ ...store, applications: interrupted }, dispatcher);
   const removing = watched.applications.remove(id, storedAt);
   await expect(removing).rejects.toMatchObject({ code: "unavailable" });
-  expect(heard).toMatchObject([{ id, disabled: true }]);
+  expect(changes).toMatchObject([{ id, disabled: true }]);
 });

@@ -77,11 +77,11 @@ test("lines are complete and in order, however many there are, each with its own
     }
     if (i % 7 === 0) clock.advance(1);
   }
-  const told = (await lines()).map((line) => {
+  const parsed = (await lines()).map((line) => {
     const { time, event, n, status } = JSON.parse(line);
     return [time, event, n ?? status];
   });
-  expect(told).toEqual(expected);
+  expect(parsed).toEqual(expected);
 });
 
 test("a line longer than the buffer is complete", async () => {

@@ -117,7 +117,8 @@ describe("a walk", () => {
             );
           } else if (!removed.has(step.remove)) {
             removed.add(step.remove);
-            await server.admin("DELETE", `/admin/v1/categories/${step.remove}`);
+            const answer = await server.admin("DELETE", `/admin/v1/categories/${step.remove}`);
+            expect(answer.status).toBe(204);
           }
         }
         while (walks.some(({ isDone }) => !isDone)) for (const walk of walks) await goOn(walk);

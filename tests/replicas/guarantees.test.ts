@@ -290,7 +290,7 @@ describe.skipIf(!hasPostgres)("a change acknowledged by one replica holds on the
     const ask = () => stopped.get("/public/v1/users/user_1", token);
     await until(async () => (await ask()).status === 200);
     stopped.kill("SIGSTOP");
-    await changed.admin("DELETE", `/admin/v1/applications/${id}`);
+    expect((await changed.admin("DELETE", `/admin/v1/applications/${id}`)).status).toBe(204);
     await Bun.sleep(1_100);
     const asked = Promise.all(Array.from({ length: 4 }, ask));
     stopped.kill("SIGCONT");

@@ -12,17 +12,17 @@ import { until } from "../../support/until.ts";
 const server = await testServer();
 await server.load("users", users);
 const edgeWith = (script: Parameters<typeof scriptedFaults>[0]) => {
-  const told: string[] = [];
-  const tell = (what: string, about: string) => void told.push(`${what}: ${about}`);
+  const reported: string[] = [];
+  const tell = (what: string, about: string) => void reported.push(`${what}: ${about}`);
   const edge = startApiEdge({ host: "127.0.0.1", port: 0, plan: scriptedFaults(script), tell });
   afterTests(() => edge.stop());
   edge.connect({ url: server.publicUrl, tokens: server.app.store.tokens });
-  return { url: edge.url, told };
+  return { url: edge.url, reported };
 };
 const username = users[0]?.username;
 
 test("without a fault, requests and answers are passed on unchanged", async () => {
-  const { url, told } = edgeWith({});
+  const { url, reported } = edgeWith({});
   const app = await server.application();
   const token = { authorization: `Bearer ${app.token}` };
   const form = new URLSearchParams({
@@ -54,12 +54,12 @@ test("without a fault, requests and answers are passed on unchanged", async () =
   };
   for (const [path, init] of requests)
     expect([path, await shown(url, path, init)]).toEqual([path, await shown(server.publicUrl, path, init)]);
-  expect(told).toEqual([]);
+  expect(reported).toEqual([]);
 });
 
 test("429 and 503 have the form of the API, and Retry-After", async () => {
   const busy = (status: 429 | 503): ApiFault => ({ kind: "busy", status, retryAfterSeconds: 2 });
-  const { url, told } = edgeWith({ api: [busy(429), busy(503), busy(429)] });
+  const { url, reported } = edgeWith({ api: [busy(429), busy(503), busy(429)] });
   const first = await fetch(`${url}/public/v1/categories`);
   expect([first.status, first.headers.get("retry-after")]).toEqual([429, "2"]);
   expect(first.headers.get("access-control-allow-origin")).toBe("*");
@@ -77,7 +77,7 @@ test("429 and 503 have the form of the API, and Retry-After", async () => {
     code: "rate_limited",
   });
   expect((await fetch(`${url}/public/v1/categories`)).status).toBe(200);
-  expect(told).toEqual([
+  expect(reported).toEqual([
     "429, again in 2 s: GET /public/v1/categories",
     "503, again in 2 s: GET /public/v1/categories",
     "429, again in 2 s: POST /oauth/token",
@@ -93,15 +93,15 @@ test("pages and preflights have no faults", async () => {
 });
 
 test("a delayed answer is otherwise unchanged", async () => {
-  const { url, told } = edgeWith({ api: [{ kind: "slow", ms: 200 }] });
+  const { url, reported } = edgeWith({ api: [{ kind: "slow", ms: 200 }] });
   const startedAt = performance.now();
   expect((await fetch(`${url}/public/v1/categories`)).status).toBe(200);
   expect(performance.now() - startedAt).toBeGreaterThan(190);
-  expect(told).toEqual(["slow by 0.2 s: GET /public/v1/categories"]);
+  expect(reported).toEqual(["slow by 0.2 s: GET /public/v1/categories"]);
 });
 
 test("a revoked token stays invalid, and others are not affected", async () => {
-  const { url, told } = edgeWith({ api: [{ kind: "revoked" }, { kind: "revoked" }] });
+  const { url, reported } = edgeWith({ api: [{ kind: "revoked" }, { kind: "revoked" }] });
   const [mine, theirs] = [await server.application(), await server.application()];
   const get = async (base: string, token: string) => {
     const headers = { authorization: `Bearer ${token}` };
@@ -111,12 +111,12 @@ test("a revoked token stays invalid, and others are not affected", async () => {
   expect(await get(server.publicUrl, mine.token)).toBe(401);
   expect(await get(server.publicUrl, theirs.token)).toBe(200);
   expect(await get(url, "nonsense")).toBe(401);
-  expect(told).toEqual(["its token is revoked: GET /public/v1/events/subscriptions"]);
-  expect(told.join()).not.toContain(mine.token);
+  expect(reported).toEqual(["its token is revoked: GET /public/v1/events/subscriptions"]);
+  expect(reported.join()).not.toContain(mine.token);
 });
 
 test("a stream is cut off, and a client resumes it", async () => {
-  const { url, told } = edgeWith({ streams: [300, null] });
+  const { url, reported } = edgeWith({ streams: [300, null] });
   const app = await server.application({ delivery: "stream" });
   await subscribe(server, app, ["channel.followed"]);
   const ids: string[] = [];
@@ -129,11 +129,11 @@ test("a stream is cut off, and a client resumes it", async () => {
   })();
   await until(() => connections === 1);
   await publish(server, event("channel.followed"));
-  await until(() => told.length === 1);
+  await until(() => reported.length === 1);
   await publish(server, event("channel.followed"));
   await until(() => connections === 2 && ids.length === 2);
   expect(new Set(ids).size).toBe(2);
-  expect(told).toEqual(["cut off after 0.3 s: GET /public/v1/events/stream"]);
+  expect(reported).toEqual(["cut off after 0.3 s: GET /public/v1/events/stream"]);
   stop.abort();
 });
 
@@ -146,9 +146,9 @@ test("a stream that ended before its cut is not cut again", async () => {
     hostname: "127.0.0.1",
     fetch: () => new Response(new ReadableStream({ start: (controller) => controller.enqueue(data) })),
   });
-  const told: string[] = [];
+  const reported: string[] = [];
   const plan = scriptedFaults({ streams: [200] });
-  const edge = startApiEdge({ host: "127.0.0.1", port: 0, plan, tell: (what) => void told.push(what) });
+  const edge = startApiEdge({ host: "127.0.0.1", port: 0, plan, tell: (what) => void reported.push(what) });
   afterTests(() => edge.stop());
   edge.connect({ url: breaking.url.origin, tokens: server.app.store.tokens });
   const reader = (await fetch(`${edge.url}/public/v1/events/stream`)).body?.getReader();
@@ -156,7 +156,7 @@ test("a stream that ended before its cut is not cut again", async () => {
   await breaking.stop(true);
   await reader?.read().catch(() => {});
   jest.advanceTimersByTime(200);
-  expect(told).toEqual([]);
+  expect(reported).toEqual([]);
 });
 
 test("before the platform has started the answer is 503", async () => {

@@ -10,10 +10,10 @@ import { json, testServer } from "../../support/server.ts";
 import { until } from "../../support/until.ts";
 
 const webhooks: (WebhookFault | null)[] = [];
-const told: string[] = [];
+const reported: string[] = [];
 const edge = await startWebhookEdge({
   plan: scriptedFaults({ webhooks }),
-  tell: (what, about) => void told.push(`${what}: ${about}`),
+  tell: (what, about) => void reported.push(`${what}: ${about}`),
 });
 afterTests(() => edge.stop());
 const server = await testServer({ args: ["--webhook-proxy", edge.url] });
@@ -34,7 +34,7 @@ test("without a fault, deliveries are passed on unchanged", async () => {
     const answer = await server.get("/public/v1/events/deliveries", app.token);
     return (await json<{ data: { status: string }[] }>(answer)).data[0]?.status === "delivered";
   });
-  expect(told).toEqual([]);
+  expect(reported).toEqual([]);
 });
 
 test("a delayed delivery arrives once", async () => {
@@ -44,7 +44,7 @@ test("a delayed delivery arrives once", async () => {
   await send();
   await receiver.arrived(before + 1);
   expect(performance.now() - startedAt).toBeGreaterThan(290);
-  expect(told.at(-1)).toMatch(/^late by 0\.3 s: channel\.followed [0-9A-Z]{26}$/);
+  expect(reported.at(-1)).toMatch(/^late by 0\.3 s: channel\.followed [0-9A-Z]{26}$/);
 });
 
 test("a repeated delivery arrives twice, with the same id and signature", async () => {
@@ -54,14 +54,14 @@ test("a repeated delivery arrives twice, with the same id and signature", async 
   await receiver.arrived(before + 2);
   const [first, second] = receiver.received.slice(before);
   expect(second).toEqual(first as typeof second & object);
-  expect(told.at(-1)).toStartWith("twice, again in 0.05 s");
+  expect(reported.at(-1)).toStartWith("twice, again in 0.05 s");
 });
 
 test("a reordered delivery arrives after the next one", async () => {
   const before = receiver.received.length;
   webhooks.push({ kind: "overtaken", ms: 5_000 }, null);
   await send();
-  await until(() => told.at(-1)?.startsWith("overtaken") === true);
+  await until(() => reported.at(-1)?.startsWith("overtaken") === true);
   await send();
   await receiver.arrived(before + 2);
   const [first, second] = sequences(before).map(Number);

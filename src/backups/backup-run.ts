@@ -4,8 +4,8 @@ import { errorFields, type Log } from "../log/log.ts";
 import type { DatabaseCounts } from "../store/sqlite/database/backup.ts";
 import { startThread, type Thread } from "../threads/start.ts";
 import type { BackupThread } from "./backup-worker.ts";
+import { type NewBackup, workDirectory } from "./destination.ts";
 import { partialSize, syncPartial } from "./files.ts";
-import { type NewBackup, workDirectory } from "./place.ts";
 
 interface RunOptions {
   readonly start: NewBackup;

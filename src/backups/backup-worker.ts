@@ -5,8 +5,8 @@ import { setPriority } from "node:os";
 import { type DatabaseCounts, databaseSize } from "../store/sqlite/database/backup.ts";
 import type { NoCalls, ThreadContract } from "../threads/contract.ts";
 import { runThread } from "../threads/run.ts";
+import type { NewBackup } from "./destination.ts";
 import { makeBackup } from "./make.ts";
-import type { NewBackup } from "./place.ts";
 
 // On Linux this applies to the calling thread alone: the server's work goes first.
 if (process.platform === "linux") setPriority(0, 19);

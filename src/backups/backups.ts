@@ -7,10 +7,10 @@ import type { ByteRange } from "../runtime/file-stream.ts";
 import { StoreError } from "../store/faults.ts";
 import { BackupRun } from "./backup-run.ts";
 import { type Announce, BackupWatch } from "./backup-watch.ts";
+import { type DestinationSettings, destinationDirectory, type NewBackup } from "./destination.ts";
 import { tooSmallFor } from "./disk-space.ts";
 import { backupDirectory, removePartials } from "./files.ts";
 import { KeptList, shownKept } from "./kept-list.ts";
-import { type NewBackup, type PlaceSettings, placeDirectory } from "./place.ts";
 import { outdated } from "./retention.ts";
 import { BackupSchedule } from "./schedule.ts";
 
@@ -19,7 +19,7 @@ export interface BackupsOptions {
   readonly data: string;
   /** Returns the id of the data, which copies of the data share. */
   readonly dataId: () => Promise<string>;
-  readonly place: PlaceSettings;
+  readonly destination: DestinationSettings;
   /** Public keys of age; without any, backups are not encrypted. */
   readonly recipients?: readonly string[];
   /** Milliseconds between the backups of the schedule; null for none. */
@@ -71,7 +71,7 @@ export class Backups {
   constructor(options: BackupsOptions) {
     const { everyMs = null, now, monotonic = () => performance.now(), announce = () => {} } = options;
     this.#options = options;
-    this.#list = new KeptList(options.place, options.dataId, monotonic);
+    this.#list = new KeptList(options.destination, options.dataId, monotonic);
     // Above all known ids, so that the newest backup has the highest id even if the clock was set back.
     this.#newId = ulidSource(() => Math.max(now(), (this.#list.newestAt ?? 0) + 1));
     this.#schedule = everyMs === null ? null : new BackupSchedule({ everyMs, now, monotonic });
@@ -83,14 +83,14 @@ export class Backups {
    * an earlier process. In a directory outside of the data directory it does so only if they cannot be those of another server.
    */
   async begun(): Promise<this> {
-    const { data, place, isHeld } = this.#options;
+    const { data, destination, isHeld } = this.#options;
     this.#removePartials(backupDirectory(data));
-    if (place.kind !== "directory") return this;
+    if (destination.kind !== "directory") return this;
     const isOurs = await this.#list.refresh().then(
       () => true,
       () => false,
     );
-    if (isOurs && !(await isHeld?.())) this.#removePartials(place.directory);
+    if (isOurs && !(await isHeld?.())) this.#removePartials(destination.directory);
     return this;
   }
 
@@ -175,8 +175,8 @@ export class Backups {
     const kept = this.#list.known?.find((one) => one.id === id);
     if (backup.status === "done" && kept) {
       const opened = await this.#list.open();
-      const { place } = this.#options;
-      const path = place.kind === "directory" ? join(place.directory, kept.name) : null;
+      const { destination } = this.#options;
+      const path = destination.kind === "directory" ? join(destination.directory, kept.name) : null;
       return { backup, path, read: (range) => opened.read(kept.name, range) };
     }
     const message = backup.status === "running" ? "This backup is still running" : "This backup failed";
@@ -205,8 +205,8 @@ export class Backups {
   }
 
   #newBackup(): NewBackup {
-    const { data, place, recipients = [] } = this.#options;
-    return { data, place, recipients, id: this.#newId() };
+    const { data, destination, recipients = [] } = this.#options;
+    return { data, destination, recipients, id: this.#newId() };
   }
 
   /** Logs a failure: a missing disk, for example, must not stop the server. */
@@ -220,7 +220,7 @@ export class Backups {
 
   #removePartialsOf(id: string): void {
     const { data } = this.#options;
-    for (const directory of new Set([backupDirectory(data), placeDirectory(this.#options)]))
+    for (const directory of new Set([backupDirectory(data), destinationDirectory(this.#options)]))
       this.#removePartials(directory, id);
   }
 

@@ -2,11 +2,11 @@ import fs from "node:fs";
 import { dirname } from "node:path";
 import { backupLimits, type TooSmall } from "../domain/backups.ts";
 import { databaseIn } from "../store/sqlite/database/directory.ts";
+import { destinationDirectory, type NewBackup, workDirectory } from "./destination.ts";
 import { isMissing } from "./files.ts";
-import { type NewBackup, placeDirectory, workDirectory } from "./place.ts";
 
 /** The backup to be made. */
-type PlannedBackup = Pick<NewBackup, "data" | "place" | "recipients">;
+type PlannedBackup = Pick<NewBackup, "data" | "destination" | "recipients">;
 
 /** Returns the first file system with too little space for a backup that will be written to it; null when all have enough. */
 export async function tooSmallFor(backup: PlannedBackup): Promise<TooSmall | null> {
@@ -17,7 +17,7 @@ export async function tooSmallFor(backup: PlannedBackup): Promise<TooSmall | nul
   );
   const bytes = sizes.reduce((sum, { size }) => sum + size, 0);
   const directories = [workDirectory(backup)];
-  if (backup.recipients.length > 0) directories.push(placeDirectory(backup));
+  if (backup.recipients.length > 0) directories.push(destinationDirectory(backup));
   /** By the number of the file system. */
   const needed = new Map<number, { readonly at: string; readonly bytes: number }>();
   for (const directory of directories) {

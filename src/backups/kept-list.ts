@@ -1,8 +1,14 @@
 import type { Backup } from "../domain/backups.ts";
 import { idTime } from "../domain/ids.ts";
 import { minute } from "../domain/time.ts";
+import {
+  type BackupDestination,
+  type DestinationSettings,
+  destinationOfOthers,
+  openDestination,
+  shownDestination,
+} from "./destination.ts";
 import type { KeptBackup } from "./files.ts";
-import { type BackupPlace, openPlace, type PlaceSettings, placeOfOthers, shownBackupPlace } from "./place.ts";
 
 /** A list read over the network is cached for this time. */
 const listAgainMs = 10 * minute;
@@ -11,10 +17,10 @@ const askAgainMs = minute;
 
 /** A cached list of the complete backups in a destination. */
 export class KeptList {
-  readonly #settings: PlaceSettings;
+  readonly #settings: DestinationSettings;
   readonly #dataId: () => Promise<string>;
   readonly #monotonic: () => number;
-  #place: Promise<BackupPlace> | null = null;
+  #destination: Promise<BackupDestination> | null = null;
   #known: readonly KeptBackup[] | null = null;
   #listedAt = 0;
   #asking: Promise<readonly KeptBackup[]> | null = null;
@@ -25,7 +31,7 @@ export class KeptList {
    * @param dataId the id of the data whose backups they are
    * @param monotonic a monotonic clock, in milliseconds
    */
-  constructor(settings: PlaceSettings, dataId: () => Promise<string>, monotonic: () => number) {
+  constructor(settings: DestinationSettings, dataId: () => Promise<string>, monotonic: () => number) {
     this.#settings = settings;
     this.#dataId = dataId;
     this.#monotonic = monotonic;
@@ -67,19 +73,19 @@ export class KeptList {
     return this.#asking;
   }
 
-  open(): Promise<BackupPlace> {
-    this.#place ??= openPlace(this.#settings);
-    return this.#place;
+  open(): Promise<BackupDestination> {
+    this.#destination ??= openDestination(this.#settings);
+    return this.#destination;
   }
 
   /** Claims the destination for the data. Rejects with `unavailable` when other data has claimed it. */
   async claim(): Promise<void> {
-    const [place, id] = await Promise.all([this.open(), this.#dataId()]);
-    this.#requireOwn(await place.claim(id), id);
+    const [destination, id] = await Promise.all([this.open(), this.#dataId()]);
+    this.#requireOwn(await destination.claim(id), id);
   }
 
   #requireOwn(owner: string, id: string): void {
-    if (owner !== id) throw placeOfOthers(shownBackupPlace(this.#settings));
+    if (owner !== id) throw destinationOfOthers(shownDestination(this.#settings));
   }
 
   async remove({ id, name }: KeptBackup): Promise<void> {
@@ -89,10 +95,10 @@ export class KeptList {
 
   async #ask(): Promise<readonly KeptBackup[]> {
     try {
-      const place = await this.open();
-      const owner = await place.owner();
+      const destination = await this.open();
+      const owner = await destination.owner();
       if (owner !== null) this.#requireOwn(owner, await this.#dataId());
-      this.#known = await place.list();
+      this.#known = await destination.list();
       this.#listedAt = this.#monotonic();
       this.#unlisted = null;
       return this.#known;

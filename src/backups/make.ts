@@ -2,8 +2,14 @@ import { closeSync, fsyncSync, futimesSync, mkdirSync, openSync, readSync, rmSyn
 import { dirname } from "node:path";
 import { noSpaceForBackup } from "../domain/backups.ts";
 import { checkDatabase, copyDatabase, type DatabaseCounts } from "../store/sqlite/database/backup.ts";
+import {
+  type CheckedFile,
+  destinationDirectory,
+  type NewBackup,
+  openDestination,
+  workDirectory,
+} from "./destination.ts";
 import { makePartial, nameOf, partialPath } from "./files.ts";
-import { type CheckedFile, type NewBackup, openPlace, placeDirectory, workDirectory } from "./place.ts";
 
 const chunkBytes = 1024 * 1024;
 
@@ -16,7 +22,7 @@ export async function makeBackup(backup: NewBackup): Promise<DatabaseCounts> {
   const { data, id, recipients } = backup;
   const directory = workDirectory(backup);
   const plain = partialPath(directory, id);
-  const encrypted = `${partialPath(placeDirectory(backup), id)}.age`;
+  const encrypted = `${partialPath(destinationDirectory(backup), id)}.age`;
   const isEncrypted = recipients.length > 0;
   try {
     makePartial(directory, id);
@@ -29,8 +35,8 @@ export async function makeBackup(backup: NewBackup): Promise<DatabaseCounts> {
       rmSync(plain);
     }
     const file = checkedFile(isEncrypted ? encrypted : plain);
-    const place = await openPlace(backup.place);
-    await place.keep(file, nameOf(id, file.sha256, isEncrypted));
+    const destination = await openDestination(backup.destination);
+    await destination.keep(file, nameOf(id, file.sha256, isEncrypted));
     return counts;
   } catch (error) {
     throw isFull(error) ? noSpaceForBackup() : error;

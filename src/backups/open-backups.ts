@@ -1,14 +1,14 @@
 import { durationMs, second } from "../domain/time.ts";
 import { Backups, type BackupsOptions } from "./backups.ts";
-import { backupDirectory } from "./files.ts";
 import {
   type AwsVariables,
-  type BackupPlace,
-  openPlace,
-  type PlaceSettings,
-  readPlace,
-  shownBackupPlace,
-} from "./place.ts";
+  type BackupDestination,
+  type DestinationSettings,
+  openDestination,
+  readDestination,
+  shownDestination,
+} from "./destination.ts";
+import { backupDirectory } from "./files.ts";
 
 /** The settings of backups. */
 export interface BackupConfig {
@@ -25,13 +25,13 @@ export interface BackupConfig {
 export const backupLookMs = 10 * second;
 
 /** The destination of the backups of a data directory. */
-function backupPlace(
+function backupDestination(
   data: string,
   { backupTo, backupEndpoint: endpoint, backupRegion: region }: BackupConfig,
   aws: AwsVariables,
-): PlaceSettings {
+): DestinationSettings {
   if (backupTo === null) return { kind: "directory", directory: backupDirectory(data) };
-  return readPlace(backupTo, { endpoint, region, aws });
+  return readDestination(backupTo, { endpoint, region, aws });
 }
 
 /** Milliseconds between the backups of the schedule; null for none. */
@@ -39,13 +39,17 @@ export const everyMsOf = ({ backupEvery }: Pick<BackupConfig, "backupEvery">) =>
   backupEvery === null ? null : durationMs(backupEvery);
 
 /** Opens the configured destination of a data directory's backups; `shown` names it without secrets. */
-export async function openBackupPlace(
+export async function openBackupDestination(
   data: string,
   config: BackupConfig,
   aws: AwsVariables,
-): Promise<{ readonly settings: PlaceSettings; readonly place: BackupPlace; readonly shown: string }> {
-  const settings = backupPlace(data, config, aws);
-  return { settings, place: await openPlace(settings), shown: shownBackupPlace(settings) };
+): Promise<{
+  readonly settings: DestinationSettings;
+  readonly destination: BackupDestination;
+  readonly shown: string;
+}> {
+  const settings = backupDestination(data, config, aws);
+  return { settings, destination: await openDestination(settings), shown: shownDestination(settings) };
 }
 
 /** Opens the backups of a data directory by its settings. Rejects when a recipient's key is invalid. */
@@ -69,7 +73,7 @@ export async function openBackups(
   }
   const backups = new Backups({
     data,
-    place: backupPlace(data, config, aws),
+    destination: backupDestination(data, config, aws),
     recipients,
     everyMs: everyMsOf(config),
     keep: config.keepBackups,

@@ -1,5 +1,5 @@
 import { type App, startApp } from "../app.ts";
-import { awsVariables } from "../backups/place.ts";
+import { awsVariables } from "../backups/destination.ts";
 import type { Config } from "../config/config.ts";
 import { checkConfig, type Environment, sound } from "../config/read-config.ts";
 import { settingOptions, settingsHelp, unknownVariables } from "../config/setting-names.ts";

@@ -1,4 +1,4 @@
-import type { AwsVariables } from "../backups/place.ts";
+import type { AwsVariables } from "../backups/destination.ts";
 import type { Config } from "../config/config.ts";
 import { liveSettings } from "../config/live-settings.ts";
 import type { Environment } from "../config/read-config.ts";

@@ -1,4 +1,4 @@
-import { readPlace } from "../backups/place.ts";
+import { readDestination } from "../backups/destination.ts";
 import { baseUrl } from "../runtime/base-url.ts";
 import { duration, entriesOf, integer, nonEmpty, type SettingTable } from "./setting-values.ts";
 
@@ -11,11 +11,11 @@ export const backupSettings = {
     read: duration,
   },
   backupTo: {
-    value: "PLACE",
+    value: "DESTINATION",
     default: null,
     help: "destination of backups: a directory, or s3://bucket/prefix with credentials in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or in the file that AWS_SHARED_CREDENTIALS_FILE names (default: backups/ in the data directory)",
     read(text: string) {
-      readPlace(text);
+      readDestination(text);
       return text;
     },
   },

@@ -1,7 +1,7 @@
+import { type AwsVariables, destinationOfOthers } from "../backups/destination.ts";
 import { tooSmallFor } from "../backups/disk-space.ts";
 import type { BackupConfig } from "../backups/open-backups.ts";
-import { everyMsOf, openBackupPlace } from "../backups/open-backups.ts";
-import { type AwsVariables, placeOfOthers } from "../backups/place.ts";
+import { everyMsOf, openBackupDestination } from "../backups/open-backups.ts";
 import { shownTooSmall } from "../domain/backups.ts";
 import { messageOf } from "../domain/errors.ts";
 import { idTime } from "../domain/ids.ts";
@@ -26,10 +26,10 @@ export async function* backupFindings(question: BackupQuestion): AsyncGenerator<
   if (config.backupTo?.startsWith("s3://") && !reach)
     return yield skipped(`${config.backupTo} was not checked`, "check it with --reach");
   try {
-    const { settings, place, shown } = await openBackupPlace(data, config, aws);
-    const owner = await place.owner();
-    if (owner !== null && dataId !== undefined && owner !== dataId) throw placeOfOthers(shown);
-    if (owner !== null && reach && !(await place.keepsFirst(owner)))
+    const { settings, destination, shown } = await openBackupDestination(data, config, aws);
+    const owner = await destination.owner();
+    if (owner !== null && dataId !== undefined && owner !== dataId) throw destinationOfOthers(shown);
+    if (owner !== null && reach && !(await destination.keepsFirst(owner)))
       yield warning(
         `two servers that start at the same moment could both use ${shown}: this storage ignores If-None-Match`,
         "give each server its own prefix",
@@ -37,13 +37,13 @@ export async function* backupFindings(question: BackupQuestion): AsyncGenerator<
     const tooSmall =
       config.backupEvery === null
         ? null
-        : await tooSmallFor({ data, place: settings, recipients: config.backupRecipients });
+        : await tooSmallFor({ data, destination: settings, recipients: config.backupRecipients });
     if (tooSmall)
       yield warning(
         `there is not enough space for the next backup: ${shownTooSmall(tooSmall)}`,
         "free some space, or keep fewer backups (--keep-backups)",
       );
-    const times = (await place.list()).map(({ id }) => idTime(id));
+    const times = (await destination.list()).map(({ id }) => idTime(id));
     const everyMs = everyMsOf(config);
     const make = 'look for the reason in the log, and make one with "onair backup"';
     const age = times.length === 0 ? null : Math.max(0, now - Math.max(...times));

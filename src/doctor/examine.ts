@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { awsVariables } from "../backups/place.ts";
+import { awsVariables } from "../backups/destination.ts";
 import type { Config } from "../config/config.ts";
 import type { Environment } from "../config/read-config.ts";
 import { type DatabaseSettings, placeOf } from "../data/place.ts";

@@ -58,22 +58,22 @@ test.each(["SIGKILL", "SIGTERM"] as const)(
 );
 
 test("data that is to be encrypted is never stored in plain text, not even after a kill", async () => {
-  const place = ownDirectory();
+  const destination = ownDirectory();
   const key = /age1[a-z0-9]+/.exec(await newKeyFile())?.[0] ?? "";
-  const args = ["--backup-to", place, "--backup-recipients", key];
+  const args = ["--backup-to", destination, "--backup-recipients", key];
   await start(...args);
   const { id } = await beginBackup(server);
   const seen = new Set<string>();
   let mode = 0;
   for (let status = "running"; status === "running"; ) {
-    for (const name of readdirSync(place)) seen.add(name);
+    for (const name of readdirSync(destination)) seen.add(name);
     const plain = statSync(join(directory, "backups", `${id}.partial`), { throwIfNoEntry: false });
     if (plain) mode = plain.mode & 0o777;
     ({ status } = await json<ShownBackup>(await server.admin("GET", `${backupsPath}/${id}`)));
   }
   expect(mode).toBe(0o600);
   expect([...seen].filter((name) => !/\.age$|^onair-data-id(\.[0-9A-Z]+)?$/.test(name))).toEqual([]);
-  expect(readdirSync(place).filter((name) => name.startsWith(id))).toEqual([
+  expect(readdirSync(destination).filter((name) => name.startsWith(id))).toEqual([
     expect.stringMatching(/\.db\.age$/),
   ]);
   expect(partials()).toEqual([]);
@@ -83,6 +83,6 @@ test("data that is to be encrypted is never stored in plain text, not even after
   await server.end("SIGKILL");
   expect(partials()).not.toEqual([]);
   await start(...args);
-  expect([...partials(), ...readdirSync(place).filter((name) => name.startsWith(next))]).toEqual([]);
+  expect([...partials(), ...readdirSync(destination).filter((name) => name.startsWith(next))]).toEqual([]);
   await server.end("SIGTERM");
 }, 240_000);

@@ -71,7 +71,7 @@ describe.skipIf(!canMount)("on a full disk", () => {
       announce: (type, { summary }) => void notices.push(`${type}: ${summary}`),
       data: disk.data,
       dataId: () => dataIdOf(server.app.engine.store),
-      place: { kind: "directory", directory: join(disk.data, "backups") },
+      destination: { kind: "directory", directory: join(disk.data, "backups") },
       keep: 3,
       program: new URL("./fixtures/full-disk-worker.ts", import.meta.url).href,
       now: Date.now,
@@ -93,13 +93,13 @@ describe.skipIf(!canMount)("on a full disk", () => {
   });
 
   test("the same holds for a full disk of --backup-to: the server continues, and the next backup is complete", async () => {
-    const place = join(disk.data, "..", "elsewhere");
+    const directory = join(disk.data, "..", "elsewhere");
     const data = ownDirectory();
     const elsewhere = await ownServer({
       engineThread: true,
       isOnSqlite: true,
       data,
-      args: ["--backup-to", place],
+      args: ["--backup-to", directory],
     });
     expect((await madeBackup(elsewhere)).status).toBe("done");
     disk.fill();
@@ -108,6 +108,6 @@ describe.skipIf(!canMount)("on a full disk", () => {
     expect((await elsewhere.admin("PUT", "/admin/v1/users/7", { username: "maya" })).status).toBe(200);
     disk.free();
     expect((await madeBackup(elsewhere)).status).toBe("done");
-    expect(readdirSync(place).filter((name) => name.endsWith(".db"))).toHaveLength(2);
+    expect(readdirSync(directory).filter((name) => name.endsWith(".db"))).toHaveLength(2);
   });
 });

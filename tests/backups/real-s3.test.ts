@@ -2,9 +2,9 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { awsVariables, type CheckedFile, readDestination } from "../../src/backups/destination.ts";
 import { nameOf } from "../../src/backups/files.ts";
-import { awsVariables, type CheckedFile, readPlace } from "../../src/backups/place.ts";
-import { S3Place } from "../../src/backups/s3/s3-place.ts";
+import { S3Destination } from "../../src/backups/s3/s3-destination.ts";
 import { S3Requests } from "../../src/backups/s3/s3-requests.ts";
 import { newId } from "../../src/domain/ids.ts";
 import { day, minute } from "../../src/domain/time.ts";
@@ -43,11 +43,12 @@ interface Changes {
 }
 
 function settingsOf({ folder = "", endpoint = origin, credentials = aws, inBucket = bucket }: Changes) {
-  const settings = readPlace(`s3://${inBucket}/${runId}/${folder}`, { endpoint, aws: credentials });
+  const settings = readDestination(`s3://${inBucket}/${runId}/${folder}`, { endpoint, aws: credentials });
   if (settings.kind !== "s3") throw new Error(named);
   return settings;
 }
-const place = (changes: Changes = {}) => new S3Place(settingsOf(changes), { patience, partBytes });
+const destination = (changes: Changes = {}) =>
+  new S3Destination(settingsOf(changes), { patience, partBytes });
 const requests = new S3Requests(settingsOf({}), patience);
 
 /** A file with random content, and its object name. */
@@ -59,7 +60,7 @@ function backupOf(size: number): { file: CheckedFile; name: string; bytes: Buffe
   return { file, name: nameOf(newId(), file.sha256, false), bytes };
 }
 
-const read = (from: S3Place, name: string, start: number, end: number) =>
+const read = (from: S3Destination, name: string, start: number, end: number) =>
   new Response(from.read(name, { start, end })).bytes();
 
 /** The keys of this run, or its incomplete uploads. */
@@ -86,7 +87,7 @@ describe.skipIf(named === undefined)(`S3 at ${origin}`, () => {
 
   test("stores a small backup, lists it, returns ranges of it, and removes it", async () => {
     const { file, name, bytes } = backupOf(1_000);
-    const there = place({ folder: "small" });
+    const there = destination({ folder: "small" });
     await there.keep(file, name);
     const [found, ...others] = await there.list();
     expect(others).toEqual([]);
@@ -100,7 +101,7 @@ describe.skipIf(named === undefined)(`S3 at ${origin}`, () => {
 
   test("stores a large one in parts, and no upload stays open", async () => {
     const { file, name, bytes } = backupOf(2 * partBytes + 1);
-    const there = place({ folder: "large" });
+    const there = destination({ folder: "large" });
     await there.keep(file, name);
     expect(bytes.equals(await read(there, name, 0, file.size))).toBe(true);
     expect(await uploads("large")).toEqual([]);
@@ -111,10 +112,10 @@ describe.skipIf(named === undefined)(`S3 at ${origin}`, () => {
     await requests.text({ method: "POST", key: left, query: { uploads: "" } });
     expect(await uploads("left")).toEqual([left]);
     const [soon, later] = [backupOf(10), backupOf(10)];
-    await place({ folder: "left" }).keep(soon.file, soon.name);
+    await destination({ folder: "left" }).keep(soon.file, soon.name);
     expect(await uploads("left")).toEqual([left]);
     const now = () => Date.now() + day + minute;
-    await new S3Place(settingsOf({ folder: "left" }), { patience, partBytes, now }).keep(
+    await new S3Destination(settingsOf({ folder: "left" }), { patience, partBytes, now }).keep(
       later.file,
       later.name,
     );
@@ -125,17 +126,17 @@ describe.skipIf(named === undefined)(`S3 at ${origin}`, () => {
     const names = Array.from({ length: 1_005 }, () => nameOf(newId(), sha256(randomBytes(8)), false));
     const body = new TextEncoder().encode("x");
     await inTurns(names, (name) => requests.text({ method: "PUT", key: `${runId}/many/${name}`, body }));
-    const listed = await place({ folder: "many" }).list();
+    const listed = await destination({ folder: "many" }).list();
     expect(listed.map(({ name }) => name).sort()).toEqual(names.sort());
   });
 
   test("a destination that several servers claim at once has one owner", async () => {
     const ids = Array.from({ length: 5 }, () => newId());
-    const owners = await Promise.all(ids.map((id) => place({ folder: "claimed" }).claim(id)));
+    const owners = await Promise.all(ids.map((id) => destination({ folder: "claimed" }).claim(id)));
     expect(ids).toContain(owners[0] ?? "");
     expect(new Set(owners).size).toBe(1);
-    expect(await place({ folder: "claimed" }).claim(newId())).toBe(owners[0] ?? "");
-    expect(await place({ folder: "unclaimed" }).owner()).toBeNull();
+    expect(await destination({ folder: "claimed" }).claim(newId())).toBe(owners[0] ?? "");
+    expect(await destination({ folder: "unclaimed" }).owner()).toBeNull();
   });
 
   test.each<[string, Changes, RegExp]>([
@@ -147,16 +148,16 @@ describe.skipIf(named === undefined)(`S3 at ${origin}`, () => {
     ["no such bucket", { inBucket: `${bucket}-none` }, /answered 404 NoSuchBucket: create the bucket/],
   ])("the error gives advice: %s", async (_, changes, sentence) => {
     const { file, name } = backupOf(100);
-    expect(await messageOf(place(changes).list())).toMatch(sentence);
-    expect(await messageOf(place(changes).owner())).toMatch(sentence);
-    expect(await messageOf(place(changes).keep(file, name))).toMatch(sentence);
+    expect(await messageOf(destination(changes).list())).toMatch(sentence);
+    expect(await messageOf(destination(changes).owner())).toMatch(sentence);
+    expect(await messageOf(destination(changes).keep(file, name))).toMatch(sentence);
   });
 
   // The proxy in between is on this machine and does not support TLS.
   test.skipIf(!origin.startsWith("http://127.0.0.1:"))("resumes after connections break", async () => {
     const proxy = await tcpProxy(Number(port));
     try {
-      const there = place({ folder: "broken", endpoint: `http://127.0.0.1:${proxy.port}` });
+      const there = destination({ folder: "broken", endpoint: `http://127.0.0.1:${proxy.port}` });
       const { file, name, bytes } = backupOf(3 * partBytes);
       // Connections are cut once the upload has begun, and again during the download.
       const kept = there.keep(file, name);

@@ -2,9 +2,9 @@ import { beforeEach, describe, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { type AwsVariables, type CheckedFile, readDestination } from "../../src/backups/destination.ts";
 import { nameOf } from "../../src/backups/files.ts";
-import { type AwsVariables, type CheckedFile, readPlace } from "../../src/backups/place.ts";
-import { S3Place } from "../../src/backups/s3/s3-place.ts";
+import { S3Destination } from "../../src/backups/s3/s3-destination.ts";
 import type { S3Patience } from "../../src/backups/s3/s3-requests.ts";
 import { newId } from "../../src/domain/ids.ts";
 import { day, hour, minute } from "../../src/domain/time.ts";
@@ -28,15 +28,15 @@ beforeEach(async () => {
   directory = ownDirectory();
 });
 
-function place({
+function destination({
   to = "s3://backups/onair/one",
   aws = credentials,
   waits = patience,
   endpoint = s3.endpoint as string | null,
 } = {}) {
-  const settings = readPlace(to, { endpoint, aws });
+  const settings = readDestination(to, { endpoint, aws });
   if (settings.kind !== "s3") throw new Error(to);
-  return new S3Place(settings, { patience: waits, partBytes });
+  return new S3Destination(settings, { patience: waits, partBytes });
 }
 
 /** A file with random content, and its object name. */
@@ -48,14 +48,14 @@ function backupOf(size: number): { file: CheckedFile; name: string; bytes: Buffe
   return { file, name: nameOf(newId(), file.sha256, false), bytes };
 }
 
-async function read(from: S3Place, name: string, start: number, end: number): Promise<Buffer> {
+async function read(from: S3Destination, name: string, start: number, end: number): Promise<Buffer> {
   return Buffer.from(await new Response(from.read(name, { start, end })).arrayBuffer());
 }
 
 describe("a backup", () => {
   test("that is small is uploaded whole, downloaded, listed, read in part, and removed", async () => {
     const { file, name, bytes } = backupOf(1_000);
-    const there = place();
+    const there = destination();
     await there.keep(file, name);
     expect(s3.story).toEqual(["GET uploads", "PUT", "GET"]);
     expect(s3.objects.get(`onair/one/${name}`)?.bytes.equals(bytes)).toBe(true);
@@ -71,7 +71,7 @@ describe("a backup", () => {
 
   test("that is large is uploaded in parts, one after the other", async () => {
     const { file, name, bytes } = backupOf(3 * partBytes + 1);
-    await place().keep(file, name);
+    await destination().keep(file, name);
     const part = "PUT partNumber&uploadId";
     expect(s3.story).toEqual(["GET uploads", "POST uploads", part, part, part, part, "POST uploadId", "GET"]);
     expect(s3.objects.get(`onair/one/${name}`)?.bytes.equals(bytes)).toBe(true);
@@ -80,7 +80,7 @@ describe("a backup", () => {
 
   test("is found among the bucket's other objects, on every page of a list", async () => {
     s3.pageSize = 2;
-    const there = place();
+    const there = destination();
     const names: string[] = [];
     for (let n = 0; n < 3; n++) {
       const { file, name } = backupOf(10 + n);
@@ -91,7 +91,7 @@ describe("a backup", () => {
     for (const key of ["onair/one/notes.txt", `onair/one/deeper/${names[0]}`, `onair/two/${names[0]}`])
       s3.objects.set(key, other);
     expect((await there.list()).map(({ name }) => name).sort()).toEqual(names.sort());
-    expect((await place({ to: "s3://backups" }).list()).length).toBe(0);
+    expect((await destination({ to: "s3://backups" }).list()).length).toBe(0);
   });
 
   test.each([
@@ -104,7 +104,7 @@ describe("a backup", () => {
       `aws_access_key_id = ${key}\r\naws_secret_access_key=s\naws_session_token = token of ${key}\n`;
     writeFileSync(file, `# mine\n[other]\n${section("OTHER")}\n[default]\n${section("AKEY")}`);
     const aws = given.AWS_SHARED_CREDENTIALS_FILE ? { ...given, AWS_SHARED_CREDENTIALS_FILE: file } : given;
-    await place({ aws: { ...aws, AWS_REGION: "eu-north-1" } }).list();
+    await destination({ aws: { ...aws, AWS_REGION: "eu-north-1" } }).list();
     const key = given.AWS_PROFILE ? "OTHER" : "AKEY";
     const { headers } = s3.calls[0] as S3Call;
     const scope = new RegExp(`Credential=${key}/[0-9]{8}/eu-north-1/s3/aws4_request`);
@@ -114,7 +114,7 @@ describe("a backup", () => {
   });
 
   test("goes to an endpoint named only by AWS's variables", async () => {
-    await place({ endpoint: null, aws: { ...credentials, AWS_ENDPOINT_URL: s3.endpoint } }).list();
+    await destination({ endpoint: null, aws: { ...credentials, AWS_ENDPOINT_URL: s3.endpoint } }).list();
     expect(s3.calls).toHaveLength(1);
   });
 });
@@ -139,7 +139,7 @@ describe("transient faults are retried, and the backup is complete:", () => {
   ])("%s", async (_, fault, isMeant) => {
     s3.fault = first(2, fault, isMeant);
     const { file, name, bytes } = backupOf(2 * partBytes + 5);
-    const there = place();
+    const there = destination();
     await there.keep(file, name);
     expect((await read(there, name, 0, file.size)).equals(bytes)).toBe(true);
     expect(s3.uploads.size).toBe(0);
@@ -149,7 +149,7 @@ describe("transient faults are retried, and the backup is complete:", () => {
     const isLast = ({ method, query }: S3Call) => method === "POST" && query.has("uploadId");
     s3.fault = first(1, { loseAnswer: true }, isLast);
     const { file, name } = backupOf(2 * partBytes);
-    await place().keep(file, name);
+    await destination().keep(file, name);
     expect(s3.objects.has(`onair/one/${name}`)).toBe(true);
   });
 });
@@ -194,7 +194,7 @@ describe("permanent faults give a one-sentence error, and leave nothing of the b
   ])("%s", async (_, fault, isMeant, sentence) => {
     s3.fault = (call) => (isMeant(call) ? fault : null);
     const { file, name } = backupOf(2 * partBytes + 5);
-    const message = await messageOf(place().keep(file, name));
+    const message = await messageOf(destination().keep(file, name));
     expect(message).toMatch(sentence);
     expect(message).toMatch(new RegExp(`^(${host}|The content read back)`));
     expect(message).not.toContain("secret");
@@ -206,13 +206,13 @@ describe("permanent faults give a one-sentence error, and leave nothing of the b
     s3.fault = (call) => (isPart(call) ? { hang: true } : null);
     const { file, name } = backupOf(2 * partBytes + 5);
     const waits = { ...patience, attempts: 2, partTimeoutMs: 50 };
-    const message = await messageOf(place({ waits }).keep(file, name));
+    const message = await messageOf(destination({ waits }).keep(file, name));
     expect(message).toMatch(/did not respond for 0\.05 s: check that it is running\.$/);
     expect(s3.uploads.size).toBe(0);
   });
 
   test("an unreachable server", async () => {
-    const message = await messageOf(place({ endpoint: "http://127.0.0.1:1" }).list());
+    const message = await messageOf(destination({ endpoint: "http://127.0.0.1:1" }).list());
     expect(message).toMatch(/^S3 at 127\.0\.0\.1:1 cannot be reached .*--backup-endpoint/);
   });
 
@@ -222,7 +222,7 @@ describe("permanent faults give a one-sentence error, and leave nothing of the b
     [200, /sent more than a list can contain\.$/],
   ])("of an endless answer with status %i only a part is read", async (status, sentence) => {
     s3.fault = () => ({ endless: status });
-    const message = await messageOf(place({ waits: { ...patience, attempts: 1 } }).list());
+    const message = await messageOf(destination({ waits: { ...patience, attempts: 1 } }).list());
     expect(message).toMatch(sentence);
     // Apart from bytes in socket buffers.
     expect(s3.poured).toBeLessThan(status === 200 ? 24 << 20 : 8 << 20);
@@ -232,19 +232,19 @@ describe("permanent faults give a one-sentence error, and leave nothing of the b
     s3.pageSize = 1;
     for (let n = 0; n < 102; n++)
       s3.objects.set(`onair/one/${n}`, { bytes: Buffer.alloc(0), modified: new Date() });
-    const message = await messageOf(place().list());
+    const message = await messageOf(destination().list());
     expect(message).toMatch(/^S3 lists more than 100 pages: set a prefix with --backup-to/);
     expect(s3.calls).toHaveLength(100);
   });
 
   test("a missing bucket", async () => {
-    const message = await messageOf(place({ to: "s3://others/onair" }).list());
+    const message = await messageOf(destination({ to: "s3://others/onair" }).list());
     expect(message).toMatch(/NoSuchBucket: create the bucket others, or set another with --backup-to\.$/);
   });
 
   test("missing credentials", async () => {
     const aws = { AWS_SHARED_CREDENTIALS_FILE: join(directory, "none") };
-    const message = await messageOf(place({ aws }).list());
+    const message = await messageOf(destination({ aws }).list());
     expect(message).toMatch(/^No credentials for S3: set AWS_ACCESS_KEY_ID .* \[default\]\.$/);
     expect(s3.calls).toEqual([]);
   });
@@ -260,7 +260,7 @@ test("a backup of the next day removes the parts that a killed server left, and 
   begun("of an hour ago", `onair/one/${name}`, hour);
   const kept = ["foreign", "elsewhere", "of an hour ago"];
   const next = backupOf(20);
-  await place().keep(next.file, next.name);
+  await destination().keep(next.file, next.name);
   expect([...s3.uploads.keys()]).toEqual(kept);
 });
 
@@ -274,9 +274,9 @@ test("a backup of a copy does not abort the first server's upload at the same pr
     }
     return null;
   };
-  const sending = place({ waits: { ...patience, pauseMs: 100 } }).keep(first.file, first.name);
+  const sending = destination({ waits: { ...patience, pauseMs: 100 } }).keep(first.file, first.name);
   await until(() => copy.isKept);
-  await place().keep(copy.file, copy.name);
+  await destination().keep(copy.file, copy.name);
   await sending;
   expect([...s3.objects.keys()].sort()).toEqual([`onair/one/${first.name}`, `onair/one/${copy.name}`].sort());
   const begun = s3.calls.filter(({ method, query }) => method === "POST" && query.has("uploads"));
@@ -288,12 +288,12 @@ test.each([
   ["s3://backups/", "backups", ""],
   ["s3://my.bucket/a//b/", "my.bucket", "a/b/"],
 ])("%s is the bucket %s with the prefix %s", (text, bucket, prefix) => {
-  expect(readPlace(text)).toMatchObject({ kind: "s3", bucket, prefix });
+  expect(readDestination(text)).toMatchObject({ kind: "s3", bucket, prefix });
 });
 
 test.each(["s3://", "s3://B", "s3://bucket/with space", "s3://b/?x", "https://bucket", "", " "])(
   "%j is no place",
   (text) => {
-    expect(() => readPlace(text)).toThrow(TypeError);
+    expect(() => readDestination(text)).toThrow(TypeError);
   },
 );

@@ -2,7 +2,7 @@ import { describe, expect, spyOn, test } from "bun:test";
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { BackupRun } from "../../src/backups/backup-run.ts";
-import { type AwsVariables, readPlace } from "../../src/backups/place.ts";
+import { type AwsVariables, readDestination } from "../../src/backups/destination.ts";
 import { newId } from "../../src/domain/ids.ts";
 import { day, hour, minute } from "../../src/domain/time.ts";
 import {
@@ -54,7 +54,7 @@ async function notices(server: TestServer): Promise<string[]> {
 
 test("a backup that is stopped while its destination is being checked starts no thread", async () => {
   const data = ownDirectory();
-  const start = { data, id: newId(), place: readPlace(data), recipients: [] };
+  const start = { data, id: newId(), destination: readDestination(data), recipients: [] };
   const run = new BackupRun({ start, program: import.meta.url, log: keptLog().log });
   run.end();
   using threads = spyOn(globalThis, "Worker");

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type App, startApp } from "../../src/app.ts";
-import type { AwsVariables } from "../../src/backups/place.ts";
+import type { AwsVariables } from "../../src/backups/destination.ts";
 import { checkConfig, sound } from "../../src/config/read-config.ts";
 import type { WelcomeSource } from "../../src/console/session.ts";
 import { createLog, type Log } from "../../src/log/log.ts";

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { DomainError } from "../../domain/errors.ts";
-import type { AwsVariables } from "../place.ts";
+import type { AwsVariables } from "../destination.ts";
 
 interface S3Credentials {
   readonly accessKeyId: string;

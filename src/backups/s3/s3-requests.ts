@@ -2,7 +2,7 @@ import { AwsV4Signer } from "aws4fetch";
 import { DomainError } from "../../domain/errors.ts";
 import { baseUrl } from "../../runtime/base-url.ts";
 import { beginningOf } from "../../runtime/file-stream.ts";
-import type { AwsVariables, PlaceSettings } from "../place.ts";
+import type { AwsVariables, DestinationSettings } from "../destination.ts";
 import { readCredentials } from "./credentials.ts";
 import { answeredFault, brokenFault, S3Fault } from "./s3-fault.ts";
 
@@ -34,7 +34,7 @@ const patient: S3Patience = { attempts: 4, pauseMs: 1_000, timeoutMs: 60_000, pa
 /** A page of a list has at most 1,000 keys of 1,024 bytes, each with entities. */
 const mostBytes = { answer: 8 * 1024 * 1024, error: 16 * 1024 };
 
-type S3Settings = Extract<PlaceSettings, { kind: "s3" }>;
+type S3Settings = Extract<DestinationSettings, { kind: "s3" }>;
 
 /** Sends signed requests to a bucket, with time limits and retries. Failures reject with an `S3Fault`. */
 export class S3Requests {

@@ -1,6 +1,6 @@
 import { dirname } from "node:path";
 import type { Static } from "@sinclair/typebox";
-import type { PlaceSettings } from "../../backups/place.ts";
+import type { DestinationSettings } from "../../backups/destination.ts";
 import { type Content, syncDirectory, writePrivately } from "../../backups/private-file.ts";
 import type { BackupSchema } from "../../http/admin/backups.ts";
 import { command, type Given, type Reading, switches } from "../arguments.ts";
@@ -13,10 +13,10 @@ import { pagesOf } from "../output/list.ts";
 import { checkOutputFile, replaceFile } from "../output/output-file.ts";
 import { print, write } from "../output/print.ts";
 import { type Progress, showProgress } from "../output/progress.ts";
-import { keptPage, placeHelp, placeOptions, printBackups, readNamedPlace } from "./kept-backups.ts";
+import { keptPage, printBackups, readNamedSource, sourceHelp, sourceOptions } from "./kept-backups.ts";
 
 const help = `Usage: onair backup [file] [options]
-       onair backup list [--from PLACE]
+       onair backup list [--from SOURCE]
        onair backup key
 
 Makes a backup of the whole database and waits until it is complete; a running server continues to
@@ -32,14 +32,14 @@ standard output.
 A backup holds all data, including signing secrets. "onair restore" makes a data directory from it.
 
 ${targetHelp}
-${placeHelp("list")}
+${sourceHelp("list")}
   --force        replace an existing file
   --json         print the backup as JSON
 
 The file appears only when it is complete. Exit code: 0 on success, 1 on failure, 2 for wrong usage.
 `;
 
-const options = { ...targetOptions, ...placeOptions, ...switches("force", "json") };
+const options = { ...targetOptions, ...sourceOptions, ...switches("force", "json") };
 type Values = Given<typeof options>;
 
 const path = "/admin/v1/backups";
@@ -61,9 +61,9 @@ export const backup = command({
       const { newKeyFile } = await import("../../backups/encryption.ts");
       return write(await newKeyFile());
     }
-    const place = readNamedPlace(values, env, mistakes);
-    if (file === "list") return list(values, place, { env, out, mistakes });
-    if (place) mistakes.push("--from is for list");
+    const from = readNamedSource(values, env, mistakes);
+    if (file === "list") return list(values, from, { env, out, mistakes });
+    if (from) mistakes.push("--from is for list");
     const target = readTarget(values, env, mistakes);
     mistakes.push(...misuse(file, force, out.json));
     check();
@@ -79,19 +79,19 @@ export const backup = command({
   },
 });
 
-/** Prints the backups at `place`, or those of a server or data directory when it is null. */
+/** Prints the backups at `from`, or those of a server or data directory when it is null. */
 async function list(
   values: Values,
-  place: PlaceSettings | null,
+  from: DestinationSettings | null,
   { env, out, mistakes }: Reading,
 ): Promise<void> {
   const { force, url, data, database } = values;
   if (force) mistakes.push("--force is for a file");
-  if (place && (url ?? data ?? database) !== undefined)
+  if (from && (url ?? data ?? database) !== undefined)
     mistakes.push("--from and --url, --data or --database exclude each other");
-  const target = place ? null : readTarget(values, env, mistakes);
+  const target = from ? null : readTarget(values, env, mistakes);
   if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
-  if (place) await printBackups(keptPage(place), out);
+  if (from) await printBackups(keptPage(from), out);
   if (target)
     await withAdminApi(target, (api) => {
       const pages = pagesOf<Backup>({ limit: Number.POSITIVE_INFINITY, cursor: "" }, (page) =>

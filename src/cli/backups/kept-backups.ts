@@ -1,13 +1,13 @@
 import { existsSync } from "node:fs";
-import type { KeptBackup } from "../../backups/files.ts";
 import {
   awsVariables,
-  type BackupPlace,
-  openPlace,
-  type PlaceSettings,
-  readPlace,
-  shownBackupPlace,
-} from "../../backups/place.ts";
+  type BackupDestination,
+  type DestinationSettings,
+  openDestination,
+  readDestination,
+  shownDestination,
+} from "../../backups/destination.ts";
+import type { KeptBackup } from "../../backups/files.ts";
 import type { BackupSource } from "../../backups/restore.ts";
 import type { Environment } from "../../config/read-config.ts";
 import { idTime } from "../../domain/ids.ts";
@@ -18,22 +18,22 @@ import { UsageError } from "../command.ts";
 import { counted } from "../output/format.ts";
 import type { ListPage, Output } from "../output/output.ts";
 
-export const placeOptions = valued("from", "backup-endpoint", "backup-region");
+export const sourceOptions = valued("from", "backup-endpoint", "backup-region");
 
 /** @param of the action that takes these options; "" for all */
-export const placeHelp = (
+export const sourceHelp = (
   of: string,
-) => `  --from PLACE   ${of === "" ? "" : `for ${of}: `}a directory with backups, or s3://bucket/prefix with credentials
+) => `  --from SOURCE  ${of === "" ? "" : `for ${of}: `}a directory with backups, or s3://bucket/prefix with credentials
                  in the variables of AWS, as for "onair serve --backup-to"
   --backup-endpoint URL, --backup-region NAME
                  for S3-compatible storage (ONAIR_BACKUP_ENDPOINT, ONAIR_BACKUP_REGION)`;
 
 /** Reads the location of backups; null when it is not given. Adds problems to `mistakes`. */
-export function readNamedPlace(
-  values: Given<typeof placeOptions>,
+export function readNamedSource(
+  values: Given<typeof sourceOptions>,
   env: Environment,
   mistakes: string[],
-): PlaceSettings | null {
+): DestinationSettings | null {
   const { from } = values;
   const endpoint = values["backup-endpoint"] ?? env["ONAIR_BACKUP_ENDPOINT"] ?? null;
   const region = values["backup-region"] ?? env["ONAIR_BACKUP_REGION"] ?? null;
@@ -44,7 +44,7 @@ export function readNamedPlace(
   }
   try {
     const aws = awsVariables(env);
-    return readPlace(from, { endpoint: endpoint === null ? null : baseUrl(endpoint), region, aws });
+    return readDestination(from, { endpoint: endpoint === null ? null : baseUrl(endpoint), region, aws });
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
     const named = error.message.includes("s3://") ? "--from" : "--backup-endpoint";
@@ -54,27 +54,29 @@ export function readNamedPlace(
 }
 
 /** Opens a location and lists its backups, newest first. Throws when there is no such directory. */
-async function openKept(settings: PlaceSettings): Promise<{ place: BackupPlace; all: KeptBackup[] }> {
+async function openKept(
+  settings: DestinationSettings,
+): Promise<{ destination: BackupDestination; all: KeptBackup[] }> {
   // A server creates a missing directory. Here, the path is mistyped or not mounted.
   if (settings.kind === "directory" && !existsSync(settings.directory))
     throw new Error(`There is no directory ${settings.directory}`);
-  const place = await openPlace(settings);
-  return { place, all: (await place.list()).sort((a, b) => (a.id < b.id ? 1 : -1)) };
+  const destination = await openDestination(settings);
+  return { destination, all: (await destination.list()).sort((a, b) => (a.id < b.id ? 1 : -1)) };
 }
 
 /** Finds a backup by its id, or the newest. Throws when there is none. */
 export async function keptSource(
-  settings: PlaceSettings,
+  settings: DestinationSettings,
   id: string | undefined,
 ): Promise<{ source: BackupSource; size: number }> {
-  const { place, all } = await openKept(settings);
+  const { destination, all } = await openKept(settings);
   const found = id === undefined || id === "latest" ? all[0] : all.find((one) => one.id === id);
-  const shown = shownBackupPlace(settings);
+  const shown = shownDestination(settings);
   if (!found && all.length === 0) throw new Error(`There is no backup in ${shown}`);
   if (!found)
     throw new UsageError(`There is no backup ${id} in ${shown}; onair backup list --from ${shown} lists all`);
   const { name, size } = found;
-  const open = () => place.read(name, { start: 0, end: size });
+  const open = () => destination.read(name, { start: 0, end: size });
   return { source: { shown: `${shown.replace(/\/$/, "")}/${name}`, name, open }, size };
 }
 
@@ -89,7 +91,7 @@ interface ListedBackup {
 }
 
 /** Lists the backups at a location in the form of the admin API. */
-export async function* keptPage(settings: PlaceSettings): AsyncGenerator<ListPage<ListedBackup>> {
+export async function* keptPage(settings: DestinationSettings): AsyncGenerator<ListPage<ListedBackup>> {
   const { all } = await openKept(settings);
   const data = all.map(({ id, size, sha256, isEncrypted }) => ({
     id,

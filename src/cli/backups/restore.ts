@@ -1,5 +1,5 @@
 import { statSync } from "node:fs";
-import { awsVariables, readPlace } from "../../backups/place.ts";
+import { awsVariables, readDestination } from "../../backups/destination.ts";
 import { type BackupSource, fileSource, restoreBackup } from "../../backups/restore.ts";
 import { readConfig } from "../../config/read-config.ts";
 import { variablesOf } from "../../config/setting-names.ts";
@@ -11,10 +11,10 @@ import { sizeOf } from "../input.ts";
 import { countOf, stopwatch } from "../output/format.ts";
 import { note } from "../output/print.ts";
 import { type Progress, showProgress } from "../output/progress.ts";
-import { keptSource, placeHelp, placeOptions, readNamedPlace } from "./kept-backups.ts";
+import { keptSource, readNamedSource, sourceHelp, sourceOptions } from "./kept-backups.ts";
 
 const help = `Usage: onair restore <file> [options]
-       onair restore [<id>] --from PLACE [options]
+       onair restore [<id>] --from SOURCE [options]
        onair restore --config FILE [options]
 
 Restores a backup into a data directory that has no database yet and that no server uses. With
@@ -26,7 +26,7 @@ because the original server may still be sending the same deliveries.
   --data DIR     the data directory, created if missing (ONAIR_DATA, default: onair-data)
   --config FILE  the settings file of "onair serve" (ONAIR_CONFIG), for its data directory; without
                  file and --from, it also names the location of the backups
-${placeHelp("")}
+${sourceHelp("")}
   --identity FILE
                  the secret key of age (AGE-SECRET-KEY-1…), for an encrypted backup
   --json         print what was restored as JSON
@@ -35,7 +35,7 @@ The data directory gets its database only when everything is copied and checked.
 success, 1 on failure, 2 for wrong usage.
 `;
 
-const options = { ...placeOptions, ...valued("data", "config", "identity"), ...switches("json") };
+const options = { ...sourceOptions, ...valued("data", "config", "identity"), ...switches("json") };
 
 export const restore = command({
   summary: "restore a backup into a data directory",
@@ -50,9 +50,9 @@ export const restore = command({
     const { data, backupTo, backupEndpoint: endpoint, backupRegion: region } = settings;
     const configured =
       named === undefined && values.config !== undefined && backupTo !== null
-        ? readPlace(backupTo, { endpoint, region, aws: awsVariables(env) })
+        ? readDestination(backupTo, { endpoint, region, aws: awsVariables(env) })
         : null;
-    const place = readNamedPlace(values, env, mistakes) ?? configured;
+    const kept = readNamedSource(values, env, mistakes) ?? configured;
     if (named === undefined && values.from === undefined && configured === null)
       mistakes.push("name the file of a backup, or the location of backups with --from");
     if (values.from !== undefined && statSync(values.from, { throwIfNoEntry: false })?.isFile())
@@ -64,7 +64,7 @@ export const restore = command({
     const identities = values.identity === undefined ? [] : await readIdentities(values.identity, mistakes);
     check();
     const took = stopwatch();
-    const { source, size } = place ? await keptSource(place, named) : sourceOf(named ?? "");
+    const { source, size } = kept ? await keptSource(kept, named) : sourceOf(named ?? "");
     const progress: Progress = { bytes: 0, totalBytes: size, rows: null };
     const display = showProgress(progress);
     const { counts, ...restored } = await restoreBackup({
@@ -114,9 +114,9 @@ async function readIdentities(file: string, mistakes: string[]): Promise<string[
 
 const longestKeyFile = 100_000;
 
-function next(place: string, { config, data }: Given<typeof options>) {
+function next(restored: string, { config, data }: Given<typeof options>) {
   const settings = config === undefined ? "" : ` --config ${config}`;
-  const directory = config === undefined || data !== undefined ? ` --data ${place}` : "";
+  const directory = config === undefined || data !== undefined ? ` --data ${restored}` : "";
   return `Start it with: onair serve${settings}${directory}\nIt sends nothing yet. Once no other server of this data runs, let it send: onair deliveries release\nUntil then it also deletes no old backups, because they may belong to that other server.`;
 }
 

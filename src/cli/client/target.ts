@@ -1,5 +1,5 @@
+import { type AwsVariables, awsVariables } from "../../backups/destination.ts";
 import type { BackupConfig } from "../../backups/open-backups.ts";
-import { type AwsVariables, awsVariables } from "../../backups/place.ts";
 import { type Environment, readConfig, readSecret } from "../../config/read-config.ts";
 import { variablesOf } from "../../config/setting-names.ts";
 import { type DataPlace, placeOf } from "../../data/place.ts";

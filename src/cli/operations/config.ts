@@ -1,4 +1,4 @@
-import { awsVariables } from "../../backups/place.ts";
+import { awsVariables } from "../../backups/destination.ts";
 import { readCredentials } from "../../backups/s3/credentials.ts";
 import { checkArguments } from "../../config/command-line.ts";
 import { checkConfig, type Environment } from "../../config/read-config.ts";

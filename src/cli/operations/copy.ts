@@ -11,15 +11,15 @@ import type { Output } from "../output/output.ts";
 import { note, print, table } from "../output/print.ts";
 import { type Progress, showProgress } from "../output/progress.ts";
 
-const help = `Usage: onair copy --from PLACE --to PLACE [options]
+const help = `Usage: onair copy --from SOURCE --to TARGET [options]
 
 Moves all data from a data directory to a PostgreSQL database, or back: users, applications with
 their secrets, tokens, subscriptions with their sequences, deliveries with their attempts (pending
 ones too), keys and settings. First stop all servers of the source. The target must be empty: a
 directory without a database, or a new database.
 
-  --from PLACE   the source: a data directory, or postgres://user@host/database
-  --to PLACE     the target, likewise
+  --from SOURCE  the source: a data directory, or postgres://user@host/database
+  --to TARGET    the target, likewise
   --reopen       copy nothing; let servers use --from again after it was copied. Only if nothing
                  uses the copy, because otherwise both would send the same deliveries
   --json         print what was copied as JSON

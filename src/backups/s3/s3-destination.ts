@@ -1,7 +1,13 @@
 import { day } from "../../domain/time.ts";
 import { type ByteRange, streamOf } from "../../runtime/file-stream.ts";
+import {
+  type BackupDestination,
+  type CheckedFile,
+  type DestinationSettings,
+  ownerFile,
+  ownerIn,
+} from "../destination.ts";
 import { type KeptBackup, readName } from "../files.ts";
-import { type BackupPlace, type CheckedFile, ownerFile, ownerIn, type PlaceSettings } from "../place.ts";
 import { S3Fault } from "./s3-fault.ts";
 import { type S3Patience, S3Requests } from "./s3-requests.ts";
 
@@ -16,14 +22,14 @@ const abandonedAfterMs = day;
 const mostPages = 100;
 
 /** A bucket of S3-compatible storage as the destination of backups, under a prefix that has nothing else. */
-export class S3Place implements BackupPlace {
+export class S3Destination implements BackupDestination {
   readonly #requests: S3Requests;
   readonly #prefix: string;
   readonly #partBytes: number;
   readonly #now: () => number;
 
   constructor(
-    settings: Extract<PlaceSettings, { kind: "s3" }>,
+    settings: Extract<DestinationSettings, { kind: "s3" }>,
     {
       patience,
       partBytes = leastPartBytes,

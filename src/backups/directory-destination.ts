@@ -1,11 +1,11 @@
 import fs from "node:fs";
 import { basename, join } from "node:path";
 import { fileStream } from "../runtime/file-stream.ts";
+import { type BackupDestination, type CheckedFile, ownerFile, ownerIn } from "./destination.ts";
 import { isMissing, keepPartial, wholeBackups } from "./files.ts";
-import { type BackupPlace, type CheckedFile, ownerFile, ownerIn } from "./place.ts";
 
 /** A directory as the destination of backups. */
-export class DirectoryPlace implements BackupPlace {
+export class DirectoryDestination implements BackupDestination {
   readonly #directory: string;
 
   constructor(directory: string) {

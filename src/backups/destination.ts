@@ -3,7 +3,7 @@ import { DomainError } from "../domain/errors.ts";
 import { backupDirectory, type KeptBackup } from "./files.ts";
 
 /** The settings of a destination of backups. They can be sent to threads. */
-export type PlaceSettings =
+export type DestinationSettings =
   | { readonly kind: "directory"; readonly directory: string }
   | {
       readonly kind: "s3";
@@ -40,19 +40,21 @@ export interface NewBackup {
   /** A data directory that this process has open. */
   readonly data: string;
   readonly id: string;
-  readonly place: PlaceSettings;
+  readonly destination: DestinationSettings;
   /** Public keys of age; without any, the backup is not encrypted. */
   readonly recipients: readonly string[];
 }
 
 /** The directory in which a backup is first written: its destination, or `backupDirectory` if it is encrypted or uploaded. */
-export function workDirectory({ data, place, recipients }: Omit<NewBackup, "id">): string {
-  return place.kind === "directory" && recipients.length === 0 ? place.directory : backupDirectory(data);
+export function workDirectory({ data, destination, recipients }: Omit<NewBackup, "id">): string {
+  return destination.kind === "directory" && recipients.length === 0
+    ? destination.directory
+    : backupDirectory(data);
 }
 
 /** The directory with the final content of a backup, before it gets its name or is uploaded. */
-export function placeDirectory({ data, place }: Pick<NewBackup, "data" | "place">): string {
-  return place.kind === "directory" ? place.directory : backupDirectory(data);
+export function destinationDirectory({ data, destination }: Pick<NewBackup, "data" | "destination">): string {
+  return destination.kind === "directory" ? destination.directory : backupDirectory(data);
 }
 
 /** A local file to be stored as a backup. */
@@ -64,7 +66,7 @@ export interface CheckedFile {
 }
 
 /** A destination with complete backups. Its errors are `DomainError`s (`unavailable`) that say what to do. */
-export interface BackupPlace {
+export interface BackupDestination {
   /** Returns all backups, in no particular order. */
   list(): Promise<KeptBackup[]>;
   /** Stores a file under a name, completely or not at all. Resolves when the stored content is verified. */
@@ -91,7 +93,7 @@ export const ownerFile = "onair-data-id";
 export const ownerIn = (text: string): string | null => text.trim() || null;
 
 /** The error when other data has claimed the destination. */
-export const placeOfOthers = (shown: string): DomainError =>
+export const destinationOfOthers = (shown: string): DomainError =>
   new DomainError(
     "unavailable",
     `Other data stores its backups in ${shown}, and each server would delete old backups of the other: set another destination with --backup-to, or, if the other data is no longer used, delete ${ownerFile} there`,
@@ -107,10 +109,10 @@ interface S3Options {
 }
 
 /** Parses a directory or `s3://bucket/prefix`. Throws a `TypeError` for anything else. */
-export function readPlace(
+export function readDestination(
   text: string,
   { endpoint = null, region = null, aws = {} }: Partial<S3Options> = {},
-): PlaceSettings {
+): DestinationSettings {
   const [matches, bucket = "", path = ""] = s3Form.exec(text) ?? [];
   if (matches !== undefined) {
     const prefix = path
@@ -125,16 +127,18 @@ export function readPlace(
 }
 
 /** Names a destination without its secrets. */
-export function shownBackupPlace(place: PlaceSettings): string {
-  return place.kind === "directory" ? place.directory : `s3://${place.bucket}/${place.prefix}`;
+export function shownDestination(destination: DestinationSettings): string {
+  return destination.kind === "directory"
+    ? destination.directory
+    : `s3://${destination.bucket}/${destination.prefix}`;
 }
 
 /** Opens a destination. The code for S3 is loaded on demand. */
-export async function openPlace(place: PlaceSettings): Promise<BackupPlace> {
-  if (place.kind === "s3") {
-    const { S3Place } = await import("./s3/s3-place.ts");
-    return new S3Place(place);
+export async function openDestination(destination: DestinationSettings): Promise<BackupDestination> {
+  if (destination.kind === "s3") {
+    const { S3Destination } = await import("./s3/s3-destination.ts");
+    return new S3Destination(destination);
   }
-  const { DirectoryPlace } = await import("./directory-place.ts");
-  return new DirectoryPlace(place.directory);
+  const { DirectoryDestination } = await import("./directory-destination.ts");
+  return new DirectoryDestination(destination.directory);
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { openPlace, readPlace } from "../../src/backups/place.ts";
+import { openDestination, readDestination } from "../../src/backups/destination.ts";
 import { newId } from "../../src/domain/ids.ts";
 import { backupsPath, beginBackup, endOfBackup, madeBackup, type ShownBackup } from "../support/backups.ts";
 import { FakeS3 } from "../support/fake-s3.ts";
@@ -18,14 +18,14 @@ const backups = (names: Iterable<string>) => [...names].filter((name) => name.en
 const refusal =
   /^Other data stores its backups in .*: set another destination with --backup-to, or, .* delete onair-data-id there$/;
 
-interface Place {
+interface Destination {
   readonly args: readonly string[];
   names(): string[];
   /** Deletes the file that names the owner of the backups. */
   giveUp(): void;
 }
 
-const places: Readonly<Record<string, () => Promise<Place>>> = {
+const destinations: Readonly<Record<string, () => Promise<Destination>>> = {
   async "a directory"() {
     const directory = join(ownDirectory(), "there");
     return {
@@ -53,22 +53,22 @@ const places: Readonly<Record<string, () => Promise<Place>>> = {
   },
 };
 
-const start = (place: Place, ...args: string[]) =>
+const start = (destination: Destination, ...args: string[]) =>
   ownServer({
     isOnSqlite: true,
     data: ownDirectory(),
     aws: { AWS_ACCESS_KEY_ID: "AKEY", AWS_SECRET_ACCESS_KEY: "very secret" },
-    args: [...place.args, ...args],
+    args: [...destination.args, ...args],
   });
 
-test.each(Object.entries(places))("%s accepts the backups of only one server", async (_, make) => {
-  const place = await make();
-  const first = await start(place);
+test.each(Object.entries(destinations))("%s accepts the backups of only one server", async (_, make) => {
+  const destination = await make();
+  const first = await start(destination);
   const made = [await madeBackup(first), await madeBackup(first)];
-  const theirs = place.names();
+  const theirs = destination.names();
   expect(backups(theirs)).toHaveLength(2);
 
-  const second = await start(place, "--keep-backups", "1", "--backup-every", "1h");
+  const second = await start(destination, "--keep-backups", "1", "--backup-every", "1h");
   const failed = await endOfBackup(second, (await beginBackup(second)).id);
   // Its list is refused as well, so that it does not show the first server's backups as its own.
   expect(JSON.stringify(failed)).toContain("Other data stores its backups in");
@@ -83,30 +83,30 @@ test.each(Object.entries(places))("%s accepts the backups of only one server", a
       ({ type, summary }) => type === "backup.failed" && summary.includes("Other data stores its"),
     );
   });
-  expect(place.names().sort()).toEqual(theirs.sort());
+  expect(destination.names().sort()).toEqual(theirs.sort());
   const { data } = await json<{ data: ShownBackup[] }>(await first.admin("GET", backupsPath));
   expect(data.map(({ id }) => id)).toEqual(made.map(({ id }) => id).reverse());
   await first.stop();
 
   // After the first server's data is abandoned, the next server claims the destination.
   await second.stop();
-  place.giveUp();
-  const third = await start(place);
+  destination.giveUp();
+  const third = await start(destination);
   await madeBackup(third);
-  expect(backups(place.names())).toHaveLength(3);
+  expect(backups(destination.names())).toHaveLength(3);
 });
 
 describe("in a directory that belongs to other data", () => {
   test("neither a start nor a manual backup touches a backup in progress; doctor reports the conflict", async () => {
-    const place = await (places["a directory"] as () => Promise<Place>)();
-    const directory = place.args[1] ?? "";
-    const first = await start(place);
+    const destination = await (destinations["a directory"] as () => Promise<Destination>)();
+    const directory = destination.args[1] ?? "";
+    const first = await start(destination);
     await madeBackup(first);
     await first.stop();
     const half = join(directory, `${newId()}.partial`);
     writeFileSync(half, "half");
     const data = ownDirectory();
-    await (await ownServer({ isOnSqlite: true, data, args: place.args })).stop();
+    await (await ownServer({ isOnSqlite: true, data, args: destination.args })).stop();
     expect(existsSync(half)).toBe(true);
 
     const env = { ONAIR_BACKUP_TO: directory };
@@ -116,15 +116,15 @@ describe("in a directory that belongs to other data", () => {
     const { stdout } = await run(["doctor", "--data", data, ...ports], { env });
     expect(stdout).toContain(`Other data stores its backups in ${directory}`);
     // The first server removes it, because it is its own.
-    await (await ownServer({ isOnSqlite: true, data: first.data, args: place.args })).stop();
+    await (await ownServer({ isOnSqlite: true, data: first.data, args: destination.args })).stop();
     expect(existsSync(half)).toBe(false);
   });
 });
 
 test("a held restored copy deletes none of the first server's backups, and counts as the same data", async () => {
-  const place = await (places["a directory"] as () => Promise<Place>)();
-  const directory = place.args[1] ?? "";
-  const first = await start(place);
+  const destination = await (destinations["a directory"] as () => Promise<Destination>)();
+  const directory = destination.args[1] ?? "";
+  const first = await start(destination);
   await madeBackup(first);
   const data = join(ownDirectory(), "restored");
   const restored = await run(["restore", "--from", directory, "--data", data]);
@@ -136,15 +136,19 @@ test("a held restored copy deletes none of the first server's backups, and count
   writeFileSync(half, "what the first is making");
   const [env, words] = [{ ONAIR_BACKUP_TO: directory, ONAIR_KEEP_BACKUPS: "1" }, ["--data", data]];
   expect((await run(["backup", ...words], { env })).code).toBe(0);
-  expect(backups(place.names())).toHaveLength(3);
-  const copy = await ownServer({ isOnSqlite: true, data, args: [...place.args, "--keep-backups", "1"] });
+  expect(backups(destination.names())).toHaveLength(3);
+  const copy = await ownServer({
+    isOnSqlite: true,
+    data,
+    args: [...destination.args, "--keep-backups", "1"],
+  });
   await madeBackup(copy);
-  expect(backups(place.names())).toHaveLength(4);
+  expect(backups(destination.names())).toHaveLength(4);
   expect(existsSync(half)).toBe(true);
 
   expect((await copy.admin("DELETE", "/admin/v1/deliveries/hold")).status).toBe(204);
   await madeBackup(copy);
-  await until(() => backups(place.names()).length === 1);
+  await until(() => backups(destination.names()).length === 1);
 });
 
 test.each(["a directory", "S3"])(
@@ -154,11 +158,13 @@ test.each(["a directory", "S3"])(
     const aws = { AWS_ACCESS_KEY_ID: "AKEY", AWS_SECRET_ACCESS_KEY: "very secret" };
     for (let round = 0; round < 10; round++) {
       const text = kind === "S3" ? `s3://backups/${round}` : join(ownDirectory(), "there");
-      const settings = readPlace(text, { endpoint: s3.endpoint, aws });
-      const claims = ["a", "b", "c", "d", "e", "f"].map(async (id) => (await openPlace(settings)).claim(id));
+      const settings = readDestination(text, { endpoint: s3.endpoint, aws });
+      const claims = ["a", "b", "c", "d", "e", "f"].map(async (id) =>
+        (await openDestination(settings)).claim(id),
+      );
       const owners = new Set(await Promise.all(claims));
       expect(owners.size).toBe(1);
-      expect([await (await openPlace(settings)).owner()]).toEqual([...owners]);
+      expect([await (await openDestination(settings)).owner()]).toEqual([...owners]);
       if (settings.kind === "directory") expect(readdirSync(settings.directory)).toEqual(["onair-data-id"]);
     }
   },
@@ -184,8 +190,10 @@ test.each(["refuses conditions", "passes conditions over"])(
       }
       return null;
     };
-    const place = await openPlace(readPlace("s3://backups/there", { endpoint: s3.endpoint, aws }));
-    expect(await place.claim("mine")).toBe("other");
+    const destination = await openDestination(
+      readDestination("s3://backups/there", { endpoint: s3.endpoint, aws }),
+    );
+    expect(await destination.claim("mine")).toBe("other");
     // The time in which another server may write.
     expect(lookedAt - writtenAt).toBeGreaterThan(500);
   },
@@ -213,21 +221,21 @@ test.each([
 
 test("the next claim of a directory removes the files of an interrupted one", async () => {
   const directory = ownDirectory();
-  const place = await openPlace(readPlace(directory));
+  const destination = await openDestination(readDestination(directory));
   const left = () => readdirSync(directory).sort();
   writeFileSync(join(directory, "onair-data-id.mine"), "mi");
-  expect(await place.claim("mine")).toBe("mine");
-  expect([left(), await place.owner()]).toEqual([["onair-data-id"], "mine"]);
+  expect(await destination.claim("mine")).toBe("mine");
+  expect([left(), await destination.owner()]).toEqual([["onair-data-id"], "mine"]);
   writeFileSync(join(directory, "onair-data-id.later"), "later\n");
-  expect(await place.claim("later")).toBe("mine");
+  expect(await destination.claim("later")).toBe("mine");
   expect(left()).toEqual(["onair-data-id"]);
 });
 
 test("an empty owner file, as left by a full disk, is written again", async () => {
-  const place = await (places["a directory"] as () => Promise<Place>)();
-  const server = await start(place);
+  const destination = await (destinations["a directory"] as () => Promise<Destination>)();
+  const server = await start(destination);
   await madeBackup(server);
-  const file = join(place.args[1] ?? "", "onair-data-id");
+  const file = join(destination.args[1] ?? "", "onair-data-id");
   renameSync(file, `${file}.before`);
   writeFileSync(file, "");
   await madeBackup(server);

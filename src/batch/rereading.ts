@@ -4,7 +4,7 @@ const againAfterMs = 500;
 
 /** A read that is repeated on request, because the data may have changed. */
 export interface Rereading {
-  /** Requests a read. It begins soon, after the end of one under way, and is retried after a failure. */
+  /** Requests a read. It begins soon, after the end of one in progress, and is retried after a failure. */
   ask(): void;
   /** Ends repeating. */
   stop(): void;

@@ -1,7 +1,7 @@
 /** A signal that ends the process. */
 type Termination = "SIGTERM" | "SIGINT" | "SIGHUP";
 
-/** `bun run` and npx forward the SIGINT that the terminal also sends to this process. Within this time it is the same Ctrl-C. */
+/** `bun run` and npx forward the SIGINT that the terminal also sends here. Within this time it is the same Ctrl-C. */
 const sameCtrlCMs = 500;
 
 /** Resolves at the first of `signals`; a second one ends the process at once. */

@@ -17,7 +17,7 @@ import type { Core } from "./core.ts";
 /** The data that the main thread has in memory, for both listeners. */
 export type Memory = Awaited<ReturnType<typeof openMemory>>;
 
-/** Reads it from the store. Changes by other replicas arrive as notifications: `http/replicas/replica-notifications.ts`. */
+/** Reads it from the store. Changes by other replicas arrive in `http/replicas/replica-notifications.ts`. */
 export async function openMemory({ config, engine, log, now, place }: Core) {
   const isReplica = "database" in place;
   const callers = new Changes();

@@ -103,7 +103,7 @@ export async function openReading(
   return openPostgresReader(readDatabaseUrl(url), options, onFault);
 }
 
-/** Like `openReading`, before the store is open for writing. Returns null when it cannot be read, or has no signing key, yet. */
+/** Like `openReading`, before the store is open for writing. Returns null if it is not readable or has no signing key yet. */
 export async function openReadingIfReady(
   place: DataPlace,
   onFault: OnFault,

@@ -47,7 +47,7 @@ export interface DevPlatform {
   hasArrived(deliveryId: string): boolean;
   /** Whether the data directory was new. */
   readonly isNew: boolean;
-  /** Waits for deliveries under way, then stops everything. */
+  /** Waits for deliveries in progress, then stops everything. */
   stop(): Promise<void>;
 }
 
@@ -72,7 +72,7 @@ const completeKey = "dev_sample_data";
 export async function startDevPlatform(options: DevPlatformOptions): Promise<DevPlatform> {
   const { credentials, events, terminal, log, now, random } = options;
   const sample = sampleData(now());
-  // Stopped in reverse order, also when the start fails, so that the last deliveries still pass the fault proxies to the receiver.
+  // Stopped in reverse order, also when the start fails: the last deliveries pass the fault proxies to the receiver.
   await using starting = new AsyncDisposableStack();
   let app: App | null = null;
   const application = async () => (await app?.store.applications.find(credentials.client_id)) ?? null;

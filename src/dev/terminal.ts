@@ -47,7 +47,7 @@ export function heldBack(output: Output): Output & { release(): void } {
   };
 }
 
-/** Makes a terminal of an output. Colours and widths apply only to real terminals; `NO_COLOR` turns colours off (https://no-color.org). */
+/** Makes a terminal of an output. Only real terminals have widths, and colours unless NO_COLOR is set (no-color.org). */
 export function terminalOn(output: Output, env: Environment): Terminal {
   const coloured = output.isTTY === true && !env["NO_COLOR"] && env["TERM"] !== "dumb";
   return {

@@ -44,7 +44,7 @@ export function ulidSource(now: () => number = Date.now): () => string {
     putDigits(id, 10, 4, a >>> 12);
     putDigits(id, 14, 4, b >>> 12);
     high = c >>> 12;
-    low = d >>> 13; // leaves room to increase within one millisecond
+    low = d >>> 13; // leaves space to increase within one millisecond
     putDigits(id, 18, 4, high);
   };
   return () => {

@@ -59,7 +59,7 @@ export interface Engine extends EventSink {
   watchOutcomes(watched: WatchedOutcomes): Promise<void>;
   /** Sends a message to all other replicas, with a short delay. */
   broadcast(notification: Broadcast): void;
-  /** Lets attempts under way finish for up to `graceMs`, then closes everything. */
+  /** Lets attempts in progress finish for up to `graceMs`, then closes everything. */
   stop(graceMs: number): Promise<void>;
 }
 

@@ -36,13 +36,13 @@ interface DeliveryOptions {
 
 /** Makes the attempts of all endpoints. */
 interface DeliveryWorker {
-  /** The number of attempts under way. */
+  /** The number of attempts in progress. */
   readonly inFlight: number;
-  /** The number of attempts under way that began with this priority or a less urgent one. */
+  /** The number of attempts in progress that began with this priority or a less urgent one. */
   inFlightFrom(priority: Priority): number;
   /** Processes the next delivery of a queue: take → sign → send → judge → record. Never rejects. */
   deliver(queue: EndpointQueue, startedAt: number): Promise<void>;
-  /** Resolves when no attempt is under way. */
+  /** Resolves when no attempt is in progress. */
   idle(): Promise<void>;
 }
 

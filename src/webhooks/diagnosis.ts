@@ -48,7 +48,7 @@ export interface Diagnosed
 /** Returns what the receiver did wrong, in a sentence or two for its developer; null if nothing. */
 export function diagnose(attempt: Diagnosed): string | null {
   const { class: outcome, status, durationMs, responseBody } = attempt;
-  if (status === null) return schemeAdvice(attempt) ?? unreached[outcome] ?? "No answer arrived.";
+  if (status === null) return schemeAdvice(attempt) ?? unreached[outcome] ?? "No response arrived.";
   const answered = `It answered ${status}`;
   if (status >= 300 && status < 400) return `${answered}, ${redirectAdvice(attempt)}`;
   if (status < 200 || status >= 300) {

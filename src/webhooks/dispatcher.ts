@@ -52,7 +52,7 @@ interface DispatcherOptions {
 }
 
 export interface Dispatcher extends EndpointRequests {
-  /** Delivers until the signal is aborted. Resolves when no attempt is under way and results are recorded. */
+  /** Delivers until the signal is aborted. Resolves when no attempt is in progress and results are recorded. */
   run(signal: AbortSignal): Promise<void>;
   /** Reserves memory for deliveries that are about to be published. */
   reserve(): Reservation;

@@ -145,7 +145,7 @@ export function createDeliveryIntake(context: DispatcherContext): DeliveryIntake
           capacity.use(reserved.length, taken.length);
           for (const queue of reserved) queue.reserved--;
           enqueue(batch, taken, isBulk(published));
-          // Noted again, because a claim under way has reset the note, and may have read the store before the commit.
+          // Noted again, because a claim in progress has reset the note, and may have read the store before the commit.
           for (const queue of leftInStore) {
             queue.leftInStore(published);
             scheduler.add(queue);
@@ -163,7 +163,7 @@ export function createDeliveryIntake(context: DispatcherContext): DeliveryIntake
       let due: readonly DueDelivery[] = [];
       queue.isClaiming = true;
       try {
-        // Reset before the claim, so that notes made while it is under way are kept.
+        // Reset before the claim, so that notes made while it is in progress are kept.
         queue.hasBacklog = false;
         queue.retryAt = null;
         const claimed = await store.deliveries.claim(applicationId, now(), claimSize);

@@ -147,11 +147,11 @@ describe("onair test", () => {
     const good = await onair("test kicks.gifted");
     expect([good.code, good.stderr]).toEqual([0, "The receiver answered correctly.\n"]);
     const request = [`POST ${receiver.url}`, "onair-test", '"type":"kicks.gifted"'];
-    const stages = ["Connected ", "Request sent ", "First byte of the answer ", "Answer 200 after", "said"];
+    const stages = ["Connected ", "Request sent ", "Response received ", "Response 200 after", "said"];
     for (const part of [...request, ...stages]) expect(good.stdout).toContain(part);
     // Each stage is on its own line, without cursor movements.
     expect(good.stdout).toMatch(
-      /\nRequest sent +after [\d.]+ ms\nFirst byte of the answer +after [\d.]+ ms\n\nAnswer/,
+      /\nRequest sent +after [\d.]+ ms\nResponse received +after [\d.]+ ms\n\nResponse/,
     );
     for (const drawn of ["\r", "\x1b", "Waiting"]) expect(good.stdout).not.toContain(drawn);
     status = 404;

@@ -37,7 +37,7 @@ test("with all of --max-data-size pending, publishing answers 503 with advice; a
       /^The data has its largest size \(--max-data-size, 10 MB\).*Set a larger size/,
     ),
   });
-  // What is known already is answered as before: it takes no room.
+  // What is known already is answered as before: it takes no space.
   const again = [await server.admin("POST", events, single), await keyed(), await publish(0)];
   expect(again.map(({ status }) => status)).toEqual([202, 202, 202]);
   for (const [i, first] of firstAnswers.entries()) expect(await again[i]?.json()).toEqual(await first.json());
@@ -47,7 +47,7 @@ test("with all of --max-data-size pending, publishing answers 503 with advice; a
   const other = { ...single, broadcaster_user_id: users[1]?.id };
   expect((await server.admin("POST", events, other)).status).toBe(409);
   expect((await server.get("/public/v1/events/deliveries", app.token)).status).toBe(200);
-  // What is canceled makes room.
+  // What is canceled frees space.
   const path = `/public/v1/events/subscriptions?id=${subscription}`;
   expect((await server.get(path, app.token, { method: "DELETE" })).status).toBe(204);
   await until(async () => (await publish()).status === 202);

@@ -52,7 +52,7 @@ test("there is a warning for a slow success and for a web page", () => {
 test("every stage that can fail has a sentence of its own", () => {
   const said = outcomes.map((outcome) => unanswered(outcome));
   expect(new Set(said).size).toBe(outcomes.length);
-  for (const sentence of said) expect(sentence).not.toBe("No answer arrived.");
+  for (const sentence of said) expect(sentence).not.toBe("No response arrived.");
 });
 
 const url = "http://bot.example/webhook";

@@ -53,7 +53,7 @@ export async function signInByBrowser(login: BrowserLogin, env: Environment): Pr
         return page(
           400,
           "Not signed in",
-          "This is not the answer to the sign-in that the terminal waits for.",
+          "This is not the response to the sign-in that the terminal waits for.",
         );
       const code = searchParams.get("code");
       if (code !== null) {
@@ -67,7 +67,7 @@ export async function signInByBrowser(login: BrowserLogin, env: Environment): Pr
     },
   });
   const late = setTimeout(
-    () => reject(new Error("Nobody signed in within five minutes. Try again")),
+    () => reject(new Error("No user signed in within five minutes. Try again")),
     timeoutMs,
   );
   try {

@@ -62,8 +62,8 @@ const stages: Readonly<Record<Stage["stage"], readonly [passed: string, next: st
   dns: ["Host name resolved", "Connecting"],
   connect: ["Connected", "Negotiating TLS"],
   tls: ["TLS established", "Sending"],
-  sent: ["Request sent", "Waiting for the answer: the receiver has 15 seconds"],
-  first_byte: ["First byte of the answer", "Reading the answer"],
+  sent: ["Request sent", "Waiting for the response: the receiver has 15 seconds"],
+  first_byte: ["Response received", "Reading the response"],
 };
 const stageWidth = 26;
 
@@ -100,7 +100,7 @@ async function show(
   on: Screen,
 ): Promise<void> {
   const parts = [
-    response === null ? `No answer: ${error ?? ""}` : `Answer ${response.status} after ${duration_ms} ms`,
+    response === null ? `No response: ${error ?? ""}` : `Response ${response.status} after ${duration_ms} ms`,
     ...(response === null || Object.keys(response.headers).length === 0
       ? []
       : [recordLines(response.headers, on)]),

@@ -1,7 +1,7 @@
 const firstPauseMs = 20;
 const longestPauseMs = 1_000;
 
-/** Calls `look` at growing intervals until the operation is no longer under way. */
+/** Calls `look` at growing intervals until the operation is no longer in progress. */
 export async function poll(isUnderWay: () => boolean, look: () => Promise<void>): Promise<void> {
   for (let pause = firstPauseMs; isUnderWay(); pause = Math.min(longestPauseMs, pause * 1.5)) {
     await Bun.sleep(pause);

@@ -58,7 +58,7 @@ Exit code: 0 if all is correct, 1 if check found unknown variables, 2 for mistak
   },
 };
 
-/** Returns a note when backups go to S3 without credentials; null otherwise. The server may have them in its own environment. */
+/** Returns a note when backups go to S3 without credentials; else null. The server may have them in its environment. */
 function missingCredentials(backupTo: string | null, env: Environment): string | null {
   if (!backupTo?.startsWith("s3://")) return null;
   try {

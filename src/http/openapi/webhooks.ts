@@ -107,7 +107,7 @@ const ServerNoticeData = Type.Object(
 );
 const serverExample: Static<typeof ServerNoticeData> = {
   summary: "Nothing can be written: the disk is full.",
-  advice: "Make room; onair doctor shows how much is free.",
+  advice: "Free some space; onair doctor shows how much is free.",
 };
 
 /*

@@ -28,7 +28,7 @@ export function consentStore(db: Dialect): ConsentStore {
       // The consent is removed last: if this is interrupted, the user still sees it and can revoke it again.
       await removeMostOfUser(db, userId, applicationId);
       return transact(function* (orm) {
-        // These locks wait for exchanges of a code or token under way, so that their new tokens are removed as well.
+        // These locks wait for exchanges of a code or token in progress, so that their new tokens are removed as well.
         const application = orm.select({ id: applications.id }).from(applications);
         yield* execute(lock(application.where(eq(applications.id, applicationId)), "key share"));
         const user = orm.select({ id: users.id }).from(users).where(eq(users.id, userId));

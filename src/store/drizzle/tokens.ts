@@ -131,7 +131,7 @@ export function tokenStore(db: Dialect): TokenStore {
     }
     const { family_id, hash } = refreshTokens;
     const removal = () => orm.delete(refreshTokens).where(eq(family_id, familyId)).returning({ hash });
-    // Repeated, because a refresh under way may commit a new token while this waits for the lock of the old one.
+    // Repeated, because a refresh in progress may commit a new token while this waits for the lock of the old one.
     while ((yield* execute(removal())).length > 0);
     yield* execute(orm.delete(tokens).where(eq(tokens.family_id, familyId)));
     return true;
@@ -239,7 +239,7 @@ export function tokenStore(db: Dialect): TokenStore {
     async removeOfApplication(applicationId) {
       const count = await removeMostOfApplication(db, applicationId);
       const others = await db.transact(function* (orm) {
-        // This lock waits for exchanges of a code or token under way, so that their new tokens are removed as well.
+        // This lock waits for exchanges of a code or token in progress, so that their new tokens are removed as well.
         const application = orm.select({ id: applications.id }).from(applications);
         yield* execute(db.lock(application.where(eq(applications.id, applicationId)), "update"));
         for (const table of [refreshTokens, authorizationCodes]) {

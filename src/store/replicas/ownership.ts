@@ -5,7 +5,7 @@
 export interface Ownership {
   /** Joins the other replicas. Resolves when `deliverer` has all endpoints that are free for this process. */
   join(deliverer: Deliverer): Promise<void>;
-  /** Hands all endpoints over, each as soon as it has no attempt under way. Call it after new attempts have stopped. */
+  /** Hands all endpoints over, each as soon as it has no attempt in progress. Call it after new attempts have stopped. */
   leave(): Promise<void>;
   /** Whether the endpoint of an application belongs to this process. */
   holds(applicationId: string): boolean;
@@ -32,9 +32,9 @@ export type EndpointNotification =
 export interface Deliverer {
   /** Reads the pending deliveries of endpoints that this process now owns. */
   gained(isGained: (applicationId: string) => boolean): Promise<void>;
-  /** Forgets endpoints that this process no longer owns. The results of their attempts under way are ignored. */
+  /** Forgets endpoints that this process no longer owns. The results of their attempts in progress are ignored. */
   lost(isLost: (applicationId: string) => boolean): void;
-  /** Applications with attempts under way or unrecorded results. */
+  /** Applications with attempts in progress or unrecorded results. */
   busy(): Iterable<string>;
   /** Called when attempts may start again; see `hasLease`. */
   resumed(): void;

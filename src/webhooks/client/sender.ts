@@ -81,7 +81,7 @@ export interface SendRequest {
 export interface Sender {
   /** Makes one attempt. Never rejects; `signal` ends the attempt as `canceled`. */
   send(request: SendRequest, signal?: AbortSignal): Promise<SendResult>;
-  /** Ends attempts under way as `canceled` and closes all connections. Later attempts are canceled at once. */
+  /** Ends attempts in progress as `canceled` and closes all connections. Later attempts are canceled at once. */
   close(): void;
 }
 

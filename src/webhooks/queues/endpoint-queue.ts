@@ -7,7 +7,7 @@ import { DeliveryQueue } from "./delivery-queue.ts";
 import { Pace } from "./pace.ts";
 import type { Priority } from "./scheduler.ts";
 
-/** The bounds of a claim. Within them it takes twice as many deliveries as may be under way, */
+/** The bounds of a claim. Within them it takes twice as many deliveries as may be in progress, */
 const [minClaim, maxClaim] = [8, 128];
 /** but no more than start within this time, because deliveries to slow endpoints take memory from others. */
 const claimedForSeconds = 0.25;
@@ -26,7 +26,7 @@ const claimsOfNewBacklog = 8;
 /** Whether this many deliveries, published together, are a bulk, which has a lower priority. */
 export const isBulk = (together: number): boolean => together > mostOutsideBulk;
 
-/** An attempt under way. */
+/** An attempt in progress. */
 export interface UnderWay {
   delivery: DueDelivery;
   /** The state of the application with which it was signed. */
@@ -60,7 +60,7 @@ export class EndpointQueue {
   endpoint: Endpoint | null = null;
   /** The generation of the endpoint that `pace` and `endpoint` belong to; null until it is known. */
   generation: number | null = null;
-  /** Attempts under way, to earlier generations as well. */
+  /** Attempts in progress, to earlier generations as well. */
   readonly underWay = new Set<UnderWay>();
   /** Deliveries that are being published, with memory reserved. */
   reserved = 0;
@@ -76,7 +76,7 @@ export class EndpointQueue {
   claimsAsNew = 0;
   /** When the next retry in the store is due; null for none. */
   retryAt: number | null = null;
-  /** Whether another process owns the endpoint now. Outcomes of attempts that are still under way here are ignored. */
+  /** Whether another process owns the endpoint now. Outcomes of attempts that are still in progress here are ignored. */
   isLost = false;
   /** Whether a user requested deliveries before the state of the endpoint was known. */
   #isRequested = false;
@@ -116,7 +116,7 @@ export class EndpointQueue {
     return this.inFlight + this.unrecorded + this.reserved === 0;
   }
 
-  /** Whether attempts are under way, or anything of the queue is between memory and the store. */
+  /** Whether attempts are in progress, or anything of the queue is between memory and the store. */
   get isBusy(): boolean {
     return this.inFlight + this.unrecorded + this.reserved + this.returning > 0 || this.isClaiming;
   }
@@ -250,7 +250,7 @@ export class EndpointQueue {
 
   /**
    * Sets the generation of the endpoint. One that follows another begins without its state: with one attempt at a time,
-   * not counting attempts that are under way to the former one. Returns whether it follows another.
+   * not counting attempts that are in progress to the former one. Returns whether it follows another.
    */
   beginGeneration(generation: number, now: number): boolean {
     if (this.generation !== null && generation <= this.generation) return false;

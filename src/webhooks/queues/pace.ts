@@ -9,7 +9,7 @@ const leastInRound = 8;
 const toleratedFailures = 0.1;
 /** One slow round reduces concurrency to no less than this share. */
 const leastOfLatency = 0.5;
-/** When an endpoint throttles, growth gets a ceiling: this share of the attempts that were under way. */
+/** When an endpoint throttles, growth gets a ceiling: this share of the attempts that were in progress. */
 const ceilingOfThrottled = 0.9;
 /** How much the ceiling rises: slowly at first, because the limit may be near, then fast, because it may be gone. */
 const ceilingRise = (ms: number): number => ms / (2 * second) + (ms / (8 * second)) ** 3;

@@ -42,7 +42,7 @@ const openMetrics: Format = {
   isOpenMetrics: true,
 };
 
-/** Returns OpenMetrics if the header `Accept` names it, as Prometheus does to store exemplars; else Prometheus's text format. */
+/** Returns OpenMetrics if `Accept` names it, as Prometheus does to store exemplars; else Prometheus's text format. */
 export function formatFor(accept: string | null): Format {
   const offers = (accept ?? "").toLowerCase().split(",");
   const isAsked = offers.some((offer) => {

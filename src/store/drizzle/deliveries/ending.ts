@@ -24,7 +24,7 @@ const ended = { next_attempt_at: null, resume_at: null };
 
 /**
  * Cancels the waiting deliveries of removed subscriptions, inside a transaction. The dispatcher is notified for those in its
- * memory: it starts no more attempts, and records attempts under way.
+ * memory: it starts no more attempts, and records attempts in progress.
  */
 export function* cancelRemoved(
   { tables, waitingOf }: Dialect,

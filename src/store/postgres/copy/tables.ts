@@ -8,10 +8,10 @@ import { tables } from "../schema/tables.ts";
 export const postgresNotCopied: Readonly<Record<string, string>> = {
   user_search: "is made of the users",
   delivery_parts: "is made for the numbers of what is copied",
-  category_orders: "are kept for minutes, for walks that can begin anew",
+  category_orders: "are kept for minutes, for walks that can begin again",
   endpoint_shards: "says which process sends now",
   replicas: "says which processes run now",
-  operator_sessions: "begin anew by signing in",
+  operator_sessions: "begin again by signing in",
 };
 
 /** The tables of PostgreSQL that are copied. Events are in several of them. */

@@ -29,7 +29,7 @@ export interface Postgres extends Queries {
 const defaultTimeoutMs = 10 * second;
 /** The server itself ends statements at the timeout. If it has not responded this long after it, it is unreachable. */
 const graceMs = 2 * second;
-/** The most statements under way. Further ones are refused at once. */
+/** The most statements in progress. Further ones are refused at once. */
 const mostWaiting = 10_000;
 /** How often work is tried that conflicts with other transactions. The pauses become longer. */
 const attempts = 8;
@@ -44,7 +44,7 @@ export function openPool(settings: ConnectionSettings, options: PoolOptions): Po
   return new DriverPool(settings, options);
 }
 
-/** A statement under way, or the beginning or end of a transaction. */
+/** A statement in progress, or the beginning or end of a transaction. */
 interface Sent {
   sentAt: number;
   giveUp(error: Error): void;
@@ -236,7 +236,7 @@ class DriverPool implements Postgres {
     }
   }
 
-  /** Replaces all connections. Statements under way on the former ones fail. */
+  /** Replaces all connections. Statements in progress on the former ones fail. */
   #connectAnew(): void {
     const former = this.#sql;
     this.#sql = this.#opened();

@@ -62,7 +62,7 @@ export class HandedOut {
     this.end([...this.#fenceOf.keys()]);
   }
 
-  /** Removes entries older than all reads. In a busy process some read is always under way. */
+  /** Removes entries older than all reads. In a busy process some read is always in progress. */
   #forget(): void {
     if (this.#ended.size < 10_000) return;
     const oldest = Math.min(...[...this.#looks].map(({ startedAt }) => startedAt));

@@ -20,11 +20,11 @@ const maxGatheredBytes = 2 * 1024 * 1024;
 
 /**
  * Group commit: while a statement stores events, further events are collected, and the next statement stores all of them. One
- * statement is under way at a time, so that results arrive in the order of the commits.
+ * statement is in progress at a time, so that results arrive in the order of the commits.
  */
 export function eventPublisher(pool: Postgres, handedOut: HandedOut, owned: OwnedShards): EventStore {
   let gathered: Waiting[] = [];
-  /** Ends when the statement under way and all queued ones have ended. */
+  /** Ends when the statement in progress and all queued ones have ended. */
   let tail: Promise<void> = Promise.resolve();
   let isScheduled = false;
 

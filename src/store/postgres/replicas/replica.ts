@@ -10,7 +10,7 @@ import { assignment, shardOf } from "./shards.ts";
 const beatMs = second / 2;
 /** A replica stops sending this long before other replicas may take its shards. */
 const marginMs = 250;
-/** How long a hand-over waits for attempts under way. After that the shard is released without their results. */
+/** How long a hand-over waits for attempts in progress. After that the shard is released without their results. */
 const handOverMs = 5 * second;
 const handOverStepMs = 20;
 /** The shortest interval between reads of the store for pending deliveries. They take at most 1/20 of the time. */
@@ -36,7 +36,7 @@ export class Replica implements Ownership {
   #isListening = false;
   #timer: Timer | null = null;
   #looking: Timer | null = null;
-  /** The heartbeat under way, with the resulting changes of shards. */
+  /** The heartbeat in progress, with the resulting changes of shards. */
   #underWay: Promise<void> | null = null;
   /** Whether another heartbeat must follow at once. */
   #isAskedAgain = false;
@@ -125,7 +125,7 @@ export class Replica implements Ownership {
     if (this.#deliverer) this.#timer = setTimeout(() => this.#beatNow(), beatMs);
   }
 
-  /** Sends a heartbeat now, or one more after the one that is under way. */
+  /** Sends a heartbeat now, or one more after the one that is in progress. */
   #beatNow(): void {
     const deliverer = this.#deliverer;
     if (!deliverer) return;
@@ -216,7 +216,7 @@ export class Replica implements Ownership {
     deliverer.lost((application) => shards.has(shardOf(application)));
   }
 
-  /** Starts no more attempts of these shards, and releases each when none is under way, or after `handOverMs`. */
+  /** Starts no more attempts of these shards, and releases each when none is in progress, or after `handOverMs`. */
   async #handOver(deliverer: Deliverer, shards: readonly number[]): Promise<void> {
     const left = new Set(shards);
     for (const shard of left) this.#handingOver.add(shard);

@@ -16,12 +16,12 @@ export class SendingLoop {
     readonly againAfterMs: number,
   ) {}
 
-  /** Call this when a message was added. It is sent at once, or after the batch or pause under way. */
+  /** Call this when a message was added. It is sent at once, or after the batch or pause in progress. */
   wake(): void {
     if (!this.#isRunning) void this.#run();
   }
 
-  /** Stops sending. A batch under way may end. */
+  /** Stops sending. A batch in progress may end. */
   close(): void {
     this.#isClosed = true;
     if (this.#timer) clearTimeout(this.#timer);

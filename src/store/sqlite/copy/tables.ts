@@ -8,7 +8,7 @@ export const sqliteNotCopied: Readonly<Record<string, string>> = {
   staged_events: "is moved into events and deliveries when the source is opened",
   search_statistics: "is made of the users, with the index of the search",
   subscription_counts: "is kept by triggers",
-  operator_sessions: "begin anew by signing in",
+  operator_sessions: "begin again by signing in",
 };
 
 /** The tables of a data directory that are copied. */

@@ -31,7 +31,7 @@ export function attemptRecorder(db: Database): (results: readonly AttemptResult[
     "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
   );
 
-  /** Returns the new state of a delivery that is to be retried. It may have changed while the attempt was under way. */
+  /** Returns the new state of a delivery that is to be retried. It may have changed while the attempt was in progress. */
   const pendingAs = (
     result: AttemptResult,
   ): Pick<AttemptResult, "status" | "next_attempt_at" | "resume_at"> => {

@@ -5,7 +5,7 @@ import { ownListener } from "../listener.ts";
 import { loginUrl } from "../oauth.ts";
 import { user } from "../rows.ts";
 import { Clock, startServer, type TestServer, temporaryDirectory } from "../server.ts";
-import { until, untilSettled } from "../until.ts";
+import { until } from "../until.ts";
 import { type Answered, answered, type Call, shown } from "./answer.ts";
 import { Counterparts } from "./generated.ts";
 
@@ -104,11 +104,13 @@ export class Pair {
   /** Resolves when nothing is left to do at this time. */
   async settled(): Promise<void> {
     for (const { app } of this.servers) {
-      const isReplaying = async () =>
-        (await app.store.replays.page(everything, 100)).some(({ state }) => state === "running");
+      let quiet = 0;
       await until(async () => {
-        await untilSettled(() => app.engine.stats());
-        return !(await isReplaying());
+        const { inFlight, queued, unrecorded, waiting } = await app.engine.stats();
+        const replays = await app.store.replays.page(everything, 100);
+        const isBusy = replays.some(({ state }) => state === "running");
+        quiet = isBusy || inFlight + queued + unrecorded + waiting > 0 ? 0 : quiet + 1;
+        return quiet === 5;
       });
     }
   }

@@ -92,11 +92,13 @@ export function createDeliveryIntake(context: DispatcherContext): DeliveryIntake
       changed.add(queue);
     }
     for (const queue of changed) {
+      // Before the application is looked up again: deliveries without a recipient are not held up, but canceled.
+      const isHeldUp = queue.isHeldUp(now());
       // The store makes no deliveries for an application without a webhook. So another process has changed it, and the
       // notification has not arrived yet.
       const { recipient } = queue;
       if (recipient === null || (recipient && usesOnlyStream(recipient))) queue.invalidate();
-      if (batch.recalled.has(queue) || queue.isHeldUp(now())) recall(queue);
+      if (batch.recalled.has(queue) || isHeldUp) recall(queue);
       scheduler.add(queue);
     }
   };

@@ -149,7 +149,9 @@ export class Promises {
     this.attempts++;
     this.#say("starts", attempt);
     if (delivery.underWay) this.#broken("sent twice at once", attempt);
-    if (attempt.number !== delivery.attempts + 1)
+    // Its result was in memory when the application was disabled, and it was asked for again at once.
+    const mayRepeat = this.#mayEndUnsent(delivery) && this.everAsked(delivery) > 0;
+    if (attempt.number !== delivery.attempts + 1 && !mayRepeat)
       this.#broken(`behind ${delivery.attempts} attempts came another number`, attempt);
     if (delivery.isTaken && ++delivery.repeats > this.everAsked(delivery))
       this.#broken("sent again although it was taken", attempt);

@@ -19,6 +19,8 @@ interface LogPart {
 
 const isPending = "r.status = 'pending'";
 const isNotDelivered = "r.status IN ('pending', 'failed', 'expired', 'canceled')";
+// A pending one may be delivered before the part is replaced, so it counts as removed. No event stream shows a canceled one.
+const isLost = { delivered: "status IN ('delivered', 'pending')", any: "status <> 'canceled'" };
 const isOfPending = "r.seq IN (SELECT event_seq FROM deliveries WHERE status = 'pending')";
 
 /**
@@ -35,8 +37,9 @@ export function retentionStore(pool: Postgres): RetentionStore {
   };
 
   const cleanDeliveries = async ({ part }: LogPart, isAllOld: boolean, now: number): Promise<void> => {
-    await noteRemoved(pool, part);
-    if (await keepOfPart(pool, "deliveries", part, isAllOld ? isPending : isNotDelivered)) {
+    const [kept, removed] = isAllOld ? [isPending, isLost.any] : [isNotDelivered, isLost.delivered];
+    const note = (transaction: Queries) => noteRemoved(transaction, part, removed);
+    if (await keepOfPart(pool, "deliveries", part, kept, note)) {
       await cleaned(part, "deliveries_cleaned_at", now);
     }
   };
@@ -139,15 +142,19 @@ async function keepParts(
   await transaction.run("INSERT INTO delivery_parts (part, begun_at) VALUES ($1, $2)", [current + 1, now]);
 }
 
-/** Stores the highest number of each application's deliveries in a part. Reads one index entry per application. */
-async function noteRemoved(pool: Postgres, part: number): Promise<void> {
-  const last = (where: string) =>
-    `SELECT application_id, seq FROM deliveries_${part} ${where} ORDER BY application_id DESC, seq DESC LIMIT 1`;
-  await pool.run(
+/**
+ * Stores the highest number of each application's deliveries that are removed from a part. Reads one index entry per
+ * application, and those of newer deliveries that are not counted.
+ */
+async function noteRemoved(transaction: Queries, part: number, removed: string): Promise<void> {
+  const last = (of = "true") =>
+    `SELECT application_id, seq FROM deliveries_${part} WHERE ${of} AND ${removed}
+     ORDER BY application_id DESC, seq DESC LIMIT 1`;
+  await transaction.run(
     `WITH RECURSIVE newest AS (
-       (${last("")})
+       (${last()})
        UNION ALL
-       SELECT next.* FROM newest CROSS JOIN LATERAL (${last("WHERE application_id < newest.application_id")}) AS next
+       SELECT next.* FROM newest CROSS JOIN LATERAL (${last("application_id < newest.application_id")}) AS next
      )
      INSERT INTO removed_deliveries SELECT application_id, seq FROM newest JOIN applications a ON a.id = application_id
      ON CONFLICT (application_id) DO UPDATE SET up_to = greatest(removed_deliveries.up_to, excluded.up_to)`,

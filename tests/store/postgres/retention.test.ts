@@ -64,3 +64,35 @@ test.skipIf(!hasPostgres)(
     expect(await kept(40 * day)).toEqual({ parts: expect.any(Array), deliveries: [], ids: [] });
   },
 );
+
+test.skipIf(!hasPostgres)("only what is removed and was shown counts as removed", async () => {
+  const { store, pool } = await ownPostgres();
+  const { events, deliveries } = store;
+  const { prune } = store.retention;
+  const retention = { deliveredMs: 3 * day, failedMs: 10 * day, bodiesMs: 30 * day };
+  await deliveries.releaseAll();
+  await prune(retention, now);
+  const application = await subscriber(store);
+  for (const id of ["first", "second", "third"]) await events.publish(newEvent(id), never);
+  const { due } = await deliveries.claim(application, now, 8);
+  const states = ["delivered", "failed", "canceled"] as const;
+  await deliveries.record(
+    due.map((one, i) => attemptResult(one, { status: states[i] ?? "failed" })),
+    [],
+  );
+  await prune(retention, now + day + minute);
+  const removed = async () => {
+    const last = await deliveries.lastRemoved(application);
+    return due.findIndex(({ seq }) => seq === last);
+  };
+  const whileLocked = pool.transact(async (transaction) => {
+    await transaction.run("LOCK TABLE deliveries IN ACCESS SHARE MODE");
+    await prune(retention, now + 5 * day);
+    return removed();
+  });
+  expect(await whileLocked).toBe(-1);
+  await prune(retention, now + 5 * day);
+  expect(await removed()).toBe(0);
+  await prune(retention, now + 12 * day);
+  expect(await removed()).toBe(1);
+});

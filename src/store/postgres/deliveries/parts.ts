@@ -43,12 +43,14 @@ export async function hasPart(queries: Queries, table: Parted, part: number): Pr
  * rows are to be kept, or the lock of the table was not free in time.
  *
  * @param kept the condition on a row `r` that is kept; it must be indexed
+ * @param before runs in the transaction of the replacement, before writers wait for it
  */
 export async function keepOfPart(
   pool: Postgres,
   table: Parted,
   part: number,
   kept: string,
+  before: (transaction: Queries) => Promise<void> = async () => {},
 ): Promise<boolean> {
   const [name, copy] = [`${table}_${part}`, `${table}_${part}_kept`];
   const bounds = `FOR VALUES FROM (${firstOfPart(part)}) TO (${firstOfPart(part + 1)})`;
@@ -58,6 +60,7 @@ export async function keepOfPart(
   if ((counted?.kept ?? 0) > mostKept) return false;
   try {
     return await pool.transact(async (transaction) => {
+      await before(transaction);
       await transaction.run("SET LOCAL lock_timeout = '200ms'");
       await transaction.run(`CREATE TABLE ${copy} (LIKE ${table} INCLUDING ALL)`);
       // All writes go through the partitioned table, so this lock keeps them from the part.

@@ -96,7 +96,8 @@ export function createRecorder(options: RecorderOptions): Recorder {
 
   const schedule = (urgently: boolean): void => {
     if (results.length >= maxBatch) {
-      flush();
+      // Not at once: the state of the endpoint is added after the result, and must be on disk with it.
+      queueMicrotask(flush);
       return;
     }
     if (timer && (isUrgent || !urgently)) return;

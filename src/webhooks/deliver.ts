@@ -26,7 +26,7 @@ interface DeliveryOptions {
   readonly traces: AttemptTraces | null;
   /** Called with the outcome of each attempt, and of each delivery that ends without one. */
   readonly ended: (outcome: EndedDelivery) => void;
-  /** Called with the application when the result of a requested attempt (a retry or replay) is on disk. */
+  /** Called with the application when the result of a requested delivery (a retry or replay) is on disk. */
   readonly requestRecorded?: (applicationId: string) => void;
   readonly notices: Notices;
   readonly random: () => number;
@@ -103,8 +103,7 @@ export function createDeliveryWorker(context: DispatcherContext, options: Delive
     const result = judge(delivery, sent, ended);
     report(attempt, sent, result);
     queue.unrecorded++;
-    const isRequested = delivery.resume_at !== null;
-    const recorded = recorder.add(result, isRequested);
+    const recorded = record(queue, delivery, result);
     // An outcome belongs to the URL that was called: it must not change the state of a newer endpoint generation.
     if (!ended.isFormer && !queue.isLost) learn(queue, sent, ended);
     if (queue.hasMore) scheduler.add(queue);
@@ -112,8 +111,18 @@ export function createDeliveryWorker(context: DispatcherContext, options: Delive
 
     await recorded;
     queue.recorded(result, now());
-    if (isRequested) options.requestRecorded?.(queue.applicationId);
     scheduler.add(queue);
+  };
+
+  /** Records a result. Resolves when it is on disk, and reports that if the delivery was requested. */
+  const record = async (
+    { applicationId }: EndpointQueue,
+    { resume_at }: DueDelivery,
+    result: AttemptResult,
+  ): Promise<void> => {
+    const isRequested = resume_at !== null;
+    await recorder.add(result, isRequested);
+    if (isRequested) options.requestRecorded?.(applicationId);
   };
 
   /**
@@ -144,7 +153,7 @@ export function createDeliveryWorker(context: DispatcherContext, options: Delive
       if (ending === "failed")
         log.error("event_body_damaged", { delivery_id: delivery.id, event_id: delivery.event.id });
       noteEnd({ delivery, result, sent: null, traceId: null });
-      void recorder.add(result);
+      void record(queue, delivery, result);
       return null;
     }
     pace.inFlight++;

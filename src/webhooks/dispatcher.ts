@@ -41,7 +41,7 @@ interface DispatcherOptions {
   readonly traces?: AttemptTraces | null;
   /** Called when a user requested deliveries (a retry or replay) from another process for an endpoint of this one. */
   readonly requested?: () => void;
-  /** Called with the application when the result of a requested attempt is on disk. */
+  /** Called with the application when the result of a requested delivery is on disk. */
   readonly requestRecorded?: (applicationId: string) => void;
   /** Called with the outcome of each attempt, and of each delivery that ends without one. */
   readonly ended?: (outcome: EndedDelivery) => void;

@@ -1,6 +1,7 @@
 import { beforeEach, expect, test } from "bun:test";
 import { everything } from "../../src/domain/delivery-log.ts";
 import { hour, isoTime } from "../../src/domain/time.ts";
+import type { DeliveryStore } from "../../src/store/deliveries.ts";
 import { retrySchedule } from "../../src/webhooks/retry.ts";
 import { dispatching, ok } from "../support/dispatching.ts";
 import { event, publish, sendDue, settled, subscribe } from "../support/publishing.ts";
@@ -165,5 +166,29 @@ test("the dispatcher reports a manual retry once its result is on disk, and repo
   await one.store.deliveries.retry(everything, delivery, one.now());
   await until(() => reported.length > 0);
   expect([reported, one.sent.length, await store.deliveries.pending()]).toEqual([[id], 2, []]);
+  await one.stop();
+});
+
+test("the dispatcher also reports a requested delivery that ends without an attempt", async () => {
+  const { store } = await ownStore();
+  const id = await subscriber(store);
+  const reported: string[] = [];
+  let isRemoved = false;
+  const claim: DeliveryStore["claim"] = async (...args) => {
+    const claimed = await store.deliveries.claim(...args);
+    return { ...claimed, due: claimed.due.map((one) => ({ ...one, isWanted: !isRemoved })) };
+  };
+  const changing = { ...store, deliveries: { ...store.deliveries, claim } };
+  const one = dispatching(changing, {
+    send: async () => ok,
+    requestRecorded: (applicationId) => reported.push(applicationId),
+  });
+  await one.publish("e1");
+  await one.settled();
+  const [delivery = ""] = one.sent.map(({ id }) => id);
+  isRemoved = true;
+  await one.store.deliveries.retry(everything, delivery, one.now());
+  await until(() => reported.length > 0);
+  expect([reported, one.sent.length]).toEqual([[id], 1]);
   await one.stop();
 });

@@ -102,4 +102,22 @@ describe("the scheduler", () => {
     expect(new Set(order).size).toBe(201);
     expect(order.length).toBe(201);
   });
+
+  test("keeps no memory for queues of a priority that may not run, once they ran with a higher one", async () => {
+    let priority: Priority = "backlog";
+    const scheduler = new Scheduler<object>(() => priority);
+    scheduler.start({ signal, mayRun: (one) => one === "new", step: () => false });
+    const refs: WeakRef<object>[] = [];
+    const runAsNew = (): void => {
+      const queue = {};
+      refs.push(new WeakRef(queue));
+      for (priority of ["backlog", "new"]) scheduler.add(queue);
+    };
+    for (let n = 0; n < 1_000; n++) {
+      runAsNew();
+      await new Promise(setImmediate);
+    }
+    Bun.gc(true);
+    expect(refs.filter((ref) => ref.deref() !== undefined).length).toBeLessThan(300);
+  });
 });

@@ -4,6 +4,9 @@ const sliceMs = 1;
 /** The priorities, the most urgent first. */
 export const priorities = ["new", "bulk", "backlog"] as const;
 export type Priority = (typeof priorities)[number];
+const rank: Readonly<Record<Priority, number>> = { new: 0, bulk: 1, backlog: 2 };
+/** Skipped entries that are kept even while nothing is pending, so that short arrays are not copied. */
+const fewSkipped = 64;
 
 /** The work that a scheduler runs. */
 interface ScheduledWork<T> {
@@ -24,7 +27,7 @@ export class Scheduler<T> {
   /** The pending queues, each with its priority. */
   readonly #pending = new Map<T, Priority>();
   /** May also have entries of queues that became pending with a higher priority; these are skipped. */
-  readonly #queues: Readonly<Record<Priority, T[]>> = { new: [], bulk: [], backlog: [] };
+  readonly #queues: Record<Priority, T[]> = { new: [], bulk: [], backlog: [] };
   #work: ScheduledWork<T> | null = null;
   /** The index of the priority whose turn it is. */
   #turn = 0;
@@ -68,9 +71,18 @@ export class Scheduler<T> {
   #put(queue: T): void {
     const priority = this.priorityOf(queue);
     const pending = this.#pending.get(queue);
-    if (pending !== undefined && priorities.indexOf(pending) <= priorities.indexOf(priority)) return;
+    if (pending !== undefined && rank[pending] <= rank[priority]) return;
     this.#pending.set(queue, priority);
     this.#queues[priority].push(queue);
+    if (pending !== undefined) this.#removeSkipped(pending);
+  }
+
+  /** Removes the entries to skip once they are the larger part, because a priority that may not run never skips them. */
+  #removeSkipped(priority: Priority): void {
+    const queues = this.#queues[priority];
+    if (queues.length <= 2 * this.#pending.size + fewSkipped) return;
+    const pending = queues.filter((queue) => this.#pending.get(queue) === priority);
+    this.#queues[priority] = [...new Set(pending)];
   }
 
   #runSlice(): void {

@@ -1,6 +1,6 @@
 import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
-import { readdirSync } from "node:fs";
+import { mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { getTableColumns, getTableName, is } from "drizzle-orm";
 import { PgTable } from "drizzle-orm/pg-core";
@@ -8,6 +8,7 @@ import { SQLiteTable } from "drizzle-orm/sqlite-core";
 import { copiedNouns } from "../../src/store/operations/copy.ts";
 import { copiedColumns, ownColumns, postgresNotCopied } from "../../src/store/postgres/copy/tables.ts";
 import { sqliteNotCopied, sqliteTables } from "../../src/store/sqlite/copy/tables.ts";
+import { copyingToDirectory } from "../../src/store/sqlite/copy/target.ts";
 import { filledDirectory, rowsIn } from "../support/filled-directory.ts";
 import { run } from "../support/process.ts";
 import { ownDirectory } from "../support/server.ts";
@@ -75,4 +76,11 @@ describe("wrong usage changes nothing", () => {
     expect(stderr).toContain(message);
     expect(stderr).not.toContain("hunter2");
   });
+});
+
+test("a finished copy that cannot become the database says what to do", async () => {
+  const to = ownDirectory();
+  const copied = copyingToDirectory(to, "id", async () => void mkdirSync(join(to, "onair.db")));
+  const database = join(to, "onair.db");
+  await expect(copied).rejects.toThrow(`${database} is not a file. Move it away, or name another directory`);
 });

@@ -45,18 +45,27 @@ export async function copyingToDirectory<T>(
     }
     const partial = join(directory, name);
     const made = await filled(partial, copyId, work);
-    // SQLite leaves these files when a statement is still open as it closes the database.
-    for (const suffix of ["-wal", "-shm"]) rmSync(partial + suffix, { force: true });
-    renameSync(partial, databaseIn(directory));
-    const entry = openSync(directory, "r");
-    fsyncSync(entry);
-    closeSync(entry);
+    putInPlace(partial, directory);
     return made;
   } catch (error) {
     // An error of SQLite is about the target. The source throws errors of its own.
     throw codeOf(error) === "" ? error : explain(error, directory);
   } finally {
     lock.close();
+  }
+}
+
+/** Renames the finished copy to the database. Throws `StoreError`. */
+function putInPlace(partial: string, directory: string): void {
+  try {
+    // SQLite leaves these files when a statement is still open as it closes the database.
+    for (const suffix of ["-wal", "-shm"]) rmSync(partial + suffix, { force: true });
+    renameSync(partial, databaseIn(directory));
+    const entry = openSync(directory, "r");
+    fsyncSync(entry);
+    closeSync(entry);
+  } catch (error) {
+    throw explain(error, directory);
   }
 }
 

@@ -2,6 +2,7 @@ import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import type { DeliveryStatus } from "../../../src/domain/deliveries.ts";
+import { newEndpoint } from "../../../src/domain/endpoints.ts";
 import { day } from "../../../src/domain/time.ts";
 import { openStore } from "../../../src/store/sqlite/store.ts";
 import type { Store } from "../../../src/store/store.ts";
@@ -111,4 +112,19 @@ describe("retention", () => {
     }
     expect(sizes[3]).toBeLessThanOrEqual((sizes[1] ?? 0) * 1.1);
   });
+});
+
+test("an expired delivery of a disabled endpoint has no time at which its schedule continues", async () => {
+  await past(5, "pending");
+  const { due } = await store.deliveries.claim(applicationId, now - 5 * day, 1);
+  const state = { ...newEndpoint(applicationId), failing_since: 1, disabled_at: now - 4 * day };
+  await store.deliveries.record(
+    due.map((one) => attemptResult(one, { status: "pending", next_attempt_at: now, resume_at: now + day })),
+    [{ ...state, disabled_reason: "gone" }],
+  );
+  await prune();
+  const db = new Database(join(directory.path, "onair.db"), { readonly: true });
+  const row = db.query("SELECT status, next_attempt_at, resume_at FROM deliveries").get();
+  db.close();
+  expect(row).toEqual({ status: "expired", next_attempt_at: null, resume_at: null });
 });

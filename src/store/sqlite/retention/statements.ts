@@ -148,7 +148,12 @@ export function expiry(orm: BunSQLiteDatabase) {
     .limit(stepRows);
   return orm
     .update(deliveries)
-    .set({ status: "expired", next_attempt_at: null, finished_at: sql`${sql.placeholder("now")}` })
+    .set({
+      status: "expired",
+      next_attempt_at: null,
+      resume_at: null,
+      finished_at: sql`${sql.placeholder("now")}`,
+    })
     .where(inArray(seq, some))
     .returning({ seq })
     .prepare();

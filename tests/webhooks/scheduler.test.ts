@@ -111,7 +111,7 @@ describe("the scheduler", () => {
     const runAsNew = (): void => {
       const queue = {};
       refs.push(new WeakRef(queue));
-      for (priority of ["backlog", "new"]) scheduler.add(queue);
+      for (priority of ["backlog", "new"] as const) scheduler.add(queue);
     };
     for (let n = 0; n < 1_000; n++) {
       runAsNew();

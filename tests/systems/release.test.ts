@@ -66,7 +66,7 @@ test("wrong arguments are refused before anything is built", async () => {
   const taken = await release(["--out", import.meta.dir]);
   expect(taken).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining("holds something else than a release"),
+    stderr: expect.stringContaining("has files that are not a release"),
   });
   const odd = await release(["--out", join(directory, "none")], { SOURCE_DATE_EPOCH: "yesterday" });
   expect(odd).toMatchObject({

@@ -167,7 +167,8 @@ export class Promises {
 
   #checkWaits(attempt: SeenAttempt, { lastFailure }: KnownDelivery, application: KnownApplication): void {
     const at = this.elapsed();
-    if (at < application.pausedUntil)
+    // A replay ends the pause before it is acknowledged.
+    if (application.changing === 0 && at < application.pausedUntil)
       this.#broken("sent although its receiver asked to be left alone", attempt);
     if (!lastFailure || application.excusedAt >= lastFailure.began || application.changing > 0) return;
     if (at < lastFailure.at + lastFailure.waitMs) this.#broken("sent again too soon", attempt);

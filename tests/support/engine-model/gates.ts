@@ -4,7 +4,8 @@ import type { Store } from "../../../src/store/store.ts";
 
 /** The ways to the store that a run holds up, each before it reaches the store or before its answer arrives. */
 export const ways = ["publish", "claim", "record", "look-up", "change"] as const;
-export type Way = (typeof ways)[number];
+/** What else the engine asks of the store is never held up, but ends with the process. */
+export type Way = (typeof ways)[number] | "other";
 export type Gate = `${"to" | "from"} ${Way}`;
 
 /** Of a change on disk, the engine is told within this time. Until then it sends to a former URL, and no attempt counts. */
@@ -99,6 +100,8 @@ export function gatedStore(store: Store, gates: Gates): Store {
     },
     deliveries: {
       ...deliveries,
+      releaseAll: gates.through("other", deliveries.releaseAll),
+      bringBack: gates.through("other", deliveries.bringBack),
       claim: gates.through("claim", deliveries.claim),
       record: gates.through("record", deliveries.record),
       pending: gates.through("look-up", deliveries.pending),
@@ -106,6 +109,7 @@ export function gatedStore(store: Store, gates: Gates): Store {
     },
     endpoints: {
       ...endpoints,
+      failing: gates.through("other", endpoints.failing),
       find: gates.through("look-up", endpoints.find),
       enable: gates.through("change", endpoints.enable),
     },
@@ -115,6 +119,7 @@ export function gatedStore(store: Store, gates: Gates): Store {
     },
     replays: {
       ...replays,
+      running: gates.through("other", replays.running),
       create: gates.through("change", replays.create),
       advance: gates.through("change", replays.advance),
     },

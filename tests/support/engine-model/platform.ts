@@ -166,18 +166,11 @@ export class Platform {
   async #subscribe(application: KnownApplication, broadcaster: number): Promise<void> {
     const wanted = [{ broadcaster_user_id: broadcaster, ...event }];
     const request = { applicationId: application.id, wanted, limit: 100 };
+    const { removed } = this.promises;
     const { results } = await this.#store.subscriptions.subscribe(request, this.time.now());
     const [result] = results;
     if (!result || !("id" in result)) throw new Error("not subscribed");
-    const known = this.promises.subscriptions.get(result.id);
-    if (known?.removal === "acknowledged") this.promises.problems.push("a removed subscription is back");
-    if (!known)
-      this.promises.subscriptions.set(result.id, {
-        id: result.id,
-        application,
-        broadcaster,
-        removal: "none",
-      });
+    this.promises.subscribed({ id: result.id, application, broadcaster, removal: "none" }, removed);
   }
 
   /** Removes the subscription to a broadcaster, or makes it where there is none. */

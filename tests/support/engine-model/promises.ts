@@ -109,6 +109,18 @@ export class Promises {
     );
   }
 
+  /** The subscriptions whose removal was acknowledged. */
+  get removed(): ReadonlySet<KnownSubscription> {
+    return new Set([...this.subscriptions.values()].filter(({ removal }) => removal === "acknowledged"));
+  }
+
+  /** @param removed those of the time when it was asked for */
+  subscribed(subscription: KnownSubscription, removed: ReadonlySet<KnownSubscription>): void {
+    const known = this.subscriptions.get(subscription.id);
+    if (known && removed.has(known)) this.problems.push("a removed subscription is back");
+    if (!known) this.subscriptions.set(subscription.id, subscription);
+  }
+
   deliveryOf({
     id,
     subscription,

@@ -44,8 +44,22 @@ interface ExamineOptions {
   readonly now: () => number;
 }
 
-/** Runs all checks in turn. Changes nothing; sends requests to other machines only as `url` and `reach` request. */
+/**
+ * Runs all checks in turn. Changes nothing; sends requests to other machines only as `url` and `reach` request. What is
+ * in order here is left out where the server reports the same check.
+ */
 export async function* examine(options: ExamineOptions): AsyncGenerator<Finding> {
+  const { config, url, certificate } = options;
+  const { adminKey } = config;
+  const isAsked = url !== null && adminKey !== null;
+  const remote = isAsked ? await Array.fromAsync(remoteFindings(url, adminKey, certificate)) : [];
+  const reported = new Set(remote.flatMap(({ check, status }) => (status === "skipped" ? [] : check)));
+  for await (const finding of localFindings(options))
+    if (finding.status !== "ok" || !reported.has(finding.check)) yield finding;
+  yield* remote;
+}
+
+async function* localFindings(options: ExamineOptions): AsyncGenerator<Finding> {
   const { config, mistakes, env, url, withData, reach, now } = options;
   yield* settingFindings(mistakes, env);
   yield* exposureFindings(config);
@@ -57,10 +71,7 @@ export async function* examine(options: ExamineOptions): AsyncGenerator<Finding>
   const data = "database" in place ? database(options, place.database) : directory(options);
   const signingKey = withData ? yield* data : null;
   if (!withData) yield clockFinding(now(), null);
-  if (url !== null) {
-    yield* healthFindings(url, options);
-    if (config.adminKey !== null) yield* remoteFindings(url, config.adminKey, options.certificate);
-  }
+  if (url !== null) yield* healthFindings(url, options);
   const { publicUrl } = config;
   const { skipped } = findingsOf("reach");
   if (reach && publicUrl !== null) yield await publicFinding("reach", publicUrl, signingKey);

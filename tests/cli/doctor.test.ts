@@ -125,9 +125,6 @@ describe("a server that is named", () => {
   test("is asked instead of a directory, with the operator key for its own findings", async () => {
     const report = await examined(["--url", server.adminUrl], { ONAIR_ADMIN_KEY: adminKey });
     expect(statuses(report)).toEqual([
-      "settings ok",
-      "public_url ok",
-      "clock ok",
       "server ok",
       "operator_key ok",
       "settings ok",
@@ -140,6 +137,11 @@ describe("a server that is named", () => {
       "clock ok",
       "data_directory skipped",
     ]);
+    const misspelt = { ONAIR_ADMIN_KEY: adminKey, ONAIR_ADMIN_PROT: "1" };
+    const wrongHere = await examined(["--url", server.adminUrl, "--data", copy(), ...freePorts], misspelt);
+    expect(ofCheck(wrongHere, "settings").map(({ status }) => status)).toEqual(["wrong", "ok"]);
+    expect(ofCheck(wrongHere, "clock")).toHaveLength(1);
+    expect(statuses(wrongHere)).toContain("data_directory ok");
     const refused = await examined(["--url", server.adminUrl], {
       ONAIR_ADMIN_KEY: "another-operator-key",
     });

@@ -1,6 +1,6 @@
 import { render } from "preact";
 import { SearchDialog } from "./docs/search-dialog.tsx";
-import { beginTheme, changeTheme, otherTheme } from "./theme.ts";
+import { applyTheme, changeTheme, onSystemTheme, otherTheme } from "./theme.ts";
 
 /*
  * The script of the documentation's pages: theme, menu, copying and search. It runs before the page is painted, so that the
@@ -8,7 +8,7 @@ import { beginTheme, changeTheme, otherTheme } from "./theme.ts";
  */
 
 const html = document.documentElement;
-beginTheme();
+applyTheme();
 html.classList.add("scripted");
 
 function themeButton(button: HTMLElement): void {
@@ -17,6 +17,10 @@ function themeButton(button: HTMLElement): void {
   button.hidden = false;
   button.addEventListener("click", () => {
     changeTheme();
+    name();
+  });
+  onSystemTheme(() => {
+    applyTheme();
     name();
   });
 }

@@ -6,7 +6,7 @@ import { LocationProvider, useLocation } from "preact-iso";
 import { base, hasExpired, isConnected, isUpgraded, reconnects } from "../client.ts";
 import { useLiveStream } from "../live.ts";
 import { siteTitle, to, useTitle } from "../places.ts";
-import { beginTheme, changeTheme } from "../theme.ts";
+import { applyTheme, changeTheme, onSystemTheme } from "../theme.ts";
 import { Button } from "./basics.tsx";
 import { Icon } from "./icon.tsx";
 import { focusHeading, useFocusOfTheRemoved } from "./kept-focus.ts";
@@ -205,7 +205,10 @@ function closeMenu(): void {
   document.querySelector<HTMLElement>(".menu-button button")?.focus();
 }
 
-const theme = signal(beginTheme());
+const theme = signal(applyTheme());
+onSystemTheme(() => {
+  theme.value = applyTheme();
+});
 
 /** Switches between the light and the dark theme. */
 export function ThemeButton() {

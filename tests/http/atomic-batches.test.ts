@@ -25,6 +25,8 @@ describe("refused batches", () => {
       'username "TWO" is taken by user 2',
     ],
     ["users/batch", [user(3, "three"), "", "{"], 3, "The line is not valid JSON"],
+    // The unknown user of the first line is reported once every line has the right form.
+    ["channels/batch", [channel(14, "y", 9), "{"], 2, "The line is not valid JSON"],
     [
       "categories/batch",
       [category(7, "X", { tags: ["New"] }), category(8, "Go")],

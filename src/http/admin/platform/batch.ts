@@ -33,7 +33,7 @@ export function flag(description: string) {
 
 export const AtomicQuery = Type.Object({
   atomic: flag(
-    `Applies either all lines or none: if one line is refused, none is stored. Lines can swap names and slugs. At most ${atomicLimits.inWords}.`,
+    `Applies either all lines or none: if one line is refused, none is stored. The lines are compared with stored data, such as known users, only once each of them has the right form. Lines can swap names and slugs. At most ${atomicLimits.inWords}.`,
   ),
 });
 

@@ -89,7 +89,7 @@ const table = {
   adminKey: {
     default: null,
     secret: true,
-    help: "an operator key; ONAIR_ADMIN_KEY_FILE can name a file that holds it (default: a key made at the first start and shown once)",
+    help: "an operator key of 16 to 200 characters; ONAIR_ADMIN_KEY_FILE can name a file that holds it (default: a key made at the first start and shown once)",
     read: adminKey,
   },
   allowPrivateWebhooks: {

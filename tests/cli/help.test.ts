@@ -52,6 +52,7 @@ test.each<[string[], number, string]>([
   [["admin-key", "create", "--name", "x", "--role", "reder"], 2, "Did you mean reader?"],
   [["help"], 0, "Usage: onair <command>"],
   [["help", "version"], 0, "Usage: onair version"],
+  [["help", "serve"], 0, "an operator key of 16 to 200 characters"],
   [["version", "--help"], 0, "Usage: onair version"],
 ])("%j ends with %i", async (args, code, message) => {
   const result = await run(args);

@@ -182,7 +182,7 @@ for (const { program, configure } of proxies) {
       await reading;
     });
 
-    // nginx has no other server to try. Caddy 2.6 has closed the body of a request by its second try.
+    // nginx does not wait between two tries. Caddy 2.6 has closed the body of a request by its second try.
     test.skipIf(program === "nginx")("requests wait while the server is started again", async () => {
       const { port } = new URL(server.publicUrl);
       await server.stop();

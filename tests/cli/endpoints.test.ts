@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { ownListener } from "../support/listener.ts";
 import { expectFailure, run } from "../support/process.ts";
 import { event, publish, settled, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
@@ -33,6 +34,18 @@ test("list and show print the state of the endpoint beside that of the applicati
   for (const word of ["show", "get"]) {
     expect((await apps(word, app.id)).stdout).toMatch(/^endpoint +disabled since .*Z: it answered 410$/m);
   }
+});
+
+test("list makes one request for each page", async () => {
+  const requests: string[] = [];
+  const admin = ownListener((request) => {
+    const { pathname, search } = new URL(request.url);
+    requests.push(pathname + search);
+    return fetch(server.adminUrl + pathname + search, { headers: request.headers });
+  });
+  const { stdout } = await run(["apps", "list", "--all", "--url", admin.url], { env });
+  expect(stdout).toContain("disabled (gone)");
+  expect(requests).toEqual(["/admin/v1/applications?limit=100"]);
 });
 
 test("change --enable says that the endpoint stays disabled, and what enables it", async () => {

@@ -16,15 +16,7 @@ type Listed = ApplicationAnswer & { readonly endpoint: Pick<EndpointAnswer, "sta
 
 /** Prints applications, each with the state of its endpoint. */
 export async function listApplications(api: AdminApi, paging: Paging, out: Output): Promise<void> {
-  const unwell = await failingEndpoints(api);
-  const get = async (page: Fields): Promise<ListPage<Listed>> => {
-    const { data, pagination } = await api.get<ListPage<ApplicationAnswer>>("/admin/v1/applications", page);
-    const withEndpoint = (application: ApplicationAnswer): Listed => {
-      const { status = "enabled", disabled_reason = null } = unwell.get(application.id) ?? {};
-      return { ...application, endpoint: { status, disabled_reason } };
-    };
-    return { data: data.map(withEndpoint), pagination };
-  };
+  const get = (page: Fields) => api.get<ListPage<Listed>>("/admin/v1/applications", page);
   await out.list(pagesOf(paging, get), {
     columns: ["ID", "STATE", "ENDPOINT", "NAME", "WEBHOOK"],
     cells: (one) => {
@@ -33,17 +25,6 @@ export async function listApplications(api: AdminApi, paging: Paging, out: Outpu
     },
     empty: "There are no applications.",
   });
-}
-
-/** Fetches the failing and disabled endpoints, by application. */
-async function failingEndpoints(api: AdminApi): Promise<Map<string, EndpointAnswer>> {
-  const everything = { limit: Number.POSITIVE_INFINITY, cursor: "" };
-  const found = new Map<string, EndpointAnswer>();
-  const get = (page: Fields) => api.get<ListPage<EndpointAnswer>>("/admin/v1/endpoints", page);
-  for await (const { data } of pagesOf(everything, get)) {
-    for (const endpoint of data) found.set(endpoint.app_id, endpoint);
-  }
-  return found;
 }
 
 function endpointCell({ webhook_url, delivery, endpoint }: Listed): string {

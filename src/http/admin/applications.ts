@@ -5,7 +5,7 @@ import {
   applicationStates,
   secretPrefix,
 } from "../../domain/applications.ts";
-import { endpointStatus } from "../../domain/endpoints.ts";
+import { endpointStatus, newEndpoint } from "../../domain/endpoints.ts";
 import { invalidFields } from "../../domain/errors.ts";
 import { exampleUser } from "../../domain/examples.ts";
 import { newId } from "../../domain/ids.ts";
@@ -31,6 +31,7 @@ import {
   shown,
 } from "./application-fields.ts";
 import type { AdminDeps, AdminListener } from "./base.ts";
+import { EndpointSchema } from "./events/endpoints.ts";
 
 const NewApplication = answerOf(NewApplicationSchema, {
   description: "The application and its secrets.",
@@ -48,8 +49,13 @@ const state = oneOf(applicationStates, {
     "How the application's events are handled: its endpoint is `enabled`, `failing` or `disabled`, an operator has disabled the application, it has no webhook URL, or it uses only the event stream.",
 });
 
+const endpoint = Type.Pick(EndpointSchema, ["status", "disabled_reason"], {
+  $id: "EndpointState",
+  description: "The state of its endpoint.",
+});
+
 const Applications = pageOf(
-  Type.Composite([ApplicationSchema, Type.Object({ state })], {
+  Type.Composite([ApplicationSchema, Type.Object({ state, endpoint })], {
     $id: "ListedApplication",
     description: "An application of a third party, with the state of its deliveries.",
     ...noOtherFields,
@@ -58,7 +64,11 @@ const Applications = pageOf(
     order: "Applications, the oldest first.",
     name: "ApplicationPage",
     description: "A page of applications, without their secrets.",
-    example: { ...exampleApplication, state: "enabled" },
+    example: {
+      ...exampleApplication,
+      state: "enabled",
+      endpoint: { status: "enabled", disabled_reason: null },
+    },
   },
 );
 
@@ -178,13 +188,13 @@ export function applicationRoutes(app: AdminListener, options: AdminDeps): void 
       };
       const read = (after: string | null, limit: number) =>
         store.applications.page(after ?? "", limit, filter);
-      const troubled = new Map(
-        (await store.endpoints.failing()).map((one) => [one.application_id, endpointStatus(one)]),
-      );
-      const listed = (one: Application) => ({
-        ...shown(one),
-        state: applicationState(one, troubled.get(one.id)),
-      });
+      const troubled = new Map((await store.endpoints.failing()).map((one) => [one.application_id, one]));
+      const listed = (one: Application) => {
+        const endpoint = troubled.get(one.id) ?? newEndpoint(one.id);
+        const status = endpointStatus(endpoint);
+        const { disabled_reason } = endpoint;
+        return { ...shown(one), state: applicationState(one, status), endpoint: { status, disabled_reason } };
+      };
       return list.page(query, { read, positionOf: ({ id }) => id, shown: listed });
     },
     {

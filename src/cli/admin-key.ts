@@ -96,9 +96,9 @@ async function perform(api: AdminApi, { action, id, body, out }: Asked): Promise
   });
 }
 
-async function reset({ place }: Target, out: Output): Promise<void> {
-  await requireData(place);
-  const { store } = await openStorage(place);
+async function reset({ location }: Target, out: Output): Promise<void> {
+  await requireData(location);
+  const { store } = await openStorage(location);
   try {
     const now = Date.now();
     const name = `reset ${isoTime(now)}`;

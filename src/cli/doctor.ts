@@ -1,6 +1,6 @@
 import { checkConfig, type Environment } from "../config/read-config.ts";
 import { settingOptions, settingsHelp } from "../config/setting-names.ts";
-import { placeOf, shownDataPlace } from "../data/place.ts";
+import { locationOf, shownDataLocation } from "../data/location.ts";
 import { examine } from "../doctor/examine.ts";
 import type { Finding } from "../domain/operations/findings.ts";
 import { logLevels } from "../log/log.ts";
@@ -82,7 +82,7 @@ Exit code: 0 if nothing is wrong (warnings do not count), 1 if something is, 2 f
     }
     const count = (status: Finding["status"]) => findings.filter((one) => one.status === status).length;
     const wrong = count("wrong");
-    const data = withData ? shownDataPlace(placeOf(config)) : null;
+    const data = withData ? shownDataLocation(locationOf(config)) : null;
     if (json) await print(JSON.stringify({ ok: wrong === 0, version, commit, data, url, findings }));
     else await print(`\n${summary(wrong, count("warning"))}`);
     return wrong === 0 ? 0 : 1;

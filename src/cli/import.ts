@@ -122,7 +122,7 @@ async function importInto(
   { kind, target, snapshot }: Import,
   input: AsyncIterable<Uint8Array>,
 ): Promise<BatchReport> {
-  const { store } = await openStorage(target.place);
+  const { store } = await openStorage(target.location);
   try {
     const ranking = new Ranking(Date.now);
     ranking.putLive(await store.livestreams.all());

@@ -1,6 +1,6 @@
 import { existsSync, statSync } from "node:fs";
 import { backupBeforeUpgrade } from "../backups/before-upgrade.ts";
-import { type DatabaseSettings, shownDataPlace } from "../data/place.ts";
+import { type DatabaseSettings, shownDataLocation } from "../data/location.ts";
 import { backupsOfPostgres } from "../domain/backups.ts";
 import { version } from "../runtime/version.ts";
 import { readDatabaseUrl } from "../store/postgres/database/connection-url.ts";
@@ -11,7 +11,7 @@ import { look, type SchemaState, schemaState } from "../store/sqlite/database/lo
 import { upgradeDatabase } from "../store/sqlite/database/open.ts";
 import { command, switches, valued } from "./arguments.ts";
 import { requireDatabase } from "./client/require-data.ts";
-import { placeOfCommand } from "./client/target.ts";
+import { locationOfCommand } from "./client/target.ts";
 import { counted, stopwatch } from "./output/format.ts";
 import type { Output } from "./output/output.ts";
 import { checkOutputFile } from "./output/output-file.ts";
@@ -48,14 +48,14 @@ export const migrate = command({
   },
   async run({ values, env, out, mistakes, check }) {
     const { "dry-run": dryRun = false, "rebuild-search": rebuildSearch = false, backup = null } = values;
-    const place = placeOfCommand(values, env);
-    if ("database" in place) {
+    const location = locationOfCommand(values, env);
+    if ("database" in location) {
       if (backup !== null) mistakes.push(`--backup is for a data directory. ${backupsOfPostgres}`);
       if (rebuildSearch) mistakes.push("--rebuild-search is for a data directory");
       check();
-      return migratePostgres(place.database, dryRun, out);
+      return migratePostgres(location.database, dryRun, out);
     }
-    const { directory: data } = place;
+    const { directory: data } = location;
     if (dryRun && (backup !== null || rebuildSearch))
       mistakes.push("--dry-run changes nothing, so it excludes --backup and --rebuild-search");
     if (backup !== null && existsSync(backup)) mistakes.push(`${backup} exists already; name another file`);
@@ -125,9 +125,9 @@ async function migratePostgres(database: DatabaseSettings, dryRun: boolean, out:
   const before = await schemaOf(settings);
   if (!dryRun && before.pending.length > 0)
     await (await openPostgres(settings, { connections: 1 }, noteMigration)).close();
-  const place = shownDataPlace({ database });
+  const location = shownDataLocation({ database });
   const report = reportOf(before, dryRun);
-  await out.answer({ database: place, ...report }, reportText(place, report, took()));
+  await out.answer({ database: location, ...report }, reportText(location, report, took()));
 }
 
 const noteMigration = (name: string) => note(`Applying ${name} …`);
@@ -164,16 +164,16 @@ function directoryText(report: ReturnType<typeof directoryReport>, took: string)
 }
 
 function reportText(
-  place: string,
+  location: string,
   { dry_run, from, to, migrations }: ReturnType<typeof reportOf>,
   took: string,
 ): string {
   const rows = migrations.map(({ state, name }) => [state, name]);
   const range = from === to ? `${to}` : `${from ?? "nothing"} to ${to}`;
   const head = migrations.every(({ state }) => state === "applied")
-    ? `${place} has the schema of onair ${version} (${to}).`
+    ? `${location} has the schema of onair ${version} (${to}).`
     : dry_run
-      ? `${place} needs an upgrade from ${range} for onair ${version}. Nothing was changed.`
-      : `${place} was upgraded to the schema of onair ${version} (${range}) ${took}.`;
+      ? `${location} needs an upgrade from ${range} for onair ${version}. Nothing was changed.`
+      : `${location} was upgraded to the schema of onair ${version} (${range}) ${took}.`;
   return `${head}\n\n${table(["STATE", "MIGRATION"], rows)}`;
 }

@@ -65,7 +65,7 @@ export async function startAdminListener(
   });
   const listening = listenAs("admin", app, core);
   adminUrl = listening.url;
-  const inFile = "directory" in core.place ? keyFile(core.place.directory, log) : null;
+  const inFile = "directory" in core.location ? keyFile(core.location.directory, log) : null;
   await settleOperatorKeys({ store, operatorKeys, show: options.showAdminKey ?? inFile, now, log });
   return {
     url: listening.url,
@@ -82,7 +82,7 @@ export async function startAdminListener(
 }
 
 function factsOf(core: Core, { store, limiter }: Memory, { streams }: RunningPublic): AdminDeps["facts"] {
-  const { config, now, place, tracing } = core;
+  const { config, now, location, tracing } = core;
   return {
     get settings() {
       return core.shown();
@@ -92,15 +92,15 @@ function factsOf(core: Core, { store, limiter }: Memory, { streams }: RunningPub
       return config.subscriptionLimit;
     },
     rateLimit: ({ id, rate_limit }) => limiter.look(id, rate_limit ?? config.rateLimit),
-    storage: () => ("directory" in place ? sizesOf(place.directory) : null),
+    storage: () => ("directory" in location ? sizesOf(location.directory) : null),
     kindSizes: hourlyKinds(async () => {
-      if ("database" in place) return store.statistics.kindSizes();
+      if ("database" in location) return store.statistics.kindSizes();
       const { measuredSizes } = await import("../doctor/database.ts");
-      return (await measuredSizes(databaseCheckProgram, place.directory)).kinds;
+      return (await measuredSizes(databaseCheckProgram, location.directory)).kinds;
     }, now),
     watched: {
-      database: "directory" in place ? "sqlite" : "postgresql",
-      logBytes: () => ("directory" in place ? logBytesOf(place.directory) : null),
+      database: "directory" in location ? "sqlite" : "postgresql",
+      logBytes: () => ("directory" in location ? logBytesOf(location.directory) : null),
       openStreams: () => streams.count,
       certificates: () => core.certificateWatch.expiries(),
       eventLoopDelay: core.eventLoop.delay,

@@ -16,9 +16,9 @@ import type { Memory } from "./memory.ts";
 
 /** Opens the backups of a data directory. Throws if their settings cannot be used. */
 export async function openBackupKeeper(core: Core, { outcomes }: Memory): Promise<BackupKeeper> {
-  const { config, engine, log, now, place, options } = core;
-  if ("database" in place) return backupsElsewhere;
-  return openBackups(place.directory, config, {
+  const { config, engine, log, now, location, options } = core;
+  if ("database" in location) return backupsElsewhere;
+  return openBackups(location.directory, config, {
     dataId: () => dataIdOf(engine.store),
     program: backupProgram,
     now,
@@ -35,12 +35,12 @@ const findEveryMs = 15 * second;
 
 /** Starts the services of the main thread. @param lookForFindings called at intervals */
 export function startServices(
-  { engine, log, now, place, counter }: Core,
+  { engine, log, now, location, counter }: Core,
   { outcomes }: Memory,
   backups: BackupKeeper,
   lookForFindings: () => Promise<void>,
 ) {
-  const sizes = "directory" in place ? [samplingSizes(place.directory, engine.store, now)] : [];
+  const sizes = "directory" in location ? [samplingSizes(location.directory, engine.store, now)] : [];
   const backing = repeating("backups", backupLookMs, () => backups.look());
   const finding = repeating("findings", findEveryMs, lookForFindings);
   let minuteNow = Math.floor(now() / minute);

@@ -4,7 +4,7 @@ import { liveSettings } from "../config/live-settings.ts";
 import type { Environment } from "../config/read-config.ts";
 import { collectorOf } from "../config/tracing-settings.ts";
 import type { WelcomeSource } from "../console/session.ts";
-import { placeOf } from "../data/place.ts";
+import { locationOf } from "../data/location.ts";
 import { StorageWatch } from "../data/storage-watch.ts";
 import { StatisticCounter } from "../domain/operations/statistics.ts";
 import type { Engine } from "../engine/engine.ts";
@@ -63,7 +63,7 @@ export async function openCore(options: AppOptions) {
     shown,
     log,
     now,
-    place: placeOf(config),
+    location: locationOf(config),
     certificates,
     certificateWatch: new CertificateWatch({ log, now }),
     storage,

@@ -18,8 +18,8 @@ import type { Core } from "./core.ts";
 export type Memory = Awaited<ReturnType<typeof openMemory>>;
 
 /** Reads it from the store. Changes by other replicas arrive in `http/replicas/replica-notifications.ts`. */
-export async function openMemory({ config, engine, log, now, place }: Core) {
-  const isReplica = "database" in place;
+export async function openMemory({ config, engine, log, now, location }: Core) {
+  const isReplica = "database" in location;
   const callers = new Changes();
   // Nothing is cached before notifications of other replicas arrive.
   if (isReplica) callers.useUntil(Number.NEGATIVE_INFINITY);

@@ -9,9 +9,9 @@ import {
   movedMessage,
   movedSetting,
 } from "../store/operations/copy.ts";
-import { namedPlace, readDatabaseUrl } from "../store/postgres/database/connection-url.ts";
+import { namedLocation, readDatabaseUrl } from "../store/postgres/database/connection-url.ts";
 import type { Store } from "../store/store.ts";
-import { type DataPlace, shownDataPlace } from "./place.ts";
+import { type DataLocation, shownDataLocation } from "./location.ts";
 
 /** The result of a copy. */
 interface Copied {
@@ -31,10 +31,14 @@ interface CopyProgress {
  * Copies all data from a location that no server uses to an empty one, and marks the source as moved. An interrupted copy
  * continues where it stopped. The target cannot be used before it is complete. Throws `StoreError`.
  */
-export async function copyData(from: DataPlace, to: DataPlace, progress: CopyProgress): Promise<Copied> {
+export async function copyData(
+  from: DataLocation,
+  to: DataLocation,
+  progress: CopyProgress,
+): Promise<Copied> {
   let isBegun = false;
   try {
-    return await copyingFrom(from, shownDataPlace(to), (source) =>
+    return await copyingFrom(from, shownDataLocation(to), (source) =>
       copyingTo(to, source.copyId, (target) => {
         isBegun = true;
         return copyAll(source, target, progress);
@@ -44,7 +48,7 @@ export async function copyData(from: DataPlace, to: DataPlace, progress: CopyPro
     if (!isBegun) throw error;
     const reason = error instanceof Error ? error.message : String(error);
     throw new StoreError(
-      `${reason.replace(/\.?$/, ".")} The copy was interrupted: run the same command to continue it. To let servers use the source again, run: onair copy --reopen --from ${namedDataPlace(from)}`,
+      `${reason.replace(/\.?$/, ".")} The copy was interrupted: run the same command to continue it. To let servers use the source again, run: onair copy --reopen --from ${namedDataLocation(from)}`,
     );
   }
 }
@@ -69,52 +73,52 @@ async function copyAll(source: CopySource, target: CopyTarget, progress: CopyPro
 }
 
 async function copyingFrom<T>(
-  place: DataPlace,
+  location: DataLocation,
   to: string,
   work: (source: CopySource) => Promise<T>,
 ): Promise<T> {
-  if ("directory" in place) {
+  if ("directory" in location) {
     const { copyingFromDirectory } = await import("../store/sqlite/copy/source.ts");
-    return copyingFromDirectory(place.directory, to, work);
+    return copyingFromDirectory(location.directory, to, work);
   }
   const { copyingFromDatabase } = await import("../store/postgres/copy/source.ts");
-  return copyingFromDatabase(settingsOf(place), to, work);
+  return copyingFromDatabase(settingsOf(location), to, work);
 }
 
 async function copyingTo<T>(
-  place: DataPlace,
+  location: DataLocation,
   copyId: string,
   work: (target: CopyTarget) => Promise<T>,
 ): Promise<T> {
-  if ("directory" in place) {
+  if ("directory" in location) {
     const { copyingToDirectory } = await import("../store/sqlite/copy/target.ts");
-    return copyingToDirectory(place.directory, copyId, work);
+    return copyingToDirectory(location.directory, copyId, work);
   }
   const { copyingToDatabase } = await import("../store/postgres/copy/target.ts");
-  return copyingToDatabase(settingsOf(place), copyId, work);
+  return copyingToDatabase(settingsOf(location), copyId, work);
 }
 
 /** Removes the mark of data that was moved; returns false when there is none. Throws `StoreError`. */
-export async function reopenData(place: DataPlace): Promise<boolean> {
-  if ("directory" in place) {
+export async function reopenData(location: DataLocation): Promise<boolean> {
+  if ("directory" in location) {
     const { reopenDirectory } = await import("../store/sqlite/copy/source.ts");
-    return reopenDirectory(place.directory);
+    return reopenDirectory(location.directory);
   }
   const { reopenDatabase } = await import("../store/postgres/copy/source.ts");
-  return reopenDatabase(settingsOf(place));
+  return reopenDatabase(settingsOf(location));
 }
 
-const settingsOf = ({ database }: Extract<DataPlace, { database: unknown }>) =>
+const settingsOf = ({ database }: Extract<DataLocation, { database: unknown }>) =>
   readDatabaseUrl(database.direct ?? database.url);
 
-const namedDataPlace = (place: DataPlace) =>
-  "directory" in place ? place.directory : namedPlace(settingsOf(place));
+const namedDataLocation = (location: DataLocation) =>
+  "directory" in location ? location.directory : namedLocation(settingsOf(location));
 
 /** Throws a `StoreError` when the data was moved elsewhere, or a copy to here is incomplete. */
-export async function requireNotMoved(store: Pick<Store, "settings">, place: DataPlace): Promise<void> {
-  const shown = shownDataPlace(place);
+export async function requireNotMoved(store: Pick<Store, "settings">, location: DataLocation): Promise<void> {
+  const shown = shownDataLocation(location);
   if ((await store.settings.get(copyingSetting)) !== null)
     throw new StoreError(incompleteMessage(shown), true);
   const to = await store.settings.get(movedSetting);
-  if (to !== null) throw new StoreError(movedMessage(shown, namedDataPlace(place), to), true);
+  if (to !== null) throw new StoreError(movedMessage(shown, namedDataLocation(location), to), true);
 }

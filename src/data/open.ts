@@ -9,7 +9,7 @@ import { databaseIdentity, lookAtStorage } from "../store/sqlite/database/storag
 import { type OpenOptions, openReader, openReaderIfReady, openStore } from "../store/sqlite/store.ts";
 import type { Store } from "../store/store.ts";
 import { requireNotMoved } from "./copy.ts";
-import type { DatabaseSettings, DataPlace } from "./place.ts";
+import type { DatabaseSettings, DataLocation } from "./location.ts";
 import { signingKeySetting } from "./stored-keys.ts";
 
 /** A store that is open for writing. */
@@ -23,12 +23,12 @@ export interface OpenStorage {
 }
 
 /** Opens the store of a location and migrates it to the newest schema. Throws `StoreError`. */
-export async function openStorage(place: DataPlace, options: OpenOptions = {}): Promise<OpenStorage> {
-  if ("database" in place) return openDatabaseStorage(place.database, options);
-  const store = openStore(place.directory, options);
-  await closingOnFault(store, requireNotMoved(store, place));
-  const identity = databaseIdentity(place.directory);
-  const look = async (isTroubled: boolean) => lookAtStorage(place.directory, identity, isTroubled);
+export async function openStorage(location: DataLocation, options: OpenOptions = {}): Promise<OpenStorage> {
+  if ("database" in location) return openDatabaseStorage(location.database, options);
+  const store = openStore(location.directory, options);
+  await closingOnFault(store, requireNotMoved(store, location));
+  const identity = databaseIdentity(location.directory);
+  const look = async (isTroubled: boolean) => lookAtStorage(location.directory, identity, isTroubled);
   return {
     store,
     ownership: soleOwnership(() => store.deliveries.releaseAll()),
@@ -92,26 +92,26 @@ async function openDatabaseStorage(
  * @param settle `deliveries.settle` of the store that is open for writing
  */
 export async function openReading(
-  place: DataPlace,
+  location: DataLocation,
   onFault: OnFault,
   settle: () => Promise<void>,
 ): Promise<Store> {
-  if ("directory" in place) return openReader(place.directory, onFault, settle);
+  if ("directory" in location) return openReader(location.directory, onFault, settle);
   const { openPostgresReader } = await import("../store/postgres/store.ts");
-  const { url, direct, connections } = place.database;
+  const { url, direct, connections } = location.database;
   const options = { connections: Math.floor(connections / 2), isPooled: direct !== null };
   return openPostgresReader(readDatabaseUrl(url), options, onFault);
 }
 
 /** Like `openReading`, before the store is open for writing. Returns null if it is not readable or has no signing key yet. */
 export async function openReadingIfReady(
-  place: DataPlace,
+  location: DataLocation,
   onFault: OnFault,
   settle: () => Promise<void>,
 ): Promise<Store | null> {
   // For PostgreSQL this would take as long as opening it for writing.
-  if ("database" in place) return null;
-  const reader = openReaderIfReady(place.directory, onFault, settle);
+  if ("database" in location) return null;
+  const reader = openReaderIfReady(location.directory, onFault, settle);
   const key = await reader?.settings.get(signingKeySetting).catch(() => null);
   if (reader === null || key !== null) return reader;
   await reader.close();
@@ -119,12 +119,12 @@ export async function openReadingIfReady(
 }
 
 /** Whether a location has data. Throws `StoreError` for a database that cannot be used. */
-export async function hasData(place: DataPlace): Promise<boolean> {
+export async function hasData(location: DataLocation): Promise<boolean> {
   // `lstat`, because a dangling link counts as a database.
-  if ("directory" in place) {
-    return lstatSync(databaseIn(place.directory), { throwIfNoEntry: false }) !== undefined;
+  if ("directory" in location) {
+    return lstatSync(databaseIn(location.directory), { throwIfNoEntry: false }) !== undefined;
   }
   const { schemaOf } = await import("../store/postgres/database/open.ts");
-  const { url, direct } = place.database;
+  const { url, direct } = location.database;
   return (await schemaOf(readDatabaseUrl(direct ?? url))).applied.length > 0;
 }

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { awsVariables } from "../backups/destination.ts";
 import type { Config } from "../config/config.ts";
 import type { Environment } from "../config/read-config.ts";
-import { type DatabaseSettings, placeOf } from "../data/place.ts";
+import { type DatabaseSettings, locationOf } from "../data/location.ts";
 import { type Finding, findingsOf } from "../domain/operations/findings.ts";
 import { urlOf } from "../http/server.ts";
 import { databaseIn } from "../store/sqlite/database/directory.ts";
@@ -67,8 +67,8 @@ async function* localFindings(options: ExamineOptions): AsyncGenerator<Finding> 
     yield* secretFileFindings(options.secretFiles);
     yield* certificateFindings(config, now());
   }
-  const place = placeOf(config);
-  const data = "database" in place ? database(options, place.database) : directory(options);
+  const location = locationOf(config);
+  const data = "database" in location ? database(options, location.database) : directory(options);
   const signingKey = withData ? yield* data : null;
   if (!withData) yield clockFinding(now(), null);
   if (url !== null) yield* healthFindings(url, options);

@@ -1,5 +1,5 @@
-import type { DatabaseSettings } from "../data/place.ts";
-import { shownDataPlace } from "../data/place.ts";
+import type { DatabaseSettings } from "../data/location.ts";
+import { shownDataLocation } from "../data/location.ts";
 import { messageOf } from "../domain/errors.ts";
 import { type Finding, findingsOf } from "../domain/operations/findings.ts";
 import { shownSizes } from "../domain/operations/kind-sizes.ts";
@@ -21,14 +21,14 @@ export async function postgresFindings(
 }> {
   const { ok, wrong } = findingsOf("database");
   const schema = findingsOf("schema");
-  const place = shownDataPlace({ database });
+  const location = shownDataLocation({ database });
   const unknown = { signingKey: null, newestEventAt: null };
   const settings = readDatabaseUrl(database.direct ?? database.url);
   try {
     const { applied, pending } = await schemaOf(settings);
     if (pending.length > 0) {
       const form = applied.length === 0 ? "is empty" : `has an older schema (${applied.at(-1)})`;
-      const message = `${place} ${form}: ${pending.length} migrations are pending`;
+      const message = `${location} ${form}: ${pending.length} migrations are pending`;
       const advice = '"onair migrate" or the next "onair serve" upgrades it';
       return { findings: [schema.warning(message, advice)], ...unknown };
     }
@@ -37,7 +37,7 @@ export async function postgresFindings(
       pool.close(),
     );
     const findings = [
-      ok(`PostgreSQL ${facts.version} answers at ${place}`),
+      ok(`PostgreSQL ${facts.version} answers at ${location}`),
       schema.ok(`the database has the schema of this version (${applied.at(-1)})`),
       ...factFindings(facts, now),
       findingsOf("sizes").ok(shownSizes(kinds)),

@@ -1,6 +1,6 @@
 import type { Config } from "../config/config.ts";
 import type { Environment } from "../config/read-config.ts";
-import { placeOf } from "../data/place.ts";
+import { locationOf } from "../data/location.ts";
 import { messageOf } from "../domain/errors.ts";
 import { type Finding, findingsOf } from "../domain/operations/findings.ts";
 import { second } from "../domain/time.ts";
@@ -43,18 +43,18 @@ export function runningFindings(options: RunningOptions): () => Promise<readonly
 
 async function* found(options: RunningOptions): AsyncGenerator<Finding> {
   const { config, env, secretFiles, program, now } = options;
-  const place = placeOf(config);
+  const location = locationOf(config);
   yield* settingFindings([], env);
   yield* exposureFindings(config);
   yield* secretFileFindings(secretFiles);
   yield* certificateFindings(config, now());
-  if ("database" in place) {
+  if ("database" in location) {
     const { postgresFindings } = await import("./postgres.ts");
-    const { findings, newestEventAt } = await postgresFindings(place.database, now());
+    const { findings, newestEventAt } = await postgresFindings(location.database, now());
     yield* findings;
     return yield clockFinding(now(), newestEventAt);
   }
-  const { directory } = place;
+  const { directory } = location;
   const { skipped, wrong } = findingsOf("data_directory");
   try {
     const facts = await factsElsewhere(program, directory);

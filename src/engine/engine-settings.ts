@@ -1,7 +1,7 @@
 import type { Config } from "../config/config.ts";
 import { keptMs } from "../config/setting-values.ts";
 import { collectorOf } from "../config/tracing-settings.ts";
-import { placeOf } from "../data/place.ts";
+import { locationOf } from "../data/location.ts";
 import { day } from "../domain/time.ts";
 import { descriptorLimit } from "../runtime/descriptors.ts";
 import { connectionCapacity } from "../webhooks/queues/connection-capacity.ts";
@@ -15,7 +15,7 @@ export function engineSettings(config: Config, times: EngineTimes): EngineSettin
   const { allowPrivateWebhooks, webhookProxy, webhookConcurrency, notifyUrl, notifySecret } = config;
   const keepByType = Object.entries(config.keepByType);
   return {
-    place: placeOf(config),
+    location: locationOf(config),
     allowPrivateWebhooks,
     webhookProxy,
     webhookConcurrency,

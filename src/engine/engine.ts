@@ -1,4 +1,4 @@
-import type { DataPlace } from "../data/place.ts";
+import type { DataLocation } from "../data/location.ts";
 import type { EventSink, Retention } from "../domain/deliveries.ts";
 import type { Histogram } from "../domain/operations/histogram.ts";
 import type { ServerNotice, ServerNoticeData } from "../domain/operations/notices.ts";
@@ -13,7 +13,7 @@ import type { Sample, SampleExchange, WatchSample } from "../webhooks/sample.ts"
 
 /** The settings of the engine. */
 export interface EngineSettings {
-  readonly place: DataPlace;
+  readonly location: DataLocation;
   readonly allowPrivateWebhooks: boolean;
   /** The URL of the egress proxy; null for none. */
   readonly webhookProxy: string | null;

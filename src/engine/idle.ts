@@ -1,5 +1,5 @@
+import type { DataLocation } from "../data/location.ts";
 import { openStorage } from "../data/open.ts";
-import type { DataPlace } from "../data/place.ts";
 import { DomainError } from "../domain/errors.ts";
 import { newHistogram } from "../domain/operations/histogram.ts";
 import { noSpans } from "../tracing/span-counts.ts";
@@ -12,8 +12,8 @@ import { watchedStore } from "./watched-store.ts";
  * Returns an engine for data that no server runs on. It writes, and leaves deliveries to the next server. Throws if the
  * data cannot be opened.
  */
-export async function idleEngine(place: DataPlace): Promise<Engine> {
-  const { store } = await openStorage(place);
+export async function idleEngine(location: DataLocation): Promise<Engine> {
+  const { store } = await openStorage(location);
   const dispatcher = {
     reserve: () => ({ takes: () => false, end() {} }),
     outcomeUnknown() {},

@@ -47,7 +47,7 @@ interface EngineOptions {
 export async function startEngine(options: EngineOptions): Promise<Engine> {
   const { settings, onFault, lock, log } = options;
   const applying = (migration: string) => log.info("migrating", { migration });
-  const storage = await openStorage(settings.place, { onFault, lock, applying });
+  const storage = await openStorage(settings.location, { onFault, lock, applying });
   try {
     return await engineOn(storage, options);
   } catch (error) {

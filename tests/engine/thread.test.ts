@@ -19,7 +19,7 @@ beforeEach(() => {
 function start(of = program): Promise<Engine> {
   const retention = { deliveredMs: day, failedMs: day, bodiesMs: day };
   const settings = {
-    place: { directory: directory },
+    location: { directory: directory },
     allowPrivateWebhooks: true,
     webhookProxy: null,
     webhookConcurrency: 8,

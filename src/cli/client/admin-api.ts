@@ -57,15 +57,15 @@ export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => P
       request(url, { ...init, ...(cert && key && { tls: { cert, key } }) });
     return work(adminApi(server.url.origin, base, server.key, fetched));
   }
-  const { place } = target;
-  await requireData(place);
-  const engine = await idleEngine(place);
+  const { location } = target;
+  await requireData(location);
+  const engine = await idleEngine(location);
   const { store } = engine;
   const faults = new Faults();
   const log = faults.log;
   const backups =
-    "directory" in place
-      ? await openBackups(place.directory, target.backups, {
+    "directory" in location
+      ? await openBackups(location.directory, target.backups, {
           dataId: () => dataIdOf(store),
           isHeld: async () => Boolean(await store.settings.get(heldSetting)),
           program: backupProgram,

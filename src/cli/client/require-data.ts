@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
+import { type DataLocation, shownDataLocation } from "../../data/location.ts";
 import { hasData } from "../../data/open.ts";
-import { type DataPlace, shownDataPlace } from "../../data/place.ts";
 import { databaseIn } from "../../store/sqlite/database/directory.ts";
 import { UsageError } from "../command.ts";
 
@@ -10,12 +10,12 @@ export function requireDatabase(directory: string, option: string, mistakes: str
     mistakes.push(`There is no data in ${directory}; name the data directory with ${option}`);
 }
 
-/** Throws a `UsageError` when there is no data in a place, and a `StoreError` when the data cannot be used. */
-export async function requireData(place: DataPlace): Promise<void> {
-  if (await hasData(place)) return;
-  const where = shownDataPlace(place);
+/** Throws a `UsageError` when there is no data in a location, and a `StoreError` when the data cannot be used. */
+export async function requireData(location: DataLocation): Promise<void> {
+  if (await hasData(location)) return;
+  const where = shownDataLocation(location);
   throw new UsageError(
-    "directory" in place
+    "directory" in location
       ? `There is no data in ${where}; name the data directory with --data, or a server with --url`
       : `There is no data in the database ${where}; "onair serve" or "onair import" creates it`,
   );

@@ -2,7 +2,7 @@ import { type AwsVariables, awsVariables } from "../../backups/destination.ts";
 import type { BackupConfig } from "../../backups/open-backups.ts";
 import { type Environment, readConfig, readSecret } from "../../config/read-config.ts";
 import { variablesOf } from "../../config/setting-names.ts";
-import { type DataPlace, placeOf } from "../../data/place.ts";
+import { type DataLocation, locationOf } from "../../data/location.ts";
 import { type Certificate, CertificateError, readCertificate } from "../../serving/certificates.ts";
 import { type Given, valued } from "../arguments.ts";
 
@@ -15,7 +15,7 @@ export interface Target {
     readonly certificate: Pick<Certificate, "cert" | "key"> | null;
   } | null;
   /** The location of the data, used without a server. */
-  readonly place: DataPlace;
+  readonly location: DataLocation;
   readonly allowPrivateWebhooks: boolean;
   /** The settings of backups, used without a server. */
   readonly backups: BackupConfig;
@@ -66,7 +66,7 @@ export function readTarget(given: GivenTarget, env: Environment, mistakes: strin
   const option = ["url" as const, ...named].map((name) => (given[name] ? ` --${name} ${given[name]}` : ""));
   return {
     server: url && key ? { url, key, certificate } : null,
-    place: placeOf(config),
+    location: locationOf(config),
     allowPrivateWebhooks: config.allowPrivateWebhooks,
     backups: config,
     aws: awsVariables(env),
@@ -80,8 +80,8 @@ function configOf(given: NamedData, env: Environment) {
 }
 
 /** Returns the location of the data for a command that never uses a server. */
-export function placeOfCommand(given: NamedData, env: Environment): DataPlace {
-  return placeOf(configOf(given, dataVariables(env, true)));
+export function locationOfCommand(given: NamedData, env: Environment): DataLocation {
+  return locationOf(configOf(given, dataVariables(env, true)));
 }
 
 /** Returns the variables about data. With a server, its location is ignored. */

@@ -2,7 +2,7 @@ import { compactDatabase } from "../../store/sqlite/database/compact.ts";
 import { lockDirectory } from "../../store/sqlite/database/lock.ts";
 import { command, switches, valued } from "../arguments.ts";
 import { requireDatabase } from "../client/require-data.ts";
-import { placeOfCommand } from "../client/target.ts";
+import { locationOfCommand } from "../client/target.ts";
 import { UsageError } from "../command.ts";
 import { megabytes, stopwatch } from "../output/format.ts";
 
@@ -26,13 +26,13 @@ export const compact = command({
   help,
   options: { ...valued("data", "config"), ...switches("json") },
   async run({ values, env, out, mistakes, check }) {
-    const place = placeOfCommand(values, env);
-    if ("database" in place) {
+    const location = locationOfCommand(values, env);
+    if ("database" in location) {
       throw new UsageError(
         "PostgreSQL compacts its databases itself (VACUUM); compact needs a data directory: name it with --data",
       );
     }
-    const { directory } = place;
+    const { directory } = location;
     requireDatabase(directory, "--data", mistakes);
     check();
     const took = stopwatch();

@@ -1,8 +1,8 @@
 import { type Environment, readSecret } from "../../config/read-config.ts";
 import { copyData, reopenData } from "../../data/copy.ts";
-import { type DataPlace, shownDataPlace } from "../../data/place.ts";
+import { type DataLocation, shownDataLocation } from "../../data/location.ts";
 import { AlreadyCopied, type CopyCounts, copiedNouns } from "../../store/operations/copy.ts";
-import { readDatabaseUrl, shownPlace } from "../../store/postgres/database/connection-url.ts";
+import { readDatabaseUrl, shownLocation } from "../../store/postgres/database/connection-url.ts";
 import { command, switches, valued } from "../arguments.ts";
 import { requireDatabase } from "../client/require-data.ts";
 import { UsageError } from "../command.ts";
@@ -42,10 +42,10 @@ export const copy = command({
   help,
   options: { ...valued("from", "to"), ...switches("reopen", "json") },
   async run({ values, env, out, mistakes }) {
-    const from = readPlace("--from", values.from, env, mistakes);
+    const from = readLocation("--from", values.from, env, mistakes);
     if (from !== null && "directory" in from) requireDatabase(from.directory, "--from", mistakes);
     if (values.reopen && values.to !== undefined) mistakes.push("--reopen excludes --to");
-    const to = values.reopen ? null : readPlace("--to", values.to, env, mistakes);
+    const to = values.reopen ? null : readLocation("--to", values.to, env, mistakes);
     if (mistakes.length > 0 || from === null) throw new UsageError(mistakes.join("\n"));
     if (to === null) await reopen(from);
     else
@@ -56,12 +56,12 @@ export const copy = command({
   },
 });
 
-function readPlace(
+function readLocation(
   option: string,
   text: string | undefined,
   env: Environment,
   mistakes: string[],
-): DataPlace | null {
+): DataLocation | null {
   if (text === undefined || text === "") {
     mistakes.push(
       `${option} is missing: name a data directory, or a database like postgres://onair@host/onair`,
@@ -78,7 +78,7 @@ function readPlace(
       return null;
     }
     const secret = readSecret(env, "ONAIR_DATABASE");
-    const isSame = secret !== undefined && shownPlace(readDatabaseUrl(secret)) === shownPlace(named);
+    const isSame = secret !== undefined && shownLocation(readDatabaseUrl(secret)) === shownLocation(named);
     return { database: { url: isSame ? secret : text, direct: null, connections: 1 } };
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
@@ -87,15 +87,15 @@ function readPlace(
   }
 }
 
-async function reopen(from: DataPlace): Promise<void> {
+async function reopen(from: DataLocation): Promise<void> {
   const wasMarked = await reopenData(from);
-  const place = shownDataPlace(from);
-  await print(wasMarked ? `${place} can be served again.` : `${place} was not marked as moved.`);
+  const location = shownDataLocation(from);
+  await print(wasMarked ? `${location} can be served again.` : `${location} was not marked as moved.`);
 }
 
 /** Reports that the copy was completed earlier. */
-function showCompleted(from: DataPlace, to: DataPlace, at: string, out: Output): Promise<void> {
-  const [source, target] = [shownDataPlace(from), shownDataPlace(to)];
+function showCompleted(from: DataLocation, to: DataLocation, at: string, out: Output): Promise<void> {
+  const [source, target] = [shownDataLocation(from), shownDataLocation(to)];
   return out.answer(
     { from: source, to: target, copied: null, completed_at: at },
     `The copy from ${source} to ${target} was completed at ${at}; nothing was copied now. To serve it: ${serving(to)}`,
@@ -103,9 +103,9 @@ function showCompleted(from: DataPlace, to: DataPlace, at: string, out: Output):
 }
 
 /** Returns the command that serves the data. A password is not shown; it stays in its variable. */
-function serving(place: DataPlace): string {
-  if ("directory" in place) return `onair serve --data ${place.directory}`;
-  const { url } = place.database;
+function serving(location: DataLocation): string {
+  if ("directory" in location) return `onair serve --data ${location.directory}`;
+  const { url } = location.database;
   if (readDatabaseUrl(url).password !== "")
     return "onair serve, with the same ONAIR_DATABASE or ONAIR_DATABASE_FILE";
   return `onair serve --database "${url}"`;
@@ -113,7 +113,7 @@ function serving(place: DataPlace): string {
 
 const rowsOf = (counts: CopyCounts) => copiedNouns.reduce((sum, noun) => sum + counts[noun], 0);
 
-async function copyAll(from: DataPlace, to: DataPlace, out: Output): Promise<void> {
+async function copyAll(from: DataLocation, to: DataLocation, out: Output): Promise<void> {
   const took = stopwatch();
   let display: { end(): void } | null = null;
   const progress: Progress & { rows: number } = { bytes: 0, totalBytes: null, rows: 0 };
@@ -126,7 +126,7 @@ async function copyAll(from: DataPlace, to: DataPlace, out: Output): Promise<voi
       progress.rows += rows;
     },
   }).finally(() => display?.end());
-  const [source, target] = [shownDataPlace(from), shownDataPlace(to)];
+  const [source, target] = [shownDataLocation(from), shownDataLocation(to)];
   const rows = Object.entries(counts).map(([noun, count]) => [noun, counted(count)]);
   await out.answer(
     { from: source, to: target, copied: counts, damaged_bodies: damagedBodies },

@@ -27,8 +27,8 @@ interface EngineThreadOptions {
  */
 export async function startEngineThread(options: EngineThreadOptions): Promise<Engine> {
   const { settings, onFault, ...rest } = options;
-  const { place } = settings;
-  const lock = "directory" in place ? lockDirectory(place.directory) : null;
+  const { location } = settings;
+  const lock = "directory" in location ? lockDirectory(location.directory) : null;
   let listener: EngineListener | null = null;
   /** Whether notifications of other replicas arrived before there was a listener. */
   let hasMissed = false;
@@ -58,9 +58,9 @@ export async function startEngineThread(options: EngineThreadOptions): Promise<E
   );
   const { remote } = thread;
   const settle = () => remote.store.deliveries.settle();
-  const early = await openReadingIfReady(place, onFault, settle);
+  const early = await openReadingIfReady(location, onFault, settle);
   if (!early) await thread.started;
-  const reader = early ?? (await openReading(place, onFault, settle));
+  const reader = early ?? (await openReading(location, onFault, settle));
   return {
     started: thread.started,
     store: sharedStore(reader, remote.store),

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { copyData } from "../../../src/data/copy.ts";
-import type { DataPlace } from "../../../src/data/place.ts";
+import type { DataLocation } from "../../../src/data/location.ts";
 import { copiedNouns } from "../../../src/store/operations/copy.ts";
 import { copyingFromDatabase } from "../../../src/store/postgres/copy/source.ts";
 import { readDatabaseUrl } from "../../../src/store/postgres/database/connection-url.ts";
@@ -18,13 +18,13 @@ import { Clock, ownDirectory, ownServer } from "../../support/server.ts";
 
 describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
   let url: string;
-  let place: string;
+  let location: string;
   let env: Record<string, string>;
   beforeEach(async () => {
     const database = await bareDatabase();
     afterThisTest(database.drop);
     url = database.url;
-    place = Object.assign(new URL(url), { password: "" }).href;
+    location = Object.assign(new URL(url), { password: "" }).href;
     env = { ONAIR_DATABASE: url };
   });
   const move = (from: string, to: string) => run(["copy", "--from", from, "--to", to], { env });
@@ -36,7 +36,7 @@ describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
   test("everything is copied there and back", async () => {
     const [directory, back] = [filledDirectory(), ownDirectory()];
     const before = rowsIn(directory);
-    const there = await run(["copy", "--from", directory, "--to", place, "--json"], { env });
+    const there = await run(["copy", "--from", directory, "--to", location, "--json"], { env });
     expect([there.code, there.stderr]).toEqual([0, expect.any(String)]);
     const { copied } = JSON.parse(there.stdout);
     for (const noun of [...copiedNouns, "attempts"]) {
@@ -44,27 +44,27 @@ describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
       expect(copied[noun]).toBeGreaterThan(0);
     }
     expect(there.stdout).not.toContain("test@");
-    expect(await move(place, back)).toMatchObject({
+    expect(await move(location, back)).toMatchObject({
       code: 0,
       stdout: expect.stringContaining(`To serve it: onair serve --data ${back}\n`),
     });
     for (const [from, to] of [
-      [directory, place],
-      [place, back],
+      [directory, location],
+      [location, back],
     ] as const) {
       const again = await move(from, to);
       const since = /was completed at (\S+); nothing was copied now\. To serve it: onair serve/;
       expect([again.code, again.stderr]).toEqual([0, ""]);
       expect(Date.now() - Date.parse(since.exec(again.stdout)?.[1] ?? "")).toBeWithin(-1_000, 3_600_000);
     }
-    const told = await run(["copy", "--from", directory, "--to", place, "--json"], { env });
+    const told = await run(["copy", "--from", directory, "--to", location, "--json"], { env });
     expect(JSON.parse(told.stdout)).toMatchObject({ copied: null, completed_at: expect.any(String) });
     const args = ["serve", "--port", "0", "--admin-port", "0"];
     const [, undo] = /(--reopen --from \S+)\n/.exec((await run(args, { env })).stderr) ?? [];
     const reopened = await run(["copy", ...(undo?.split(" ") ?? [])], { env });
     expect(reopened.stdout).toContain("can be served again");
     // Its source has been used since, so this would be another copy.
-    expect(await move(place, back)).toMatchObject({
+    expect(await move(location, back)).toMatchObject({
       code: 2,
       stderr: expect.stringContaining("is not empty"),
     });
@@ -88,7 +88,7 @@ describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
     const ids = (from: number) => receiver.received.slice(from).map(({ headers }) => headers["webhook-id"]);
     const firstIds = ids(0);
     expect(new Set(firstIds).size).toBe(5);
-    expect(await move(data, place)).toMatchObject({ code: 0 });
+    expect(await move(data, location)).toMatchObject({ code: 0 });
 
     const refused = ownServer({ data, isOnSqlite: true });
     await expect(refused).rejects.toThrow(`The data of ${data} was moved to ${shown()}`);
@@ -105,14 +105,14 @@ describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
     expect(receiver.received.length).toBe(11);
 
     // A database that a server uses cannot be a source.
-    const used = await move(place, join(data, "back"));
+    const used = await move(location, join(data, "back"));
     expect([used.code, used.stderr]).toEqual([1, expect.stringContaining("A server uses the database")]);
     expect(existsSync(join(data, "back/onair.db"))).toBe(false);
     expect((await server.admin("GET", "/admin/v1/applications")).status).toBe(200);
   });
 
   /** Copies in its own process, which kills itself after this many batches. Returns true if the copy was complete before. */
-  async function killedAfter(batches: number, from: DataPlace, to: DataPlace): Promise<boolean> {
+  async function killedAfter(batches: number, from: DataLocation, to: DataLocation): Promise<boolean> {
     const copying = join(import.meta.dir, "../../../src/data/copy.ts");
     const script = `
       const { copyData } = await import(${JSON.stringify(copying)});
@@ -124,7 +124,7 @@ describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
     return child.exitCode === 0;
   }
 
-  const inDatabase = (): DataPlace => ({ database: { url, direct: null, connections: 1 } });
+  const inDatabase = (): DataLocation => ({ database: { url, direct: null, connections: 1 } });
 
   const isRefused = async (environment: Record<string, string>, message: string) => {
     const serve = ["serve", "--port", "0", "--admin-port", "0"];
@@ -182,7 +182,7 @@ describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
       `CREATE TRIGGER refuse${id} BEFORE INSERT ON users FOR EACH ROW WHEN (NEW.id = ${id}) EXECUTE FUNCTION refuse()`;
     await administer(url, once);
     await administer(url, refuse(2_100));
-    const failed = await move(directory, place);
+    const failed = await move(directory, location);
     expect([failed.code, failed.stderr]).toEqual([
       1,
       expect.stringMatching(
@@ -193,7 +193,7 @@ describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
     // Existing rows are not copied again.
     await administer(url, "DROP TRIGGER refuse2100 ON users");
     await administer(url, refuse(1_001));
-    expect(await move(directory, place)).toMatchObject({
+    expect(await move(directory, location)).toMatchObject({
       code: 0,
       stdout: expect.stringContaining(
         "To serve it: onair serve, with the same ONAIR_DATABASE or ONAIR_DATABASE_FILE\n",
@@ -207,7 +207,7 @@ describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
     await killedAfter(12, { directory }, inDatabase());
     const reopened = await run(["copy", "--reopen", "--from", directory]);
     expect(reopened.stdout).toContain("can be served again");
-    const refused = await move(directory, place);
+    const refused = await move(directory, location);
     expect([refused.code, refused.stderr]).toEqual([
       2,
       expect.stringContaining("has a part of another copy"),
@@ -236,7 +236,7 @@ describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
   });
 
   test("of two concurrent copies to different destinations one is refused", async () => {
-    expect(await move(filledDirectory(), place)).toMatchObject({ code: 0 });
+    expect(await move(filledDirectory(), location)).toMatchObject({ code: 0 });
     const copyTo = (directory: string) =>
       copyData(inDatabase(), { directory }, { counted() {}, copied() {} }).then(
         () => "copied",
@@ -251,11 +251,11 @@ describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
     const back = ownDirectory();
     const refused = await copyingFromDatabase(readDatabaseUrl(url), back, async (source) => {
       source.keepMark();
-      return [await run(["copy", "--reopen", "--from", place], { env }), await move(place, back)];
+      return [await run(["copy", "--reopen", "--from", location], { env }), await move(location, back)];
     });
     for (const { code, stderr } of refused)
       expect([code, stderr]).toEqual([1, expect.stringMatching(/A copy of the database .* is running/)]);
-    expect(await move(place, back)).toMatchObject({ code: 0 });
+    expect(await move(location, back)).toMatchObject({ code: 0 });
   });
 
   test("an invalid source or target is refused in one sentence, and the source is unchanged", async () => {
@@ -268,9 +268,9 @@ describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
       expect(refused.stderr).not.toContain("test@");
       expect(rowsIn(directory)).toEqual(before);
     };
-    await refusedWith(place, ownDirectory(), 2, "There is no data in the database");
+    await refusedWith(location, ownDirectory(), 2, "There is no data in the database");
     const server = await ownServer({ data: directory, isOnSqlite: true, env: { ONAIR_DATA: directory } });
-    const used = await move(directory, place);
+    const used = await move(directory, location);
     expect([used.code, used.stderr]).toEqual([1, expect.stringContaining("is in use by process")]);
     await server.stop();
     Object.assign(before, rowsIn(directory));
@@ -280,11 +280,11 @@ describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
     await refusedWith(directory, full, 2, `${full} is not empty`);
     await run(["migrate"], { env });
     await administer(url, "INSERT INTO tags VALUES (1, 'there')");
-    await refusedWith(directory, place, 2, `The database ${shown()} is not empty`);
+    await refusedWith(directory, location, 2, `The database ${shown()} is not empty`);
     await administer(url, "DELETE FROM tags");
     await administer(url, "INSERT INTO onair_migrations VALUES (999, '0999_newer', '')");
-    await refusedWith(directory, place, 2, "was written by a newer version of onair");
-    await refusedWith(place, ownDirectory(), 2, "was written by a newer version of onair");
+    await refusedWith(directory, location, 2, "was written by a newer version of onair");
+    await refusedWith(location, ownDirectory(), 2, "was written by a newer version of onair");
     const db = new Database(join(directory, "onair.db"));
     db.run("INSERT INTO migrations VALUES (999, '0999_newer', '')");
     db.close();
@@ -294,7 +294,7 @@ describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
   test("a password may come from a file", async () => {
     const file = join(ownDirectory(), "url");
     writeFileSync(file, `${url}\n`);
-    const args = ["--from", filledDirectory(), "--to", place];
+    const args = ["--from", filledDirectory(), "--to", location];
     expect(await run(["copy", ...args], { env: { ONAIR_DATABASE_FILE: file } })).toMatchObject({ code: 0 });
   });
 });

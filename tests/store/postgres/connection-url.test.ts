@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { withoutPassword } from "../../../src/config/setting-values.ts";
 import {
-  namedPlace,
+  namedLocation,
   readDatabaseUrl,
-  shownPlace,
+  shownLocation,
 } from "../../../src/store/postgres/database/connection-url.ts";
 
 describe("the URL of a database", () => {
@@ -48,14 +48,14 @@ describe("the URL of a database", () => {
   });
 
   test("is shown without user and password", () => {
-    expect(shownPlace(readDatabaseUrl("postgres://a:secret@b/c"))).toBe("b:5432/c");
-    expect(shownPlace(readDatabaseUrl("postgres://a:secret@b:1,d:2/c"))).toBe("b:1,d:2/c");
+    expect(shownLocation(readDatabaseUrl("postgres://a:secret@b/c"))).toBe("b:5432/c");
+    expect(shownLocation(readDatabaseUrl("postgres://a:secret@b:1,d:2/c"))).toBe("b:1,d:2/c");
   });
 
   test.each(["postgres://a@b:5432/c", "postgres://a@[::1]:6000,d:6001/c", "postgres://a@%2Frun:5432,d:1/c"])(
     "%s is named without its password",
     (url) => {
-      expect(namedPlace(readDatabaseUrl(url.replace("a@", "a:secret@")))).toBe(url);
+      expect(namedLocation(readDatabaseUrl(url.replace("a@", "a:secret@")))).toBe(url);
     },
   );
 

@@ -12,7 +12,7 @@ import {
   movedMessage,
   movedSetting,
 } from "../../operations/copy.ts";
-import { type ConnectionSettings, namedPlace, shownPlace } from "../database/connection-url.ts";
+import { type ConnectionSettings, namedLocation, shownLocation } from "../database/connection-url.ts";
 import { schemaOf } from "../database/open.ts";
 import { openPool, type Postgres, type Queries } from "../database/pool.ts";
 import { postgresTables } from "./tables.ts";
@@ -58,18 +58,18 @@ export async function copyingFromDatabase<T>(
   to: string,
   work: (source: CopySource) => Promise<T>,
 ): Promise<T> {
-  const place = shownPlace(settings);
+  const location = shownLocation(settings);
   const pool = await openNewest(settings);
   try {
     // Marks first and then checks for servers. A server does this in the opposite order, so one of them notices the other.
     const { marked, copyId, isNew } = await mark(pool, to);
-    if (marked !== to) throw new StoreError(movedMessage(place, namedPlace(settings), marked), true);
+    if (marked !== to) throw new StoreError(movedMessage(location, namedLocation(settings), marked), true);
     let isKept = !isNew;
     try {
-      await requireUnserved(pool, place);
+      await requireUnserved(pool, location);
       return await pool.transact(async (moment) => {
         await moment.run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY");
-        await requireOnlyCopy(moment, place);
+        await requireOnlyCopy(moment, location);
         // Plans for all rows. By default PostgreSQL plans for the first rows of a cursor, for example with a nested loop, which
         // takes far longer for all of them.
         await moment.run("SET LOCAL cursor_tuple_fraction = 1");
@@ -98,7 +98,7 @@ export async function reopenDatabase(settings: ConnectionSettings): Promise<bool
   const pool = await openNewest(settings);
   try {
     return await pool.transact(async (transaction) => {
-      await requireOnlyCopy(transaction, shownPlace(settings));
+      await requireOnlyCopy(transaction, shownLocation(settings));
       const wasMarked = (await markOf(transaction)) !== null;
       await removeMark(transaction);
       return wasMarked;
@@ -112,29 +112,29 @@ export async function reopenDatabase(settings: ConnectionSettings): Promise<bool
 const copyLock = 0x6f6e_6163_70;
 
 /** Prevents other copies of the database until the transaction ends. Throws a `StoreError` when one is running. */
-async function requireOnlyCopy(transaction: Queries, place: string): Promise<void> {
+async function requireOnlyCopy(transaction: Queries, location: string): Promise<void> {
   const [lock] = await transaction.run<{ is_mine: boolean }>(
     "SELECT pg_try_advisory_xact_lock($1) AS is_mine",
     [copyLock],
   );
   if (!lock?.is_mine)
-    throw new StoreError(`A copy of the database ${place} is running. Wait until it ends, or stop it.`);
+    throw new StoreError(`A copy of the database ${location} is running. Wait until it ends, or stop it.`);
 }
 
 /** Opens a database with the current schema, without statement timeouts, because a statement may read all data. */
 async function openNewest(settings: ConnectionSettings): Promise<Postgres> {
   const { applied, pending, isNewer } = await schemaOf(settings);
-  const place = shownPlace(settings);
-  if (applied.length === 0) throw new StoreError(`There is no data in the database ${place}.`, true);
+  const location = shownLocation(settings);
+  if (applied.length === 0) throw new StoreError(`There is no data in the database ${location}.`, true);
   if (pending.length > 0) {
     throw new StoreError(
-      `The data of ${place} is of an older version. Migrate it first, with onair migrate.`,
+      `The data of ${location} is of an older version. Migrate it first, with onair migrate.`,
       true,
     );
   }
   if (isNewer) {
     throw new StoreError(
-      `The data of ${place} is of a newer version of onair. Copy it with that version.`,
+      `The data of ${location} is of a newer version of onair. Copy it with that version.`,
       true,
     );
   }
@@ -171,13 +171,13 @@ async function removeMark(queries: Queries): Promise<void> {
 }
 
 /** Throws a `StoreError` when a server uses the database. */
-export async function requireUnserved(queries: Queries, place: string): Promise<void> {
+export async function requireUnserved(queries: Queries, location: string): Promise<void> {
   const [alive] = await queries.run<{ n: number }>(
     "SELECT count(*)::float8 AS n FROM replicas WHERE alive_until > extract(epoch FROM clock_timestamp()) * 1000",
   );
   if (!alive?.n) return;
   throw new StoreError(
-    `A server uses the database ${place}, or ended within the last seconds. Stop all of them, and copy again.`,
+    `A server uses the database ${location}, or ended within the last seconds. Stop all of them, and copy again.`,
   );
 }
 

@@ -8,7 +8,7 @@ import {
   copyingSetting,
   refuseFull,
 } from "../../operations/copy.ts";
-import { type ConnectionSettings, shownPlace } from "../database/connection-url.ts";
+import { type ConnectionSettings, shownLocation } from "../database/connection-url.ts";
 import { openPostgres } from "../database/open.ts";
 import { openPool, type Postgres, type Queries } from "../database/pool.ts";
 import { currentPart, hasPart, makePart, partOf } from "../deliveries/parts.ts";
@@ -28,7 +28,7 @@ export async function copyingToDatabase<T>(
   await (await openPostgres(settings, { connections: 1 })).close();
   const pool = openPool(settings, { connections: 1, statementTimeoutMs: 0 });
   try {
-    await claim(pool, `The database ${shownPlace(settings)}`, copyId);
+    await claim(pool, `The database ${shownLocation(settings)}`, copyId);
     const filling = new Filling(pool);
     const made = await work({
       counts: () => countsOf(pool),
@@ -44,7 +44,7 @@ export async function copyingToDatabase<T>(
 }
 
 /** Marks the database as the target of this copy. */
-async function claim(pool: Postgres, place: string, copyId: string): Promise<void> {
+async function claim(pool: Postgres, location: string, copyId: string): Promise<void> {
   const isNew = await pool.transact(async (transaction) => {
     await transaction.run("LOCK TABLE settings IN ACCESS EXCLUSIVE MODE");
     const setting = async (key: string) => {
@@ -55,16 +55,17 @@ async function claim(pool: Postgres, place: string, copyId: string): Promise<voi
     };
     const marked = await setting(copyingSetting);
     if (marked === copyId) return false;
-    if (marked) throw new StoreError(`${place} has a part of another copy: create the database again.`, true);
+    if (marked)
+      throw new StoreError(`${location} has a part of another copy: create the database again.`, true);
     const there = await countsOf(transaction);
     if (Object.values(there).some((count) => count > 0))
-      refuseFull(place, copyId, await setting(copiedSetting));
+      refuseFull(location, copyId, await setting(copiedSetting));
     await transaction.run("INSERT INTO settings (key, value) VALUES ($1, $2)", [copyingSetting, copyId]);
     return true;
   });
   try {
     // A server checks for the mark after its first heartbeat, so one of them notices the other.
-    await requireUnserved(pool, place);
+    await requireUnserved(pool, location);
   } catch (error) {
     if (isNew) await pool.run("DELETE FROM settings WHERE key = $1", [copyingSetting]);
     throw error;

@@ -82,7 +82,7 @@ function readUrl(text: string): ConnectionSettings {
 }
 
 /** Returns the hosts and name of a database, without user and password. */
-export function shownPlace(settings: ConnectionSettings): string {
+export function shownLocation(settings: ConnectionSettings): string {
   return `${hostsOf(settings).map(shownHost).join(",")}/${settings.database}`;
 }
 
@@ -92,7 +92,7 @@ export const hostsOf = ({ others, ...first }: ConnectionSettings): readonly Host
 export const shownHost = ({ host, port, socket }: Host): string => socket ?? `${host}:${port}`;
 
 /** Returns the URL of a database without its password. */
-export function namedPlace(settings: ConnectionSettings): string {
+export function namedLocation(settings: ConnectionSettings): string {
   const [as, name] = [encodeURIComponent(settings.user), encodeURIComponent(settings.database)];
   const hosts = hostsOf(settings).map(({ host, port, socket }) => {
     const named = socket === null ? host : encodeURIComponent(socket);

@@ -1,5 +1,5 @@
 import { StoreError } from "../../faults.ts";
-import { type ConnectionSettings, shownPlace } from "./connection-url.ts";
+import { type ConnectionSettings, shownLocation } from "./connection-url.ts";
 import type { PoolOptions } from "./driver.ts";
 import { codeOf, isUnreachable } from "./faults.ts";
 import { appliedSteps, migrateDatabase, schemaSteps } from "./migrations.ts";
@@ -102,13 +102,13 @@ function missing(grant: string): StoreError {
 /** Converts an error of connecting to a `StoreError` without the password. Returns any other error unchanged. */
 function explained(error: unknown, settings: ConnectionSettings): unknown {
   if (error instanceof StoreError) return error;
-  const place = shownPlace(settings);
+  const location = shownLocation(settings);
   const code = codeOf(error);
   const says = error instanceof Error ? error.message : String(error);
   const because = (what: string) => new StoreError(what, true);
   if (code === "28P01" || code === "28000") {
     return because(
-      `The server of ${place} refuses the role ${settings.user}: ${says}. Check user, password and sslmode.`,
+      `The server of ${location} refuses the role ${settings.user}: ${says}. Check user, password and sslmode.`,
     );
   }
   if (code === "3D000") {
@@ -117,14 +117,14 @@ function explained(error: unknown, settings: ConnectionSettings): unknown {
       `There is no database ${database} on that server. Create it: createdb --encoding UTF8 --template template0 --owner ${user} ${database}`,
     );
   }
-  if (code === "42501") return because(`The role ${settings.user} lacks a right in ${place}: ${says}.`);
+  if (code === "42501") return because(`The role ${settings.user} lacks a right in ${location}: ${says}.`);
   if (/CERT|SSL|TLS/.test(code)) {
     return because(
-      `The encryption of the connection to ${place} fails: ${says}. Check sslmode and sslrootcert.`,
+      `The encryption of the connection to ${location} fails: ${says}. Check sslmode and sslrootcert.`,
     );
   }
   if (!isUnreachable(error)) return error;
   return new StoreError(
-    `The database ${place} cannot be reached: ${says}. Is the server running, and may this machine connect?`,
+    `The database ${location} cannot be reached: ${says}. Is the server running, and may this machine connect?`,
   );
 }

@@ -1,7 +1,7 @@
-import { readDatabaseUrl, shownPlace } from "../store/postgres/database/connection-url.ts";
+import { readDatabaseUrl, shownLocation } from "../store/postgres/database/connection-url.ts";
 
 /** The location of the data: a directory, or a PostgreSQL database. */
-export type DataPlace = { readonly directory: string } | { readonly database: DatabaseSettings };
+export type DataLocation = { readonly directory: string } | { readonly database: DatabaseSettings };
 
 export interface DatabaseSettings {
   readonly url: string;
@@ -12,17 +12,17 @@ export interface DatabaseSettings {
 }
 
 /** The location that the settings name. */
-export function placeOf(config: {
+export function locationOf(config: {
   readonly data: string;
   readonly database: string | null;
   readonly databaseDirect: string | null;
   readonly databaseConnections: number;
-}): DataPlace {
+}): DataLocation {
   const { data, database: url, databaseDirect: direct, databaseConnections: connections } = config;
   return url === null ? { directory: data } : { database: { url, direct, connections } };
 }
 
 /** Names a location without its secrets. */
-export function shownDataPlace(place: DataPlace): string {
-  return "directory" in place ? place.directory : shownPlace(readDatabaseUrl(place.database.url));
+export function shownDataLocation(location: DataLocation): string {
+  return "directory" in location ? location.directory : shownLocation(readDatabaseUrl(location.database.url));
 }

@@ -9,7 +9,7 @@ import type { Recorder } from "./recorder.ts";
 
 /** Dependencies and state that the parts of the dispatcher share. */
 export interface DispatcherContext {
-  readonly store: Pick<Store, "applications" | "deliveries" | "endpoints">;
+  readonly store: Pick<Store, "applications" | "deliveries" | "endpoints" | "subscriptions">;
   readonly ownership: Ownership;
   readonly queues: EndpointQueues;
   readonly capacity: MemoryCapacity<EndpointQueue>;

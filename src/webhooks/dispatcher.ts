@@ -3,11 +3,11 @@ import { receives, recipientOf } from "../domain/applications.ts";
 import { minute, second } from "../domain/time.ts";
 import { errorFields, type Log } from "../log/log.ts";
 import { type Ownership, soleOwnership } from "../store/replicas/ownership.ts";
-import type { Store } from "../store/store.ts";
 import type { AttemptTraces } from "../tracing/attempts.ts";
 import type { Sender } from "./client/sender.ts";
 import { type Counts, DeliveryCounter, type EndedDelivery } from "./counts.ts";
 import { createDeliveryWorker } from "./deliver.ts";
+import type { DispatcherContext } from "./dispatcher-context.ts";
 import { createDeliveryIntake, type Reservation } from "./intake.ts";
 import { type Notices, noticesOf } from "./notices/notice.ts";
 import { createOwnEndpoints, type EndpointRequests } from "./own-endpoints.ts";
@@ -18,7 +18,7 @@ import { type Priority, Scheduler } from "./queues/scheduler.ts";
 import { createRecorder } from "./recorder.ts";
 
 interface DispatcherOptions {
-  readonly store: Pick<Store, "applications" | "deliveries" | "endpoints">;
+  readonly store: DispatcherContext["store"];
   /** Which endpoints this process delivers to; by default all. */
   readonly ownership?: Ownership;
   readonly sender: Pick<Sender, "send">;
@@ -136,12 +136,21 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     checkClock,
   });
 
+  /** Marks the deliveries of attempts in doubt whose subscription was removed. */
+  const lookUpSubscriptions = async ({ applicationId: application_id, underWay }: EndpointQueue) => {
+    const doubtful = [...underWay].filter((one) => one.isDoubtful);
+    const ids = [...new Set(doubtful.map(({ delivery }) => delivery.subscription_id))];
+    const found = await Promise.all(ids.map((id) => store.subscriptions.find(application_id, id)));
+    intake.subscriptionsRemoved({ application_id, ids: ids.filter((_, i) => found[i] === null) });
+  };
+
   const lookUp = async (queue: EndpointQueue): Promise<void> => {
     const { applicationId, changes } = queue;
     queue.isLookingUp = true;
     try {
       const application = await store.applications.find(applicationId);
       const endpoint = await store.endpoints.find(applicationId);
+      await lookUpSubscriptions(queue);
       const recipient = application && receives(application) ? recipientOf(application) : null;
       // If the application has changed meanwhile, the result is outdated, and the next step looks it up again.
       if (queue.changes === changes) queue.lookedUp(recipient, endpoint, now());

@@ -187,7 +187,10 @@ test("a claim that ends while the dispatcher stops does not delay the hand-over 
 });
 
 /** Publishes an event; `meanwhile` happens while its first attempt connects. Returns the requests of all attempts. */
-async function attemptsWith(meanwhile: (store: Store, missed: () => Promise<void>) => Promise<void>) {
+async function attemptsWith(
+  meanwhile: (store: Store, missed: () => Promise<void>) => Promise<void>,
+  delivered = 1,
+) {
   const { store } = emptyStore();
   await subscriber(store);
   const sole = soleOwnership(() => store.deliveries.releaseAll());
@@ -218,7 +221,7 @@ async function attemptsWith(meanwhile: (store: Store, missed: () => Promise<void
   await publish("a");
   await until(() => requests.length > 0);
   await settled();
-  expect(dispatcher.stats.counts.attempts["ok"]).toBe(1);
+  expect(dispatcher.stats.counts.attempts["ok"] ?? 0).toBe(delivered);
   await stop();
   return requests;
 }
@@ -231,6 +234,17 @@ test("a request that is not written yet is signed again if its application has c
     await missed();
   });
   expect(requests.map((request) => request.url === url)).toEqual([false, true]);
+});
+
+test("a request that is not written yet is not sent if its subscription was removed while notifications were lost", async () => {
+  const requests = await attemptsWith(async (store, missed) => {
+    const [application] = await store.applications.all();
+    const { id = "" } = application ?? {};
+    const [subscription] = await store.subscriptions.ofApplication(id);
+    await store.subscriptions.remove(id, [subscription?.id ?? ""], storedAt);
+    await missed();
+  }, 0);
+  expect(requests).toHaveLength(1);
 });
 
 test("while notifications are lost, again and again, an endpoint that takes long to connect to gets its deliveries", async () => {

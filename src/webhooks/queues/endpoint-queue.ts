@@ -33,7 +33,7 @@ export interface UnderWay {
   readonly recipient: Recipient;
   /** Whether application or subscription have changed since it was signed. Then the request must not be written. */
   isOutdated: boolean;
-  /** Whether the application may have changed, until the next look-up. Meanwhile the request must not be written. */
+  /** Whether either may have changed, until the next look-up. Meanwhile the request must not be written. */
   isDoubtful: boolean;
   /** Ends the attempt unless its request is already written; null if no connection is being made. */
   cancel: (() => void) | null;
@@ -233,9 +233,9 @@ export class EndpointQueue {
   }
 
   /**
-   * Notes that the application may have changed. Unlike after `edited`, a request that still connects goes on if the
-   * look-up finds no change: this is called again and again while notifications are lost, in less time than some
-   * endpoints take to connect.
+   * Notes that the application or its subscriptions may have changed. Unlike after `edited`, a request that still
+   * connects goes on if the look-up finds no change: this is called again and again while notifications are lost, in
+   * less time than some endpoints take to connect.
    */
   doubt(): void {
     for (const one of this.underWay) one.isDoubtful = true;

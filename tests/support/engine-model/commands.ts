@@ -1,21 +1,42 @@
 import fc from "fast-check";
+import type { ApplicationChanges } from "../../../src/domain/applications.ts";
 import { day, hour, minute } from "../../../src/domain/time.ts";
+import {
+  changeUrl,
+  enable,
+  removeApplication,
+  removeUser,
+  replay,
+  retry,
+  rotate,
+  switchSubscription,
+  update,
+} from "./changes.ts";
 import { type Gate, ways } from "./gates.ts";
+import type { KnownApplication } from "./known.ts";
 import { applicationIds, broadcasters, type Platform } from "./platform.ts";
 import { boundsMs } from "./promises.ts";
 import { type Answer, answers } from "./receivers.ts";
 
+type Changing = (on: Platform, application: KnownApplication) => Promise<void>;
+const updated =
+  (changes: ApplicationChanges): Changing =>
+  (on, application) =>
+    update(on, application, changes);
+
 const changes = {
-  rotated: (on: Platform, id: string) => on.rotate(on.application(id)),
-  "another URL": (on: Platform, id: string) => on.changeUrl(on.application(id)),
-  "enabled endpoint": (on: Platform, id: string) => on.enable(on.application(id)),
-  disabled: (on: Platform, id: string) => on.update(on.application(id), { disabled: true }),
-  enabled: (on: Platform, id: string) => on.update(on.application(id), { disabled: false }),
-  stream: (on: Platform, id: string) => on.update(on.application(id), { delivery: "stream" }),
-  webhook: (on: Platform, id: string) => on.update(on.application(id), { delivery: "webhook" }),
-  "one at once": (on: Platform, id: string) => on.update(on.application(id), { webhook_concurrency: 1 }),
-  "any at once": (on: Platform, id: string) => on.update(on.application(id), { webhook_concurrency: null }),
-} as const;
+  rotated: rotate,
+  "another URL": changeUrl,
+  "enabled endpoint": enable,
+  disabled: updated({ disabled: true }),
+  enabled: updated({ disabled: false }),
+  stream: updated({ delivery: "stream" }),
+  webhook: updated({ delivery: "webhook" }),
+  both: updated({ delivery: "both" }),
+  "one at once": updated({ webhook_concurrency: 1 }),
+  "ten at once": updated({ webhook_concurrency: 10 }),
+  "any at once": updated({ webhook_concurrency: null }),
+} as const satisfies Record<string, Changing>;
 type Change = keyof typeof changes;
 
 /** How likely each command is, where a run has it. Each run publishes. */
@@ -26,6 +47,8 @@ const weights = {
   "set clock": 1,
   change: 4,
   "switch subscription": 2,
+  "remove application": 1,
+  "remove user": 1,
   retry: 2,
   replay: 1,
   hold: 4,
@@ -92,6 +115,8 @@ function happeningOf(of: Ingredients) {
     one("set clock", { ms: fc.constantFrom(...of.clocks) }),
     one("change", { application, to: fc.constantFrom(...of.changes) }),
     one("switch subscription", { application, broadcaster }),
+    one("remove application", { application }),
+    one("remove user", { broadcaster }),
     one("retry", { which: fc.nat(1_000) }),
     one("replay", { application }),
     one("hold", { gate }),
@@ -130,13 +155,17 @@ async function happens(on: Platform, one: Happening): Promise<void> {
     case "set clock":
       return on.setClock(one.ms);
     case "change":
-      return on.begun(changes[one.to](on, one.application), one.to);
+      return on.begun(changes[one.to](on, on.application(one.application)), one.to);
     case "switch subscription":
-      return on.begun(on.switchSubscription(on.application(one.application), one.broadcaster), one.do);
+      return on.begun(switchSubscription(on, on.application(one.application), one.broadcaster), one.do);
+    case "remove application":
+      return on.begun(removeApplication(on, on.application(one.application)), one.do);
+    case "remove user":
+      return on.begun(removeUser(on, one.broadcaster), one.do);
     case "retry":
-      return on.begun(on.retry(one.which), one.do);
+      return on.begun(retry(on, one.which), one.do);
     case "replay":
-      return on.begun(on.replay(on.application(one.application)), one.do);
+      return on.begun(replay(on, on.application(one.application)), one.do);
     case "hold":
       return on.process.gates.close(one.gate);
     case "let through":

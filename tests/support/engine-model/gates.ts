@@ -89,13 +89,14 @@ export class Gates {
 
 /** The store as a process sees it. */
 export function gatedStore(store: Store, gates: Gates): Store {
-  const { applications, deliveries, endpoints, events, replays, subscriptions } = store;
+  const { applications, deliveries, endpoints, events, replays, subscriptions, users } = store;
   return {
     ...store,
     applications: {
       ...applications,
       find: gates.through("look-up", applications.find),
       update: gates.through("change", applications.update),
+      remove: gates.through("change", applications.remove),
       rotateWebhookSecret: gates.through("change", applications.rotateWebhookSecret),
     },
     deliveries: {
@@ -126,6 +127,10 @@ export function gatedStore(store: Store, gates: Gates): Store {
     subscriptions: {
       ...subscriptions,
       remove: gates.through("change", subscriptions.remove),
+    },
+    users: {
+      ...users,
+      remove: gates.through("change", users.remove),
     },
   };
 }

@@ -1,15 +1,14 @@
-import type { ApplicationChanges } from "../../../src/domain/applications.ts";
-import { everything } from "../../../src/domain/delivery-log.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
-import { newId } from "../../../src/domain/ids.ts";
 import { second } from "../../../src/domain/time.ts";
 import { userFrom } from "../../../src/domain/users.ts";
+import { BatchRefused } from "../../../src/store/batch.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { newWebhookSecret } from "../../../src/webhooks/signature.ts";
 import { keptLog } from "../kept-log.ts";
 import { loggedDeliveries, newEvent, storedApplication, type TestStore } from "../store.ts";
 import { type EngineProcess, engineProcess } from "./engine-process.ts";
-import { boundsMs, type KnownApplication, newlyKnown, Promises } from "./promises.ts";
+import { type KnownApplication, type KnownSubscription, newlyKnown } from "./known.ts";
+import { boundsMs, Promises } from "./promises.ts";
 import { Receivers } from "./receivers.ts";
 import { VirtualTime } from "./virtual-time.ts";
 
@@ -41,17 +40,16 @@ export class Platform {
   readonly say = (line: string) => void this.#lines.push(line);
 
   async begin(): Promise<void> {
-    for (const id of broadcasters)
-      await this.#store.users.upsert([userFrom({ id, username: `user_${id}` })], "2026-01-14T16:00:00.000Z");
     for (const id of applicationIds) {
       await storedApplication(this.#store, {
         id,
-        webhook_url: this.#newUrl(),
+        webhook_url: this.newUrl(),
         webhook_secret: newWebhookSecret(),
       });
       this.promises.applications.set(id, newlyKnown(id));
-      for (const broadcaster of broadcasters) await this.#subscribe(this.application(id), broadcaster);
+      for (const broadcaster of broadcasters) await this.subscribe(this.application(id), broadcaster);
     }
+    if (this.promises.subscriptions.size === 0) throw new Error("not subscribed");
     await this.#start();
   }
 
@@ -59,7 +57,7 @@ export class Platform {
     return this.promises.applications.get(id) as KnownApplication;
   }
 
-  #newUrl(): string {
+  newUrl(): string {
     return `https://host-${this.#hosts++}.test/`;
   }
 
@@ -114,7 +112,7 @@ export class Platform {
   }
 
   /** A change of an application, of which either state may hold until it is acknowledged. */
-  async #changing(application: KnownApplication, change: (store: Store) => Promise<unknown>): Promise<void> {
+  async changing(application: KnownApplication, change: (store: Store) => Promise<unknown>): Promise<void> {
     application.changing++;
     const process = this.process;
     try {
@@ -140,80 +138,22 @@ export class Platform {
     this.promises.excuse(application);
   }
 
-  update(application: KnownApplication, changes: ApplicationChanges): Promise<void> {
-    if (changes.disabled) application.wasDisabled = true;
-    if (changes.delivery === "stream") application.wasStream = true;
-    return this.#changing(application, (store) =>
-      store.applications.update(application.id, changes, this.time.now()),
-    );
-  }
-
-  changeUrl(application: KnownApplication): Promise<void> {
-    return this.update(application, { webhook_url: this.#newUrl() });
-  }
-
-  rotate(application: KnownApplication): Promise<void> {
-    const rotation = { now: this.time.now(), overlapMs: 0 };
-    return this.#changing(application, (store) =>
-      store.applications.rotateWebhookSecret(application.id, newWebhookSecret(), rotation),
-    );
-  }
-
-  enable(application: KnownApplication): Promise<void> {
-    return this.#changing(application, () => this.process.dispatcher.enable(application.id));
-  }
-
-  async #subscribe(application: KnownApplication, broadcaster: number): Promise<void> {
+  async subscribe(application: KnownApplication, broadcaster: number): Promise<void> {
+    const user = userFrom({ id: broadcaster, username: `user_${broadcaster}` });
+    await this.#store.users.upsert([user], "2026-01-14T16:00:00.000Z");
     const wanted = [{ broadcaster_user_id: broadcaster, ...event }];
     const request = { applicationId: application.id, wanted, limit: 100 };
     const { removed } = this.promises;
     const { results } = await this.#store.subscriptions.subscribe(request, this.time.now());
     const [result] = results;
-    if (!result || !("id" in result)) throw new Error("not subscribed");
+    // The user or the application may be removed at the same time.
+    if (!result || !("id" in result)) return;
     this.promises.subscribed({ id: result.id, application, broadcaster, removal: "none" }, removed);
   }
 
-  /** Removes the subscription to a broadcaster, or makes it where there is none. */
-  async switchSubscription(application: KnownApplication, broadcaster: number): Promise<void> {
-    const all = [...this.promises.subscriptions.values()];
-    const its = all.filter((one) => one.application === application && one.broadcaster === broadcaster);
-    const one = its.find(({ removal }) => removal === "none");
-    if (!one)
-      return its.some(({ removal }) => removal === "asked")
-        ? undefined
-        : this.#subscribe(application, broadcaster);
-    one.removal = "asked";
-    await this.process.store.subscriptions.remove(application.id, [one.id], this.time.now());
-    one.removal = "acknowledged";
-  }
-
-  /** A person asks for a delivery again. */
-  async retry(which: number): Promise<void> {
-    const all = [...this.promises.deliveries.values()];
-    const delivery = all[which % Math.max(1, all.length)];
-    if (!delivery) return;
-    delivery.retries++;
-    const { application } = delivery.subscription;
-    await this.#changing(application, (store) =>
-      store.deliveries.retry(everything, delivery.id, this.time.now()),
-    );
-    this.promises.excuse(application);
-  }
-
-  /** A person asks for everything of an application again. */
-  async replay(application: KnownApplication): Promise<void> {
-    application.replays++;
-    const { store, dispatcher } = this.process;
-    const range = { subscription_id: null, status: null, type: null, broadcaster_user_id: null };
-    const [now, id] = [this.time.now(), newId()];
-    const times = { from: 0, to: now + 1, created_at: now };
-    await this.#changing(application, async () => {
-      await store.replays.create({ id, application_id: application.id, dry_run: false, ...range, ...times });
-      await store.replays.advance(id, this.time.now());
-      await store.replays.cancel(everything, id, this.time.now());
-      dispatcher.wake(application.id);
-    });
-    this.promises.excuse(application);
+  async lookForSubscription(one: KnownSubscription): Promise<void> {
+    if ((await this.#store.subscriptions.find(one.application.id, one.id)) === null)
+      one.removal = "acknowledged";
   }
 
   setClock(byMs: number): void {
@@ -254,8 +194,8 @@ export class Platform {
       this.promises.excuse(one);
     }
     for (const one of subscriptions.values()) {
-      const isThere = (await this.#store.subscriptions.find(one.application.id, one.id)) !== null;
-      one.removal = isThere ? "none" : "acknowledged";
+      one.removal = "none";
+      await this.lookForSubscription(one);
     }
     for (const one of await this.log()) {
       const delivery = this.promises.ofRecord(one);
@@ -280,7 +220,8 @@ export class Platform {
   /** Waits for nothing: an answer may be held up, or never come. */
   begun(work: Promise<unknown>, name: string): void {
     work.catch((error: unknown) => {
-      if (!(error instanceof DomainError)) this.promises.problems.push(`${name}: ${error}`);
+      const isRefused = error instanceof DomainError || error instanceof BatchRefused;
+      if (!isRefused) this.promises.problems.push(`${name}: ${error}`);
     });
   }
 

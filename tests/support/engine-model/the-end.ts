@@ -1,6 +1,7 @@
 import type { DeliveryRecord } from "../../../src/domain/delivery-log.ts";
 import { hour, minute } from "../../../src/domain/time.ts";
 import { retrySchedule } from "../../../src/webhooks/retry.ts";
+import { enable } from "./changes.ts";
 import type { Platform } from "./platform.ts";
 
 /** All receivers are well, nothing is held up, and enough time passes: then nothing waits, and the log says what was. */
@@ -10,7 +11,7 @@ export async function comesToItsEnd(on: Platform): Promise<void> {
   on.receivers.allWell();
   await on.settle();
   for (const one of on.promises.applications.values()) {
-    on.begun(on.enable(one), "enable");
+    on.begun(enable(on, one), "enable");
     await on.settle();
   }
   await on.pass(31 * hour);

@@ -1,0 +1,82 @@
+import type { Application } from "../../../src/domain/applications.ts";
+import type { SeenAttempt } from "./receivers.ts";
+
+/** What is known of an application from outside of the engine. */
+export interface KnownApplication {
+  readonly id: string;
+  /** As the last commit left it; null: removed. */
+  committed: Application | null;
+  /** Changes that are asked for and not acknowledged: meanwhile either state may hold. */
+  changing: number;
+  /** Since then waits may be shorter: a person has asked for something, the clock was set, a process has begun. */
+  excusedAt: number;
+  /** Until then its receiver has asked to be left alone. */
+  pausedUntil: number;
+  /** The generation of its endpoint that has answered 410. */
+  goneGeneration: number | null;
+  /** Whether anything went wrong since the process began, or the generation. */
+  hadTrouble: boolean;
+  wasDisabled: boolean;
+  wasStream: boolean;
+  generations: number;
+  replays: number;
+}
+
+export const newlyKnown = (id: string): KnownApplication => ({
+  id,
+  committed: null,
+  changing: 0,
+  excusedAt: 0,
+  pausedUntil: 0,
+  goneGeneration: null,
+  hadTrouble: false,
+  wasDisabled: false,
+  wasStream: false,
+  generations: 0,
+  replays: 0,
+});
+
+export interface KnownSubscription {
+  readonly id: string;
+  readonly application: KnownApplication;
+  readonly broadcaster: number;
+  /** Whether its removal was asked for, and then acknowledged. */
+  removal: "none" | "asked" | "acknowledged";
+}
+
+export interface KnownDelivery {
+  readonly id: string;
+  readonly subscription: KnownSubscription;
+  readonly sequence: number;
+  readonly event: string;
+  /** The index of the attempt by which its first attempt is made; null: none is. */
+  firstMade: number | null;
+  attempts: number;
+  underWay: SeenAttempt | null;
+  /** Whether a receiver took it, and did at any time. */
+  isTaken: boolean;
+  wasTaken: boolean;
+  wasGone: boolean;
+  /** How often it was asked for by its id, and how often it was sent although it was taken. */
+  retries: number;
+  repeats: number;
+  lastFailure: { readonly began: number; readonly at: number; readonly waitMs: number } | null;
+  /** A process has ended while it connected: attempts of a lower index, of what is behind it, may be first. */
+  lateUntil: number;
+}
+
+export const newlyKnownDelivery = (
+  its: Pick<KnownDelivery, "id" | "subscription" | "sequence" | "event">,
+): KnownDelivery => ({
+  ...its,
+  firstMade: null,
+  attempts: 0,
+  underWay: null,
+  isTaken: false,
+  wasTaken: false,
+  wasGone: false,
+  retries: 0,
+  repeats: 0,
+  lastFailure: null,
+  lateUntil: 0,
+});

@@ -12,7 +12,7 @@ import { updateEndpoint } from "./health.ts";
 import type { DeliveryIntake } from "./intake.ts";
 import { type EndedAttempt, type Ending, endedWithoutAttempt, judge, notSent } from "./judge.ts";
 import type { Notices } from "./notices/notice.ts";
-import type { EndpointQueue, UnderWay } from "./queues/endpoint-queue.ts";
+import type { EndpointQueue, InFlightAttempt } from "./queues/endpoint-queue.ts";
 import type { Pace } from "./queues/pace.ts";
 import type { Priority } from "./queues/scheduler.ts";
 import { isOverloaded } from "./retry.ts";
@@ -46,7 +46,7 @@ interface DeliveryWorker {
   idle(): Promise<void>;
 }
 
-interface StartedAttempt extends UnderWay {
+interface StartedAttempt extends InFlightAttempt {
   readonly queue: EndpointQueue;
   /** The pace of the endpoint generation at the start. The queue may have a newer one when the attempt ends. */
   readonly pace: Pace;
@@ -162,13 +162,13 @@ export function createDeliveryWorker(context: DispatcherContext, options: Delive
     const span = traces?.begin(delivery) ?? null;
     const state = { isOutdated: false, isDoubtful: false, cancel: null };
     const attempt: StartedAttempt = { queue, delivery, ...state, recipient, pace, priority, startedAt, span };
-    queue.underWay.add(attempt);
+    queue.attemptsInFlight.add(attempt);
     return attempt;
   };
 
   const end = (attempt: StartedAttempt): void => {
     attempt.pace.inFlight--;
-    attempt.queue.underWay.delete(attempt);
+    attempt.queue.attemptsInFlight.delete(attempt);
     inFlight--;
     inFlightOf[attempt.priority]--;
     if (inFlight === 0) whenIdle?.();

@@ -194,7 +194,7 @@ export function createDeliveryIntake(context: DispatcherContext): DeliveryIntake
       const removed = new Set(ids);
       if (queue.deliveries.length > 0)
         queue.deliveries.change((one) => (removed.has(one.subscription_id) ? unwanted(one) : one));
-      for (const one of queue.underWay) {
+      for (const one of queue.attemptsInFlight) {
         if (!removed.has(one.delivery.subscription_id)) continue;
         one.delivery = unwanted(one.delivery);
         outdate(one);

@@ -24,7 +24,7 @@ test("the attempts under way to an endpoint are limited by the setting, or by th
   };
   await subscribe(server, app, ["channel.followed"], 1001);
   await publishAll(server, followed(40, 1001));
-  const underWay = async (count: number) => {
+  const untilInFlight = async (count: number) => {
     await until(
       async () => held.length >= count && (await server.app.engine.stats()).inFlight === count,
       () => `${held.length} instead of ${count}`,
@@ -32,14 +32,14 @@ test("the attempts under way to an endpoint are limited by the setting, or by th
     expect(held.length).toBe(count);
   };
 
-  await underWay(4);
+  await untilInFlight(4);
   await allow(6);
-  await underWay(6);
+  await untilInFlight(6);
   await allow(2);
   for (const answer of held.splice(0)) answer();
-  await underWay(2);
+  await untilInFlight(2);
   await allow(null);
-  await underWay(4);
+  await untilInFlight(4);
   const answering = setInterval(() => held.splice(0).forEach((answer) => void answer()), 1);
   await receiver.arrived(40);
   await settled(server);

@@ -21,10 +21,10 @@ interface RedeliveryOptions {
 export async function retry(id: string, { api, out, wait, option }: RedeliveryOptions): Promise<boolean> {
   let delivery = await api.retry(id);
   const before = delivery.attempts.length;
-  const isUnderWay = () => delivery.status === "pending" && delivery.attempts.length <= before;
+  const isPending = () => delivery.status === "pending" && delivery.attempts.length <= before;
   const unlessAway = askingAgain();
   if (wait) {
-    await poll(isUnderWay, async () => {
+    await poll(isPending, async () => {
       delivery = (await unlessAway(() => api.show(id))) ?? delivery;
     });
   }

@@ -17,7 +17,7 @@ export interface SenderContext {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   /** Requests that have begun and not ended. */
-  readonly underWay: Set<OutgoingRequest>;
+  readonly inFlight: Set<OutgoingRequest>;
 }
 
 interface OutgoingRequestOptions {
@@ -61,7 +61,7 @@ export class OutgoingRequest implements ConnectionOwner {
 
   begin(): void {
     const { destination, signal, connecting } = this.#options;
-    this.#context.underWay.add(this);
+    this.#context.inFlight.add(this);
     signal?.addEventListener("abort", this.cancel, { once: true });
     const kept = this.#context.pool.take(destination.origin, this.#startedAt);
     if (kept === null) {
@@ -145,7 +145,7 @@ export class OutgoingRequest implements ConnectionOwner {
     if (this.#isSettled) return;
     this.#isSettled = true;
     clearTimeout(this.#timer);
-    this.#context.underWay.delete(this);
+    this.#context.inFlight.delete(this);
     this.#options.signal?.removeEventListener("abort", this.cancel);
     this.#release(now);
     const hasConnected = !this.#isReused || this.#isRepeated;

@@ -93,14 +93,14 @@ export interface Sender {
 export function createSender(options: SenderOptions): Sender {
   const { allowPrivate, timeoutMs = attemptTimeoutMs, keepBytes = keptBytes, keepHeaders = false } = options;
   const proxy = options.proxy === undefined ? null : proxyOf(options.proxy);
-  const underWay = new Set<OutgoingRequest>();
+  const inFlight = new Set<OutgoingRequest>();
   const context: SenderContext = {
-    pool: new Pool({ capacity: options.connections ?? 1_024, inUse: () => underWay.size }),
+    pool: new Pool({ capacity: options.connections ?? 1_024, inUse: () => inFlight.size }),
     connect: { lookup: guardedLookup({ allowPrivate }, options.resolve), ca: options.ca, proxy },
     limits: { maxBodyBytes: maxReadBytes, keepBytes, keepHeaders },
     timeoutMs,
     now: options.now ?? Date.now,
-    underWay,
+    inFlight,
   };
   const common = commonLines(options.userAgent);
   let closed = false;
@@ -134,7 +134,7 @@ export function createSender(options: SenderOptions): Sender {
     },
     close() {
       closed = true;
-      for (const request of [...underWay]) request.cancel();
+      for (const request of [...inFlight]) request.cancel();
       context.pool.close();
     },
   };

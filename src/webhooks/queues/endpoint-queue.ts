@@ -27,7 +27,7 @@ const claimsOfNewBacklog = 8;
 export const isBulk = (together: number): boolean => together > mostOutsideBulk;
 
 /** An attempt in progress. */
-export interface UnderWay {
+export interface InFlightAttempt {
   delivery: DueDelivery;
   /** The state of the application with which it was signed. */
   readonly recipient: Recipient;
@@ -43,7 +43,7 @@ export interface UnderWay {
  * Notes that something has changed since an attempt was signed. If it is still connecting, it ends at once: until it is
  * back in the queue, deliveries that are published later would overtake it.
  */
-export function outdate(attempt: UnderWay): void {
+export function outdate(attempt: InFlightAttempt): void {
   attempt.isOutdated = true;
   attempt.cancel?.();
 }
@@ -61,7 +61,7 @@ export class EndpointQueue {
   /** The generation of the endpoint that `pace` and `endpoint` belong to; null until it is known. */
   generation: number | null = null;
   /** Attempts in progress, to earlier generations as well. */
-  readonly underWay = new Set<UnderWay>();
+  readonly attemptsInFlight = new Set<InFlightAttempt>();
   /** Deliveries that are being published, with memory reserved. */
   reserved = 0;
   /** Results that are not on disk yet, which may lead to retries. */
@@ -91,7 +91,7 @@ export class EndpointQueue {
   }
 
   get inFlight(): number {
-    return this.underWay.size;
+    return this.attemptsInFlight.size;
   }
 
   /** The scheduling priority, so that an endpoint without a backlog does not wait for the backlogs of others. */
@@ -127,7 +127,7 @@ export class EndpointQueue {
     this.restore(endpoint ?? this.endpointState, now);
     this.recipient = recipient;
     this.pace.max = recipient?.webhook_concurrency ?? this.concurrency;
-    for (const one of this.underWay) {
+    for (const one of this.attemptsInFlight) {
       if (!one.isDoubtful) continue;
       if (Bun.deepEquals(one.recipient, recipient)) one.isDoubtful = false;
       else outdate(one);
@@ -228,7 +228,7 @@ export class EndpointQueue {
 
   /** Notes that the application has changed. Requests that are not written yet are signed again, or not sent. */
   edited(): void {
-    for (const one of this.underWay) outdate(one);
+    for (const one of this.attemptsInFlight) outdate(one);
     this.invalidate();
   }
 
@@ -238,7 +238,7 @@ export class EndpointQueue {
    * less time than some endpoints take to connect.
    */
   doubt(): void {
-    for (const one of this.underWay) one.isDoubtful = true;
+    for (const one of this.attemptsInFlight) one.isDoubtful = true;
     this.invalidate();
   }
 

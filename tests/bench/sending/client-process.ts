@@ -67,19 +67,19 @@ function send(forMs: number, isSigned: boolean): Promise<Window> {
   const cpuBefore = process.cpuUsage();
   const endsAt = startedAt + forMs;
   let sent = 0;
-  let underWay = 0;
+  let inFlight = 0;
   return new Promise((finish, fail) => {
     const beginNext = () => {
       const url = urls[sequence++ % urls.length] ?? "";
-      underWay++;
+      inFlight++;
       begin(next(url, isSigned), done);
     };
     const done = ({ class: outcome, error }: SendResult) => {
-      underWay--;
+      inFlight--;
       if (outcome !== "ok") return fail(new Error(error ?? outcome));
       sent++;
       if (performance.now() < endsAt) return beginNext();
-      if (underWay > 0) return;
+      if (inFlight > 0) return;
       const { user, system } = process.cpuUsage(cpuBefore);
       finish({ sent, seconds: (performance.now() - startedAt) / 1000, cpuSeconds: (user + system) / 1e6 });
     };

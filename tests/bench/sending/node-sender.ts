@@ -48,7 +48,7 @@ export function createNodeSender({ userAgent, resolve, ca }: NodeSenderOptions) 
     ca,
     ALPNProtocols: ["http/1.1"],
   });
-  const underWay = new Set<Attempt>();
+  const inFlight = new Set<Attempt>();
   const targets = new Map<string, Target | null>();
   let timer: Timer | null = null;
 
@@ -64,7 +64,7 @@ export function createNodeSender({ userAgent, resolve, ca }: NodeSenderOptions) 
   function endOverdue(): void {
     timer = null;
     const now = performance.now();
-    for (const attempt of underWay) {
+    for (const attempt of inFlight) {
       const left = attempt.startedAt + timeoutMs - now;
       if (left >= 1) {
         timer = setTimeout(endOverdue, left).unref();
@@ -82,12 +82,12 @@ export function createNodeSender({ userAgent, resolve, ca }: NodeSenderOptions) 
       for (const name in headers) lines.push(name, headers[name] ?? "");
       timer ??= setTimeout(endOverdue, timeoutMs).unref();
       const agent = target.encrypted ? encrypted : plain;
-      underWay.add(
-        new Attempt({ target, lines, body, agent, ended: (attempt) => underWay.delete(attempt), done }),
+      inFlight.add(
+        new Attempt({ target, lines, body, agent, ended: (attempt) => inFlight.delete(attempt), done }),
       );
     },
     close(): void {
-      for (const attempt of underWay) attempt.cut("canceled");
+      for (const attempt of inFlight) attempt.cut("canceled");
       plain.destroy();
       encrypted.destroy();
       if (timer !== null) clearTimeout(timer);

@@ -78,13 +78,13 @@ if (Bun.isMainThread) {
   const worker = new Worker(import.meta.url);
   worker.postMessage([directory, Number(port)]);
   let waiting: { readonly event: Event; readonly done: () => void }[] = [];
-  const underWay: (typeof waiting)[] = [];
+  const inFlight: (typeof waiting)[] = [];
   worker.onmessage = () => {
-    for (const { done } of underWay.shift() ?? []) done();
+    for (const { done } of inFlight.shift() ?? []) done();
   };
   const keepSoon = () => {
     worker.postMessage(waiting.map(({ event }) => event));
-    underWay.push(waiting);
+    inFlight.push(waiting);
     waiting = [];
   };
   const server = Bun.serve({

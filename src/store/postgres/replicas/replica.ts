@@ -37,7 +37,7 @@ export class Replica implements Ownership {
   #timer: Timer | null = null;
   #looking: Timer | null = null;
   /** The heartbeat in progress, with the resulting changes of shards. */
-  #underWay: Promise<void> | null = null;
+  #runningHeartbeat: Promise<void> | null = null;
   /** Whether another heartbeat must follow at once. */
   #isAskedAgain = false;
   /** Reads the pending deliveries of the shards that were taken last. */
@@ -87,7 +87,7 @@ export class Replica implements Ownership {
     await this.#handOver(deliverer, this.owned.shards);
     if (this.#timer) clearTimeout(this.#timer);
     this.#deliverer = null;
-    await this.#underWay;
+    await this.#runningHeartbeat;
     try {
       await withdraw(this.db, this.owned.replica);
       await notify(this.db, changedHands, this.owned.replica);
@@ -130,13 +130,13 @@ export class Replica implements Ownership {
     const deliverer = this.#deliverer;
     if (!deliverer) return;
     this.#isAskedAgain = true;
-    if (this.#underWay) return;
+    if (this.#runningHeartbeat) return;
     if (this.#timer) clearTimeout(this.#timer);
     this.#isAskedAgain = false;
-    this.#underWay = this.#heartbeat(deliverer)
+    this.#runningHeartbeat = this.#heartbeat(deliverer)
       .catch(() => {}) // the fault of the storage is reported elsewhere
       .then(() => {
-        this.#underWay = null;
+        this.#runningHeartbeat = null;
         if (this.#isAskedAgain) this.#beatNow();
         else this.#schedule();
       });

@@ -84,7 +84,7 @@ export function createDeliveryWorker(context: DispatcherContext, options: Delive
       stage = "send";
       sent = await sender.send({
         ...request,
-        mayBeSent: () => !attempt.isOutdated && !attempt.isDoubtful && maySend(queue),
+        mayBeSent: () => !attempt.isOutdated && !attempt.mayBeOutdated && maySend(queue),
         connecting(cancel) {
           attempt.cancel = cancel;
         },
@@ -160,7 +160,7 @@ export function createDeliveryWorker(context: DispatcherContext, options: Delive
     inFlight++;
     inFlightOf[priority]++;
     const span = traces?.begin(delivery) ?? null;
-    const state = { isOutdated: false, isDoubtful: false, cancel: null };
+    const state = { isOutdated: false, mayBeOutdated: false, cancel: null };
     const attempt: StartedAttempt = { queue, delivery, ...state, recipient, pace, priority, startedAt, span };
     queue.attemptsInFlight.add(attempt);
     return attempt;

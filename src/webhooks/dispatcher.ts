@@ -136,10 +136,10 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     checkClock,
   });
 
-  /** Marks the deliveries of attempts in doubt whose subscription was removed. */
-  const lookUpSubscriptions = async ({ applicationId: application_id, underWay }: EndpointQueue) => {
-    const doubtful = [...underWay].filter((one) => one.isDoubtful);
-    const ids = [...new Set(doubtful.map(({ delivery }) => delivery.subscription_id))];
+  /** Marks the deliveries of attempts that may be outdated whose subscription was removed. */
+  const lookUpSubscriptions = async ({ applicationId: application_id, attemptsInFlight }: EndpointQueue) => {
+    const outdated = [...attemptsInFlight].filter((one) => one.mayBeOutdated);
+    const ids = [...new Set(outdated.map(({ delivery }) => delivery.subscription_id))];
     const found = await Promise.all(ids.map((id) => store.subscriptions.find(application_id, id)));
     intake.subscriptionsRemoved({ application_id, ids: ids.filter((_, i) => found[i] === null) });
   };

@@ -91,7 +91,7 @@ export function createOwnEndpoints(
   const changed = (applicationId: string, application: Application | null): void => {
     const queue = queues.find(applicationId);
     if (!queue) return;
-    queue.edited();
+    queue.applicationChanged();
     if (application && queue.beginGeneration(application.endpoint_generation, now())) {
       log.info("endpoint.enabled", { application_id: applicationId });
     }
@@ -105,7 +105,7 @@ export function createOwnEndpoints(
   const changedElsewhere = (applicationId: string): void => {
     const queue = queues.find(applicationId);
     if (queue) {
-      queue.edited();
+      queue.applicationChanged();
       intake.recall(queue);
     }
     wake(applicationId);
@@ -202,7 +202,7 @@ export function createOwnEndpoints(
     },
     notificationsMissed() {
       for (const queue of queues.all()) {
-        queue.doubt();
+        queue.applicationMayHaveChanged();
         intake.recall(queue);
         scheduler.add(queue);
       }

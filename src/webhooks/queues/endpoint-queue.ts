@@ -34,7 +34,7 @@ export interface InFlightAttempt {
   /** Whether application or subscription have changed since it was signed. Then the request must not be written. */
   isOutdated: boolean;
   /** Whether either may have changed, until the next look-up. Meanwhile the request must not be written. */
-  isDoubtful: boolean;
+  mayBeOutdated: boolean;
   /** Ends the attempt unless its request is already written; null if no connection is being made. */
   cancel: (() => void) | null;
 }
@@ -128,8 +128,8 @@ export class EndpointQueue {
     this.recipient = recipient;
     this.pace.max = recipient?.webhook_concurrency ?? this.concurrency;
     for (const one of this.attemptsInFlight) {
-      if (!one.isDoubtful) continue;
-      if (Bun.deepEquals(one.recipient, recipient)) one.isDoubtful = false;
+      if (!one.mayBeOutdated) continue;
+      if (Bun.deepEquals(one.recipient, recipient)) one.mayBeOutdated = false;
       else outdate(one);
     }
   }
@@ -227,18 +227,18 @@ export class EndpointQueue {
   }
 
   /** Notes that the application has changed. Requests that are not written yet are signed again, or not sent. */
-  edited(): void {
+  applicationChanged(): void {
     for (const one of this.attemptsInFlight) outdate(one);
     this.invalidate();
   }
 
   /**
-   * Notes that the application or its subscriptions may have changed. Unlike after `edited`, a request that still
-   * connects goes on if the look-up finds no change: this is called again and again while notifications are lost, in
-   * less time than some endpoints take to connect.
+   * Notes that the application or its subscriptions may have changed. A request that still connects goes on if the
+   * look-up finds no change: this is called repeatedly while notifications are lost, in less time than some endpoints
+   * take to connect.
    */
-  doubt(): void {
-    for (const one of this.attemptsInFlight) one.isDoubtful = true;
+  applicationMayHaveChanged(): void {
+    for (const one of this.attemptsInFlight) one.mayBeOutdated = true;
     this.invalidate();
   }
 

@@ -19,12 +19,12 @@ export const postgresReplays = (shared: Dialect): ReplayStore =>
     *ahead(orm, replay) {
       const wanted = replay.status;
       // Literals, because a parameter would not match the partial index.
-      const wentWrong = sql`${status} IN ('failed', 'expired')`;
+      const isFailedOrExpired = sql`${status} IN ('failed', 'expired')`;
       const isNext = and(
         eq(application_id, replay.application_id),
         gte(seq, replay.position),
         lt(seq, replay.end),
-        wanted === "failed" || wanted === "expired" ? wentWrong : undefined,
+        wanted === "failed" || wanted === "expired" ? isFailedOrExpired : undefined,
       );
       const isWanted = sql`(SELECT count(*) > 0 FROM subscriptions s WHERE s.id = ${subscription_id})`;
       const shownStatus = sql`CASE WHEN ${status} <> 'pending' OR ${isWanted} THEN ${status} ELSE 'canceled' END`;

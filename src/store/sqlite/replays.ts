@@ -15,12 +15,12 @@ const maxRegions = 256;
 export function sqliteReplays(db: Database, orm: BunSQLiteDatabase, shared: Dialect): ReplayStore {
   const log = deliveryLog(db, orm);
   const { last, since } = deliveryPositions(orm);
-  const { inRegion, wentWrong } = deliveryIndexes(db, "ASC");
+  const { inRegion, failedOrExpired } = deliveryIndexes(db, "ASC");
 
   /** Returns candidates from the index, and the number from which the next step reads (`behind`). */
   const ahead = ({ application_id, status, position, end }: ReplayRow) => {
     if (status === "failed" || status === "expired") {
-      const seqs = wentWrong.all(application_id, position, end, maxRows).map(({ seq }) => seq);
+      const seqs = failedOrExpired.all(application_id, position, end, maxRows).map(({ seq }) => seq);
       return { seqs, behind: seqs.length < maxRows ? end : (seqs.at(-1) ?? 0) + 1 };
     }
     for (let regions = 0, at = regionOf(position); ; at++) {

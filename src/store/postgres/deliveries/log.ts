@@ -45,7 +45,7 @@ export function deliveryLog(queries: Queries): Pick<
       filter;
     const { from, to } = await positions.between(after, before);
     const top = to === null ? below : Math.min(to, below ?? to);
-    const wentWrong = status === "failed" || status === "expired";
+    const isFailedOrExpired = status === "failed" || status === "expired";
     // `looked` has the conditions that use an index, and a limit. `found` applies the other conditions to its rows.
     const rows = await queries.run<LoggedRow>(
       `WITH looked AS MATERIALIZED (
@@ -53,7 +53,7 @@ export function deliveryLog(queries: Queries): Pick<
          WHERE seq >= $1 AND ($2::bigint IS NULL OR seq < $2)
            ${application_id === null ? "AND $3::text IS NULL" : "AND application_id = $3::text"}
            ${event_id === null ? "AND $11::text IS NULL" : "AND event_id = $11::text"}
-           ${wentWrong && application_id !== null ? "AND status IN ('failed', 'expired')" : ""}
+           ${isFailedOrExpired && application_id !== null ? "AND status IN ('failed', 'expired')" : ""}
          ORDER BY d.seq DESC LIMIT ${maxRows}
        ),
        found AS (

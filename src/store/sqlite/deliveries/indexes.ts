@@ -19,7 +19,7 @@ export function deliveryIndexes(db: Database, order: "ASC" | "DESC") {
       `${region} AND subscription_id = ? ${bounded}`,
     ),
     // SQLite uses the partial index only with this condition on the status.
-    wentWrong: db.prepare<Numbered, [string, number, number, number]>(
+    failedOrExpired: db.prepare<Numbered, [string, number, number, number]>(
       `SELECT seq FROM deliveries INDEXED BY deliveries_failed
        WHERE application_id = ? AND status IN ('failed', 'expired') ${bounded}`,
     ),

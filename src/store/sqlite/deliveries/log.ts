@@ -47,7 +47,7 @@ export function deliveryLog(
   row(seq: number): LoggedRow | null;
 } {
   const { first, last, since, ofEvent } = deliveryPositions(orm);
-  const { inRegion, ofSubscription, wentWrong } = deliveryIndexes(db, "DESC");
+  const { inRegion, ofSubscription, failedOrExpired } = deliveryIndexes(db, "DESC");
   const columns = `d.seq, d.id, d.application_id, d.subscription_id, e.id AS event_id, e.name AS type, e.version,
     e.broadcaster_user_id, d.sequence, d.next_attempt_at, d.expires_at, d.finished_at, e.published_at,
     CASE WHEN d.status = 'pending' AND NOT EXISTS (SELECT 1 FROM subscriptions s WHERE s.id = d.subscription_id)
@@ -82,7 +82,7 @@ export function deliveryLog(
     if (application_id === null) {
       for (const { seq } of everyDelivery.iterate(floor, top)) yield { seq, isRow: true };
     } else if (status === "failed" || status === "expired") {
-      for (const { seq } of wentWrong.iterate(application_id, floor, top, maxRows))
+      for (const { seq } of failedOrExpired.iterate(application_id, floor, top, maxRows))
         yield { seq, isRow: true };
     } else {
       const lastRegion = regionOf(floor);

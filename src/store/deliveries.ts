@@ -30,7 +30,7 @@ export interface DeliveryStore {
   /** Applications that have deliveries to claim, each with the time at which the earliest is due. */
   pending(): Promise<{ application_id: string; due_at: number }[]>;
   /** Makes retries that are due after `latest` due at `now`: a clock that was far ahead had scheduled them. */
-  bringBack(now: number, latest: number): Promise<void>;
+  makeFarRetriesDue(now: number, latest: number): Promise<void>;
   /**
    * Claims due deliveries of an application: first attempts in the order of publishing, then retries. A claim lasts until
    * the delivery is recorded or released, or until the process restarts.

@@ -72,9 +72,9 @@ export function createOwnEndpoints(
   };
 
   /** Makes retries due whose time is beyond the longest wait. A clock that was far ahead set it. */
-  const bringBack = async (): Promise<void> => {
+  const makeFarRetriesDue = async (): Promise<void> => {
     const at = now();
-    await store.deliveries.bringBack(at, at + longestWaitMs);
+    await store.deliveries.makeFarRetriesDue(at, at + longestWaitMs);
   };
 
   const wake = (applicationId: string): void => {
@@ -172,7 +172,7 @@ export function createOwnEndpoints(
           queue.beginGeneration(endpoint.generation, now());
           queue.restore(endpoint, now());
         }
-        await bringBack();
+        await makeFarRetriesDue();
         await scan(isGained);
       }),
     lost(isLost) {
@@ -210,7 +210,7 @@ export function createOwnEndpoints(
     scan: scanAll,
     clockSetBack() {
       // Results that are not on disk yet have times of the former clock, too.
-      void recorder.written().then(bringBack).then(tryScanAll, logFailure);
+      void recorder.written().then(makeFarRetriesDue).then(tryScanAll, logFailure);
     },
   };
 }

@@ -4,7 +4,7 @@ import { disabledReceiver, noReceiver } from "../../domain/delivery-log.ts";
 import { type Endpoint, enabledAgain } from "../../domain/endpoints.ts";
 import { type DomainError, ownerGone } from "../../domain/errors.ts";
 import type { EndpointStore } from "../endpoints.ts";
-import { hurryRetries } from "./deliveries/ending.ts";
+import { makeRetriesDue } from "./deliveries/ending.ts";
 import { type Dialect, execute, type Orm, type Tables, type Work } from "./dialect.ts";
 
 export function endpointStore(db: Dialect): EndpointStore {
@@ -58,7 +58,7 @@ export function* renewEndpoint(
     const { generation: _, ...state } = renewed(endpoint, next.generation);
     yield* execute(orm.update(endpoints).set(state).where(isIts));
   }
-  yield* hurryRetries(tables, orm, applicationId, now);
+  yield* makeRetriesDue(tables, orm, applicationId, now);
   return next.generation;
 }
 

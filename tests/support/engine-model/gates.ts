@@ -102,7 +102,7 @@ export function gatedStore(store: Store, gates: Gates): Store {
     deliveries: {
       ...deliveries,
       releaseAll: gates.through("other", deliveries.releaseAll),
-      bringBack: gates.through("other", deliveries.bringBack),
+      makeFarRetriesDue: gates.through("other", deliveries.makeFarRetriesDue),
       claim: gates.through("claim", deliveries.claim),
       record: gates.through("record", deliveries.record),
       pending: gates.through("look-up", deliveries.pending),

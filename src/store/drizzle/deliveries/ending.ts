@@ -7,7 +7,7 @@ import { type Dialect, execute, type Orm, type Tables, type Work } from "../dial
 const cancelAtOnce = 10_000;
 
 /** The most retries made due when an endpoint is enabled. Later ones keep their schedule. */
-const hurriedAtOnce = 10_000;
+const retriesAtOnce = 10_000;
 
 /** A literal, because a parameter would not match the partial indexes. */
 const isPending = ({ deliveries }: Tables) => sql`${deliveries.status} = 'pending'`;
@@ -60,12 +60,12 @@ export function* endPending(
  * Makes the retries of an application due, inside a transaction. An attempt that a person asks for is an extra one: the
  * schedule continues after it, at `resume_at`, as if it had not been made.
  */
-export function* hurryRetries(tables: Tables, orm: Orm, applicationId: string, now: number): Work<void> {
+export function* makeRetriesDue(tables: Tables, orm: Orm, applicationId: string, now: number): Work<void> {
   const { deliveries } = tables;
   const { seq, attempts, next_attempt_at, resume_at } = deliveries;
   const isRetry = and(isWaiting(tables, applicationId), gt(next_attempt_at, 0), lt(attempts, maxAttempts));
   const retries = orm.select({ seq }).from(deliveries).where(isRetry);
-  const soonest = retries.orderBy(next_attempt_at).limit(hurriedAtOnce);
+  const soonest = retries.orderBy(next_attempt_at).limit(retriesAtOnce);
   const asked = {
     resume_at: sql`coalesce(${resume_at}, ${next_attempt_at})`,
     next_attempt_at: sql`CASE WHEN ${next_attempt_at} > ${now} THEN ${now} ELSE ${next_attempt_at} END`,

@@ -85,7 +85,7 @@ SELECT application_id FROM apps WHERE next_attempt_at > $1`;
  * Makes retries of some applications ($3) that are due after a time ($2) due now ($1). The database's clock is applied as well,
  * so that a replica whose own clock is slow changes nothing.
  */
-const bringBack = `
+const makeFarRetriesDue = `
 UPDATE deliveries SET next_attempt_at = $1, resume_at = CASE WHEN resume_at > $1 THEN $1 ELSE resume_at END
 WHERE application_id = ANY($3::text[]) AND status = 'pending'
   AND next_attempt_at > greatest($2::bigint, (extract(epoch FROM clock_timestamp()) * 1000)::bigint + $2::bigint - $1::bigint)`;
@@ -99,7 +99,7 @@ export function deliveryClaims(
   pool: Postgres,
   handedOut: HandedOut,
   owned: OwnedShards,
-): Pick<DeliveryStore, "releaseAll" | "pending" | "bringBack" | "claim" | "release"> {
+): Pick<DeliveryStore, "releaseAll" | "pending" | "makeFarRetriesDue" | "claim" | "release"> {
   const claimAll = async (look: Look, claims: readonly Claim[]) => {
     const fences = claims.map(({ applicationId }) => owned.of(applicationId));
     const pending = await pool.run<Due>(pendingOfApplications, [
@@ -159,10 +159,10 @@ export function deliveryClaims(
       await owned.takeAll(pool);
     },
     pending: () => pool.run(pendingByApplication),
-    async bringBack(now, latest) {
+    async makeFarRetriesDue(now, latest) {
       const found = await pool.run<{ application_id: string }>(dueBehind, [latest]);
       const ids = found.map(({ application_id }) => application_id);
-      if (ids.length > 0) await pool.run(bringBack, [now, latest, ids]);
+      if (ids.length > 0) await pool.run(makeFarRetriesDue, [now, latest, ids]);
     },
     claim: (applicationId, now, limit) =>
       new Promise((resolve, reject) => claimSoon({ applicationId, now, limit, resolve, reject })),

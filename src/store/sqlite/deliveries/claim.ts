@@ -31,7 +31,7 @@ export function deliveryClaims(
   db: Database,
   orm: BunSQLiteDatabase,
   commit: Commit,
-): Pick<DeliveryStore, "releaseAll" | "pending" | "bringBack" | "claim" | "release"> {
+): Pick<DeliveryStore, "releaseAll" | "pending" | "makeFarRetriesDue" | "claim" | "release"> {
   const claimed = new Set<number>();
   // A loose index scan: one step per application, however many deliveries are pending.
   const withApps = `WITH RECURSIVE apps(id) AS (
@@ -48,7 +48,7 @@ export function deliveryClaims(
              WHERE application_id = apps.id AND next_attempt_at IS NOT NULL) AS due_at
      FROM apps WHERE id IS NOT NULL`,
   );
-  const bringBack = db.prepare<null, [number, number]>(
+  const makeFarRetriesDue = db.prepare<null, [number, number]>(
     `${withApps}
      UPDATE deliveries SET next_attempt_at = ?1, resume_at = min(resume_at, ?1)
      WHERE seq IN (SELECT d.seq FROM apps CROSS JOIN deliveries d INDEXED BY deliveries_due
@@ -104,7 +104,7 @@ export function deliveryClaims(
         orm.update(deliveries).set({ next_attempt_at: 0 }).where(isHandedOut).run();
       }),
     pending: async () => pending.all(),
-    bringBack: (now, latest) => commit(() => void bringBack.run(now, latest)),
+    makeFarRetriesDue: (now, latest) => commit(() => void makeFarRetriesDue.run(now, latest)),
     async claim(applicationId, now, limit) {
       // A quarter of each claim is for retries, so that neither a backlog nor a burst of new events starves them.
       const share = Math.ceil(limit / 4);

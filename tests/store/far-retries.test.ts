@@ -8,7 +8,7 @@ import { attemptResult, newEvent, ownStore, subscriber } from "../support/store.
 
 const now = Date.now();
 
-test("a retry that is brought back is one of the schedule still", async () => {
+test("a retry of the schedule whose time is too far remains one of the schedule when it is made due", async () => {
   const { store } = await ownStore();
   const application = await subscriber(store);
   const far = { status: "pending", next_attempt_at: now + 1_000 * hour } as const;
@@ -22,7 +22,7 @@ test("a retry that is brought back is one of the schedule still", async () => {
   const results = [ofSchedule, asked, near].map((fields, i) => attemptResult(due[i], fields));
   await store.deliveries.record(results, []);
 
-  await store.deliveries.bringBack(now, now + 30 * hour);
+  await store.deliveries.makeFarRetriesDue(now, now + 30 * hour);
   const again = await store.deliveries.claim(application, now, 8);
   expect(again.due.map(({ event, resume_at }) => [event.id, resume_at])).toEqual([
     ["of the schedule", null],

@@ -6,7 +6,7 @@ import { noticeAdder } from "../drizzle/notices.ts";
 import { finished, postgresDialect } from "./database/dialect.ts";
 import type { Postgres, Queries } from "./database/pool.ts";
 import { deliveryClaims } from "./deliveries/claim.ts";
-import type { HandedOut } from "./deliveries/handed-out.ts";
+import type { ClaimedDeliveries } from "./deliveries/claimed-deliveries.ts";
 import { deliveryLog } from "./deliveries/log.ts";
 import type { OwnedShards } from "./deliveries/owned-shards.ts";
 import { recordAttempts } from "./deliveries/record.ts";
@@ -15,17 +15,17 @@ import { isKeptState } from "./endpoints.ts";
 import { deliveries } from "./schema/deliveries.ts";
 
 /** The queue of deliveries, and the log that they become. */
-export function deliveryStore(pool: Postgres, handedOut: HandedOut, owned: OwnedShards): DeliveryStore {
+export function deliveryStore(pool: Postgres, claimed: ClaimedDeliveries, owned: OwnedShards): DeliveryStore {
   const shared = postgresDialect(pool);
   const addNotice = noticeAdder(shared);
   const isOfUser = (user: number) => eq(deliveries.broadcaster_user_id, user);
   const { page, find, backlog, backlogOfAll } = deliveryLog(pool);
   return {
-    ...deliveryClaims(pool, handedOut, owned),
+    ...deliveryClaims(pool, claimed, owned),
     ...deliveryStream(pool),
     async record(results, endpoints, notices = []) {
       const record = (queries: Queries) =>
-        recordAttempts(queries, owned, handedOut.fenceOf, results, endpoints);
+        recordAttempts(queries, owned, claimed.fenceOf, results, endpoints);
       if (notices.length === 0) await record(pool);
       else {
         await pool.transact(async (transaction) => {
@@ -38,7 +38,7 @@ export function deliveryStore(pool: Postgres, handedOut: HandedOut, owned: Owned
           }
         });
       }
-      handedOut.end(results.map(({ seq }) => seq));
+      claimed.release(results.map(({ seq }) => seq));
     },
     settle: async () => {},
     page,

@@ -16,7 +16,7 @@ import { Notifications } from "./database/notifications.ts";
 import { openPostgres } from "./database/open.ts";
 import { openPool, type Postgres } from "./database/pool.ts";
 import { databaseBytes, sizesByKind } from "./database/sizes.ts";
-import { HandedOut } from "./deliveries/handed-out.ts";
+import { ClaimedDeliveries } from "./deliveries/claimed-deliveries.ts";
 import { OwnedShards } from "./deliveries/owned-shards.ts";
 import { eventPublisher } from "./deliveries/publishing.ts";
 import { deliveryStore } from "./deliveries.ts";
@@ -84,7 +84,7 @@ export function openPostgresReader(
 }
 
 function storeOn(db: Postgres, onFault: OnFault = () => {}, owned = new OwnedShards()): Store {
-  const handedOut = new HandedOut();
+  const claimed = new ClaimedDeliveries();
   const shared = postgresDialect(db);
   const sizes = { databaseBytes: () => databaseBytes(db), kindSizes: () => sizesByKind(db) };
   const makers = {
@@ -96,8 +96,8 @@ function storeOn(db: Postgres, onFault: OnFault = () => {}, owned = new OwnedSha
         all: async () => db.orm.select().from(livestreams),
       }),
     subscriptions: () => subscriptionStore(shared, subscriptionStatements(db)),
-    events: () => eventPublisher(db, handedOut, owned),
-    deliveries: () => deliveryStore(db, handedOut, owned),
+    events: () => eventPublisher(db, claimed, owned),
+    deliveries: () => deliveryStore(db, claimed, owned),
     replays: () => postgresReplays(shared),
     statistics: () => statisticStore(shared, sizes),
     retention: () => retentionStore(db),

@@ -10,7 +10,7 @@ import { readDatabaseUrl } from "../../../src/store/postgres/database/connection
 import { finished, postgresDialect } from "../../../src/store/postgres/database/dialect.ts";
 import { openPostgres } from "../../../src/store/postgres/database/open.ts";
 import type { Postgres } from "../../../src/store/postgres/database/pool.ts";
-import { HandedOut } from "../../../src/store/postgres/deliveries/handed-out.ts";
+import { ClaimedDeliveries } from "../../../src/store/postgres/deliveries/claimed-deliveries.ts";
 import { OwnedShards } from "../../../src/store/postgres/deliveries/owned-shards.ts";
 import { eventPublisher } from "../../../src/store/postgres/deliveries/publishing.ts";
 import { deliveryStore } from "../../../src/store/postgres/deliveries.ts";
@@ -34,11 +34,11 @@ const renew = (pool: Postgres, orm: Orm) =>
 async function replica() {
   const pool = await openPostgres(readDatabaseUrl(url), { connections: 4 });
   undo.push(() => pool.close());
-  const [handedOut, ownership] = [new HandedOut(), new OwnedShards()];
+  const [claimed, ownership] = [new ClaimedDeliveries(), new OwnedShards()];
   return {
     pool,
-    events: eventPublisher(pool, handedOut, ownership),
-    deliveries: deliveryStore(pool, handedOut, ownership),
+    events: eventPublisher(pool, claimed, ownership),
+    deliveries: deliveryStore(pool, claimed, ownership),
   };
 }
 

@@ -2,7 +2,7 @@ import type { DueDelivery, SentEvent } from "../../../domain/deliveries.ts";
 import { batchedPerTick } from "../../../runtime/event-loop.ts";
 import type { Claimed, DeliveryStore } from "../../deliveries.ts";
 import type { Postgres } from "../database/pool.ts";
-import type { HandedOut, Look } from "./handed-out.ts";
+import type { ClaimedDeliveries, StoreRead } from "./claimed-deliveries.ts";
 import type { Fence, OwnedShards } from "./owned-shards.ts";
 
 interface Due {
@@ -97,14 +97,14 @@ WHERE application_id = ANY($3::text[]) AND status = 'pending'
  */
 export function deliveryClaims(
   pool: Postgres,
-  handedOut: HandedOut,
+  claimed: ClaimedDeliveries,
   owned: OwnedShards,
 ): Pick<DeliveryStore, "releaseAll" | "pending" | "makeFarRetriesDue" | "claim" | "release"> {
-  const claimAll = async (look: Look, claims: readonly Claim[]) => {
+  const claimAll = async (read: StoreRead, claims: readonly Claim[]) => {
     const fences = claims.map(({ applicationId }) => owned.of(applicationId));
     const pending = await pool.run<Due>(pendingOfApplications, [
       claims.map(({ applicationId }) => applicationId),
-      claims.flatMap(({ applicationId }) => handedOut.of(applicationId)),
+      claims.flatMap(({ applicationId }) => claimed.of(applicationId)),
       claims.map(({ limit }) => limit + 1),
       fences.map(({ shard }) => shard),
       fences.map(({ epoch }) => epoch),
@@ -112,7 +112,7 @@ export function deliveryClaims(
     const byClaim = Map.groupBy(pending, ({ claim }) => claim);
     const choices = claims.map((claim, n) => choose(byClaim.get(n) ?? [], claim));
     const taken = choices.map(({ chosen }, n) =>
-      chosen.filter(({ seq }) => handedOut.take(look, fences[n] as Fence, seq)),
+      chosen.filter(({ seq }) => claimed.claim(read, fences[n] as Fence, seq)),
     );
     const details = await detailsOf(taken.flat().map(({ seq }) => seq));
     const bySeq = new Map(details.map((one) => [one.seq, one]));
@@ -129,10 +129,10 @@ export function deliveryClaims(
     try {
       const rows = await pool.run<DueRow>(dueDeliveries, [seqs]);
       const found = new Set(rows.map(({ seq }) => seq));
-      handedOut.end(seqs.filter((seq) => !found.has(seq)));
+      claimed.release(seqs.filter((seq) => !found.has(seq)));
       return withEvents(rows);
     } catch (error) {
-      handedOut.end(seqs);
+      claimed.release(seqs);
       throw error;
     }
   };
@@ -142,20 +142,20 @@ export function deliveryClaims(
   });
 
   const claimTogether = async (claims: readonly Claim[]): Promise<void> => {
-    const look = handedOut.look();
+    const read = claimed.beginRead();
     try {
-      await claimAll(look, claims);
+      await claimAll(read, claims);
     } catch (error) {
       if (claims.length === 1) claims[0]?.reject(error);
       else for (const claim of claims) void claimTogether([claim]);
     } finally {
-      look.end();
+      read.end();
     }
   };
 
   return {
     async releaseAll() {
-      handedOut.clear();
+      claimed.clear();
       await owned.takeAll(pool);
     },
     pending: () => pool.run(pendingByApplication),
@@ -166,7 +166,7 @@ export function deliveryClaims(
     },
     claim: (applicationId, now, limit) =>
       new Promise((resolve, reject) => claimSoon({ applicationId, now, limit, resolve, reject })),
-    release: async (seqs) => handedOut.end(seqs),
+    release: async (seqs) => claimed.release(seqs),
   };
 }
 

@@ -3,8 +3,8 @@ import { DomainError, inOneLine, invalidFields } from "../../../domain/errors.ts
 import { BatchRefused } from "../../batch.ts";
 import type { EventStore, StoredEvent, Takes } from "../../events.ts";
 import type { Postgres, Queries } from "../database/pool.ts";
+import type { ClaimedDeliveries, StoreRead } from "./claimed-deliveries.ts";
 import { earlierEvents, type FannedOut, fanOut } from "./fan-out.ts";
-import type { HandedOut, Look } from "./handed-out.ts";
 import type { OwnedShards } from "./owned-shards.ts";
 
 interface Waiting {
@@ -22,7 +22,7 @@ const maxGatheredBytes = 2 * 1024 * 1024;
  * Group commit: while a statement stores events, further events are collected, and the next statement stores all of them. One
  * statement is in progress at a time, so that results arrive in the order of the commits.
  */
-export function eventPublisher(pool: Postgres, handedOut: HandedOut, owned: OwnedShards): EventStore {
+export function eventPublisher(pool: Postgres, claimed: ClaimedDeliveries, owned: OwnedShards): EventStore {
   let gathered: Waiting[] = [];
   /** Ends when the statement in progress and all queued ones have ended. */
   let tail: Promise<void> = Promise.resolve();
@@ -50,19 +50,19 @@ export function eventPublisher(pool: Postgres, handedOut: HandedOut, owned: Owne
   };
 
   const keep = async (batch: readonly Waiting[]): Promise<void> => {
-    const look = handedOut.look();
+    const read = claimed.beginRead();
     try {
       const events = batch.map(({ event }) => event);
       const outcomes = await outcomesOf(pool, events, await fanOut(pool, events, owned.replica));
       for (const [i, { event, takes, resolve, reject }] of batch.entries()) {
         const outcome = outcomes[i];
         if (outcome instanceof DomainError) reject(outcome);
-        else if (outcome) resolve(storedEvent({ handedOut, owned, look, takes }, event, outcome));
+        else if (outcome) resolve(storedEvent({ claimed, owned, read, takes }, event, outcome));
       }
     } catch (error) {
       for (const { reject } of batch) reject(error);
     } finally {
-      look.end();
+      read.end();
     }
   };
 
@@ -75,7 +75,7 @@ export function eventPublisher(pool: Postgres, handedOut: HandedOut, owned: Owne
       }),
     publishAll: (events, takes) =>
       inTurn(async () => {
-        const look = handedOut.look();
+        const read = claimed.beginRead();
         try {
           const outcomes = await pool.transact(async (transaction) => {
             const all = await outcomesOf(
@@ -89,7 +89,7 @@ export function eventPublisher(pool: Postgres, handedOut: HandedOut, owned: Owne
           });
           const stored = outcomes.flatMap((outcome, i) => {
             const event = events[i];
-            return event ? storedEvent({ handedOut, owned, look, takes }, event, outcome) : [];
+            return event ? storedEvent({ claimed, owned, read, takes }, event, outcome) : [];
           });
           return {
             published: stored.map(({ id, deliveries }) => ({ id, deliveries })),
@@ -97,7 +97,7 @@ export function eventPublisher(pool: Postgres, handedOut: HandedOut, owned: Owne
             streamed: [...new Set(stored.flatMap(({ streamed }) => streamed))],
           };
         } finally {
-          look.end();
+          read.end();
         }
       }),
   };
@@ -144,15 +144,15 @@ async function outcomesOf(
 }
 
 interface Taking {
-  readonly handedOut: HandedOut;
+  readonly claimed: ClaimedDeliveries;
   readonly owned: OwnedShards;
-  readonly look: Look;
+  readonly read: StoreRead;
   readonly takes: Takes;
 }
 
 /** Takes deliveries into memory as far as the dispatcher has capacity. */
 function storedEvent(
-  { handedOut, owned, look, takes }: Taking,
+  { claimed, owned, read, takes }: Taking,
   { id, name, version, body, expires_at }: NewEvent,
   outcome: Outcome,
 ): StoredEvent {
@@ -164,7 +164,7 @@ function storedEvent(
     if (mode !== "webhook") streamed.add(application_id);
     if (mode === "stream" || seq === null) continue;
     // A concurrent claim may have taken it already.
-    if (takes(application_id, !follows) && handedOut.take(look, owned.of(application_id), seq)) {
+    if (takes(application_id, !follows) && claimed.claim(read, owned.of(application_id), seq)) {
       event ??= { id, name, version, body: Buffer.from(body) };
       const state = { isWanted: true, attempts: 0, extra_attempts: 0, resume_at: null, expires_at, event };
       taken.push({ seq, id: delivery.id, application_id, subscription_id, sequence, ...state });

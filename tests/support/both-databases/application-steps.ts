@@ -1,11 +1,20 @@
 import { authorizationRequest, codeVerifier, formOf, parameter, redirectUri } from "../oauth.ts";
+import { answers } from "./pair.ts";
 import { text } from "./texts.ts";
 import { type Caller, pages, query, type Step, some, type World } from "./world.ts";
 
-/* Applications with their secrets and tokens, users who sign in, and what operators read. */
+/* Applications with their secrets and tokens, and users who sign in. */
 
 const scopes = ["users:read", "events:subscribe"];
 const oftenRefused = ["", "a\u0000b", "x".repeat(101), "a\nb"];
+
+/** What lists of texts could be confused by. */
+const oddUris = [
+  'https://a.example/?x={1,2}&y="q"&z=a\\b',
+  "https://a.example/?NULL",
+  "com.example.app:/NULL",
+  "https://a.example/'",
+];
 
 const fields = (world: World) => ({
   ...some(
@@ -18,6 +27,7 @@ const fields = (world: World) => ({
       webhook_concurrency: world.pick([1, 4, null, 0]),
       locked: world.pick([[], ["webhook_url"], ["delivery", "redirect_uris"]]),
       owner_user_id: world.pick([null, world.id()]),
+      redirect_uris: world.pick([[redirectUri], [redirectUri, ...oddUris], []]),
     },
     0.25,
   ),
@@ -25,7 +35,9 @@ const fields = (world: World) => ({
 });
 const webhook = (world: World) =>
   world.chance(0.9)
-    ? `${world.pair.webhooks}/${world.pick([204, 204, 204, 204, 500, 404, 410, 429, 503])}`
+    ? `${world.pair.webhooks}/${world.pick([204, 204, 204, 204, 200, 500, 404, 410, 429, 503])}${
+        world.chance(0.5) ? "" : `/${world.between(0, answers.length - 1)}`
+      }`
     : world.pick([null, "", "ftp://a.example/", "https://user@a.example/", "x"]);
 const appName = (world: World) => (world.chance(0.05) ? world.pick(oftenRefused) : text(world.random));
 
@@ -34,6 +46,7 @@ export const create: Step = async (world) => {
   const body = {
     name: appName(world),
     redirect_uris: [redirectUri],
+    ...some(world, { client_type: world.pick(["public", "confidential"]) }, 0.1),
     webhook_url: `${world.pair.webhooks}/204`,
     ...fields(world),
   };
@@ -52,7 +65,7 @@ async function form(world: World, path: string, values: Record<string, string | 
 }
 const client = ({ id, secret }: Caller) => ({ client_id: id, client_secret: secret });
 
-async function ownToken(world: World, caller: Caller): Promise<void> {
+export async function ownToken(world: World, caller: Caller): Promise<void> {
   const scope = world.chance(0.8)
     ? null
     : world.pick(["users:read", "user:read", "events:subscribe users:read", "x", ""]);
@@ -98,9 +111,23 @@ const enable: Step = async (world) => {
     });
   await ownToken(world, world.caller());
 };
+/** What is left of an application that was removed. */
+async function remains(world: World, id: string): Promise<void> {
+  for (const list of ["deliveries", "subscriptions", "notices", "replays"])
+    await pages(world, `/admin/v1/${list}?application_id=${id}`);
+  for (const part of ["", "/usage", "/endpoint", "/tokens"])
+    await world.call({ method: "GET", path: `/admin/v1/applications/${id}${part}` });
+  await pages(world, `/admin/v1/audit?object_id=${id}&limit=3`);
+  await world.call({ method: "GET", path: `/admin/v1/users/${world.id()}/consents` });
+  const gone = world.callers.find((caller) => caller.id === id);
+  if (!gone) return;
+  await world.call({ method: "GET", path: "/public/v1/application", token: gone.tokens.at(-1) });
+  await form(world, "/oauth/token", { grant_type: "client_credentials", ...client(gone) });
+}
 const removeOne: Step = async (world) => {
   const id = world.known("applications");
   await world.call({ method: "DELETE", path: `/admin/v1/applications/${id}` });
+  await remains(world, id);
   // Some go on calling.
   if (world.chance(0.9)) world.callers = world.callers.filter((caller) => caller.id !== id);
 };
@@ -130,7 +157,7 @@ const tokens: Step = async (world) => {
     expires_in: world.pick([1, 60, 3600, 0]),
   });
   const { body: made } = await world.call({ method: "POST", path, body });
-  if (typeof made["access_token"] === "string") caller.tokens.push(made["access_token"]);
+  if (typeof made["access_token"] === "string") caller.tokens.unshift(made["access_token"]);
   await world.call({ method: "GET", path });
   if (world.chance(0.1)) await world.call({ method: "DELETE", path });
 };
@@ -149,7 +176,8 @@ const signIn: Step = async (world) => {
   const scope = world.pick([null, "users:read", "users:read events:subscribe", "no:such"]);
   const open = (path: string, cookie: string) =>
     world.call({ method: "GET", path, headers: { accept: "text/html", ...(cookie && { cookie }) } });
-  const { headers } = await open(authorizationRequest(caller.id, { scope }), "");
+  const state = world.chance(0.2) ? text(world.random) : "state";
+  const { headers } = await open(authorizationRequest(caller.id, { scope, state }), "");
   const cookie = headers.get("set-cookie")?.split(";")[0] ?? "";
   const location = headers.get("location");
   const challenge = location === null ? "" : parameter(location, "login_challenge");
@@ -188,55 +216,13 @@ const refresh: Step = async (world) => {
 const consents: Step = async (world) => {
   const path = `/admin/v1/users/${world.id()}/consents`;
   await world.call({ method: "GET", path });
-  if (world.chance(0.3))
-    await world.call({ method: "DELETE", path: `${path}/${world.known("applications")}` });
-};
-
-const applications: Step = async (world) => {
-  const name = world.chance(0.7) ? text(world.random).slice(0, 99) : world.pick(["a\u0000", "%", "", "_"]);
-  const filter = {
-    name,
-    find: name,
-    owner_user_id: world.id(),
-    state: world.pick(["enabled", "disabled", "failing"]),
-    id: world.known("applications"),
-    limit: world.pick([1, 2, 100]),
-  };
-  await pages(world, `/admin/v1/applications${query(world, filter, 0.25)}`);
-  const path = `/admin/v1/applications/${world.known("applications")}`;
-  for (const part of ["", "/usage", "/endpoint"]) await world.call({ method: "GET", path: path + part });
-  await world.call({ method: "GET", path: "/public/v1/application", token: world.token() });
-};
-/** What operators look at. */
-export const reports: Step = async (world) => {
-  const application_id = world.known("applications");
-  const limit = world.pick([1, 3, 100]);
-  const audit = {
-    key: world.pick(["admin", "%"]),
-    action: world.pick(["application.create", "user.put", "a\u0000"]),
-    object: world.pick(["application", "user", "x"]),
-    object_id: world.pick([application_id, "1"]),
-    limit,
-  };
-  await pages(world, `/admin/v1/audit${query(world, audit, 0.25)}`);
-  await pages(world, `/admin/v1/notices${query(world, { application_id, limit })}`);
-  await pages(world, `/admin/v1/endpoints${query(world, { limit })}`);
-  await pages(world, `/public/v1/application/notices${query(world, { limit })}`, world.token());
-  await world.call({ method: "GET", path: "/admin/v1/backlog" });
-  await world.call({ method: "GET", path: "/admin/v1/keys" });
-};
-
-/** What was counted. */
-export const statistics: Step = async (world) => {
-  for (const range of ["hour", "day", "month"]) {
-    await world.call({ method: "GET", path: `/admin/v1/statistics?range=${range}` });
-    for (const { id, tokens } of world.callers) {
-      const own = `/admin/v1/statistics?range=${range}&application_id=${id}`;
-      await world.call({ method: "GET", path: own });
-      const path = `/public/v1/application/statistics?range=${range}`;
-      await world.call({ method: "GET", path, token: tokens.at(-1) });
-    }
-  }
+  if (world.chance(0.7)) return;
+  const id = world.chance(0.5) ? world.caller().id : world.known("applications");
+  await world.call({ method: "DELETE", path: `${path}/${id}` });
+  await world.call({ method: "GET", path });
+  await pages(world, `/admin/v1/subscriptions?application_id=${id}`);
+  const token = world.token();
+  await world.call({ method: "GET", path: "/public/v1/events/subscriptions", token });
 };
 
 export const applicationSteps: readonly (readonly [weight: number, step: Step])[] = [
@@ -251,6 +237,4 @@ export const applicationSteps: readonly (readonly [weight: number, step: Step])[
   [3, signIn],
   [2, refresh],
   [1, consents],
-  [2, applications],
-  [2, reports],
 ];

@@ -97,6 +97,7 @@ const subscriptions: Step = async (world) => {
   );
 };
 
+const eventId = (world: World) => `event-${world.era}-${world.between(1, 300)}`;
 const event = (world: World) => {
   const name = eventName(world);
   const isRegistered = registered.includes(name);
@@ -106,7 +107,7 @@ const event = (world: World) => {
     version: versionOf(world, name),
     broadcaster_user_id: world.id(),
     data: isRegistered || world.chance(0.02) ? some(world, { winner, "odd\u0000": 1 }, 0.3) : example(name),
-    ...some(world, { id: `event-${world.between(1, 300)}` }, 0.4),
+    ...some(world, { id: eventId(world) }, 0.4),
   };
 };
 const publish: Step = async (world) => {
@@ -125,7 +126,7 @@ const publish: Step = async (world) => {
 export const deliveries: Step = async (world) => {
   const filter = {
     subscription_id: world.known("subscriptions"),
-    event_id: world.chance(0.8) ? `event-${world.between(1, 300)}` : "a\u0000",
+    event_id: world.chance(0.8) ? eventId(world) : "a\u0000",
     status: world.pick(["pending", "delivered", "failed", "expired", "canceled", "other"]),
     type: eventName(world),
     after: time(world),
@@ -134,9 +135,10 @@ export const deliveries: Step = async (world) => {
   };
   const isAdmin = world.chance(0.5);
   const more = { ...filter, application_id: world.known("applications") };
+  const most = world.chance(0.1) ? 30 : 4;
   const rows = isAdmin
-    ? await pages(world, `/admin/v1/deliveries${query(world, more, 0.25)}`)
-    : await pages(world, `/public/v1/events/deliveries${query(world, filter, 0.25)}`, world.token());
+    ? await pages(world, `/admin/v1/deliveries${query(world, more, 0.25)}`, undefined, most)
+    : await pages(world, `/public/v1/events/deliveries${query(world, filter, 0.25)}`, world.token(), most);
   world.see(
     "deliveries",
     rows.map(({ id }) => id),
@@ -147,9 +149,10 @@ const delivery: Step = async (world) => {
   await world.call({ method: "GET", path: `/admin/v1/deliveries/${id}` });
   await world.call({ method: "GET", path: `/public/v1/events/deliveries/${id}`, token: world.token() });
 };
-const retry: Step = (world) => {
-  const base = world.chance(0.5) ? "/admin/v1" : "/public/v1/events";
-  return world.call({
+const retry: Step = async (world) => {
+  if (world.chance(0.5)) await deliveries(world);
+  const base = world.chance(0.7) ? "/admin/v1" : "/public/v1/events";
+  await world.call({
     method: "POST",
     path: `${base}/deliveries/${world.known("deliveries")}/retry`,
     token: world.token(),
@@ -199,7 +202,7 @@ export const eventSteps: readonly (readonly [weight: number, step: Step])[] = [
   [9, deliveries],
   [3, delivery],
   [4, retry],
-  [2, replay],
+  [3, replay],
   [2, replays],
   [0.2, hold],
 ];

@@ -1,6 +1,12 @@
-/** What a server makes at random: ids, secrets and their first characters, cursors, ETags of answers with cursors. */
+/**
+ * What a server makes at random: ids, secrets and their first characters, cursors, positions of event streams, ETags of answers
+ * with cursors.
+ */
 const generated =
-  /[0-7][0-9A-HJKMNP-TV-Z]{25}|onair_[a-z]+_[\w-]+|whsec_[\w+/=]+|(?<="cursor":")[^"]+|(?<="etag":"\\")[^\\]+/g;
+  /[0-7][0-9A-HJKMNP-TV-Z]{25}|onair_[a-z]+_[\w-]+|whsec_[\w+/=]+|(?<="cursor":"|^id: )[\w-]+|(?<="etag":"\\")[^\\]+/gm;
+
+/** A value that stands for one thing. A cursor may have several counterparts, because numbers have gaps on PostgreSQL. */
+const named = /^(?:[0-7][0-9A-HJKMNP-TV-Z]{25}$|onair_|whsec_)/;
 
 /** Where a text of a request can hold something of that kind. */
 const words = /[\w-]{13,}/g;
@@ -23,6 +29,10 @@ export class Counterparts {
   }
 
   #arePaired(one: string, other: string): boolean {
+    if (!named.test(one)) {
+      this.#toOther.set(one, other);
+      return true;
+    }
     const known = this.#toOther.get(one) ?? other;
     const knownBack = this.#toOne.get(other) ?? one;
     this.#toOther.set(one, known);

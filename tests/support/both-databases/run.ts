@@ -1,20 +1,48 @@
 import { type Random, seeded, weighted } from "../../../src/dev/chance.ts";
 import { day, hour, minute, second } from "../../../src/domain/time.ts";
-import { applicationSteps, create, reports, statistics } from "./application-steps.ts";
+import { applicationSteps, create, ownToken } from "./application-steps.ts";
 import { documentedStep } from "./documented-steps.ts";
 import { deliveries, eventSteps } from "./event-steps.ts";
+import { operatorSteps, reports, statistics } from "./operator-steps.ts";
 import type { Pair } from "./pair.ts";
 import { exported, platformSteps } from "./platform-steps.ts";
+import { streamSteps } from "./stream-steps.ts";
 import { type Step, World } from "./world.ts";
 
-/** Time passes, and what is due then is sent. */
-const wait: Step = async (world) => {
-  await world.pair.advance(world.pick([1, second, 10 * second, minute, 11 * minute, hour, 3 * hour, day]));
+/** What is due is sent. */
+async function sendDue(world: World): Promise<void> {
   for (const { id } of world.callers)
     await world.call({ method: "PATCH", path: `/admin/v1/applications/${id}`, body: {} });
+}
+
+/** Time passes. */
+const wait: Step = async (world) => {
+  await world.pair.advance(world.pick([1, second, 10 * second, minute, 11 * minute, hour, 3 * hour, day]));
+  await sendDue(world);
 };
 
-const steps = [...platformSteps, ...applicationSteps, ...eventSteps, [3, wait] as const];
+/** Years pass, in which first all bodies and then all deliveries become old. */
+const age: Step = async (world) => {
+  const { bodiesMs, allMs } = world.pair.age;
+  for (const ms of [bodiesMs + day, bodiesMs + day, allMs, allMs]) {
+    await world.pair.advance(ms, bodiesMs);
+    await sendDue(world);
+    if (ms !== allMs) await deliveries(world);
+  }
+  world.era++;
+  for (const kind of ["deliveries", "replays"]) world.forget(kind);
+  for (const caller of world.callers) await ownToken(world, caller);
+};
+
+const steps = [
+  ...platformSteps,
+  ...applicationSteps,
+  ...operatorSteps,
+  ...eventSteps,
+  ...streamSteps,
+  [3, wait] as const,
+  [0.3, age] as const,
+];
 
 /** Sends requests of a seed to both servers until the time is over. Throws at the first difference. */
 export async function compare(pair: Pair, seed: number, forMs: number): Promise<void> {

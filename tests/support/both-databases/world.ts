@@ -12,6 +12,8 @@ export interface Caller {
 /** What requests of one run choose from. */
 export class World {
   callers: Caller[] = [];
+  /** How often all data has become old. SQLite remembers the last event for longer than PostgreSQL. */
+  era = 0;
   readonly #seen = new Map<string, string[]>();
 
   constructor(
@@ -20,7 +22,8 @@ export class World {
   ) {}
 
   call(call: Call): Promise<Answered> {
-    return this.pair.call(call);
+    const isOthers = call.path.startsWith("/admin") && this.chance(0.03);
+    return this.pair.call(isOthers ? { ...call, key: this.known("keys") } : call);
   }
 
   pick<T>(items: readonly T[]): T {
@@ -41,6 +44,10 @@ export class World {
     this.#seen.set(kind, [...seen, ...values.map(String)].slice(-200));
   }
 
+  forget(kind: string): void {
+    this.#seen.delete(kind);
+  }
+
   /** Something that answers have shown, mostly; else something unknown. */
   known(kind: string): string {
     const seen = this.#seen.get(kind) ?? [];
@@ -55,7 +62,7 @@ export class World {
   /** A token of an application or of one of its users. */
   token(): string | undefined {
     const { tokens } = this.caller();
-    return this.chance(0.7) ? tokens.at(-1) : this.pick(tokens);
+    return this.chance(0.85) ? tokens.at(-1) : this.pick(tokens);
   }
 
   /** A number of a user, channel or category: few, so that requests meet; seldom one at an edge. */
@@ -75,20 +82,22 @@ export function some<T extends object>(world: World, fields: T, share = 0.4): Pa
 export function query(world: World, parameters: Readonly<Record<string, unknown>>, share = 0.35): string {
   const chosen = Object.entries(some(world, parameters, share));
   return chosen
-    .map(([name, value], i) => `${i ? "&" : "?"}${name}=${encodeURIComponent(String(value))}`)
+    .map(([name, value], i) => `${i ? "&" : "?"}${name}=${encodeURIComponent(String(value).toWellFormed())}`)
     .join("");
 }
 
 /** A kind of request, or several that belong together. */
 export type Step = (world: World) => Promise<unknown>;
 
-/** How often a list is followed to its next page. */
-const mostPages = 4;
-
 /** Asks for a list and some of its next pages; all that they hold. */
-export async function pages(world: World, path: string, token?: string): Promise<Record<string, unknown>[]> {
+export async function pages(
+  world: World,
+  path: string,
+  token?: string,
+  most = 4,
+): Promise<Record<string, unknown>[]> {
   const rows: Record<string, unknown>[] = [];
-  for (let page = 0, cursor = ""; page < mostPages; page++) {
+  for (let page = 0, cursor = ""; page < most; page++) {
     const at = `${path}${path.includes("?") ? "&" : "?"}${cursor && `cursor=${cursor}`}`;
     const { body } = await world.call({ method: "GET", path: at, token });
     const { data, categories, pagination } = body as Partial<{

@@ -2,6 +2,7 @@ import { newId } from "../../domain/ids.ts";
 import { second } from "../../domain/time.ts";
 import { secretHash } from "../../domain/tokens.ts";
 import { oauthCodeOf, oauthFields, speaksOAuth } from "../../http/oauth/errors.ts";
+import { isOfThisMachine } from "../../http/pages/welcome.ts";
 import { crossOrigin } from "../../http/public/base.ts";
 import { explainListenError, urlOf } from "../../http/server.ts";
 import type { Store } from "../../store/store.ts";
@@ -46,7 +47,7 @@ export function startApiEdge({ host, port, plan, tell }: ApiEdgeOptions): ApiEdg
     reusePort: false,
     development: false,
     idleTimeout: 0,
-    async fetch(request: Request): Promise<Response> {
+    async fetch(request: Request, server: Bun.Server<undefined>): Promise<Response> {
       const { pathname, search } = new URL(request.url);
       if (behind === null) return busy(request, pathname, { status: 503, retryAfterSeconds: 1 });
       const about = `${request.method} ${pathname}`;
@@ -63,7 +64,8 @@ export function startApiEdge({ host, port, plan, tell }: ApiEdgeOptions): ApiEdg
       if (fault?.kind === "revoked" && (await revokeToken(request, behind.tokens)))
         tell("its token is revoked", about);
       const cutAfterMs = pathname === streamPath ? plan.stream() : null;
-      const answer = await passedOn(request, behind.url + pathname + search);
+      const client = server.requestIP(request)?.address ?? "";
+      const answer = await passedOn(request, client, behind.url + pathname + search);
       if (cutAfterMs === null || !answer.ok || answer.body === null) return answer;
       const cut = () => tell(`cut off after ${cutAfterMs / second} s`, about);
       return new Response(endedAfter(answer.body, cutAfterMs, cut), answer);
@@ -80,8 +82,11 @@ export function startApiEdge({ host, port, plan, tell }: ApiEdgeOptions): ApiEdg
   };
 }
 
-async function passedOn(request: Request, url: string): Promise<Response> {
-  const { method, headers, body, signal } = request;
+async function passedOn(request: Request, client: string, url: string): Promise<Response> {
+  const { method, body, signal } = request;
+  const headers = new Headers(request.headers);
+  // Every forwarded request comes from this machine, to which alone the first page sends secrets.
+  if (!isOfThisMachine(client)) headers.append("x-forwarded-for", client);
   const answer = await fetch(url, {
     method,
     headers,

@@ -10,10 +10,13 @@ import { pageRoutes } from "./files.ts";
 
 const isOwnHost = knownHosts([]);
 
+/** Whether the address of a peer is one of loopback. */
+export const isOfThisMachine = (address: string) => /^(?:127\.|::1$|::ffff:127\.)/.test(address);
+
 /** Whether the request comes from this machine. A tunnel also connects from here, but adds a forwarding header. */
 function isHere({ request: { headers }, clientAddress }: RequestContext): boolean {
   const isForwarded = headers.has("x-forwarded-for") || headers.has("forwarded");
-  return !isForwarded && /^(?:127\.|::1$|::ffff:127\.)/.test(clientAddress);
+  return !isForwarded && isOfThisMachine(clientAddress);
 }
 
 /**

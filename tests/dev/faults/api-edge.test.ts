@@ -1,12 +1,14 @@
 import { expect, jest, test } from "bun:test";
+import { networkInterfaces } from "node:os";
 import { createClient, stream } from "../../../src/client/onair.ts";
+import type { WelcomeFacts } from "../../../src/console/session.ts";
 import { startApiEdge } from "../../../src/dev/faults/api-edge.ts";
 import type { ApiFault } from "../../../src/dev/faults/plan.ts";
 import { afterTests, afterThisTest } from "../../support/after-tests.ts";
 import { event, publish, subscribe } from "../../support/publishing.ts";
 import { users } from "../../support/real-data.ts";
 import { scriptedFaults } from "../../support/scripted-faults.ts";
-import { json, testServer } from "../../support/server.ts";
+import { json, ownServer, testServer } from "../../support/server.ts";
 import { until } from "../../support/until.ts";
 
 const server = await testServer();
@@ -164,3 +166,26 @@ test("before the platform has started the answer is 503", async () => {
   expect((await fetch(`${edge.url}/public/v1/categories`)).status).toBe(503);
   await edge.stop();
 });
+
+/** An address of this machine from which a connection looks like that of another one. */
+const elsewhere = Object.values(networkInterfaces())
+  .flatMap((all) => all ?? [])
+  .find(({ family, internal }) => family === "IPv4" && !internal)?.address;
+
+test.skipIf(elsewhere === undefined)(
+  "a request of another machine does not pass as one of this machine",
+  async () => {
+    const { secrets, ...shown } = { secrets: { admin_key: "onair_admin_x" }, query: "fox" };
+    const welcome = { facts: async () => ({ secrets, ...shown }) as WelcomeFacts, onInbox() {} };
+    const { publicUrl, app } = await ownServer({ welcome });
+    const edge = startApiEdge({ host: "0.0.0.0", port: 0, plan: scriptedFaults({}), tell() {} });
+    afterThisTest(() => edge.stop());
+    edge.connect({ url: publicUrl, tokens: app.store.tokens });
+    const facts = async (host: string) => {
+      const url = `http://${host}:${new URL(edge.url).port}/welcome/facts`;
+      return json<object>(await fetch(url, { headers: { "onair-page": "http" } }));
+    };
+    expect(await facts("127.0.0.1")).toEqual({ secrets, ...shown });
+    expect(await facts(elsewhere ?? "")).toEqual({ secrets: null, ...shown });
+  },
+);

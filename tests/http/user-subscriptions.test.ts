@@ -1,6 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { redirectUri, signInServer } from "../support/oauth.ts";
+import { testReceiver } from "../support/receiver.ts";
 import { json, type TestApplication } from "../support/server.ts";
+import { type Exchange, testWebhookPath } from "../support/test-webhook.ts";
 
 let app: TestApplication;
 let token: string;
@@ -100,4 +102,23 @@ describe("DELETE", () => {
     expect((await remove([own, others], app.token)).status).toBe(204);
     expect(await listed(app.token)).toEqual([]);
   });
+});
+
+test("a test shows a user the origin of the webhook URL, and the application all of it", async () => {
+  const receiver = testReceiver(() => new Response(null, { status: 302, headers: { location: "?next" } }));
+  const { origin } = new URL(receiver.url);
+  const webhook_url = `${origin}/hooks/1?key=of-the-receiver`;
+  const tested = await newApp({ webhook_url });
+  const own = await userTokens(tested);
+  const shown = async (path: string, token: string) => (await server.post(path, {}, token)).text();
+  const streamed = await shown(`${testWebhookPath}/stream`, own.access_token);
+  const text = await shown(testWebhookPath, own.access_token);
+  for (const answer of [text, streamed]) {
+    expect(answer).not.toContain("/hooks/1");
+    expect(answer).not.toContain("of-the-receiver");
+  }
+  const { data } = JSON.parse(text) as { data: Exchange };
+  expect(data.request.url).toBe(`${origin}/`);
+  expect(receiver.received.length).toBe(2);
+  expect(await shown(testWebhookPath, tested.token)).toContain(webhook_url);
 });

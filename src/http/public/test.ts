@@ -55,7 +55,10 @@ const TestSchema = named("TestExchange", "The request and response of a test.", 
   }),
   request: named("TestRequest", "The request that was sent.", {
     method: Type.Literal("POST", { description: "The HTTP method." }),
-    url: about(WebUrl, "The webhook URL."),
+    url: about(
+      WebUrl,
+      "The webhook URL; with a user token without its path and query, which may contain a secret of the receiver.",
+    ),
     headers: Type.Record(Type.String(), Type.String(), { description: "Headers, without the signature." }),
     body: Type.String({ description: "Exact text of the body." }),
   }),
@@ -134,7 +137,13 @@ export function testRoutes(
     const { application_id, broadcaster_user_id } = scopeOf(caller);
     takeTest(access.limiter, application_id, broadcaster_user_id);
     const sample: Sample = { name: event, version, data: data ?? type.example, isOwn: data !== undefined };
-    return (watch?: WatchSample) => engine.test(application_id, sample, watch);
+    const seen = <R extends UnsignedRequest>(request: R): R =>
+      broadcaster_user_id === null ? request : { ...request, url: new URL("/", request.url).href };
+    return async (watch?: WatchSample) => {
+      const watched: WatchSample = (step) =>
+        watch?.("request" in step ? { request: seen(step.request) } : step);
+      return seen(await engine.test(application_id, sample, watch && watched));
+    };
   };
   const limits = `An application may send at most ${testsPerMinute.application} tests per minute. With user tokens, the limit is ${testsPerMinute.user} for each user and ${testsPerMinute.users} for all users of the application.`;
   app.post(

@@ -289,5 +289,5 @@ export class Backups {
 /** Returns the public message of a failure; the log has the details. */
 function publicMessage(error: unknown): string {
   if (error instanceof DomainError || error instanceof StoreError) return error.message;
-  return "The backup failed; the log of the server has the reason";
+  return "The log of the server has the reason";
 }

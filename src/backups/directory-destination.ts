@@ -1,5 +1,6 @@
 import fs from "node:fs";
 import { basename, join } from "node:path";
+import { DomainError } from "../domain/errors.ts";
 import { fileStream } from "../runtime/file-stream.ts";
 import { type BackupDestination, type CheckedFile, ownerFile, ownerIn } from "./destination.ts";
 import { isMissing, keepPartial, wholeBackups } from "./files.ts";
@@ -12,8 +13,8 @@ export class DirectoryDestination implements BackupDestination {
     this.#directory = directory;
   }
 
-  list() {
-    return wholeBackups(this.#directory);
+  async list() {
+    return this.#allowed(async () => wholeBackups(this.#directory));
   }
 
   /** The file must already be in this directory, synced and verified. */
@@ -29,11 +30,15 @@ export class DirectoryDestination implements BackupDestination {
     await fs.promises.rm(join(this.#directory, name), { force: true });
   }
 
-  async owner(): Promise<string | null> {
-    return ownerIn(await textOf(join(this.#directory, ownerFile)));
+  owner(): Promise<string | null> {
+    return this.#allowed(async () => ownerIn(await textOf(join(this.#directory, ownerFile))));
   }
 
-  async claim(id: string): Promise<string> {
+  claim(id: string): Promise<string> {
+    return this.#allowed(() => this.#claim(id));
+  }
+
+  async #claim(id: string): Promise<string> {
     const file = join(this.#directory, ownerFile);
     // The name contains the id, so that the next claim for the same data removes the file of an interrupted one.
     const written = `${file}.${id}`;
@@ -52,6 +57,20 @@ export class DirectoryDestination implements BackupDestination {
   }
 
   keepsFirst = async () => true;
+
+  /** Rejects with `unavailable` and advice when this process may not use the directory. */
+  async #allowed<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      const code = codeOf(error) ?? "";
+      if (!/^(EACCES|EPERM|EROFS|ENOTDIR)$/.test(code)) throw error;
+      throw new DomainError(
+        "unavailable",
+        `The directory of the backups, ${this.#directory}, cannot be used (${code}). Give the user of the server the right to create, read and write it; under systemd, ReadWritePaths= must name it.`,
+      );
+    }
+  }
 }
 
 /** Gives a written file its final name, unless that name exists. */

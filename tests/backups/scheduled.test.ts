@@ -95,6 +95,11 @@ describe("on a schedule", () => {
     const args = ["--backup-every", "1h", "--backup-to", place];
     const server = await ownServer({ isOnSqlite: true, data, clock, args });
     await until(async () => (await notices(server)).includes("backup.failed"));
+    const { data: told } = await json<{ data: object[] }>(await server.admin("GET", "/admin/v1/notices"));
+    const reason = `The directory of the backups, ${place}, cannot be used (ENOTDIR). Give the user of the server the right`;
+    expect(JSON.stringify(told)).toContain(reason);
+    const answer = await server.admin("GET", backupsPath);
+    expect([answer.status, await answer.text()]).toEqual([503, expect.stringContaining(reason)]);
     expect((await metrics(server))['backups_total{outcome="done"}']).toBe(0);
     expect(await metrics(server)).not.toHaveProperty("last_backup_timestamp_seconds");
     expect((await fetch(`${server.adminUrl}/readyz`)).status).toBe(200);

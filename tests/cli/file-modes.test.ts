@@ -1,5 +1,15 @@
 import { beforeEach, describe, expect, test } from "bun:test";
-import { chmodSync, readdirSync, readFileSync, statSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { backupFiles } from "../support/backups.ts";
 import { program, run, serve } from "../support/process.ts";
@@ -55,3 +65,60 @@ describe("only the owner has permissions on the files of a data directory", () =
     await dev.end("SIGTERM");
   });
 });
+
+describe.skipIf(process.getuid?.() !== 0)(
+  "files that commands of root create belong to the owner of the directory",
+  () => {
+    const owner = 65_534;
+    const ownersOf = (path: string) =>
+      readdirSync(path, { recursive: true, encoding: "utf8" }).map((name) => [
+        name.replace(/[0-9A-Z]{26}\..*/, "BACKUP"),
+        statSync(join(path, name)).uid,
+      ]);
+
+    beforeEach(() => {
+      mkdirSync(data, { mode: 0o700 });
+      chownSync(data, owner, owner);
+    });
+
+    test("by backup, restore and compact", async () => {
+      expect((await run(["import", "users", "/dev/null", "--data", data])).code).toBe(0);
+      expect((await run(["backup", "--data", data])).code).toBe(0);
+      const [name = ""] = backupFiles(data);
+      expect((await run(["compact", "--data", data])).code).toBe(0);
+      const files = ["onair.db", "onair.lock", "onair.pid"].map((file) => [file, owner]);
+      const backups = [
+        ["backups", owner],
+        ["backups/BACKUP", owner],
+        ["backups/onair-data-id", owner],
+      ];
+      expect(ownersOf(data).sort()).toEqual([...backups, ...files]);
+
+      const restored = `${data}-restored`;
+      mkdirSync(restored);
+      chownSync(restored, owner, owner);
+      expect((await run(["restore", join(data, "backups", name), "--data", restored])).code).toBe(0);
+      expect(ownersOf(restored).sort()).toEqual(files);
+    });
+
+    test("but not links and files of the operator", async () => {
+      const mine = `${data}-mine`;
+      writeFileSync(mine, "");
+      linkSync(mine, join(data, "onair.hard-link"));
+      symlinkSync(mine, join(data, "onair.link"));
+      writeFileSync(join(data, "notes.txt"), "");
+      expect((await run(["import", "users", "/dev/null", "--data", data])).code).toBe(0);
+      expect(
+        ownersOf(data)
+          .filter(([, uid]) => uid === 0)
+          .map(([name]) => name)
+          .sort(),
+      ).toEqual(["notes.txt", "onair.hard-link", "onair.link"]);
+    });
+
+    test("and a new directory stays root's", async () => {
+      expect((await run(["import", "users", "/dev/null", "--data", `${data}-new`])).code).toBe(0);
+      expect(new Set(ownersOf(`${data}-new`).map(([, uid]) => uid))).toEqual(new Set([0]));
+    });
+  },
+);

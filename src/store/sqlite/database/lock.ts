@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { StoreError } from "../../faults.ts";
 import { explain, lockFile, pidFile } from "./directory.ts";
 import { codeOf, isDamage } from "./faults.ts";
+import { giveToOwner } from "./ownership.ts";
 
 /** The lock of a data directory, held until `close`. */
 export interface DirectoryLock {
@@ -15,7 +16,8 @@ export interface DirectoryLock {
  * be used.
  *
  * The lock is an exclusive transaction of SQLite on a second, empty database. The kernel releases it when the process ends
- * in any way, so no stale lock remains. The file with the pid is only for error messages.
+ * in any way, so no stale lock remains. The file with the pid is only for error messages. Closing the lock gives the files
+ * that root created to the owner of the directory.
  */
 export function lockDirectory(directory: string): DirectoryLock {
   const [pidPath, lockPath] = [join(directory, pidFile), join(directory, lockFile)];
@@ -30,7 +32,15 @@ export function lockDirectory(directory: string): DirectoryLock {
     lock.run("PRAGMA locking_mode = EXCLUSIVE");
     lock.run("BEGIN EXCLUSIVE");
     writeFileSync(pidPath, `${process.pid}\n`, { mode: 0o600 });
-    return lock;
+    return {
+      close() {
+        try {
+          giveToOwner(directory);
+        } finally {
+          lock.close();
+        }
+      },
+    };
   } catch (error) {
     if (isHeld(error)) {
       const pid = readPid(pidPath);

@@ -90,15 +90,30 @@ function listener(answers: Answers) {
   return server;
 }
 
+const running = { id: "b", status: "running", progress: 0.5, size_bytes: 1, sha256: null, error: null };
+const done = {
+  ...running,
+  status: "done",
+  progress: 1,
+  size_bytes: 4,
+  sha256: sha256(Buffer.from("good")),
+};
+const conflict = (message: string) => Response.json({ message }, { status: 409 });
+
+test("waits for a backup in progress, and then makes its own", async () => {
+  let looks = 0;
+  const server = listener({
+    "POST backups": () =>
+      looks < 2 ? conflict("The backup b is still running") : Response.json({ ...done, id: "c" }),
+    "GET backups": () => Response.json({ data: [running] }),
+    "GET b": () => Response.json(++looks < 2 ? running : done),
+  });
+  const { code, stdout, stderr } = await onair(["--url", server.url, "--json"]);
+  expect([code, stderr]).toEqual([0, "Waiting for backup b, which is in progress.\n"]);
+  expect(JSON.parse(stdout)).toMatchObject({ id: "c", status: "done" });
+});
+
 describe("a failure is reported, and leaves no file", () => {
-  const running = { id: "b", status: "running", progress: 0.5, size_bytes: 1, sha256: null, error: null };
-  const done = {
-    ...running,
-    status: "done",
-    progress: 1,
-    size_bytes: 4,
-    sha256: sha256(Buffer.from("good")),
-  };
   const made = { "POST backups": () => Response.json(running, { status: 202 }) };
   const half = (cut: () => void) => {
     void until(() => existsSync(`${path("never.db")}.partial`)).then(cut);
@@ -106,9 +121,9 @@ describe("a failure is reported, and leaves no file", () => {
   };
   test.each<[string, Answers, string]>([
     [
-      "one is running already",
-      { "POST backups": () => Response.json({ message: "The backup x is still running" }, { status: 409 }) },
-      "answered 409: The backup x is still running",
+      "the destination is in use by another server",
+      { "POST backups": () => conflict("Another server"), "GET backups": () => Response.json({ data: [] }) },
+      "answered 409: Another server",
     ],
     [
       "it fails",

@@ -5,13 +5,14 @@ import { type Content, syncDirectory, writePrivately } from "../../backups/priva
 import type { BackupSchema } from "../../http/admin/backups.ts";
 import { command, type Given, type Reading, switches } from "../arguments.ts";
 import { type AdminApi, withAdminApi } from "../client/admin-api.ts";
+import { Refused } from "../client/http.ts";
 import { poll } from "../client/poll.ts";
 import { readTarget, targetHelp, targetOptions } from "../client/target.ts";
 import { UsageError } from "../command.ts";
 import { counted, megabytes, stopwatch } from "../output/format.ts";
 import { pagesOf } from "../output/list.ts";
 import { checkOutputFile, replaceFile } from "../output/output-file.ts";
-import { print, write } from "../output/print.ts";
+import { note, print, write } from "../output/print.ts";
 import { type Progress, showProgress } from "../output/progress.ts";
 import { keptPage, printBackups, readNamedSource, sourceHelp, sourceOptions } from "./kept-backups.ts";
 
@@ -19,11 +20,11 @@ const help = `Usage: onair backup [file] [options]
        onair backup list [--from SOURCE]
        onair backup key
 
-Makes a backup of the whole database and waits until it is complete; a running server continues to
-work. The backup goes to the destination set by --backup-to of "onair serve" (ONAIR_BACKUP_TO;
-default: backups/ in the data directory), where the newest are kept (--keep-backups,
-ONAIR_KEEP_BACKUPS). With a file, it is also copied there, and its SHA-256 is checked; "-" is
-standard output.
+Makes a backup of the whole database and waits until it is complete, after one in progress, such as
+that of the schedule; a running server continues to work. The backup goes to the destination set by
+--backup-to of "onair serve" (ONAIR_BACKUP_TO; default: backups/ in the data directory), where the
+newest are kept (--keep-backups, ONAIR_KEEP_BACKUPS). With a file, it is also copied there, and its
+SHA-256 is checked; "-" is standard output.
 
   list           lists the backups that are kept, newest first
   key            makes a key pair: a public key for --backup-recipients, and a secret key for
@@ -112,7 +113,32 @@ function misuse(file: string | null, force: boolean, json: boolean): string[] {
 
 /** Makes a backup and waits until it is complete. Throws when it fails. */
 async function makeBackup(api: AdminApi): Promise<Backup> {
-  let current = await api.json<Backup>({ method: "POST", path });
+  const ended = await endOf(api, await startBackup(api));
+  if (ended.status === "done") return ended;
+  throw new Error(`The backup failed. ${ended.error}`);
+}
+
+/**
+ * Starts a backup, after the one in progress, such as that of the schedule: what was stored since that one began would be
+ * missing from it.
+ */
+async function startBackup(api: AdminApi): Promise<Backup> {
+  for (;;)
+    try {
+      return await api.json<Backup>({ method: "POST", path });
+    } catch (error) {
+      if (!(error instanceof Refused) || error.status !== 409) throw error;
+      const { data } = await api.get<{ data: readonly Backup[] }>(path, { limit: 100 });
+      const running = data.find(({ status }) => status === "running");
+      if (!running) throw error;
+      note(`Waiting for backup ${running.id}, which is in progress.`);
+      await endOf(api, running);
+    }
+}
+
+/** Shows the progress of a backup until it ends. */
+async function endOf(api: AdminApi, backup: Backup): Promise<Backup> {
+  let current = backup;
   const progress = { bytes: 0, totalBytes: null as number | null, rows: null };
   const display = showProgress(progress);
   await poll(
@@ -123,8 +149,7 @@ async function makeBackup(api: AdminApi): Promise<Backup> {
       progress.totalBytes = current.progress > 0 ? Math.round(current.size_bytes / current.progress) : null;
     },
   ).finally(() => display.end());
-  if (current.status === "done") return current;
-  throw new Error(`The backup failed. ${current.error}`);
+  return current;
 }
 
 /** Downloads a backup into a file or to standard output. Throws when the content does not match its hash. */

@@ -1,6 +1,6 @@
 /*
- * Builds `onair/client` for Node, Deno and browsers, in dist/client or the given directory: one JavaScript file, and its
- * type declarations.
+ * Builds `onair/client` for Node, Deno and browsers, in dist/client or the given directory: one JavaScript file, and
+ * its type declarations.
  */
 import { copyFileSync, mkdirSync, rmSync, statSync } from "node:fs";
 import { relative, resolve } from "node:path";

@@ -4,8 +4,8 @@ import { realpathSync } from "node:fs";
 const digits = 12;
 
 /**
- * Returns the commit of a checkout, like `0123456789ab`, or `0123456789ab-changed` with changed or untracked files. Null
- * without git, and for a directory that is not the root of a repository, such as an unpacked archive.
+ * Returns the commit of a checkout, like `0123456789ab`, or `0123456789ab-changed` with changed or untracked files.
+ * Null without git, and for a directory that is not the root of a repository, such as an unpacked archive.
  */
 export function commitOf(checkout: string): string | null {
   const top = git(checkout, "rev-parse", "--show-toplevel");

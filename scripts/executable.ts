@@ -27,7 +27,10 @@ export const ${name} = async () => {
   },
 });
 
-/** The path of Scalar's script, relative to the checkout. It goes into the executable, so it must not depend on the checkout. */
+/**
+ * The path of Scalar's script, relative to the checkout. It goes into the executable, so it must not depend on the
+ * checkout.
+ */
 const script = "node_modules/.cache/scalar.js";
 
 /** Replaces the module that extracts Scalar's script, by a module with the extracted file. */
@@ -54,9 +57,9 @@ const commitInPlace: Bun.BunPlugin = {
 };
 
 /**
- * Builds the executable into `outfile`, for this machine when `target` is undefined; for other targets, Bun downloads its
- * runtime from the npm registry. The same commit and file name give the same bytes in every checkout. Returns the names of
- * the packages inside, without those of the pages. Throws when the build fails.
+ * Builds the executable into `outfile`, for this machine when `target` is undefined; for other targets, Bun downloads
+ * its runtime from the npm registry. The same commit and file name give the same bytes in every checkout. Returns the
+ * names of the packages inside, without those of the pages. Throws when the build fails.
  */
 export async function buildExecutable(outfile: string, target: string | undefined): Promise<Set<string>> {
   process.chdir(root); // the source map has paths relative to this directory

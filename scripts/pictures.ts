@@ -1,6 +1,6 @@
 /*
- * Takes the screenshots for the README, of `onair dev` with its sample data: bun scripts/pictures.ts. Needs Chromium and
- * fonts, and names missing ones. The result is committed.
+ * Takes the screenshots for the README, of `onair dev` with its sample data: bun scripts/pictures.ts. Needs Chromium
+ * and fonts, and names missing ones. The result is committed.
  */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

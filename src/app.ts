@@ -39,8 +39,8 @@ interface Stoppable {
 }
 
 /**
- * Builds and starts a server: opens the data, starts the public listener, then loads and starts the admin listener. Throws
- * when the data or a port is not available, or a setting does not fit the data.
+ * Builds and starts a server: opens the data, starts the public listener, then loads and starts the admin listener.
+ * Throws when the data or a port is not available, or a setting does not fit the data.
  */
 export async function startApp(options: AppOptions): Promise<App> {
   const core = await openCore(options);

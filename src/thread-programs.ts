@@ -1,6 +1,6 @@
 /*
- * The programs of threads. Their URLs are relative to this directory, because the executable combines all modules except
- * the entry points in one file here.
+ * The programs of threads. Their URLs are relative to this directory, because the executable combines all modules
+ * except the entry points in one file here.
  */
 export const engineProgram = new URL("./engine/worker.ts", import.meta.url).href;
 export const backupProgram = new URL("./backups/backup-worker.ts", import.meta.url).href;

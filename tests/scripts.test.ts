@@ -2,7 +2,10 @@ import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { scripts } from "../package.json";
 
-/* `bun run test` leaves out what needs more than Bun, and the pages of the console: other scripts run it, and .ci/run all of them. */
+/*
+ * `bun run test` leaves out what needs more than Bun, and the pages of the console: other scripts run it, and .ci/run
+ * all of them.
+ */
 
 const root = join(import.meta.dir, "..");
 const all = [...new Bun.Glob("tests/**/*.test.ts").scanSync(root)].sort();

@@ -3,8 +3,8 @@ import { dirname, join, relative } from "node:path";
 import { files, src, textOf } from "./support/sources.ts";
 
 /**
- * The folders of `src` that each folder may import from, besides itself and `runtime`; all of them stand above it. `*` stands
- * for the files at the top. Those and `composition`, which put a server together, may import all.
+ * The folders of `src` that each folder may import from, besides itself and `runtime`; all of them stand above it. `*`
+ * stands for the files at the top. Those and `composition`, which put a server together, may import all.
  */
 const allowed: Record<string, string> = {
   domain: "",

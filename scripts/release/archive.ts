@@ -1,6 +1,6 @@
 /*
- * Reproducible archives: the same files give the same bytes. Entries are sorted, owned by root, and have the same time. The
- * archive tools of different systems do not guarantee this.
+ * Reproducible archives: the same files give the same bytes. Entries are sorted, owned by root, and have the same time.
+ * The archive tools of different systems do not guarantee this.
  */
 
 /** A file of an archive. */

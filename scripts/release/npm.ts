@@ -1,6 +1,6 @@
 /*
- * Makes the npm packages for `npx onair dev`: the small package `onair`, which also has `onair/client`, and a package with
- * the executable for each target, of which npm installs the matching one.
+ * Makes the npm packages for `npx onair dev`: the small package `onair`, which also has `onair/client`, and a package
+ * with the executable for each target, of which npm installs the matching one.
  */
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -31,7 +31,9 @@ async function askedByBun(): Promise<Report> {
   return JSON.parse(text);
 }
 
-/** Fetches the report for the packages inside Scalar's script, which are not in bun.lock. Rejects when there is none. */
+/**
+ * Fetches the report for the packages inside Scalar's script, which are not in bun.lock. Rejects when there is none.
+ */
 async function askedByUs(): Promise<Report> {
   const versions = Object.fromEntries(scalar.packages.map(({ name, version }) => [name, [version]]));
   const answer = await fetch(new URL("-/npm/v1/security/advisories/bulk", registry), {

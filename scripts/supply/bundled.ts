@@ -23,8 +23,8 @@ interface Manifest {
 const root = resolve(import.meta.dir, "../..");
 
 /**
- * Returns the packages that may be in the executable, sorted by name: `dependencies` of package.json, `more` by name, all
- * their dependencies, and the packages inside Scalar's script. Rejects when one of them is not installed.
+ * Returns the packages that may be in the executable, sorted by name: `dependencies` of package.json, `more` by name,
+ * all their dependencies, and the packages inside Scalar's script. Rejects when one of them is not installed.
  */
 export async function bundledPackages(more: Iterable<string> = []): Promise<readonly BundledPackage[]> {
   const found = new Map<string, BundledPackage>();

@@ -1,6 +1,6 @@
 /*
- * Lists the packages inside Scalar's script with their licences, in scripts/supply/scalar-contents.json. Run it after an
- * update of @scalar/fastify-api-reference:
+ * Lists the packages inside Scalar's script with their licences, in scripts/supply/scalar-contents.json. Run it after
+ * an update of @scalar/fastify-api-reference:
  *
  *     bun scripts/supply/scalar-contents.ts
  *

@@ -37,8 +37,8 @@ export interface BackupsOptions {
   /** Announces a notice to the operator. */
   readonly announce?: Announce | undefined;
   /**
-   * Whether this server may be a copy of one that stores its backups in the same destination. While it may be, no backup is
-   * made by schedule, and none is deleted by retention.
+   * Whether this server may be a copy of one that stores its backups in the same destination. While it may be, no
+   * backup is made by schedule, and none is deleted by retention.
    */
   readonly isHeld?: () => Promise<boolean>;
   /** Called when the list of backups has changed, and a few times per second while one is being made. */
@@ -79,8 +79,9 @@ export class Backups {
   }
 
   /**
-   * Lists the backups of a directory; a destination on the network is listed at the first check. Removes partial files of
-   * an earlier process. In a directory outside of the data directory it does so only if they cannot be those of another server.
+   * Lists the backups of a directory; a destination on the network is listed at the first check. Removes partial files
+   * of an earlier process. In a directory outside of the data directory it does so only if they cannot be those of
+   * another server.
    */
   async begun(): Promise<this> {
     const { data, destination, isHeld } = this.#options;
@@ -102,8 +103,8 @@ export class Backups {
   }
 
   /**
-   * Begins a backup if one is due, and reports when the newest is too old. To be called at intervals. Resolves at once when
-   * the server stops, even if the destination does not respond.
+   * Begins a backup if one is due, and reports when the newest is too old. To be called at intervals. Resolves at once
+   * when the server stops, even if the destination does not respond.
    */
   async look(): Promise<void> {
     await Promise.race([this.#look(), this.#stopped.promise]);

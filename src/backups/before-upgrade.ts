@@ -5,9 +5,9 @@ import { settleDatabase } from "../store/sqlite/database/open.ts";
 import { type Content, syncDirectory, writePrivately } from "./private-file.ts";
 
 /**
- * Copies the closed database of a directory into a file. It keeps the schema of the version that wrote it, so that "onair
- * restore" of that version accepts it. Requires the directory's lock. The file appears complete or not at all. Throws a
- * `StoreError` for a damaged database.
+ * Copies the closed database of a directory into a file. It keeps the schema of the version that wrote it, so that
+ * "onair restore" of that version accepts it. Requires the directory's lock. The file appears complete or not at all.
+ * Throws a `StoreError` for a damaged database.
  */
 export async function backupBeforeUpgrade(
   directory: string,

@@ -45,7 +45,10 @@ export interface NewBackup {
   readonly recipients: readonly string[];
 }
 
-/** The directory in which a backup is first written: its destination, or `backupDirectory` if it is encrypted or uploaded. */
+/**
+ * The directory in which a backup is first written: its destination, or `backupDirectory` if it is encrypted or
+ * uploaded.
+ */
 export function workDirectory({ data, destination, recipients }: Omit<NewBackup, "id">): string {
   return destination.kind === "directory" && recipients.length === 0
     ? destination.directory
@@ -80,8 +83,8 @@ export interface BackupDestination {
   /** Claims the destination for the data with this id, unless it is claimed. Returns its owner. */
   claim(id: string): Promise<string>;
   /**
-   * Whether a concurrent claim of another server is certain to fail. The destination must be claimed for this id already: if
-   * it does not support conditional writes, this call writes the claim again.
+   * Whether a concurrent claim of another server is certain to fail. The destination must be claimed for this id
+   * already: if it does not support conditional writes, this call writes the claim again.
    */
   keepsFirst(id: string): Promise<boolean>;
 }

@@ -8,7 +8,10 @@ import { isMissing } from "./files.ts";
 /** The backup to be made. */
 type PlannedBackup = Pick<NewBackup, "data" | "destination" | "recipients">;
 
-/** Returns the first file system with too little space for a backup that will be written to it; null when all have enough. */
+/**
+ * Returns the first file system with too little space for a backup that will be written to it; null when all have
+ * enough.
+ */
 export async function tooSmallFor(backup: PlannedBackup): Promise<TooSmall | null> {
   const file = databaseIn(backup.data);
   // By name: opening and closing the file here would release SQLite's POSIX locks on it, which belong to the process.

@@ -26,8 +26,8 @@ export async function encryptFile(from: string, to: string, recipients: readonly
 }
 
 /**
- * Decrypts content as it arrives. No altered content is returned. Throws a `StoreError` when no secret key fits, and when
- * the content is damaged or truncated.
+ * Decrypts content as it arrives. No altered content is returned. Throws a `StoreError` when no secret key fits, and
+ * when the content is damaged or truncated.
  * @param identities `AGE-SECRET-KEY-1…`
  */
 export async function* decrypted(

@@ -51,7 +51,9 @@ export class KeptList {
     return newest === undefined ? null : idTime(newest);
   }
 
-  /** Reads a directory on each call, and other destinations a few times an hour. Rejects when they cannot be reached. */
+  /**
+   * Reads a directory on each call, and other destinations a few times an hour. Rejects when they cannot be reached.
+   */
   async list(): Promise<readonly KeptBackup[]> {
     const at = this.#monotonic();
     if (this.#settings.kind === "directory") return this.#shared();

@@ -14,9 +14,9 @@ import { makePartial, nameOf, partialPath } from "./files.ts";
 const chunkBytes = 1024 * 1024;
 
 /**
- * Makes a backup: writes it under a temporary name, checks it, encrypts it if configured, syncs it, then stores it in its
- * destination. Blocks its thread for long. Throws `unavailable` when there is no space or the destination refuses it, and
- * `StoreError` when the database is damaged. After an error no file of the backup remains.
+ * Makes a backup: writes it under a temporary name, checks it, encrypts it if configured, syncs it, then stores it in
+ * its destination. Blocks its thread for long. Throws `unavailable` when there is no space or the destination refuses
+ * it, and `StoreError` when the database is damaged. After an error no file of the backup remains.
  */
 export async function makeBackup(backup: NewBackup): Promise<DatabaseCounts> {
   const { data, id, recipients } = backup;

@@ -28,7 +28,10 @@ interface Restoring {
   readonly checking: () => void;
 }
 
-/** A backup or a closed database in a file, which is not changed. Throws a `StoreError` for a database that was not closed. */
+/**
+ * A backup or a closed database in a file, which is not changed. Throws a `StoreError` for a database that was not
+ * closed.
+ */
 export function fileSource(file: string): BackupSource {
   if ((statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) {
     throw new StoreError(

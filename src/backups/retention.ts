@@ -14,7 +14,9 @@ interface KeepOptions {
 /** The newest backups stay whatever their age: a clock that is far ahead must not remove all of them. */
 const alwaysKept = 3;
 
-/** Returns the backups to remove when a new one is complete: the oldest beyond `keep`, and those older than `keepDays`. */
+/**
+ * Returns the backups to remove when a new one is complete: the oldest beyond `keep`, and those older than `keepDays`.
+ */
 export function outdated(all: readonly KeptBackup[], options: KeepOptions): KeptBackup[] {
   const { keep, keepDays, now, made } = options;
   const others = all.filter(({ id }) => id !== made).sort((a, b) => (a.id < b.id ? 1 : -1));

@@ -12,9 +12,9 @@ const toleranceMs = minute;
 const longestRetryMs = hour;
 
 /**
- * Decides when the next backup is due: once in each period of the wall clock, so that restarts neither move nor repeat it,
- * and a missed one is made up for. A second rule by elapsed time holds when the clock is set: at least half a period, and
- * at most a whole one, passes between backups.
+ * Decides when the next backup is due: once in each period of the wall clock, so that restarts neither move nor repeat
+ * it, and a missed one is made up for. A second rule by elapsed time holds when the clock is set: at least half a
+ * period, and at most a whole one, passes between backups.
  */
 export class BackupSchedule {
   readonly #options: ScheduleOptions;

@@ -34,8 +34,8 @@ export interface BatchOptions<Input> {
 const usualLineBytes = 4 * 1024;
 
 /**
- * Applies an NDJSON stream group by group, in constant memory. Invalid lines are refused, and the others are applied. If
- * the storage fails, the error states how many lines were stored before.
+ * Applies an NDJSON stream group by group, in constant memory. Invalid lines are refused, and the others are applied.
+ * If the storage fails, the error states how many lines were stored before.
  */
 export async function applyBatch<Input>(
   stream: AsyncIterable<Uint8Array>,

@@ -17,8 +17,8 @@ interface LineLimits {
 const newline = 0x0a;
 
 /**
- * Splits a stream into lines and yields them in groups, each as soon as it is full. Skips blank lines. Keeps one group and
- * one line in memory.
+ * Splits a stream into lines and yields them in groups, each as soon as it is full. Skips blank lines. Keeps one group
+ * and one line in memory.
  */
 export async function* lineGroups(
   stream: AsyncIterable<Uint8Array>,
@@ -64,8 +64,8 @@ export async function* lineGroups(
 }
 
 /**
- * Yields a stream in chunks of complete lines. After the signal is aborted, it ends without waiting for more data, so that
- * the reader gets complete lines and a regular end. A line above `maxHeldBytes` is yielded in parts.
+ * Yields a stream in chunks of complete lines. After the signal is aborted, it ends without waiting for more data, so
+ * that the reader gets complete lines and a regular end. A line above `maxHeldBytes` is yielded in parts.
  */
 export async function* untilSignal(
   stream: ReadableStream<Uint8Array>,

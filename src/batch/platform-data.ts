@@ -138,8 +138,8 @@ export function platformData({ store, ranking, now, follower = null }: PlatformD
       ranking.touch();
     },
     /**
-     * Applies a stream of livestreams. A snapshot is the complete set: livestreams that are not in it end. They end only
-     * after its last line, so that an interrupted snapshot ends none, and not if all of its lines are refused.
+     * Applies a stream of livestreams. A snapshot is the complete set: livestreams that are not in it end. They end
+     * only after its last line, so that an interrupted snapshot ends none, and not if all of its lines are refused.
      */
     async applyLivestreams(
       stream: AsyncIterable<Uint8Array>,

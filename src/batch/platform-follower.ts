@@ -5,8 +5,8 @@ import { rereading } from "./rereading.ts";
 type Followed = "categories" | "livestreams";
 
 /**
- * Updates the ranking from a store that other processes also change. Data that may have changed is read after the change,
- * in one read at a time, so that the last state wins.
+ * Updates the ranking from a store that other processes also change. Data that may have changed is read after the
+ * change, in one read at a time, so that the last state wins.
  */
 export class PlatformFollower {
   readonly #changed: Record<Followed, Set<number> | "all"> = {

@@ -34,7 +34,9 @@ export interface Publisher {
   publish(input: unknown, parent?: TraceContext | null): Promise<PublishedEvent>;
   /** Returns a checked event for `publishAll`. Throws `invalid_parameter` with all wrong fields. */
   read(input: unknown): NewEvent;
-  /** Publishes all of these events or none. If the store refuses one, throws `BatchRefused` with the reason for each. */
+  /**
+   * Publishes all of these events or none. If the store refuses one, throws `BatchRefused` with the reason for each.
+   */
   publishAll(events: readonly NewEvent[], parent?: TraceContext | null): Promise<readonly PublishedEvent[]>;
   /** The number of events acknowledged since the start, by the name of their type. */
   readonly acknowledged: ReadonlyMap<string, number>;
@@ -49,7 +51,10 @@ interface PublisherOptions {
   readonly traces?: PublishTraces | null;
 }
 
-/** Returns a publisher, which checks events against the catalogue in the main thread. @param sink stores valid events */
+/**
+ * Returns a publisher, which checks events against the catalogue in the main thread.
+ * @param sink stores valid events
+ */
 export function createPublisher(
   sink: EventSink,
   { now, catalogue = new Catalogue(), timeToLive = {}, traces = null }: PublisherOptions,

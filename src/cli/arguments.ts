@@ -181,7 +181,10 @@ export function readHttpUrl(text: string, source: string, mistakes: string[]): s
   return "";
 }
 
-/** Reads a duration like `90s`, `30m`, `1h` or `2d`, in milliseconds; undefined when it is invalid, which adds a mistake. */
+/**
+ * Reads a duration like `90s`, `30m`, `1h` or `2d`, in milliseconds; undefined when it is invalid, which adds a
+ * mistake.
+ */
 function readDuration(option: string, text: string | undefined, mistakes: string[]): number | undefined {
   if (text === undefined) return undefined;
   const ms = durationMs(text);
@@ -196,7 +199,9 @@ export function readSince(text: string | undefined, mistakes: string[]): string 
   return ms === undefined ? undefined : isoTime(Date.now() - ms);
 }
 
-/** Reads a duration or a number of seconds, in seconds; undefined when it is absent, or invalid, which adds a mistake. */
+/**
+ * Reads a duration or a number of seconds, in seconds; undefined when it is absent, or invalid, which adds a mistake.
+ */
 export function readSeconds(
   option: string,
   text: string | undefined,

@@ -4,8 +4,8 @@ import { UsageError } from "./command.ts";
 import { note } from "./output/print.ts";
 
 /**
- * Returns the size of a file in bytes; null for a pipe and for "-", standard input. Throws when the file cannot be read,
- * so that a command fails before any work.
+ * Returns the size of a file in bytes; null for a pipe and for "-", standard input. Throws when the file cannot be
+ * read, so that a command fails before any work.
  */
 export function sizeOf(file: string): number | null {
   if (file === "-") return null;

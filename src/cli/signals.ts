@@ -22,7 +22,10 @@ export function onTermination(
   });
 }
 
-/** Returns a signal for commands that run until stopped: aborted at SIGTERM and SIGINT, and when standard output is closed. */
+/**
+ * Returns a signal for commands that run until stopped: aborted at SIGTERM and SIGINT, and when standard output is
+ * closed.
+ */
 export function untilEnded(): AbortSignal {
   const stop = new AbortController();
   void onTermination().then(() => stop.abort());

@@ -53,7 +53,10 @@ export interface Client {
     path: Path,
     ...init: Parameters<Init<Path, "get">>
   ): AsyncGenerator<AnswerOf<Path, "get">, void>;
-  /** Sends a request to a path of the API with the token, which is renewed when refused. Returns error answers unchanged. */
+  /**
+   * Sends a request to a path of the API with the token, which is renewed when refused. Returns error answers
+   * unchanged.
+   */
   fetch(path: string, init?: RequestInit): Promise<Response>;
 }
 

@@ -32,7 +32,10 @@ export function patient(
   };
 }
 
-/** Whether the request may be repeated. 429 means that nothing was done; after 502 to 504, a POST may have been executed. */
+/**
+ * Whether the request may be repeated. 429 means that nothing was done; after 502 to 504, a POST may have been
+ * executed.
+ */
 function isForNow(status: number, method: string): boolean {
   return status === 429 || ((status === 502 || status === 503 || status === 504) && method !== "POST");
 }

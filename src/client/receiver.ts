@@ -54,9 +54,9 @@ const maxBodyBytes = 1024 * 1024;
 const defaultRemembered = 10_000;
 
 /**
- * Creates a receiver that verifies webhooks (Standard Webhooks) and passes their events to `onEvent`, each delivery once
- * as long as its id is remembered. Answers 204, 401 to an invalid signature, and 500 when `onEvent` fails. `Own` are
- * event types that the platform registered. Throws a `TypeError` for an invalid secret.
+ * Creates a receiver that verifies webhooks (Standard Webhooks) and passes their events to `onEvent`, each delivery
+ * once as long as its id is remembered. Answers 204, 401 to an invalid signature, and 500 when `onEvent` fails. `Own`
+ * are event types that the platform registered. Throws a `TypeError` for an invalid secret.
  */
 export function receiver<Own extends AnyEvent = never>(
   options: ReceiverOptions<PlatformEvent | NoInfer<Own>>,

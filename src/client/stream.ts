@@ -9,7 +9,9 @@ import {
   type ReceivedEvent,
 } from "./events.ts";
 
-/** Events published in this time are no longer kept. `GET /public/v1/events/deliveries` may still list their deliveries. */
+/**
+ * Events published in this time are no longer kept. `GET /public/v1/events/deliveries` may still list their deliveries.
+ */
 export interface StreamGap {
   readonly type: "gap";
   /** The position in the stream. */
@@ -27,9 +29,9 @@ export type StreamNotice = NoticeEvent & {
 export type StreamEvent<Event> = ReceivedEvent<Event> & { readonly position: string };
 
 /**
- * Yields the events of the application, or of the user whose token the client has, as they happen, and notices about the
- * application's endpoint. Reconnects after an interruption and continues at its position. Ends with `signal`. Throws an
- * `OnairError` when the server refuses permanently. `Own` are event types that the platform registered.
+ * Yields the events of the application, or of the user whose token the client has, as they happen, and notices about
+ * the application's endpoint. Reconnects after an interruption and continues at its position. Ends with `signal`.
+ * Throws an `OnairError` when the server refuses permanently. `Own` are event types that the platform registered.
  */
 export async function* stream<Own extends AnyEvent = never>(
   client: Pick<Client, "fetch">,

@@ -84,7 +84,10 @@ function keyOf(line: string): string | undefined {
   return table ?? key;
 }
 
-/** Returns a value as written on the command line: a list with commas, a table as `name=value` pairs; null for other types. */
+/**
+ * Returns a value as written on the command line: a list with commas, a table as `name=value` pairs; null for other
+ * types.
+ */
 function textOf(value: unknown): string | null {
   if (typeof value === "string" || typeof value === "boolean" || Number.isSafeInteger(value))
     return `${value}`;

@@ -10,7 +10,9 @@ export interface Reloaded {
   readonly needRestart: readonly string[];
 }
 
-/** Holds the settings in effect. A reload changes those listed in `reloadable`, so read them from `live` at each use. */
+/**
+ * Holds the settings in effect. A reload changes those listed in `reloadable`, so read them from `live` at each use.
+ */
 export function liveSettings(config: Config) {
   const live: { -readonly [Key in keyof Config]: Config[Key] } = { ...config };
   return {

@@ -15,7 +15,10 @@ export const variableOf = (name: string) => `ONAIR_${flagOf(name).replaceAll("-"
 /** Whether the value may be in a file, named by the variable with the suffix `_FILE`. */
 export const mayBeInFile = ({ secret = false, file = false }: Setting<unknown>) => secret || file;
 
-/** Returns the options of all settings, and `others`. A switch has a default, so that `--name=false` can override a variable. */
+/**
+ * Returns the options of all settings, and `others`. A switch has a default, so that `--name=false` can override a
+ * variable.
+ */
 export function settingOptions(others: ParseArgsOptionsConfig = {}): ParseArgsOptionsConfig {
   const options: ParseArgsOptionsConfig = { ...others };
   for (const name of names) {

@@ -16,7 +16,9 @@ export interface Setting<T> {
   readonly alias?: string;
   /** Whether the value may also be in a file, named by the variable with the suffix `_FILE`. */
   readonly file?: boolean;
-  /** Checks a value given in public (an argument or the settings file). Throws a `TypeError` if it must not be there. */
+  /**
+   * Checks a value given in public (an argument or the settings file). Throws a `TypeError` if it must not be there.
+   */
   readonly checkFlag?: (text: string) => void;
   /** Parses the setting. Throws a `TypeError` whose message continues the setting's name: "must be …". */
   readonly read: (text: string) => T;

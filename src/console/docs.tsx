@@ -3,8 +3,8 @@ import { SearchDialog } from "./docs/search-dialog.tsx";
 import { applyTheme, changeTheme, onSystemTheme, otherTheme } from "./theme.ts";
 
 /*
- * The script of the documentation's pages: theme, menu, copying and search. It runs before the page is painted, so that the
- * page starts in the chosen theme.
+ * The script of the documentation's pages: theme, menu, copying and search. It runs before the page is painted, so that
+ * the page starts in the chosen theme.
  */
 
 const html = document.documentElement;

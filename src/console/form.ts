@@ -22,9 +22,10 @@ interface FormState<T> extends Action {
 }
 
 /**
- * A form whose typed values overlay the saved ones. Changes that others save meanwhile are shown, and are not reverted by
- * saving another field.
- * @param send receives the changed values and all values. Their names are those of the API, so that its problems are shown
+ * A form whose typed values overlay the saved ones. Changes that others save meanwhile are shown, and are not reverted
+ * by saving another field.
+ * @param send receives the changed values and all values. Their names are those of the API, so that its problems are
+ * shown
  */
 export function useForm<T extends object>(
   saved: T,

@@ -17,8 +17,8 @@ const withoutStreamMs = 5_000;
 export type Watched = readonly Topic[] | null;
 
 /**
- * Loads data: at once, or watched data as soon as the event stream is open. Reloads it when one of `inputs` changes, when
- * a lost connection is back, and when a watched topic changes while the page is visible.
+ * Loads data: at once, or watched data as soon as the event stream is open. Reloads it when one of `inputs` changes,
+ * when a lost connection is back, and when a watched topic changes while the page is visible.
  */
 export function useLoad<T>(
   load: (signal: AbortSignal) => Promise<T>,

@@ -24,8 +24,8 @@ interface SignedInProps<Session> {
 const typed = signal<Readonly<Record<string, string>>>({});
 
 /**
- * Renders its children in a session, otherwise the sign-in form. When the session ends, the form covers the children, and
- * input is kept for the same key or application. For another one the page is reloaded.
+ * Renders its children in a session, otherwise the sign-in form. When the session ends, the form covers the children,
+ * and input is kept for the same key or application. For another one the page is reloaded.
  */
 export function SignedIn<Session>(props: SignedInProps<Session>) {
   const { kind, intro, fields, besides, begin, idOf, children } = props;

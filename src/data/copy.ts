@@ -28,8 +28,8 @@ interface CopyProgress {
 }
 
 /**
- * Copies all data from a location that no server uses to an empty one, and marks the source as moved. An interrupted copy
- * continues where it stopped. The target cannot be used before it is complete. Throws `StoreError`.
+ * Copies all data from a location that no server uses to an empty one, and marks the source as moved. An interrupted
+ * copy continues where it stopped. The target cannot be used before it is complete. Throws `StoreError`.
  */
 export async function copyData(
   from: DataLocation,

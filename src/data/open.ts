@@ -103,7 +103,10 @@ export async function openReading(
   return openPostgresReader(readDatabaseUrl(url), options, onFault);
 }
 
-/** Like `openReading`, before the store is open for writing. Returns null if it is not readable or has no signing key yet. */
+/**
+ * Like `openReading`, before the store is open for writing. Returns null if it is not readable or has no signing key
+ * yet.
+ */
 export async function openReadingIfReady(
   location: DataLocation,
   onFault: OnFault,

@@ -8,7 +8,9 @@ export const signingKeySetting = "signing_key";
 export const dataIdOf = async ({ settings }: Pick<Store, "settings">): Promise<string> =>
   (await settings.get("data_id")) ?? settings.settle("data_id", newId());
 
-/** Returns the secret that encrypts cursors, generated on first use. It is stored, so that cursors survive a restart. */
+/**
+ * Returns the secret that encrypts cursors, generated on first use. It is stored, so that cursors survive a restart.
+ */
 export async function cursorKeyOf({ settings }: Pick<Store, "settings">): Promise<string> {
   const known = await settings.get("cursor_key");
   if (known !== null) return known;

@@ -4,8 +4,8 @@ import type { Environment } from "../config/read-config.ts";
 const lookEveryMs = 500;
 
 /**
- * Resolves when the process that npm started, or npm itself, has ended. This is needed because npm and its shell end at a
- * signal without forwarding it. Never resolves without npm.
+ * Resolves when the process that npm started, or npm itself, has ended. This is needed because npm and its shell end at
+ * a signal without forwarding it. Never resolves without npm.
  */
 export function abandonedByNpm({ npm_command }: Environment): Promise<"abandoned"> {
   const { promise, resolve } = Promise.withResolvers<"abandoned">();

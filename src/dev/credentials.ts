@@ -25,15 +25,16 @@ const DevCredentials = Type.Object({
 });
 
 /**
- * Values of a data directory that stay the same when `onair dev` restarts, so that scripts and browser tabs keep working.
+ * Values of a data directory that stay the same when `onair dev` restarts, so that scripts and browser tabs keep
+ * working.
  */
 export type DevCredentials = Readonly<Static<typeof DevCredentials>>;
 
 const fileName = "dev.json";
 
 /**
- * Reads the credentials of a data directory. In a new directory they are created first, which marks it as a directory of
- * `onair dev`. Throws for the directory of a server, so that invented data is not mixed with real users.
+ * Reads the credentials of a data directory. In a new directory they are created first, which marks it as a directory
+ * of `onair dev`. Throws for the directory of a server, so that invented data is not mixed with real users.
  */
 export function openCredentials(directory: string): DevCredentials {
   const file = join(directory, fileName);

@@ -47,7 +47,9 @@ export function heldBack(output: Output): Output & { release(): void } {
   };
 }
 
-/** Makes a terminal of an output. Only real terminals have widths, and colours unless NO_COLOR is set (no-color.org). */
+/**
+ * Makes a terminal of an output. Only real terminals have widths, and colours unless NO_COLOR is set (no-color.org).
+ */
 export function terminalOn(output: Output, env: Environment): Terminal {
   const coloured = output.isTTY === true && !env["NO_COLOR"] && env["TERM"] !== "dumb";
   return {
@@ -82,7 +84,9 @@ export function escaped(text: string): string {
 
 const styleCodes = new RegExp(`(\\x1b\\[(?:${Object.values(codes).flat().join("|")})m)`);
 
-/** Escapes control characters, but keeps the styles of this program. All terminal output passes through this function. */
+/**
+ * Escapes control characters, but keeps the styles of this program. All terminal output passes through this function.
+ */
 export function escapedAroundStyles(text: string): string {
   return text
     .split(styleCodes)

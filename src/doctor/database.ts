@@ -32,7 +32,10 @@ function checkThread(program: string, start: DatabaseCheck) {
   });
 }
 
-/** Reads the facts of a database in use by this server. It runs in a thread, because counting users would block requests. */
+/**
+ * Reads the facts of a database in use by this server. It runs in a thread, because counting users would block
+ * requests.
+ */
 export async function factsElsewhere(program: string, data: string): Promise<FileFacts> {
   const { remote, started, end } = checkThread(program, { data, full: false });
   return started.then(() => remote.facts()).finally(end);

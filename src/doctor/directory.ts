@@ -41,7 +41,10 @@ export function directoryFinding(data: string): Finding {
   return ok(`${data} exists, and this user can write in it`);
 }
 
-/** Returns null when nothing exists there, and `out of reach` when a part of the path is not a directory or not accessible. */
+/**
+ * Returns null when nothing exists there, and `out of reach` when a part of the path is not a directory or not
+ * accessible.
+ */
 function statsOf(path: string): Stats | null | "out of reach" {
   try {
     return statSync(path, { throwIfNoEntry: false }) ?? null;
@@ -151,7 +154,9 @@ export function measuredSpace(data: string): Finding {
 /** A forecast of less time than this is a warning. */
 const soonFullMs = 7 * day;
 
-/** Forecasts when the disk of a data directory is full, from an earlier measurement; no finding when it does not fill. */
+/**
+ * Forecasts when the disk of a data directory is full, from an earlier measurement; no finding when it does not fill.
+ */
 export function* forecastFindings(data: string, before: FreeSpace | null, now: number): Generator<Finding> {
   const { usedPerDay, fullAt } = diskForecast(before, sizesOf(data).free_bytes, now);
   if (usedPerDay === null || fullAt === null) return;

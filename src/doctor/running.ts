@@ -24,8 +24,8 @@ interface RunningOptions {
 const keptMs = 10 * second;
 
 /**
- * Returns the checks that a running server makes on itself, for operators: those of `onair doctor`, except slow ones and
- * those of its own reachability.
+ * Returns the checks that a running server makes on itself, for operators: those of `onair doctor`, except slow ones
+ * and those of its own reachability.
  */
 export function runningFindings(options: RunningOptions): () => Promise<readonly Finding[]> {
   let last: { readonly at: number; readonly findings: Promise<readonly Finding[]> } | null = null;

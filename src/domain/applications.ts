@@ -48,8 +48,8 @@ export interface Application {
   /** Whether its tokens and secret are refused and nothing is delivered. */
   readonly disabled: boolean;
   /**
-   * Increases with each new webhook URL, each change to `delivery: "stream"`, and each time a person enables the endpoint.
-   * State of the endpoint from an earlier generation is ignored.
+   * Increases with each new webhook URL, each change to `delivery: "stream"`, and each time a person enables the
+   * endpoint. State of the endpoint from an earlier generation is ignored.
    */
   readonly endpoint_generation: number;
   readonly created_at: string;

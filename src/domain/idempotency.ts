@@ -26,8 +26,8 @@ interface StoredRequest {
 }
 
 /**
- * A released key keeps the time of its first request for this long. The same request may still be in progress on another
- * replica, which then uses the key, and event ids are derived from that time.
+ * A released key keeps the time of its first request for this long. The same request may still be in progress on
+ * another replica, which then uses the key, and event ids are derived from that time.
  */
 const releasedMs = 10 * minute;
 

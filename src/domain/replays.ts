@@ -80,8 +80,8 @@ export function overlap(a: ReplayRange, b: ReplayRange): boolean {
 }
 
 /**
- * Throws `conflict` when too many replays are running, or one overlaps the new one. An overlap with a user's replay does
- * not block the application or other users. Dry runs change nothing and may overlap.
+ * Throws `conflict` when too many replays are running, or one overlaps the new one. An overlap with a user's replay
+ * does not block the application or other users. Dry runs change nothing and may overlap.
  */
 export function checkBeside(replay: NewReplay, running: readonly Replay[]): void {
   const { broadcaster_user_id: user } = replay;

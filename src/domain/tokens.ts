@@ -11,8 +11,8 @@ export type ScopeName = Scope | keyof typeof aliases;
 
 export const appTokenLifetimeMs = 60 * day;
 /**
- * The number of an application's own tokens that stay valid, the newest ones. It bounds programs that request a token for
- * each call.
+ * The number of an application's own tokens that stay valid, the newest ones. It bounds programs that request a token
+ * for each call.
  */
 export const appTokensKept = 1_000;
 export const userTokenLifetimeMs = 2 * hour;
@@ -23,8 +23,8 @@ export const loginLifetimeMs = 30 * minute;
 /** How long a used refresh token still works, for programs that lost the answer or refresh twice at once. */
 export const refreshGraceMs = 60 * second;
 /**
- * The most refresh tokens per sign-in and hour. Each is stored until it expires, so that its reuse is detected; this limit
- * bounds their number.
+ * The most refresh tokens per sign-in and hour. Each is stored until it expires, so that its reuse is detected; this
+ * limit bounds their number.
  */
 export const refreshTokensAnHour = 60;
 
@@ -79,7 +79,10 @@ export function scopesWithin(names: readonly ScopeName[], allowed: readonly Scop
   return names.filter((name) => allowed.includes(scopeNamed(name)));
 }
 
-/** The family of an application's sessions of the portal, which end when its client secret is rotated or its owner changes. */
+/**
+ * The family of an application's sessions of the portal, which end when its client secret is rotated or its owner
+ * changes.
+ */
 export function sessionFamily(applicationId: string): string {
   return `sessions of ${applicationId}`;
 }

@@ -6,8 +6,8 @@ import type { ReplayService } from "../webhooks/replays.ts";
 import type { Reports } from "./reports.ts";
 
 /**
- * Returns a store that reports changes to the dispatcher, the replays and `note` after each commit, before the change is
- * acknowledged.
+ * Returns a store that reports changes to the dispatcher, the replays and `note` after each commit, before the change
+ * is acknowledged.
  */
 export function watchedStore(
   store: Store,

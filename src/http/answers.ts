@@ -12,8 +12,8 @@ import { Message } from "./fields.ts";
 import { cacheHeaders } from "./openapi/headers.ts";
 
 /*
- * Schemas of responses, for the `response` of a route. They type the handler's result and document it in OpenAPI. They are
- * not checked at run time, which would cost more than making the response; the tests check them.
+ * Schemas of responses, for the `response` of a route. They type the handler's result and document it in OpenAPI. They
+ * are not checked at run time, which would cost more than making the response; the tests check them.
  */
 
 /** The documentation of a response in addition to its schema. */
@@ -89,7 +89,9 @@ interface ListAbout extends AnswerAbout {
   readonly example: unknown;
 }
 
-/** A response with one object, under `data`. Its default name is that of the object. The example is one of the object. */
+/**
+ * A response with one object, under `data`. Its default name is that of the object. The example is one of the object.
+ */
 export function dataOf<Schema extends TSchema>(schema: Schema, { example, ...about }: AnswerAbout) {
   const shown = { name: `${schema.$id}Answer`, ...about, example: { data: example, message: "OK" } };
   return answer({ data: schema, message: Message }, shown);

@@ -19,7 +19,8 @@ export const headerBearer = () =>
 
 /**
  * Returns the token of an `Authorization: Bearer …` header (RFC 6750, section 2.1); null for other schemes.
- * @param bearer the result of `@elysiajs/bearer`, which accepts any scheme that begins with `Bearer` in exactly this case
+ * @param bearer the result of `@elysiajs/bearer`, which accepts any scheme that begins with `Bearer` in exactly this
+ * case
  */
 export function tokenOf(bearer: string | undefined, authorization: string | undefined): string | null {
   if (authorization === undefined || authorization.charCodeAt(6) !== 0x20) return null;
@@ -162,8 +163,8 @@ export function needsStream(caller: Caller): void {
 export type ApplicationPurpose = "reads" | "reads subscriptions" | "changes";
 
 /**
- * Requires a token of the application itself. Changes require every scope of the application, so that a token with fewer
- * scopes cannot extend its own access. Reading subscriptions requires `events:subscribe`, as elsewhere.
+ * Requires a token of the application itself. Changes require every scope of the application, so that a token with
+ * fewer scopes cannot extend its own access. Reading subscriptions requires `events:subscribe`, as elsewhere.
  */
 export function needsApplication(purpose: ApplicationPurpose): Requirement {
   return (caller) => {
@@ -186,9 +187,9 @@ function missingScopes(needed: readonly Scope[]): DomainError {
 }
 
 /**
- * Admits a request with a token, or throws in the order 401, 429. A token that is not in the cache is counted against the
- * limit of the address before it is looked up or verified. If it is valid, that is given back, and the request is counted
- * against the limit of its application.
+ * Admits a request with a token, or throws in the order 401, 429. A token that is not in the cache is counted against
+ * the limit of the address before it is looked up or verified. If it is valid, that is given back, and the request is
+ * counted against the limit of its application.
  */
 export function admit(
   access: Access,
@@ -208,8 +209,8 @@ export function admit(
 }
 
 /**
- * Admits a request to a route that needs no token: with a valid token within the limit of its application, else within that
- * of its address. If the token cannot be looked up, the request is treated as one without a token.
+ * Admits a request to a route that needs no token: with a valid token within the limit of its application, else within
+ * that of its address. If the token cannot be looked up, the request is treated as one without a token.
  */
 export async function admitWithOrWithout(access: Access, requestContext: RequestContext): Promise<void> {
   const authorization = requestContext.request.headers.get("authorization") ?? undefined;

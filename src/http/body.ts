@@ -95,8 +95,8 @@ async function* bodyStream(message: Request | Response): AsyncGenerator<Uint8Arr
 }
 
 /**
- * Returns the body of a request that takes effect while it is received. The client controls how long that takes, so the key
- * is checked again for each chunk.
+ * Returns the body of a request that takes effect while it is received. The client controls how long that takes, so the
+ * key is checked again for each chunk.
  *
  * @param isAtomic whether nothing takes effect unless the body is complete
  */

@@ -20,8 +20,8 @@ export class Changes {
   }
 
   /**
-   * The number of calls of `note`. While the changes of other replicas are not known, it differs on each call, so that no
-   * cache entry is valid.
+   * The number of calls of `note`. While the changes of other replicas are not known, it differs on each call, so that
+   * no cache entry is valid.
    */
   get count(): number {
     if (!this.isCurrent) this.#count++;

@@ -94,7 +94,10 @@ function isNotModified({ request }: RequestContext, etag: string): boolean {
   return known.split(",").some((part) => ["*", etag, `W/${etag}`].includes(part.trim()));
 }
 
-/** Returns a function that caches the last result of `make`. It calls `make` again if the key differs or the call failed. */
+/**
+ * Returns a function that caches the last result of `make`. It calls `make` again if the key differs or the call
+ * failed.
+ */
 export function kept<T, Given extends readonly unknown[]>(
   make: (...given: Given) => Promise<T>,
   keyOf: (...given: Given) => unknown = () => null,

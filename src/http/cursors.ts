@@ -78,8 +78,8 @@ const notOurs = "is not a cursor of this server; use the one of the previous pag
 type Query = Readonly<Record<string, unknown>>;
 
 /**
- * The default filter of a list: all parameters except `limit` and `cursor`, and the caller's grant. The order of parameters
- * in a route is part of it: changing it invalidates cursors of earlier versions.
+ * The default filter of a list: all parameters except `limit` and `cursor`, and the caller's grant. The order of
+ * parameters in a route is part of it: changing it invalidates cursors of earlier versions.
  */
 function wholeFilter({ limit, cursor, ...filter }: Query, grant: Grant | null): string {
   return JSON.stringify([filter, grant && [grant.applicationId, grant.userId]]);

@@ -121,7 +121,9 @@ export function replyProblem(requestContext: RequestContext, problem: Problem): 
   return replyJson(requestContext, status, body, headers);
 }
 
-/** Replaces the error of a request whose application or user was deleted during it: its token or client is now invalid. */
+/**
+ * Replaces the error of a request whose application or user was deleted during it: its token or client is now invalid.
+ */
 function withOwnerGone({ path, caller }: RequestContext, thrown: unknown): unknown {
   if (!(thrown instanceof DomainError && thrown.details.isOwnerGone)) return thrown;
   if (caller !== null) {

@@ -16,7 +16,9 @@ export function named<Fields extends TProperties>($id: string, description: stri
   return Type.Object(fields, { $id, description, ...noOtherFields });
 }
 
-/** Returns the fields of a row that a schema names, in its order, so that responses never have other columns of the row. */
+/**
+ * Returns the fields of a row that a schema names, in its order, so that responses never have other columns of the row.
+ */
 export function picked<Fields extends TProperties, Row extends object>(fields: Fields, row: Row) {
   const names = Object.keys(fields) as (keyof Fields & keyof Row)[];
   return Object.fromEntries(names.map((name) => [name, row[name]])) as Pick<Row, keyof Fields & keyof Row>;

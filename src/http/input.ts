@@ -79,9 +79,9 @@ export function asGate<Context>(check: (context: Context) => Promise<void>) {
 }
 
 /**
- * Wraps a hook so that Elysia cannot analyse its source. Elysia would assume that a hook that passes on its context uses all
- * of it, and would parse cookies as well. It would also await every hook that calls a function, at the cost of a promise per
- * request. It still awaits async functions, which it detects by their type.
+ * Wraps a hook so that Elysia cannot analyse its source. Elysia would assume that a hook that passes on its context
+ * uses all of it, and would parse cookies as well. It would also await every hook that calls a function, at the cost of
+ * a promise per request. It still awaits async functions, which it detects by their type.
  */
 export function opaque<Context, Result extends Promise<void> | void>(
   hook: (context: Context) => Result,

@@ -57,8 +57,8 @@ const users: Effects<UserStore> = {
 };
 
 /**
- * Wraps the store for everything except the engine. A change of an application or its tokens is noted in `callers` after it
- * is stored and before it is acknowledged, so that no cached caller or open event stream outlives it.
+ * Wraps the store for everything except the engine. A change of an application or its tokens is noted in `callers`
+ * after it is stored and before it is acknowledged, so that no cached caller or open event stream outlives it.
  */
 export function invalidatingStore(store: Store, callers: Changes): Store {
   return replacing(store, {

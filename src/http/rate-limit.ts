@@ -42,8 +42,8 @@ interface Bucket {
 const maxBuckets = 65_536;
 
 /**
- * With replicas, the part of a limit by which their common usage may exceed it before they have reported it to each other.
- * The excess must be refilled before the next request is allowed.
+ * With replicas, the part of a limit by which their common usage may exceed it before they have reported it to each
+ * other. The excess must be refilled before the next request is allowed.
  */
 const mostDebt = 0.25;
 

@@ -4,7 +4,10 @@ interface RedirectOptions {
   readonly hostname: string;
   /** 0 selects a free port. */
   readonly port: number;
-  /** The destination URL, without a trailing slash. The `Host` of the request is never used, because the client chooses it. */
+  /**
+   * The destination URL, without a trailing slash. The `Host` of the request is never used, because the client chooses
+   * it.
+   */
   readonly to: string;
 }
 

@@ -87,8 +87,8 @@ export function listener(options: {
         opaque((context: { readonly request: Request; requestContext: RequestContext }) => {
           const { request } = context;
           context.requestContext = newRequestContext(request, listenerContext);
-          // The router searches for the path from the eleventh character of the URL on. With a shorter host, or without a
-          // valid one, where the URL is only a path, it would find another path than the requested one.
+          // The router searches for the path from the eleventh character of the URL on. With a shorter host, or without
+          // a valid one, where the URL is only a path, it would find another path than the requested one.
           if (!request.url.startsWith("http"))
             throw new DomainError("invalid_parameter", "The Host header is missing or not valid");
           if (hostIsShort(request.url))
@@ -143,8 +143,8 @@ export interface Listening {
   readonly url: string;
   readonly port: number;
   /**
-   * Uses this certificate for new connections. Idle connections are closed; requests and streams in progress are completed.
-   * Throws if the listener has no certificate, or this one is invalid.
+   * Uses this certificate for new connections. Idle connections are closed; requests and streams in progress are
+   * completed. Throws if the listener has no certificate, or this one is invalid.
    */
   replaceCertificate(certificate: Certificate): void;
   /** Stops accepting connections, waits up to `graceMs` for requests in flight, then closes them. */
@@ -186,8 +186,8 @@ interface Address {
 }
 
 /**
- * Serves an app with `Bun.serve`. Throws if the port is in use or a route has no gate. Bun's size limit is off, because its
- * response would have no body; the body readers have their own limits.
+ * Serves an app with `Bun.serve`. Throws if the port is in use or a route has no gate. Bun's size limit is off, because
+ * its response would have no body; the body readers have their own limits.
  */
 export function listen(app: ServedApp, { hostname, port, certificate = null }: Address): Listening {
   requireGates(app.routes);
@@ -202,8 +202,8 @@ export function listen(app: ServedApp, { hostname, port, certificate = null }: A
     // Handles errors that Elysia throws before the listener's error handler applies, as when it compiles a route.
     error: (error: Error) => failed(error, context),
   };
-  // `server.reload` ignores certificates. So a listener with a certificate shares its port with its successor, and checks
-  // beforehand that no other process uses the port.
+  // `server.reload` ignores certificates. So a listener with a certificate shares its port with its successor, and
+  // checks beforehand that no other process uses the port.
   const secure = (port: number, { cert, key, clientCa }: Certificate) => {
     const clients = clientCa !== null && { ca: clientCa, requestCert: true, rejectUnauthorized: true };
     return Bun.serve({ ...options, port, reusePort: true, tls: { cert, key, ...clients } });

@@ -20,8 +20,8 @@ interface LogOutputOptions {
 
 /**
  * Writes log lines to standard error or a file without ever blocking the server. With a slow or stuck reader or a full
- * disk, lines are buffered, up to `mostBytes`. Lines above that, and those that cannot be written, are dropped, and a later
- * line states their number.
+ * disk, lines are buffered, up to `mostBytes`. Lines above that, and those that cannot be written, are dropped, and a
+ * later line states their number.
  */
 export class LogOutput {
   /** The number of dropped lines since the start. */

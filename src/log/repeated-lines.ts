@@ -15,8 +15,8 @@ interface Lines {
 
 /**
  * Returns a function that logs an error which may occur in each request, for example while a service is unavailable. Of
- * lines with the same reason, only the first ones per minute are logged. The last of them says that further ones are left
- * out, and the next line has their number.
+ * lines with the same reason, only the first ones per minute are logged. The last of them says that further ones are
+ * left out, and the next line has their number.
  */
 export function repeatedLines(
   log: Pick<Log, "error">,

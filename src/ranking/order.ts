@@ -5,8 +5,8 @@ export interface Position {
 }
 
 /**
- * The order of categories at one time. It lists those with viewers: more viewers first, then lower id. All others follow
- * by id and are not listed. Immutable; 16 bytes for each listed category.
+ * The order of categories at one time. It lists those with viewers: more viewers first, then lower id. All others
+ * follow by id and are not listed. Immutable; 16 bytes for each listed category.
  */
 export interface Order {
   /** Milliseconds since the epoch; unique in the process. */

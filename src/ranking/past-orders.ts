@@ -4,8 +4,8 @@ import type { Order } from "./order.ts";
 export const keepMs = 5 * 60_000;
 
 /**
- * The memory limit of past orders. Above it, orders that are past for more than `keepMs` are dropped first, so that many
- * long paginations of one client do not end those of others; then the least recently used.
+ * The memory limit of past orders. Above it, orders that are past for more than `keepMs` are dropped first, so that
+ * many long paginations of one client do not end those of others; then the least recently used.
  */
 export const maxKeptBytes = 16 * 2 ** 20;
 

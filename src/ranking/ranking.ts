@@ -145,8 +145,8 @@ export class Ranking {
   }
 
   /**
-   * Returns the order taken at `takenAt`, with which a pagination began. If it has been dropped (see `PastOrders`), returns
-   * the current one.
+   * Returns the order taken at `takenAt`, with which a pagination began. If it has been dropped (see `PastOrders`),
+   * returns the current one.
    */
   orderOf(takenAt: number): Order | Promise<Order> {
     const { order } = this.current();
@@ -164,8 +164,8 @@ export class Ranking {
   }
 
   /**
-   * Yields the current categories in a current or past order, with the viewers of that order, after a position or from the
-   * start. Categories that are not listed in it have no viewers.
+   * Yields the current categories in a current or past order, with the viewers of that order, after a position or from
+   * the start. Categories that are not listed in it have no viewers.
    */
   *walk(order: Order, after: Position | null): Generator<RankedCategory> {
     const { ids, viewers } = order;

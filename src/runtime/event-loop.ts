@@ -1,7 +1,9 @@
 /** About the time of ten requests that are answered from memory. */
 const sliceMs = 0.2;
 
-/** A time slice, so that work of many small steps does not block the event loop: `if (slice.isOver) await slice.next()`. */
+/**
+ * A time slice, so that work of many small steps does not block the event loop: `if (slice.isOver) await slice.next()`.
+ */
 export class TimeSlice {
   #began = performance.now();
 
@@ -15,7 +17,9 @@ export class TimeSlice {
   }
 }
 
-/** Returns a function that collects items. `handle` is called with all items of one tick of the event loop at its end. */
+/**
+ * Returns a function that collects items. `handle` is called with all items of one tick of the event loop at its end.
+ */
 export function batchedPerTick<Item>(handle: (items: Item[]) => void): (item: Item) => void {
   let batch: Item[] = [];
   const handleBatch = () => {

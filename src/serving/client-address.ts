@@ -31,8 +31,8 @@ function readNetwork(entry: string): { address: string; prefix: number } {
 }
 
 /**
- * Returns the client's address: the peer's, unless the peer is a trusted proxy. Then `X-Forwarded-For` is read from the right,
- * where each proxy appends the address of its own peer, up to the first address that is not a trusted proxy's.
+ * Returns the client's address: the peer's, unless the peer is a trusted proxy. Then `X-Forwarded-For` is read from the
+ * right, where each proxy appends the address of its own peer, up to the first address that is not a trusted proxy's.
  * Everything left of that is unverified. An invalid entry ends the search at the address before it.
  */
 export function clientAddress(peer: string, forwardedFor: string | null, isTrusted: TrustedProxies): string {
@@ -82,7 +82,9 @@ function mappedIpv4(address: string): string | null {
   return /^::ffff:([0-9.]+)$/i.exec(address)?.[1] ?? null;
 }
 
-/** Returns the canonical form of an address, without a port; null for other texts. IPv4-mapped addresses become IPv4. */
+/**
+ * Returns the canonical form of an address, without a port; null for other texts. IPv4-mapped addresses become IPv4.
+ */
 function plainAddress(text: string): string | null {
   const withPort = /^(?:\[([^\]]*)\](?::[0-9]{1,5})?|([0-9.]+):[0-9]{1,5})$/.exec(text);
   const address = withPort?.[1] ?? withPort?.[2] ?? text;

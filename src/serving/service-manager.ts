@@ -1,8 +1,8 @@
 import type { Log } from "../log/log.ts";
 
 /**
- * Notifies systemd of the state of the service (`Type=notify`), by datagrams to the Unix socket in `NOTIFY_SOCKET`. Bun and
- * `node:dgram` do not support these, so the C library sends them; without one, nothing is sent.
+ * Notifies systemd of the state of the service (`Type=notify`), by datagrams to the Unix socket in `NOTIFY_SOCKET`. Bun
+ * and `node:dgram` do not support these, so the C library sends them; without one, nothing is sent.
  */
 interface ServiceManager {
   /** Reports that the server accepts requests. From then on it also notifies the watchdog, if that is enabled. */

@@ -19,8 +19,8 @@ const root = join(import.meta.dir, "../..");
 const consoleFolder = join(root, "src/console");
 
 /**
- * Renders the pages of `docs/`, in the order of the README. Font and icon are files of the console's bundle. Throws when a
- * page or the target of a link is missing.
+ * Renders the pages of `docs/`, in the order of the README. Font and icon are files of the console's bundle. Throws
+ * when a page or the target of a link is missing.
  */
 export async function makeSite(): Promise<SiteFiles> {
   const files: Record<string, Uint8Array<ArrayBuffer>> = {};

@@ -60,7 +60,9 @@ export function rendered(markdown: string, linkTo: (path: string) => string): Re
   return { title: headings[0]?.heading ?? "", html, sections };
 }
 
-/** Labels the cells of tables with more than two columns: on a phone, the cells of a row are shown below one another. */
+/**
+ * Labels the cells of tables with more than two columns: on a phone, the cells of a row are shown below one another.
+ */
 function labelled(table: string): string {
   const names = [...(/<thead>.*?<\/thead>/s.exec(table)?.[0] ?? "").matchAll(/<t[hd][^>]*>(.*?)<\/t[hd]>/gs)];
   const rows = table.replace(/<tr>.*?<\/tr>/gs, (row) => {

@@ -12,9 +12,10 @@ import type {
 export interface ApplicationStore {
   create(application: NewApplication): Promise<void>;
   /**
-   * Changes these fields and returns the application. Its pending deliveries are canceled when it no longer receives any,
-   * and become `delivered` when it now uses only its event stream. Another URL, or `delivery: "stream"`, begins a new
-   * generation of its endpoint, as `endpoints.enable` does. Rejects with `locked` when a developer may not change a field.
+   * Changes these fields and returns the application. Its pending deliveries are canceled when it no longer receives
+   * any, and become `delivered` when it now uses only its event stream. Another URL, or `delivery: "stream"`, begins a
+   * new generation of its endpoint, as `endpoints.enable` does. Rejects with `locked` when a developer may not change a
+   * field.
    *
    * @param by the person who changes it; the operator by default
    */
@@ -25,8 +26,9 @@ export interface ApplicationStore {
     by?: "operator" | "developer",
   ): Promise<Application | null>;
   /**
-   * Removes an application with its tokens and subscriptions, and cancels its pending deliveries. Resolves to false when
-   * there is none. It may have very many tokens, so it is disabled first and then loses them in several transactions.
+   * Removes an application with its tokens and subscriptions, and cancels its pending deliveries. Resolves to false
+   * when there is none. It may have very many tokens, so it is disabled first and then loses them in several
+   * transactions.
    */
   remove(id: string, now: number): Promise<boolean>;
   /** Replaces the client secret. Rejects with `conflict` as `retire` does. */

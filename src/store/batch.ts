@@ -12,8 +12,8 @@ interface Named {
 }
 
 /**
- * Returns the ids of rows in `known` whose names the batch gives to other rows, for example when two rows swap names. Both
- * databases check uniqueness row by row, so these rows get their `temporaryName` before the batch is stored.
+ * Returns the ids of rows in `known` whose names the batch gives to other rows, for example when two rows swap names.
+ * Both databases check uniqueness row by row, so these rows get their `temporaryName` before the batch is stored.
  */
 export function rowsToRename(known: readonly Named[], batch: readonly Named[]): number[] {
   const wanted = new Set(batch.map(({ name }) => name));

@@ -4,8 +4,8 @@ import type { Consent } from "../domain/authorizations.ts";
 export interface ConsentStore {
   ofUser(userId: number): Promise<Consent[]>;
   /**
-   * Ends everything that the application has been granted by the user: consent, codes, tokens and subscriptions. Resolves to
-   * the ids of the subscriptions.
+   * Ends everything that the application has been granted by the user: consent, codes, tokens and subscriptions.
+   * Resolves to the ids of the subscriptions.
    */
   revoke(userId: number, applicationId: string, now: number): Promise<string[]>;
 }

@@ -11,8 +11,8 @@ import type { Endpoint } from "../domain/endpoints.ts";
 import type { NewNotice } from "../domain/operations/notices.ts";
 
 /**
- * Deliveries: the queue of each application, and the log of what was sent. Deliveries are numbered (`seq`) in the order in
- * which their events were published.
+ * Deliveries: the queue of each application, and the log of what was sent. Deliveries are numbered (`seq`) in the order
+ * in which their events were published.
  */
 export interface DeliveryStore {
   /** The highest number given so far; 0 before the first. */
@@ -32,8 +32,8 @@ export interface DeliveryStore {
   /** Makes retries that are due after `latest` due at `now`: a clock that was far ahead had scheduled them. */
   makeFarRetriesDue(now: number, latest: number): Promise<void>;
   /**
-   * Claims due deliveries of an application: first attempts in the order of publishing, then retries. A claim lasts until
-   * the delivery is recorded or released, or until the process restarts.
+   * Claims due deliveries of an application: first attempts in the order of publishing, then retries. A claim lasts
+   * until the delivery is recorded or released, or until the process restarts.
    */
   claim(applicationId: string, now: number, limit: number): Promise<Claimed>;
   /** Ends the claims of these deliveries. They can be claimed again. */
@@ -41,8 +41,8 @@ export interface DeliveryStore {
   /**
    * Stores the results of attempts. A delivery that was canceled during its attempt becomes `delivered` if the receiver
    * accepted it, else it stays canceled; the attempt is stored in both cases. A retry that was scheduled in an earlier
-   * generation of its endpoint is due at once. The states of endpoints are stored too, with the notices about them, unless
-   * their generation is over. A notice that is already stored changes nothing.
+   * generation of its endpoint is due at once. The states of endpoints are stored too, with the notices about them,
+   * unless their generation is over. A notice that is already stored changes nothing.
    */
   record(
     results: readonly AttemptResult[],
@@ -51,15 +51,18 @@ export interface DeliveryStore {
   ): Promise<void>;
   /** Makes events that are already published visible to other connections of this process. */
   settle(): Promise<void>;
-  /** Deliveries numbered below `below` (null for the first page), newest first. One call reads a bounded part of the log. */
+  /**
+   * Deliveries numbered below `below` (null for the first page), newest first. One call reads a bounded part of the
+   * log.
+   */
   page(filter: DeliveryFilter, below: number | null, limit: number): Promise<DeliveryPage>;
   find(scope: DeliveryScope, id: string): Promise<SentDelivery | null>;
   backlog(applicationId: string, subscriptionId: string): Promise<Backlog>;
   /** The backlog of all applications together. Counts at most `mostPendingCounted` deliveries. */
   backlogOfAll(): Promise<Backlog>;
   /**
-   * Makes a delivery due at `now`, whatever its status. It no longer expires, and the extra attempt uses up nothing of its
-   * retry schedule. Rejects with `not_found`, and with `conflict` when it cannot be sent.
+   * Makes a delivery due at `now`, whatever its status. It no longer expires, and the extra attempt uses up nothing of
+   * its retry schedule. Rejects with `not_found`, and with `conflict` when it cannot be sent.
    */
   retry(scope: DeliveryScope, id: string, now: number): Promise<DeliveryRecord>;
 }

@@ -8,7 +8,8 @@ export interface EndpointStore {
   failing(): Promise<Endpoint[]>;
   /**
    * Begins a new generation of an endpoint, neither failing nor disabled, and makes its retries due at `now` (the next
-   * 10,000 of them; later ones keep their schedule). Resolves to the generation, or to null when the application is gone.
+   * 10,000 of them; later ones keep their schedule). Resolves to the generation, or to null when the application is
+   * gone.
    */
   enable(applicationId: string, now: number): Promise<number | null>;
 }

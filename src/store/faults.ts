@@ -11,8 +11,8 @@ export class StoreError extends Error {
 }
 
 /**
- * Why the database of a running server cannot be used: its disk is full or fails, its data is damaged, its file was replaced
- * or removed, or its server cannot be reached.
+ * Why the database of a running server cannot be used: its disk is full or fails, its data is damaged, its file was
+ * replaced or removed, or its server cannot be reached.
  */
 export type StorageFault = "full" | "failing" | "damaged" | "replaced" | "unreachable";
 

@@ -9,8 +9,8 @@ interface BegunRequest extends Pick<KnownRequest, "firstSeenAt"> {
 /** Requests of the admin API with an `Idempotency-Key`. */
 export interface IdempotencyStore {
   /**
-   * Stores a request under its key, or returns the one that was stored there within the last `idempotencyMs`. Rejects with
-   * `conflict` when the key belongs to another request.
+   * Stores a request under its key, or returns the one that was stored there within the last `idempotencyMs`. Rejects
+   * with `conflict` when the key belongs to another request.
    */
   begin(key: string, fingerprint: Uint8Array, now: number): Promise<KnownRequest>;
   /**
@@ -19,9 +19,9 @@ export interface IdempotencyStore {
    */
   finish(request: BegunRequest, answer: KnownAnswer): Promise<boolean>;
   /**
-   * Frees the key of a refused request, unless the same request has an answer or the key now belongs to another request.
-   * The time of its first request is kept for ten minutes. Ids of events derive from it, so a repetition that another
-   * replica is processing publishes the same ids.
+   * Frees the key of a refused request, unless the same request has an answer or the key now belongs to another
+   * request. The time of its first request is kept for ten minutes. Ids of events derive from it, so a repetition that
+   * another replica is processing publishes the same ids.
    */
   release(request: BegunRequest): Promise<void>;
   /** Removes expired requests. Resolves to their number. */

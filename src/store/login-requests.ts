@@ -17,8 +17,8 @@ export interface LoginRequestStore {
   /** A request with or without its answer; null when it is unknown, expired or already redeemed. */
   find(challengeHash: Uint8Array, now: number): Promise<LoginRequest | null>;
   /**
-   * Stores the platform's answer. Rejects with `not_found` for a request that `find` does not return, with `conflict` when
-   * it is already answered, and with `invalid_parameter` when the user does not exist.
+   * Stores the platform's answer. Rejects with `not_found` for a request that `find` does not return, with `conflict`
+   * when it is already answered, and with `invalid_parameter` when the user does not exist.
    */
   answer(
     challengeHash: Uint8Array,

@@ -25,8 +25,8 @@ export interface OperatorKeyStore {
   /** Replaces all keys with the role `operator` by this one. Resolves to their number. */
   reset(key: OperatorKey): Promise<number>;
   /**
-   * Removes a key and its sessions. Rejects with `not_found`, and with `conflict` when no operator key would be left, unless
-   * `hasOther` says that there is one outside the store.
+   * Removes a key and its sessions. Rejects with `not_found`, and with `conflict` when no operator key would be left,
+   * unless `hasOther` says that there is one outside the store.
    */
   revoke(id: string, now: number, hasOther: boolean): Promise<void>;
   /** Stores the hour of the last use. */

@@ -6,10 +6,12 @@ export interface RetentionStore {
   prune(retention: Retention, now: number): Promise<boolean>;
   /**
    * Removes some finished deliveries while the data is nearly as large as `maxBytes` (null for no limit): first the
-   * delivered ones, oldest first, then all others. Resolves to true when there is nothing to remove. Also sets the size at
-   * which publishing is refused. Does nothing on PostgreSQL.
+   * delivered ones, oldest first, then all others. Resolves to true when there is nothing to remove. Also sets the size
+   * at which publishing is refused. Does nothing on PostgreSQL.
    */
   trim(maxBytes: number | null): Promise<boolean>;
-  /** Returns some free space of the file to the file system, if the database can. Resolves to true when none is left. */
+  /**
+   * Returns some free space of the file to the file system, if the database can. Resolves to true when none is left.
+   */
   shrink(): Promise<boolean>;
 }

@@ -22,9 +22,9 @@ import type { TokenStore } from "./tokens.ts";
 import type { UserStore } from "./users.ts";
 
 /**
- * All data of the server. Each method is one atomic action: when its promise resolves, its effect is synced to disk and every
- * later read sees it. When the disk is full or fails, it rejects with `unavailable`. When a row would refer to an application
- * or user that does not exist (any more), it rejects with `ownerGone`. In both cases nothing was changed.
+ * All data of the server. Each method is one atomic action: when its promise resolves, its effect is synced to disk and
+ * every later read sees it. When the disk is full or fails, it rejects with `unavailable`. When a row would refer to an
+ * application or user that does not exist (any more), it rejects with `ownerGone`. In both cases nothing was changed.
  */
 export interface Store {
   readonly users: UserStore;

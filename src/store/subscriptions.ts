@@ -22,8 +22,8 @@ export interface SubscriptionStore {
   /** The next subscriptions by ascending id, starting after `after` ("" for the first page). */
   page(filter: SubscriptionFilter, after: string, limit: number): Promise<NamedSubscription[]>;
   /**
-   * Removes subscriptions and cancels their deliveries that wait in the store. Ignores unknown ids, ids of other applications
-   * and, with a user, ids with another broadcaster. Resolves to the removed ids.
+   * Removes subscriptions and cancels their deliveries that wait in the store. Ignores unknown ids, ids of other
+   * applications and, with a user, ids with another broadcaster. Resolves to the removed ids.
    */
   remove(
     applicationId: string,

@@ -11,11 +11,16 @@ export interface TokenStore {
    */
   create(hash: Uint8Array, grant: AskedGrant, familyId?: string): Promise<boolean>;
   find(hash: Uint8Array): Promise<Grant | null>;
-  /** A valid access or refresh token; null for any other. A refresh token stays valid for a grace period after its use. */
+  /**
+   * A valid access or refresh token; null for any other. A refresh token stays valid for a grace period after its use.
+   */
   inspect(hash: Uint8Array, now: number): Promise<TokenRecord | null>;
   /** Exchanges an authorization code for the first tokens of its family. */
   redeemCode(hash: Uint8Array, given: CodePresentation, tokens: NewTokens, now: number): Promise<Exchanged>;
-  /** Exchanges a refresh token for new tokens. `scopes` are those of the access token; null for all of the refresh token. */
+  /**
+   * Exchanges a refresh token for new tokens. `scopes` are those of the access token; null for all of the refresh
+   * token.
+   */
   refresh(
     hash: Uint8Array,
     given: { readonly applicationId: string; readonly scopes: readonly ScopeName[] | null },
@@ -27,9 +32,9 @@ export interface TokenStore {
   /** The valid access tokens of an application, ordered by expiry. */
   ofApplication(applicationId: string, now: number, limit: number): Promise<Grant[]>;
   /**
-   * Removes the access tokens, refresh tokens and codes of an application. Resolves to the number of access tokens. There may
-   * be very many, so this takes several transactions, refresh tokens first because they could get new access tokens. If it is
-   * interrupted, the remaining tokens stay valid until it is called again.
+   * Removes the access tokens, refresh tokens and codes of an application. Resolves to the number of access tokens.
+   * There may be very many, so this takes several transactions, refresh tokens first because they could get new access
+   * tokens. If it is interrupted, the remaining tokens stay valid until it is called again.
    */
   removeOfApplication(applicationId: string): Promise<number>;
   /** Removes some expired tokens, codes and login requests. Resolves to true when none is left. */
@@ -43,8 +48,8 @@ export interface NewTokens {
 }
 
 /**
- * The result of an exchange. Reasons for a refusal: the code or token is `invalid`; it was used before (`reused`), and its
- * family is now revoked; it does not have all of the wanted scopes (`exceeded`); its family was refreshed too often
+ * The result of an exchange. Reasons for a refusal: the code or token is `invalid`; it was used before (`reused`), and
+ * its family is now revoked; it does not have all of the wanted scopes (`exceeded`); its family was refreshed too often
  * (`limited`), and the token stays valid.
  */
 export type Exchanged =

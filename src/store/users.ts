@@ -11,8 +11,8 @@ export interface UserStore {
   /** The next users by ascending id, starting after `after`. */
   page(after: number, limit: number): Promise<User[]>;
   /**
-   * Removes a user with channels, livestreams, tokens and the subscriptions to the user, and cancels the pending deliveries
-   * of these subscriptions. Ignores an unknown id.
+   * Removes a user with channels, livestreams, tokens and the subscriptions to the user, and cancels the pending
+   * deliveries of these subscriptions. Ignores an unknown id.
    */
   remove(id: number, now: number): Promise<RemovedUser>;
   /**
@@ -20,7 +20,10 @@ export interface UserStore {
    * these, more followers first, then lower id. The work of one search is bounded.
    */
   search(query: string, limit: number): Promise<SearchResult>;
-  /** A small step of maintenance that makes searches faster; false when nothing is left to do, or users have just changed. */
+  /**
+   * A small step of maintenance that makes searches faster; false when nothing is left to do, or users have just
+   * changed.
+   */
   tidySearch(): Promise<boolean>;
   exists(id: number): Promise<boolean>;
   count(): Promise<number>;

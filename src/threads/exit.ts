@@ -1,8 +1,8 @@
 import type { Log } from "../log/log.ts";
 
 /**
- * Returns a function that ends the process with code 1 after the failure of a thread that it cannot do without. A service
- * manager then restarts it.
+ * Returns a function that ends the process with code 1 after the failure of a thread that it cannot do without. A
+ * service manager then restarts it.
  */
 export function exitWithout(thread: string, log: Pick<Log, "flush">): () => void {
   return () => {

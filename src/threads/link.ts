@@ -85,8 +85,8 @@ function callMethod(offered: unknown, method: string, args: readonly unknown[]):
 type CallPath = (path: string, args: readonly unknown[]) => unknown;
 
 /**
- * Returns an object whose methods, at any depth, call `call` with their path: `proxy.store.users.find(name)` calls it with
- * `store.users.find`. The types of a link restrict the methods.
+ * Returns an object whose methods, at any depth, call `call` with their path: `proxy.store.users.find(name)` calls it
+ * with `store.users.find`. The types of a link restrict the methods.
  */
 function pathProxy(call: CallPath, path = ""): object {
   const known = new Map<string, object>();

@@ -15,8 +15,9 @@ interface EndedAttemptFields {
 const maxEvents = 20_000;
 
 /**
- * The spans of attempts. The process that published an event keeps its trace in memory, for the last events. Attempts for
- * other events, for example after a restart or on another replica, have a trace that is derived from the event's id.
+ * The spans of attempts. The process that published an event keeps its trace in memory, for the last events. Attempts
+ * for other events, for example after a restart or on another replica, have a trace that is derived from the event's
+ * id.
  */
 export class AttemptTraces {
   readonly #tracer: Tracer;

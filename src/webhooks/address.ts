@@ -74,8 +74,8 @@ const carriers4 = blocks([
 ]);
 
 /**
- * Whether an address is public: global unicast, and in no block of the IANA special-purpose registries. False for a text
- * that is not an IP address or has a zone.
+ * Whether an address is public: global unicast, and in no block of the IANA special-purpose registries. False for a
+ * text that is not an IP address or has a zone.
  */
 export function isPublicAddress(ip: string): boolean {
   if (ip.includes("%")) return false;

@@ -128,8 +128,8 @@ export function createDeliveryWorker(context: DispatcherContext, options: Delive
   /**
    * Handles a canceled attempt, whose request was not written. Either this process is stopping; then the next one sends
    * the delivery. Or, while connecting, the endpoint got another owner, its application changed (for example a rotated
-   * secret), or the subscription was removed. Then the whole queue is written back to the store, with the deliveries that
-   * are being claimed, so that none of them overtakes this one.
+   * secret), or the subscription was removed. Then the whole queue is written back to the store, with the deliveries
+   * that are being claimed, so that none of them overtakes this one.
    */
   const returnUnsent = (queue: EndpointQueue, delivery: DueDelivery): void => {
     if (scheduler.isRunning) {
@@ -140,7 +140,9 @@ export function createDeliveryWorker(context: DispatcherContext, options: Delive
     scheduler.add(queue);
   };
 
-  /** Takes the next delivery and begins its attempt. Returns null if there is none, or if it ends without an attempt. */
+  /**
+   * Takes the next delivery and begins its attempt. Returns null if there is none, or if it ends without an attempt.
+   */
   const take = (queue: EndpointQueue, startedAt: number): StartedAttempt | null => {
     const { priority } = queue;
     const delivery = queue.deliveries.shift();

@@ -89,8 +89,8 @@ const leastClockJumpMs = minute;
  * Creates the dispatcher, which sends deliveries that are due. Deliveries that were just published come from memory
  * (`intake.ts`); all others are claimed from the store. `deliver.ts` processes one delivery.
  *
- * The dispatcher has no state that must survive: a delivery without a recorded result is still pending in the store, and
- * the next process sends it again under the same id.
+ * The dispatcher has no state that must survive: a delivery without a recorded result is still pending in the store,
+ * and the next process sends it again under the same id.
  */
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { store, log, now, monotonic, concurrency = 128, connections = 1_024 } = options;

@@ -21,8 +21,8 @@ interface Reporting {
 }
 
 /**
- * Updates and records the state of a queue's endpoint after an attempt that ended at `at`. If the endpoint begins to fail,
- * is disabled or has recovered, records, logs and returns the notice of that; else returns null.
+ * Updates and records the state of a queue's endpoint after an attempt that ended at `at`. If the endpoint begins to
+ * fail, is disabled or has recovered, records, logs and returns the notice of that; else returns null.
  */
 export function updateEndpoint(
   queue: EndpointQueue,

@@ -13,8 +13,8 @@ export interface Reservation {
   /** Reserves memory for one delivery of an application. Returns false if the delivery must stay in the store. */
   readonly takes: Takes;
   /**
-   * Ends the reservation. `taken` are the deliveries that are on disk and go into memory; none if publishing failed. Must
-   * be called in any case.
+   * Ends the reservation. `taken` are the deliveries that are on disk and go into memory; none if publishing failed.
+   * Must be called in any case.
    */
   end(taken: readonly DueDelivery[]): void;
 }
@@ -22,13 +22,17 @@ export interface Reservation {
 /** Moves deliveries into memory, from publishing or by claims from the store, and back into the store. */
 export interface DeliveryIntake {
   reserve(): Reservation;
-  /** Claims deliveries that are due from the store. If memory is full, the queue is scheduled again when it has space. */
+  /**
+   * Claims deliveries that are due from the store. If memory is full, the queue is scheduled again when it has space.
+   */
   claim(queue: EndpointQueue): Promise<void>;
-  /** Marks deliveries of these subscriptions as unwanted: those in memory, and those being committed, claimed or sent. */
+  /**
+   * Marks deliveries of these subscriptions as unwanted: those in memory, and those being committed, claimed or sent.
+   */
   subscriptionsRemoved(removed: RemovedSubscriptions): void;
   /**
-   * Writes the queued deliveries of an endpoint back into the store, which frees their memory. Deliveries that are still
-   * being committed or claimed follow on arrival: their copies may be outdated, and they must not overtake these.
+   * Writes the queued deliveries of an endpoint back into the store, which frees their memory. Deliveries that are
+   * still being committed or claimed follow on arrival: their copies may be outdated, and they must not overtake these.
    */
   recall(queue: EndpointQueue): void;
 }

@@ -28,7 +28,8 @@ export function judge(
   const attempts = delivery.attempts + 1;
   const base = { seq, at, attempts, generation, attempt: attemptOf(sent, startedAt) };
   if (isFormer && sent.class !== "ok" && attempts < maxAttempts) {
-    // The outcome says nothing about the current endpoint, for which the delivery is due as if it had not been attempted.
+    // The outcome says nothing about the current endpoint, for which the delivery is due as if it had not been
+    // attempted.
     const extra_attempts = delivery.extra_attempts + 1;
     return { ...base, extra_attempts, status: "pending", next_attempt_at: at, resume_at: resumeAt ?? at };
   }

@@ -6,9 +6,9 @@ import { errorFields, type Log } from "../log/log.ts";
 import type { Store } from "../store/store.ts";
 
 /**
- * How long results are gathered, because a sync for each would cost more than all other work. Nothing waits for the result
- * of a delivery that arrived, unless a user requested it. The others are recorded sooner: they lead to retries and change
- * the state of their endpoints.
+ * How long results are gathered, because a sync for each would cost more than all other work. Nothing waits for the
+ * result of a delivery that arrived, unless a user requested it. The others are recorded sooner: they lead to retries
+ * and change the state of their endpoints.
  */
 const usualGatherMs = { arrived: 250, other: 20 };
 const maxBatch = 1_024;
@@ -28,7 +28,9 @@ export interface Recorder {
   written(): Promise<void>;
   /** Resolves when everything that was added is on disk, or when writing it has failed after `giveUp`. */
   settled(): Promise<void>;
-  /** Ends the retries of failed writes. Deliveries whose results are not recorded are sent again after the next start. */
+  /**
+   * Ends the retries of failed writes. Deliveries whose results are not recorded are sent again after the next start.
+   */
   giveUp(): void;
 }
 
@@ -43,7 +45,9 @@ interface RecorderOptions {
   readonly gatherMs?: number | undefined;
 }
 
-/** Creates a recorder, which writes results in batches. A batch that the storage refuses is retried until it succeeds. */
+/**
+ * Creates a recorder, which writes results in batches. A batch that the storage refuses is retried until it succeeds.
+ */
 export function createRecorder(options: RecorderOptions): Recorder {
   const { store, log, progressed, noticed = () => {}, gatherMs } = options;
   let results: AttemptResult[] = [];

@@ -12,8 +12,8 @@ export interface Sample {
   readonly version: number;
   readonly data: unknown;
   /**
-   * Whether the application supplied the payload. Then the platform's key does not sign it: the request could be forwarded
-   * to another application that verifies with this key alone, and would take it for an event of the platform.
+   * Whether the application supplied the payload. Then the platform's key does not sign it: the request could be
+   * forwarded to another application that verifies with this key alone, and would take it for an event of the platform.
    */
   readonly isOwn: boolean;
 }

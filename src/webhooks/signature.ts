@@ -32,8 +32,8 @@ interface SignedContent {
 }
 
 /**
- * Returns the value of `webhook-signature`: one `v1,…` per secret in the given order, then `v1a,…` if `ed25519` is given,
- * separated by spaces.
+ * Returns the value of `webhook-signature`: one `v1,…` per secret in the given order, then `v1a,…` if `ed25519` is
+ * given, separated by spaces.
  *
  * @param input.secrets as {@link newWebhookSecret} makes them; more than one while a rotation overlaps
  * @param input.ed25519 from {@link readSigningKey}
@@ -68,8 +68,8 @@ export type SignatureVerdict =
 const toleranceSeconds = 300;
 
 /**
- * Verifies a received delivery: whether it is genuine and recent. One matching signature is enough; signatures of unknown
- * versions are skipped. Signatures are compared in constant time.
+ * Verifies a received delivery: whether it is genuine and recent. One matching signature is enough; signatures of
+ * unknown versions are skipped. Signatures are compared in constant time.
  *
  * @param input.id the header `webhook-id`; likewise `timestamp` and `signature`
  * @param input.body the bytes as received, before parsing
@@ -184,8 +184,8 @@ function joined(head: string, body: Uint8Array | string): Uint8Array {
   return Buffer.concat([Buffer.from(head), typeof body === "string" ? Buffer.from(body) : body]);
 }
 
-// Bun's own hasher is faster than `createHmac` of node:crypto. The secret is decoded for each signature: a cache of secrets
-// would cost more than it saves.
+// Bun's own hasher is faster than `createHmac` of node:crypto. The secret is decoded for each signature: a cache of
+// secrets would cost more than it saves.
 function hmac(secret: string, content: Uint8Array): Bun.CryptoHasher {
   const key = decodeSecret(secret);
   if (key === null) throw new TypeError("not a webhook secret");

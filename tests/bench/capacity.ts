@@ -18,7 +18,10 @@ between a replica and the database.
 const databaseCores = 16;
 const given = { replicaMs: 0.15, syncMs: 0.5, roundTripMs: 0.3 };
 
-/** Events a second, and replicas. The last but one is a billion deliveries a day, with three times the mean rate at peak. */
+/**
+ * Events a second, and replicas. The last but one is a billion deliveries a day, with three times the mean rate at
+ * peak.
+ */
 const platforms = [
   [1_000, 2],
   [1_000, 10],

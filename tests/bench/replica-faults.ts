@@ -1,6 +1,6 @@
 /*
- * Kills, stops and continues replicas at random under load, and checks that nothing is lost, duplicated or out of order:
- * bun tests/bench/replica-faults.ts --help
+ * Kills, stops and continues replicas at random under load, and checks that nothing is lost, duplicated or out of
+ * order: bun tests/bench/replica-faults.ts --help
  */
 
 import { pick, seeded } from "../../src/dev/chance.ts";

@@ -3,7 +3,10 @@ import { join } from "node:path";
 
 const program = join(import.meta.dir, "../../src/cli/signals.ts");
 
-/** The exit code of a process that receives a signal twice, this many milliseconds apart by its clock; 7 if it continues. */
+/**
+ * The exit code of a process that receives a signal twice, this many milliseconds apart by its clock; 7 if it
+ * continues.
+ */
 function exitCodeAfter(signal: "SIGINT" | "SIGTERM", apartMs: number): number | null {
   const source = `
     const { onTermination } = await import(${JSON.stringify(program)});

@@ -26,7 +26,10 @@ function asked({ page }: Tab): string[] {
   return urls;
 }
 
-/** Collects the stream's silence timers in `silences`, for the test to run, and stops the polling that replaces a lost stream. */
+/**
+ * Collects the stream's silence timers in `silences`, for the test to run, and stops the polling that replaces a lost
+ * stream.
+ */
 const holdTimers = `{
   const [begin, end, repeat] = [setTimeout, clearTimeout, setInterval];
   let last = 0;

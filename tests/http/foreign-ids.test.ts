@@ -7,8 +7,8 @@ import { json, type TestApplication } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
 /*
- * Every operation of the public API that takes a token, with everything that belongs to somebody else put wherever an id may
- * stand: nothing of it is shown, and nothing of it changes.
+ * Every operation of the public API that takes a token, with everything that belongs to somebody else put wherever an
+ * id may stand: nothing of it is shown, and nothing of it changes.
  */
 
 const followed = "channel.followed";

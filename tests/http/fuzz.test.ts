@@ -8,8 +8,8 @@ import { keptLog } from "../support/kept-log.ts";
 import type { OpenApiDocument } from "../support/openapi.ts";
 
 /*
- * Requests to every operation of both documents, made from the documents: valid ones, ones that are wrong in one place, and
- * nonsense. They are the same each time; `ONAIR_TEST_SEED=7 bun test tests/http/fuzz.test.ts` makes others, and
+ * Requests to every operation of both documents, made from the documents: valid ones, ones that are wrong in one place,
+ * and nonsense. They are the same each time; `ONAIR_TEST_SEED=7 bun test tests/http/fuzz.test.ts` makes others, and
  * `ONAIR_FUZZ_SECONDS=60` goes on with the next seeds for so long.
  */
 

@@ -2,8 +2,8 @@ import { expect, spyOn, test } from "bun:test";
 import { testServer } from "../support/server.ts";
 
 /*
- * The secret of an application is rotated, and all of its tokens are ended, between the check of the secret and the token
- * that is made for it: as of one that was stolen, with which tokens are asked for all the time.
+ * The secret of an application is rotated, and all of its tokens are ended, between the check of the secret and the
+ * token that is made for it: as of one that was stolen, with which tokens are asked for all the time.
  */
 
 const server = await testServer({ args: ["--portal"] });

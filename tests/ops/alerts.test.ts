@@ -4,8 +4,8 @@ import { complaintsOf, hasPromtool } from "../support/promtool.ts";
 import { ownDirectory } from "../support/server.ts";
 
 /*
- * Each alert of ops/alerts.yml on a series on which it has to fire, and on one on which it must not. A series has a sample
- * a minute, in promtool's notation: `5+2x60` is 5, 7, 9 and so on, 61 of them.
+ * Each alert of ops/alerts.yml on a series on which it has to fire, and on one on which it must not. A series has a
+ * sample a minute, in promtool's notation: `5+2x60` is 5, 7, 9 and so on, 61 of them.
  */
 
 const rules = join(import.meta.dir, "../../ops/alerts.yml");

@@ -31,7 +31,9 @@ const queries = [
 /** Names of metrics in expressions, or in anything else. */
 const namesIn = (text: string) => new Set(text.match(/\b(?:onair|process)_[a-z_]+\b/g));
 
-/** The names that a running server serves; none without a certificate, or where PostgreSQL has the data and the disk. */
+/**
+ * The names that a running server serves; none without a certificate, or where PostgreSQL has the data and the disk.
+ */
 async function servedNames(): Promise<ReadonlySet<string>> {
   if (!hasOpenssl || isOnPostgres) return new Set();
   const { cert, key } = selfSigned(testDirectory(), "dashboard");

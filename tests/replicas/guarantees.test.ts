@@ -246,7 +246,7 @@ describe.skipIf(!hasPostgres)("a change acknowledged by one replica holds on the
     Object.fromEntries(rows.filter(isAsked).map((row) => [row.name, row[side]]));
   const all = () => true;
 
-  /** Waits until all rows show the change, and names those that do not. A row that does is not read again, because wrong secrets are rate-limited. */
+  /** Names the rows that never show the change. One that does is not read again: wrong secrets are rate-limited. */
   async function shows(
     applications: readonly TestApplication[],
     side: "before" | "after",

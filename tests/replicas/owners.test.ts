@@ -100,8 +100,8 @@ describe.skipIf(!hasPostgres)("two replicas", () => {
       await until(() => receiver.of(id).length >= 1);
       waits.push((receiver.of(id)[0]?.at ?? 0) - acknowledged);
     }
-    // Without notifications nearly every wait would be a second, the interval of polling. On a busy machine some waits are
-    // that long anyway.
+    // Without notifications nearly every wait would be a second, the interval of polling. On a busy machine some waits
+    // are that long anyway.
     expect(waits.sort((a, b) => a - b)[9]).toBeLessThan(400);
   });
 

@@ -50,8 +50,8 @@ describe.skipIf(!hasPostgres)("replicas", () => {
   }
 
   /**
-   * Expects deliveries for every application again, within a time that a busy machine can keep. `tests/bench/replicas.ts`
-   * measures the real time.
+   * Expects deliveries for every application again, within a time that a busy machine can keep.
+   * `tests/bench/replicas.ts` measures the real time.
    */
   async function servedWithin(ms: number, allServed: () => Promise<void>): Promise<void> {
     const startedAt = performance.now();

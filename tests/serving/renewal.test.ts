@@ -10,7 +10,10 @@ const names = ["former", "next"].map((name) => {
   return join(directory, name);
 });
 
-/** The outcomes of open connections at a renewal, in a network namespace with this value of the setting; null if there can be none. */
+/**
+ * The outcomes of open connections at a renewal, in a network namespace with this value of the setting; null if there
+ * can be none.
+ */
 function outcomes(value: number): unknown {
   const program = join(import.meta.dir, "../support/half-open.ts");
   const script = `ip link set lo up && echo ${value} >${setting} && exec "$@"`;

@@ -7,8 +7,8 @@ import { userFrom } from "../../src/domain/users.ts";
 import { loggedDeliveries, newEvent, storedApplication, testStore, wholeLog } from "../support/store.ts";
 
 /*
- * An application that is subscribed to everything, one to the half of it, and one that had three events; some of it failed,
- * and a part is pending.
+ * An application that is subscribed to everything, one to the half of it, and one that had three events; some of it
+ * failed, and a part is pending.
  */
 
 const start = Date.parse("2026-01-14T16:00:00Z");

@@ -11,8 +11,8 @@ import {
 } from "../support/store.ts";
 
 /*
- * A subscription or an application is removed while an attempt of it is under way. Its pending deliveries are canceled. A
- * delivery that the receiver accepts nevertheless is logged as delivered.
+ * A subscription or an application is removed while an attempt of it is under way. Its pending deliveries are canceled.
+ * A delivery that the receiver accepts nevertheless is logged as delivered.
  */
 
 const now = storedAt;

@@ -17,8 +17,9 @@ export function expectAllOperations(document: OpenApiDocument, calls: readonly C
 }
 
 /**
- * Sends the requests one after the other, and expects that status, headers, media type and body of each answer are as the
- * document says. @param secret what no answer may contain
+ * Sends the requests one after the other, and expects that status, headers, media type and body of each answer are as
+ * the document says.
+ * @param secret what no answer may contain
  */
 export async function expectAsDocumented<Made extends Call>(
   document: OpenApiDocument,

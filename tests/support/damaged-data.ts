@@ -11,7 +11,10 @@ export const userCount = 1_000;
 /** The id of a user in the middle of the table; the names of that one and of one far from it. */
 export const [damagedId, damagedUser, wholeUser] = [501, "user_500", "user_10"];
 
-/** At the top of a file: a data directory that was closed, with users and a subscribed application, to be damaged in copies. */
+/**
+ * At the top of a file: a data directory that was closed, with users and a subscribed application, to be damaged in
+ * copies.
+ */
 export function testSample() {
   const directory = testDirectory();
   const path = join(directory, "sample");

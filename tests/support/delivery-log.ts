@@ -39,8 +39,8 @@ export interface List {
 }
 
 /**
- * At the top of a file: a server with an injected clock, a receiver whose answers the test sets, and for each test a new
- * application with two subscriptions.
+ * At the top of a file: a server with an injected clock, a receiver whose answers the test sets, and for each test a
+ * new application with two subscriptions.
  *
  * @param answering awaited by the receiver before each answer
  */

@@ -28,7 +28,10 @@ function filling(name: string, column: Column, n: number): SQLQueryBindings {
 /** The boundary between two partitions of the log in PostgreSQL. */
 const partSize = 2 ** 28;
 
-/** Two deliveries of one event in two partitions of the log, one of them pending after an attempt; and an event without deliveries. */
+/**
+ * Two deliveries of one event in two partitions of the log, one of them pending after an attempt; and an event without
+ * deliveries.
+ */
 const log: Partial<Record<Noun, readonly Row[]>> = {
   events: [
     {

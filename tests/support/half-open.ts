@@ -5,8 +5,8 @@ import { createLog } from "../../src/log/log.ts";
 import { readCertificate } from "../../src/serving/certificates.ts";
 
 /*
- * A program: connections are opened, the certificate of their listener is renewed, and only then do they begin TLS. Prints
- * how often each outcome came. In a process of its own, so that it can have a network of its own.
+ * A program: connections are opened, the certificate of their listener is renewed, and only then do they begin TLS.
+ * Prints how often each outcome came. In a process of its own, so that it can have a network of its own.
  */
 
 const certificateIn = (path: string) => {

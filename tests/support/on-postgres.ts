@@ -1,6 +1,7 @@
 /*
  * Runs Bun with a PostgreSQL server for tests: bun tests/support/on-postgres.ts test tests/http
- * The server is private, in a temporary directory, and ends with the command. Does nothing if PostgreSQL is not installed.
+ * The server is private, in a temporary directory, and ends with the command. Does nothing if PostgreSQL is not
+ * installed.
  */
 import { hasPostgres } from "./postgres.ts";
 import { startPostgres } from "./postgres-server.ts";

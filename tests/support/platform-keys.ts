@@ -10,7 +10,9 @@ export async function newKey(kid: string, alg = "ES256") {
   return { ...pair, jwk: { ...(await exportJWK(pair.publicKey)), kid, alg, use: "sig" } };
 }
 
-/** At the top of a file: a platform that publishes the keys of its access tokens, and counts how often they are fetched. */
+/**
+ * At the top of a file: a platform that publishes the keys of its access tokens, and counts how often they are fetched.
+ */
 export function platformKeys() {
   const platform = {
     keys: [] as JWK[],

@@ -9,7 +9,9 @@ export const portalLogin = "01KATHZX5M9S3E6R8B2D4F7G1H";
 /** Users of the platform. */
 export const people = [1001, 1002].map((id) => ({ id, username: `owner_${id}` }));
 
-/** At the top of a file: a server where owners of applications sign in to the portal through the platform's login page. */
+/**
+ * At the top of a file: a server where owners of applications sign in to the portal through the platform's login page.
+ */
 export async function portalLoginServer(): Promise<{ server: TestServer; loginUrl: string }> {
   let server: TestServer | null = null;
   const page = loginPage({

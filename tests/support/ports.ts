@@ -1,8 +1,8 @@
 import { connect } from "node:net";
 
 /**
- * A port on which nothing listens, for a program that has to be told one. It is none of those that the system gives away
- * by itself, so that no connection takes it meanwhile.
+ * A port on which nothing listens, for a program that has to be told one. It is none of those that the system gives
+ * away by itself, so that no connection takes it meanwhile.
  */
 export async function unusedPort(): Promise<number> {
   for (;;) {

@@ -58,7 +58,10 @@ export function asUser(): { readonly command: readonly string[]; readonly uid: n
   return { command: [...dying, ...ids], uid };
 }
 
-/** A directory for a server. A separate process removes it when this one ends, because Bun's test runner emits no exit event. */
+/**
+ * A directory for a server. A separate process removes it when this one ends, because Bun's test runner emits no exit
+ * event.
+ */
 export function serverDirectory(parent: string): { readonly path: string; readonly remove: () => void } {
   const path = mkdtempSync(join(parent, "onair-postgres-"));
   const { uid } = asUser();

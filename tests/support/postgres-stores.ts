@@ -5,7 +5,10 @@ import type { Store } from "../../src/store/store.ts";
 import { afterThisTest } from "./after-tests.ts";
 import { emptyDatabase } from "./postgres.ts";
 
-/** In a test: two stores on one empty database, as two replicas have, and a pool that looks into it; removed after the test. */
+/**
+ * In a test: two stores on one empty database, as two replicas have, and a pool that looks into it; removed after the
+ * test.
+ */
 export async function ownPostgres(): Promise<{ store: Store; other: Store; pool: Postgres }> {
   const { url, drop } = await emptyDatabase();
   const settings = readDatabaseUrl(url);

@@ -6,7 +6,9 @@ import { run } from "./process.ts";
 import { users } from "./real-data.ts";
 import { testDirectory, testServer } from "./server.ts";
 
-/** At the top of a file: a server with an application, and a home directory whose profiles are removed after each test. */
+/**
+ * At the top of a file: a server with an application, and a home directory whose profiles are removed after each test.
+ */
 export async function testProfiles() {
   const server = await testServer({ args: ["--login-url", loginUrl], users });
   const app = await server.application({ delivery: "stream" });

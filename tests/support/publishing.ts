@@ -36,7 +36,9 @@ export async function subscribe(
   return data.map(({ subscription_id }) => subscription_id);
 }
 
-/** Creates an application that subscribes to an event of these broadcasters. Returns the subscriptions' ids in order. */
+/**
+ * Creates an application that subscribes to an event of these broadcasters. Returns the subscriptions' ids in order.
+ */
 export async function subscriber(
   server: ServerClient,
   {

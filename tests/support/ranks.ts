@@ -1,6 +1,8 @@
 import type { Random } from "../../src/dev/chance.ts";
 
-/** `draws` ranks from 0 to below `size`, by Zipf's law with exponent 1: rank r is drawn in proportion to 1 / (r + 1). */
+/**
+ * `draws` ranks from 0 to below `size`, by Zipf's law with exponent 1: rank r is drawn in proportion to 1 / (r + 1).
+ */
 export function zipfRanks(size: number, draws: number, random: Random): Uint32Array {
   const cumulated = new Float64Array(size);
   let sum = 0;

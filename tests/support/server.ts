@@ -219,7 +219,10 @@ export class ServerClient {
     if (report.rejected !== 0) throw new Error(`refused: ${JSON.stringify(report)}`);
   }
 
-  /** Creates an application with an access token for all its scopes. A public one has neither token nor secret: both are "". */
+  /**
+   * Creates an application with an access token for all its scopes. A public one has neither token nor secret: both are
+   * "".
+   */
   async application(fields: object = {}): Promise<TestApplication> {
     const created = await this.admin("POST", "/admin/v1/applications", { name: "Test", ...fields });
     if (created.status !== 201) throw new Error(await created.text());

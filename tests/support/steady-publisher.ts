@@ -1,7 +1,7 @@
 /*
  * A program: publishes one event after another to the server on the usual ports of this machine, which may be away at
- * times, and receives their webhooks, until standard input ends. Prints a line for each event that was acknowledged, and at
- * the end which of them did not arrive.
+ * times, and receives their webhooks, until standard input ends. Prints a line for each event that was acknowledged,
+ * and at the end which of them did not arrive.
  */
 export {};
 

@@ -24,8 +24,8 @@ export interface TestStore {
 }
 
 /**
- * In `beforeEach` or a test: an empty store, in PostgreSQL if the tests run on that, that may claim deliveries. Closed and
- * removed after the test.
+ * In `beforeEach` or a test: an empty store, in PostgreSQL if the tests run on that, that may claim deliveries. Closed
+ * and removed after the test.
  */
 export function ownStore(): Promise<TestStore> {
   return openedUntil(afterThisTest);

@@ -8,8 +8,8 @@ export async function someTurns(): Promise<void> {
 }
 
 /**
- * Resolves when the condition holds. Rejects after 30 seconds with a message. Time in which this process did not run, as
- * on an overloaded machine, does not count.
+ * Resolves when the condition holds. Rejects after 30 seconds with a message. Time in which this process did not run,
+ * as on an overloaded machine, does not count.
  */
 export async function until(
   holds: () => boolean | Promise<boolean>,

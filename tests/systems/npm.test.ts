@@ -192,7 +192,9 @@ test.skipIf(!Bun.which("npm")).each([
   patienceMs,
 );
 
-/** Runs a command that prints the addresses of `onair dev` as JSON, in its own process group, which ends with the test. */
+/**
+ * Runs a command that prints the addresses of `onair dev` as JSON, in its own process group, which ends with the test.
+ */
 async function started(
   command: string[],
   options: { cwd: string; env?: Record<string, string | undefined> },

@@ -37,7 +37,9 @@ function numbers(version: 4 | 6): fc.Arbitrary<bigint> {
   return fc.oneof(fc.bigInt({ min: 0n, max: most }), near);
 }
 
-/** An IPv4 address in the notations that URLs take: fewer parts, of which the last holds the rest; octal, hexadecimal. */
+/**
+ * An IPv4 address in the notations that URLs take: fewer parts, of which the last holds the rest; octal, hexadecimal.
+ */
 const notations4 = fc
   .record({
     number: numbers(4),

@@ -9,8 +9,8 @@ import { loggedDeliveries, newEvent, ownStore, subscriber } from "../support/sto
 import { until } from "../support/until.ts";
 
 /*
- * The application changes while a connection to its receiver is made: what is written behind the acknowledgement follows
- * the change. What was written before it stays an attempt.
+ * The application changes while a connection to its receiver is made: what is written behind the acknowledgement
+ * follows the change. What was written before it stays an attempt.
  */
 
 const notSent: SendResult = { ...ok, class: "canceled", status: null };

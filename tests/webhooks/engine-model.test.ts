@@ -7,9 +7,9 @@ import { holdsLater } from "../support/property.ts";
 import { withStore } from "../support/store.ts";
 
 /*
- * A model of the engine: whatever happens around it, in whatever order, its promises hold. `commands.ts` is what may happen,
- * `promises.ts` and `the-end.ts` what is promised. A failure names the seed, and the fewest commands that break a promise,
- * with what was sent. ONAIR_MODEL_RUNS=5000 tries more, ONAIR_TEST_SEED=7 others.
+ * A model of the engine: whatever happens around it, in whatever order, its promises hold. `commands.ts` is what may
+ * happen, `promises.ts` and `the-end.ts` what is promised. A failure names the seed, and the fewest commands that break
+ * a promise, with what was sent. ONAIR_MODEL_RUNS=5000 tries more, ONAIR_TEST_SEED=7 others.
  */
 
 const numRuns = Number(process.env["ONAIR_MODEL_RUNS"] ?? 20);

@@ -29,8 +29,8 @@ describe("memory capacity", () => {
     expect(asked).toEqual([]);
     capacity.free(claimed.splice(0, 1));
     expect(asked).toEqual(["a"]);
-    // An endpoint that is held up gives back all that it has at once. What was asked before it may have nothing to claim any
-    // more, and then frees nothing for the others.
+    // An endpoint that is held up gives back all that it has at once. What was asked before it may have nothing to
+    // claim any more, and then frees nothing for the others.
     capacity.free(claimed);
     expect(asked).toEqual(waiting);
     expect(capacity.queued).toBe(0);

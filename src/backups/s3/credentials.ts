@@ -11,8 +11,8 @@ interface S3Credentials {
 }
 
 /**
- * Reads the credentials from the variables of AWS, else from the file of AWS's own tools. They are read for each backup,
- * so a file may be replaced while the server runs. Throws `unavailable`.
+ * Reads the credentials from the variables of AWS, else from the file of AWS's own tools. They are read for each
+ * backup, so a file may be replaced while the server runs. Throws `unavailable`.
  */
 export function readCredentials(aws: AwsVariables): S3Credentials {
   const { AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN } = aws;

@@ -20,7 +20,10 @@ export interface Target {
   /** The settings of backups, used without a server. */
   readonly backups: BackupConfig;
   readonly aws: AwsVariables;
-  /** The options for suggested commands that name the same target, with a leading space; "" when the environment names it. */
+  /**
+   * The options for suggested commands that name the same target, with a leading space; "" when the environment names
+   * it.
+   */
   readonly option: string;
 }
 

@@ -56,8 +56,9 @@ export async function sendSample(sample: SampleEvent, options: ReceiverOptions):
 }
 
 /**
- * Sends a signed sample to a receiver, then requests that it must refuse and one that it must recognise as a repetition.
- * Prints its answers. Returns whether all are correct. Stops after the first request if that is not accepted.
+ * Sends a signed sample to a receiver, then requests that it must refuse and one that it must recognise as a
+ * repetition. Prints its answers. Returns whether all are correct. Stops after the first request if that is not
+ * accepted.
  */
 export async function checkReceiver(sample: SampleEvent, options: ReceiverOptions): Promise<boolean> {
   const send = sender(sample, options);

@@ -11,9 +11,9 @@ export interface Assignment {
 const pathForm = /^[^.[\]=]+(\.[^.[\]=]+|\[(0|[1-9][0-9]{0,5})\])*$/;
 
 /**
- * Parses `path=value`, as in `sender.username=maya` and `giftees[0].user_id=7`. A value that is valid JSON is parsed, any
- * other is a string; quote a string that looks like JSON: `content="5"`. Throws a `UsageError`, also for a number that
- * would be rounded.
+ * Parses `path=value`, as in `sender.username=maya` and `giftees[0].user_id=7`. A value that is valid JSON is parsed,
+ * any other is a string; quote a string that looks like JSON: `content="5"`. Throws a `UsageError`, also for a number
+ * that would be rounded.
  */
 export function readAssignment(text: string): Assignment {
   const equals = text.indexOf("=");

@@ -38,8 +38,8 @@ export function useFocusOfTheRemoved(): void {
 }
 
 /**
- * Keeps the focus in a list of `count` rows when the focused row is deleted: it moves to the same control of the next or
- * previous row.
+ * Keeps the focus in a list of `count` rows when the focused row is deleted: it moves to the same control of the next
+ * or previous row.
  */
 export function useKeptFocus(list: RefObject<HTMLElement | null>, count: number): void {
   const before = useRef(count);

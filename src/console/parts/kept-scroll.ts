@@ -1,8 +1,8 @@
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 
 /*
- * Restores the scroll position on the way back. Each entry of the browser's history stores the position of its page, and the
- * number of pages of its list that were read. The state is in the history itself, so that it survives a reload.
+ * Restores the scroll position on the way back. Each entry of the browser's history stores the position of its page,
+ * and the number of pages of its list that were read. The state is in the history itself, so that it survives a reload.
  */
 
 interface Kept {

@@ -21,8 +21,8 @@ interface RowWindow {
 }
 
 /**
- * Renders only the visible rows of a long list. All rows have the same height. When rows are added above, the visible rows
- * keep their position.
+ * Renders only the visible rows of a long list. All rows have the same height. When rows are added above, the visible
+ * rows keep their position.
  */
 export function useRowWindow(keys: readonly string[]): RowWindow {
   const body = useRef<HTMLTableSectionElement>(null);

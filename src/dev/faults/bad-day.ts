@@ -17,8 +17,8 @@ interface BadDay {
 }
 
 /**
- * Starts a proxy on the public port, in front of the API, and an egress proxy for webhooks. Both inject the faults of the
- * plan and print them. Throws when the port is in use.
+ * Starts a proxy on the public port, in front of the API, and an egress proxy for webhooks. Both inject the faults of
+ * the plan and print them. Throws when the port is in use.
  */
 export async function startBadDay(
   config: Config,

@@ -8,8 +8,8 @@ export type ApiFault =
   | { readonly kind: "revoked" };
 
 /**
- * A fault of a webhook: it arrives `late` by `ms`, it arrives `twice`, the second time after `ms`, or it is `overtaken` by
- * the next one to the same receiver, which it waits for up to `ms`.
+ * A fault of a webhook: it arrives `late` by `ms`, it arrives `twice`, the second time after `ms`, or it is `overtaken`
+ * by the next one to the same receiver, which it waits for up to `ms`.
  */
 export interface WebhookFault {
   readonly kind: "late" | "twice" | "overtaken";

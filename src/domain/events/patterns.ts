@@ -9,8 +9,8 @@ export interface Pattern {
 
 const largestPattern = 500;
 /**
- * The bytes of states that RE2 caches for a pattern. For a pattern with very many states, caching them costs more than it
- * saves. There may be some thousand patterns.
+ * The bytes of states that RE2 caches for a pattern. For a pattern with very many states, caching them costs more than
+ * it saves. There may be some thousand patterns.
  */
 const bytesOfStates = 64 * 1024;
 
@@ -20,9 +20,9 @@ export class PatternError extends Error {
 }
 
 /**
- * Compiles a pattern of a JSON Schema with RE2, whose time is proportional to the length of the text. With a backtracking
- * engine, a pattern could block the server without limit. Throws a `PatternError` when RE2 does not support the pattern or
- * it is too large, and a `SyntaxError` when it is not a regular expression.
+ * Compiles a pattern of a JSON Schema with RE2, whose time is proportional to the length of the text. With a
+ * backtracking engine, a pattern could block the server without limit. Throws a `PatternError` when RE2 does not
+ * support the pattern or it is too large, and a `SyntaxError` when it is not a regular expression.
  */
 export function boundedPattern(pattern: string, flags: string): Pattern {
   // RE2 accepts syntax that JSON Schema does not have.
@@ -36,8 +36,8 @@ export function boundedPattern(pattern: string, flags: string): Pattern {
 }
 
 /**
- * Compiles a pattern that an earlier version stored. If RE2 does not support it, JavaScript's own engine is used, so that
- * registered types keep working.
+ * Compiles a pattern that an earlier version stored. If RE2 does not support it, JavaScript's own engine is used, so
+ * that registered types keep working.
  */
 export function storedPattern(pattern: string, flags: string): Pattern {
   try {

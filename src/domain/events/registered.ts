@@ -165,10 +165,10 @@ async function compiled(schema: JsonObject, isStored: boolean): Promise<SchemaCh
 }
 
 /**
- * A check that stops at the first error, and collects all errors only if there is one. Collecting from the start would follow
- * each alternative of `anyOf` to its end, even one that does not match: with nested alternatives, the work multiplies with each
- * level. Only the first error is returned when the budget is too small for collecting, or ajv fails to collect: with alternatives
- * beside `unevaluatedProperties` it loses errors, or its generated code throws.
+ * A check that stops at the first error, and collects all errors only if there is one. Collecting from the start would
+ * follow each alternative of `anyOf` to its end, even one that does not match: with nested alternatives, the work
+ * multiplies with each level. Only the first error is returned when the budget is too small for collecting, or ajv
+ * fails to collect: with alternatives beside `unevaluatedProperties` it loses errors, or its generated code throws.
  */
 function thorough(first: SchemaCheck, collecting: () => SchemaCheck): SchemaCheck {
   let all: SchemaCheck | null = null;

@@ -2,8 +2,8 @@ import type { DataValidateFunction, FuncKeywordDefinition } from "ajv/dist/types
 import type { WorkBudget } from "./bounded-work.ts";
 
 /**
- * `uniqueItems` in time proportional to the text of the items, which it takes from the budget. ajv's own keyword compares
- * each pair of items.
+ * `uniqueItems` in time proportional to the text of the items, which it takes from the budget. ajv's own keyword
+ * compares each pair of items.
  */
 export function boundedUniqueItems(budget: WorkBudget): FuncKeywordDefinition {
   return {

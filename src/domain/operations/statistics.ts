@@ -15,8 +15,8 @@ export const statisticPeriods = {
 export type StatisticPeriod = keyof typeof statisticPeriods;
 
 /**
- * The outcomes of deliveries, as the dispatcher sees them: `retried` is a failed attempt that will be repeated, `streamed`
- * a delivery that can be read on the event stream.
+ * The outcomes of deliveries, as the dispatcher sees them: `retried` is a failed attempt that will be repeated,
+ * `streamed` a delivery that can be read on the event stream.
  */
 export const deliveryOutcomes = [
   "delivered",

@@ -6,9 +6,9 @@ import { maxProblems } from "./problems.ts";
 export const inexactMessage = `cannot be represented exactly: integers are exact up to ${Number.MAX_SAFE_INTEGER}; send a larger one as a string`;
 
 /**
- * Parses an object like `parseJson`. Throws `invalid_parameter` for numbers in one field that would be sent with another value:
- * integers that parsing rounds, and numbers too large for a double, which are written as null (RFC 7493, section 2.2). A
- * number with a fraction or an exponent is accepted: its sender means a double, too.
+ * Parses an object like `parseJson`. Throws `invalid_parameter` for numbers in one field that would be sent with
+ * another value: integers that parsing rounds, and numbers too large for a double, which are written as null (RFC 7493,
+ * section 2.2). A number with a fraction or an exponent is accepted: its sender means a double, too.
  */
 export function parseExactJson(bytes: Uint8Array, what: "body" | "line", field: string): unknown {
   const value = parseJson(bytes, what);
@@ -33,8 +33,8 @@ function hasUnsafe(value: unknown): boolean {
 }
 
 /**
- * Returns the parsed values of numbers in a JSON text whose source has another value. Throws a `SyntaxError` for text that is
- * not JSON.
+ * Returns the parsed values of numbers in a JSON text whose source has another value. Throws a `SyntaxError` for text
+ * that is not JSON.
  */
 export function inexactNumbers(text: string): ReadonlySet<number> {
   const found = new Set<number>();

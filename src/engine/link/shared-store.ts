@@ -5,8 +5,8 @@ import type { Remote } from "../../threads/contract.ts";
 import type { EngineThread } from "../worker.ts";
 
 /**
- * Returns the store of the main thread. The methods listed here read through a connection of this thread; all others are
- * called in the engine's thread. A read after a write sees it, because the write is acknowledged after its commit.
+ * Returns the store of the main thread. The methods listed here read through a connection of this thread; all others
+ * are called in the engine's thread. A read after a write sees it, because the write is acknowledged after its commit.
  */
 export function sharedStore(reader: Store, engine: Remote<EngineThread["offers"]["store"]>): Store {
   return lazily<Store>({

@@ -22,8 +22,8 @@ interface EngineThreadOptions {
 
 /**
  * Runs the engine in a separate thread, so that neither syncs nor signatures delay requests. If the data can be read at
- * once, resolves before the thread has started. Rejects if the directory cannot be locked, or with the error of starting
- * the engine.
+ * once, resolves before the thread has started. Rejects if the directory cannot be locked, or with the error of
+ * starting the engine.
  */
 export async function startEngineThread(options: EngineThreadOptions): Promise<Engine> {
   const { settings, onFault, ...rest } = options;

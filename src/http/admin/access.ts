@@ -33,8 +33,8 @@ export interface GateOptions {
 }
 
 /**
- * Checks the key of an admin request by the SHA-256 of its secret; null if the request has none. Throws in the order 401,
- * 429, 403. A valid key is accepted even if its address is rate limited.
+ * Checks the key of an admin request by the SHA-256 of its secret; null if the request has none. Throws in the order
+ * 401, 429, 403. A valid key is accepted even if its address is rate limited.
  */
 export function operatorGate({
   operatorKeys,

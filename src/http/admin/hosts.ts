@@ -1,9 +1,10 @@
 import { DomainError } from "../../domain/errors.ts";
 
 /**
- * Checks the `Host` header against DNS rebinding, with which a page of another site resolves its own name to this listener
- * and reads its responses. IP addresses and `localhost` cannot be rebound and are accepted with any port; other names must
- * be in `names`. A request without the header is accepted, because only this process sends such requests.
+ * Checks the `Host` header against DNS rebinding, with which a page of another site resolves its own name to this
+ * listener and reads its responses. IP addresses and `localhost` cannot be rebound and are accepted with any port;
+ * other names must be in `names`. A request without the header is accepted, because only this process sends such
+ * requests.
  */
 export function knownHosts(names: readonly string[]): (host: string | null) => boolean {
   const known = new Set(names.map((name) => name.toLowerCase()));

@@ -81,9 +81,9 @@ const GoesOn = noContent("A redirect to the platform or back to the application.
 });
 
 /**
- * `GET /oauth/authorize` (RFC 6749, section 4.1.1): stores the request, and redirects the browser to the platform's login
- * and consent page with a challenge. The platform redirects it back here with a verifier, and this route then redirects it
- * to the application with a code or an error.
+ * `GET /oauth/authorize` (RFC 6749, section 4.1.1): stores the request, and redirects the browser to the platform's
+ * login and consent page with a challenge. The platform redirects it back here with a verifier, and this route then
+ * redirects it to the application with a code or an error.
  */
 export function authorizeRoute(app: PublicListener, deps: PublicDeps): void {
   app.get(

@@ -5,7 +5,8 @@ import { htmlHeaders, htmlPage } from "../pages/standalone.ts";
 import { type RequestContext, reply } from "../request-context.ts";
 
 /*
- * Responses of the authorization endpoint to a browser. The URLs have codes and challenges, so none is sent as a referrer.
+ * Responses of the authorization endpoint to a browser. The URLs have codes and challenges, so none is sent as a
+ * referrer.
  */
 
 const privately = { "referrer-policy": "no-referrer", "x-content-type-options": "nosniff" };

@@ -55,9 +55,9 @@ export function clientGate(options: ClientGateOptions, kind: ClientKind) {
 }
 
 /**
- * Returns the application that sent a request. It authenticates with either Basic or the form (RFC 6749, section 2.3.1), a
- * public client with its `client_id` alone. Throws `invalid_client`, or `rate_limited` after too many wrong secrets from
- * one address; a correct secret is always accepted.
+ * Returns the application that sent a request. It authenticates with either Basic or the form (RFC 6749, section
+ * 2.3.1), a public client with its `client_id` alone. Throws `invalid_client`, or `rate_limited` after too many wrong
+ * secrets from one address; a correct secret is always accepted.
  */
 async function authenticateClient(
   { store, access, now }: ClientGateOptions,

@@ -3,8 +3,8 @@ import { publicBodyBytes, readBytes, requireMediaType } from "../body.ts";
 import { OAuthError } from "./errors.ts";
 
 /*
- * OAuth forms, read by the schema that a route declares as its body. By RFC 6749, sections 3.1 and 3.2, an empty parameter
- * counts as absent, an unknown one is ignored, and no parameter may be repeated.
+ * OAuth forms, read by the schema that a route declares as its body. By RFC 6749, sections 3.1 and 3.2, an empty
+ * parameter counts as absent, an unknown one is ignored, and no parameter may be repeated.
  */
 
 const formMediaType = "application/x-www-form-urlencoded";

@@ -4,8 +4,8 @@ import { errorCodes, type RouteDetail } from "./declared.ts";
 import { documentSchema } from "./schemas.ts";
 
 /*
- * Turns the output of the swagger plugin into a valid OpenAPI 3.1 document. The plugin copies TypeBox schemas unchanged,
- * omits unknown keywords of responses, and derives media types from the parsers of Elysia.
+ * Turns the output of the swagger plugin into a valid OpenAPI 3.1 document. The plugin copies TypeBox schemas
+ * unchanged, omits unknown keywords of responses, and derives media types from the parsers of Elysia.
  */
 
 /** The document that the plugin writes. */

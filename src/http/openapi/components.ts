@@ -2,8 +2,8 @@
 export type Json = Record<string, unknown>;
 
 /**
- * The keyword that marks a part of the document as a component with a name, such as `schemas/User`. `hoist` moves the part
- * to `components` and leaves a reference, so that source code can define each part where it is used.
+ * The keyword that marks a part of the document as a component with a name, such as `schemas/User`. `hoist` moves the
+ * part to `components` and leaves a reference, so that source code can define each part where it is used.
  */
 export const mark = "x-component";
 

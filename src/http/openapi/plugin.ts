@@ -29,8 +29,8 @@ interface PluginContext {
 }
 
 /**
- * Documents the routes of an app with `@elysiajs/swagger`: an OpenAPI document at `/openapi.json`, and a page of Scalar that
- * works without the internet. Both are made on the first request.
+ * Documents the routes of an app with `@elysiajs/swagger`: an OpenAPI document at `/openapi.json`, and a page of Scalar
+ * that works without the internet. Both are made on the first request.
  */
 export function openApiRoutes(app: AnyElysia, reference: Reference): void {
   const { path, documentation, scheme, url, complete } = reference;
@@ -40,8 +40,8 @@ export function openApiRoutes(app: AnyElysia, reference: Reference): void {
     (_, url) => url,
   );
   const page = kept(pageOf);
-  // Destructures its context: for a hook that passes on the whole context, Elysia assumes that every route uses all of it,
-  // and parses cookies for each request.
+  // Destructures its context: for a hook that passes on the whole context, Elysia assumes that every route uses all of
+  // it, and parses cookies for each request.
   const replace = async ({ requestContext, responseValue }: PluginContext): Promise<Response> => {
     if (requestContext.path === path) {
       return replyCompressed(requestContext, await page(responseValue), pageHeaders(url()));
@@ -51,8 +51,8 @@ export function openApiRoutes(app: AnyElysia, reference: Reference): void {
   };
   const plugin = new Elysia()
     .onTransform(openGate)
-    // Replaces the plugin's responses, which have neither the listener's headers nor a log line. A boundary: the type of
-    // the plugin's app does not include the context of the listener.
+    // Replaces the plugin's responses, which have neither the listener's headers nor a log line. A boundary: the type
+    // of the plugin's app does not include the context of the listener.
     .onAfterHandle(replace as never)
     .use(
       swagger({

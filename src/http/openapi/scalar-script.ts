@@ -1,8 +1,8 @@
 const packaged = "../../../node_modules/@scalar/fastify-api-reference/dist/index.js";
 
 /**
- * Returns Scalar's script for browsers, which is a string literal in its package for Fastify. `@scalar/api-reference` has it
- * as a file, but depends on 280 packages.
+ * Returns Scalar's script for browsers, which is a string literal in its package for Fastify. `@scalar/api-reference`
+ * has it as a file, but depends on 280 packages.
  *
  * The build replaces this module by a file. Throws when the package has another form.
  */

@@ -14,8 +14,8 @@ export const scriptPath = (pagePath: string) =>
   `${pagePath}/scalar-${dependencies["@scalar/fastify-api-reference"]}.js`;
 
 /**
- * Colours of the other pages, and system fonts in place of Scalar's, which come from the internet. Long lines of code wrap
- * instead of overflowing, and names such as scopes are not broken.
+ * Colours of the other pages, and system fonts in place of Scalar's, which come from the internet. Long lines of code
+ * wrap instead of overflowing, and names such as scopes are not broken.
  */
 const style = `
   :root { --scalar-font: system-ui, sans-serif; --scalar-font-code: ui-monospace, monospace; }
@@ -87,7 +87,10 @@ export function tidied(page: string, documentPath: string): string {
   );
 }
 
-/** Returns the headers of the page. Scripts must come from this server; inline styles are allowed, because Scalar uses them. */
+/**
+ * Returns the headers of the page. Scripts must come from this server; inline styles are allowed, because Scalar uses
+ * them.
+ */
 export function pageHeaders(publicUrl: string): ExtraHeaders {
   const policy = [
     "default-src 'none'",

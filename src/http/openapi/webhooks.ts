@@ -111,8 +111,8 @@ const serverExample: Static<typeof ServerNoticeData> = {
 };
 
 /*
- * The `webhooks` section: the requests that the server sends, by event. Its schemas are components only if a path refers
- * to them as well, because generators such as oapi-codegen omit all others.
+ * The `webhooks` section: the requests that the server sends, by event. Its schemas are components only if a path
+ * refers to them as well, because generators such as oapi-codegen omit all others.
  */
 
 /** Returns the requests sent to an application. Notices are sent only on its event stream, in the same form. */

@@ -1,9 +1,9 @@
 import { hour } from "../../domain/time.ts";
 
 /*
- * The cookie of a signed-in page. It is accepted only in requests of the page itself, which have a header that other sites
- * cannot send: the listeners allow it for no other origin, and forms cannot set headers. Other clients of the APIs must use
- * a bearer token.
+ * The cookie of a signed-in page. It is accepted only in requests of the page itself, which have a header that other
+ * sites cannot send: the listeners allow it for no other origin, and forms cannot set headers. Other clients of the
+ * APIs must use a bearer token.
  */
 
 /** The maximum duration of a session. */
@@ -31,8 +31,8 @@ export function cookieOf({ headers }: Request, name: string): string | null {
 }
 
 /**
- * The cookie of this name. With https its name has the prefix that prevents other hosts of the domain from setting it, and
- * the unprefixed name is ignored: otherwise such a host could put a browser into a session of its own.
+ * The cookie of this name. With https its name has the prefix that prevents other hosts of the domain from setting it,
+ * and the unprefixed name is ignored: otherwise such a host could put a browser into a session of its own.
  */
 export function pageCookie(name: string) {
   const nameFor = (request: Request) => (isByHttps(request) ? `__Host-${name}` : name);

@@ -99,8 +99,8 @@ export async function font() {
 }
 
 /**
- * Serves a page for all paths under its own, and its files, which can be cached for ever, because their names change with
- * their content.
+ * Serves a page for all paths under its own, and its files, which can be cached for ever, because their names change
+ * with their content.
  */
 export function pageRoutes(
   app: AnyElysia,

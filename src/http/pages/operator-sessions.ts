@@ -11,9 +11,10 @@ interface OperatorSessionOptions {
 }
 
 /**
- * Sessions of the console, kept in the store, so that every replica knows them. A session has the role of the operator key
- * that began it, and ends with it. The cookie names the key. The store has a hash of the cookie's secret and the key's hash,
- * so that a session does not continue with another key of the same id, as after `ONAIR_ADMIN_KEY` is changed.
+ * Sessions of the console, kept in the store, so that every replica knows them. A session has the role of the operator
+ * key that began it, and ends with it. The cookie names the key. The store has a hash of the cookie's secret and the
+ * key's hash, so that a session does not continue with another key of the same id, as after `ONAIR_ADMIN_KEY` is
+ * changed.
  */
 export function operatorSessions({ store, operatorKeys, now }: OperatorSessionOptions) {
   const cookie = pageCookie("onair_console");

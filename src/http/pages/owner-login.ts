@@ -22,8 +22,8 @@ const Choice = Type.Object({ application_id: Type.String({ pattern: ulidPattern 
 
 /**
  * The login of application owners to the portal. The portal is a client of this server's own authorization endpoint, as
- * the application `loginId`. The code only identifies the user; its tokens are revoked at once. PKCE binds the code to the
- * browser that began the login: its verifier is in a cookie that scripts cannot read.
+ * the application `loginId`. The code only identifies the user; its tokens are revoked at once. PKCE binds the code to
+ * the browser that began the login: its verifier is in a cookie that scripts cannot read.
  */
 export function ownerLoginRoutes(
   app: PublicListener,

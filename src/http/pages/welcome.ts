@@ -20,8 +20,8 @@ function isHere({ request: { headers }, clientAddress }: RequestContext): boolea
 }
 
 /**
- * The start page of `onair dev`, at the root of the public listener. It shows secrets, so its data is available only to the
- * page itself and under host names that cannot be rebound; secrets are sent only to this machine.
+ * The start page of `onair dev`, at the root of the public listener. It shows secrets, so its data is available only to
+ * the page itself and under host names that cannot be rebound; secrets are sent only to this machine.
  */
 export function welcomeRoutes(
   app: PublicListener,

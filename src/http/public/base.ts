@@ -83,10 +83,11 @@ export const preflight = {
 };
 
 /**
- * The public listener with the access checks that need no token. `anyone: true` applies the rate limit of the application
- * whose valid token the request has, else that of the address; unknown paths and wrong methods are limited the same way.
- * `unlimited: true` has no limit. `client: "any"` or `"confidential"` reads a form and authenticates the application that
- * sent it; the handler gets it as `client`. Input is read after the access check, so that 401, 429 and 403 precede 400.
+ * The public listener with the access checks that need no token. `anyone: true` applies the rate limit of the
+ * application whose valid token the request has, else that of the address; unknown paths and wrong methods are limited
+ * the same way. `unlimited: true` has no limit. `client: "any"` or `"confidential"` reads a form and authenticates the
+ * application that sent it; the handler gets it as `client`. Input is read after the access check, so that 401, 429 and
+ * 403 precede 400.
  */
 export function publicListener(
   options: Pick<
@@ -136,10 +137,10 @@ export function publicListener(
 export type PublicListener = ReturnType<typeof publicListener>;
 
 /**
- * Adds the access checks for routes with a token. `scope: "users:read"` requires a token with that scope. `stream: true`
- * requires `events:subscribe` and an application that uses the event stream. `application: "reads"`,
- * `"reads subscriptions"` or `"changes"` requires a token of the application itself; see `needsApplication`. The handler
- * gets the `caller`. The token is read only for routes registered after this call. Requests of the portal carry it in
+ * Adds the access checks for routes with a token. `scope: "users:read"` requires a token with that scope. `stream:
+ * true` requires `events:subscribe` and an application that uses the event stream. `application: "reads"`, `"reads
+ * subscriptions"` or `"changes"` requires a token of the application itself; see `needsApplication`. The handler gets
+ * the `caller`. The token is read only for routes registered after this call. Requests of the portal carry it in
  * `cookie`.
  */
 export function withTokens(app: PublicListener, access: Access, cookie: PageCookie | null = null) {

@@ -7,8 +7,8 @@ const reportAfterMs = 5;
 const maxKeys = 65_536;
 
 /**
- * Reports the requests counted against rate limits here, so that a limit applies across all replicas. It reports a fiftieth
- * of a limit at a time, some milliseconds after it was used. No request waits for a report.
+ * Reports the requests counted against rate limits here, so that a limit applies across all replicas. It reports a
+ * fiftieth of a limit at a time, some milliseconds after it was used. No request waits for a report.
  */
 export class RateShares {
   readonly #taken = new Map<string, { readonly limit: number; count: number }>();

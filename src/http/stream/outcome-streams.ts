@@ -83,8 +83,8 @@ export class OutcomeStreams {
   }
 
   /**
-   * Opens a stream. It reports every change that is not yet visible when this call returns. Throws `rate_limited` if too
-   * many streams are open, `unavailable` while the server stops.
+   * Opens a stream. It reports every change that is not yet visible when this call returns. Throws `rate_limited` if
+   * too many streams are open, `unavailable` while the server stops.
    */
   async open(options: OutcomeStreamOptions): Promise<ReadableStream<Uint8Array>> {
     const { applicationId } = options;

@@ -2,7 +2,9 @@ import { DomainError } from "../../domain/errors.ts";
 import type { Cursors } from "../cursors.ts";
 import type { StreamOwner } from "./stream-slots.ts";
 
-/** A position in the event stream of an application: all deliveries up to `seq` and notices up to `notice` were sent. */
+/**
+ * A position in the event stream of an application: all deliveries up to `seq` and notices up to `notice` were sent.
+ */
 export interface StreamPosition {
   /** The number of the delivery. */
   readonly seq: number;

@@ -100,8 +100,8 @@ export class StreamReader {
   }
 
   /**
-   * Whether a position was issued before the database was restored from a backup, and its number has since been given to
-   * another event, which was published later.
+   * Whether a position was issued before the database was restored from a backup, and its number has since been given
+   * to another event, which was published later.
    */
   async #isRewritten({ seq, at }: KnownPosition): Promise<boolean> {
     const publishedAt = await this.#options.store.deliveries.publishedUpTo(seq);

@@ -28,8 +28,8 @@ export type Tables = Omit<typeof tables, Own>;
 export type Orm = BunSQLDatabase;
 
 /**
- * Work in a transaction, as a generator with `yield* execute(statement)` in place of `await statement`: a transaction of SQLite
- * is synchronous, and one of PostgreSQL is not.
+ * Work in a transaction, as a generator with `yield* execute(statement)` in place of `await statement`: a transaction
+ * of SQLite is synchronous, and one of PostgreSQL is not.
  */
 export type Work<Result> = Generator<readonly PromiseLike<unknown>[], Result, unknown[]>;
 
@@ -40,8 +40,8 @@ export function* execute<Result>(statement: PromiseLike<Result>): Work<Result> {
 }
 
 /**
- * Runs `select` queries in this order, on PostgreSQL in one round trip, and returns the rows of each. Each query sees all that
- * was committed before it began.
+ * Runs `select` queries in this order, on PostgreSQL in one round trip, and returns the rows of each. Each query sees
+ * all that was committed before it began.
  */
 export function* executeAll<Rows extends readonly (readonly unknown[])[]>(
   ...queries: { readonly [I in keyof Rows]: PromiseLike<Rows[I]> }
@@ -78,15 +78,18 @@ export interface Dialect {
   readonly orm: Orm;
   /** Runs work in a transaction, which is rolled back if it throws. PostgreSQL may call `work` again. */
   transact<Result>(work: (orm: Orm) => Work<Result>): Promise<Result>;
-  /** Runs statements one after the other. On PostgreSQL each commits before the next begins; on SQLite all commit at once. */
+  /**
+   * Runs statements one after the other. On PostgreSQL each commits before the next begins; on SQLite all commit at
+   * once.
+   */
   inTurn<Result>(work: (orm: Orm) => Work<Result>): Promise<Result>;
   /** Runs work that only reads, outside of a transaction. */
   read<Result>(work: (orm: Orm) => Work<Result>): Promise<Result>;
   /** Runs one statement that writes. */
   write(statement: PromiseLike<unknown>): Promise<void>;
   /**
-   * Makes a function that runs a frequent statement with placeholders. The statement is prepared once, except in transactions
-   * of PostgreSQL, which have a connection of their own.
+   * Makes a function that runs a frequent statement with placeholders. The statement is prepared once, except in
+   * transactions of PostgreSQL, which have a connection of their own.
    */
   prepared<Row>(
     name: string,
@@ -107,8 +110,8 @@ export interface Dialect {
   /** Prevents all other changes of a table until the transaction ends. */
   lockTable(orm: Orm, table: PgTable): Work<void>;
   /**
-   * Locks the application and the user of a row, so that they cannot be removed before the transaction ends. Called before
-   * the row itself is locked, because removing an application or user takes the locks in this order.
+   * Locks the application and the user of a row, so that they cannot be removed before the transaction ends. Called
+   * before the row itself is locked, because removing an application or user takes the locks in this order.
    */
   lockOwners(
     orm: Orm,

@@ -18,7 +18,10 @@ export function endpointStore(db: Dialect): EndpointStore {
   };
 }
 
-/** Endpoints that are failing or disabled. A disabled one may not be failing: its attempts in progress may succeed later. */
+/**
+ * Endpoints that are failing or disabled. A disabled one may not be failing: its attempts in progress may succeed
+ * later.
+ */
 export async function troubledEndpoints({ orm, tables }: Dialect): Promise<Endpoint[]> {
   const { failing_since, disabled_at } = tables.endpoints;
   return known(tables, orm).where(or(isNotNull(failing_since), isNotNull(disabled_at)));

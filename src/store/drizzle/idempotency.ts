@@ -12,7 +12,8 @@ export function idempotencyStore(db: Dialect): IdempotencyStore {
     begin: (key, fingerprint, now) =>
       db.transact(function* (orm) {
         const row = { key, fingerprint: Buffer.from(fingerprint), first_seen_at: now };
-        // Locks the row, whether new or known, so that two requests with the same key are processed one after the other.
+        // Locks the row, whether new or known, so that two requests with the same key are processed one after the
+        // other.
         const put = orm.insert(keys).values(row).onConflictDoUpdate({ target: keys.key, set: { key } });
         const [stored] = yield* execute(put.returning());
         const known = stored ? knownRequest(stored, key, fingerprint, now) : null;

@@ -79,7 +79,8 @@ export function noticeAdder(db: Dialect): (orm: Orm, notice: NewNotice) => Work<
     if (application_id !== null) {
       const { id } = applications;
       const owner = orm.select({ id }).from(applications).where(eq(id, application_id));
-      // Locked, so that notices of one application become visible in the order of their numbers, which its stream relies on.
+      // Locked, so that notices of one application become visible in the order of their numbers, which its stream
+      // relies on.
       if ((yield* execute(db.lock(owner, "no key update"))).length === 0) return;
     }
     const row = { ...notice, ...sending };

@@ -6,9 +6,9 @@ import { type Dialect, execute, type Orm, type Tables, type Work } from "./diale
 const step = 100;
 
 /**
- * Makes a function that keeps the newest `keep` rows of those that match `where` (with the placeholder `owner`), removes some
- * of the oldest others, and returns their number. Call it after each added row. Where rows may be added concurrently, call it
- * in a later transaction, so that the last call sees all of them.
+ * Makes a function that keeps the newest `keep` rows of those that match `where` (with the placeholder `owner`),
+ * removes some of the oldest others, and returns their number. Call it after each added row. Where rows may be added
+ * concurrently, call it in a later transaction, so that the last call sees all of them.
  *
  * @param made the column of the order of insertion
  */
@@ -57,8 +57,8 @@ export function* removeOld(
 export const endedAtOnce = 500;
 
 /**
- * Removes the tokens of an application in several short transactions, and returns the number of access tokens. Tokens that
- * are issued or exchanged meanwhile may be left; the caller removes those in one last transaction.
+ * Removes the tokens of an application in several short transactions, and returns the number of access tokens. Tokens
+ * that are issued or exchanged meanwhile may be left; the caller removes those in one last transaction.
  */
 export async function removeMostOfApplication(db: Dialect, id: string): Promise<number> {
   const { tokens, refreshTokens } = db.tables;
@@ -67,7 +67,9 @@ export async function removeMostOfApplication(db: Dialect, id: string): Promise<
   return removeInTurns(db, tokens, eq(tokens.application_id, id));
 }
 
-/** Does the same for a user, or a user and one application. Newest tokens first: most of the others are no longer valid. */
+/**
+ * Does the same for a user, or a user and one application. Newest tokens first: most of the others are no longer valid.
+ */
 export async function removeMostOfUser(db: Dialect, userId: number, applicationId?: string): Promise<void> {
   for (const table of [db.tables.refreshTokens, db.tables.tokens]) {
     const isOfApplication = applicationId === undefined ? undefined : eq(table.application_id, applicationId);

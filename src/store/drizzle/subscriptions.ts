@@ -23,7 +23,9 @@ export interface OwnStatements {
   readonly list: SubscriptionStore["list"];
   /** The number of an application's subscriptions. */
   counted(orm: Orm, applicationId: string): PromiseLike<readonly { readonly n: number }[]>;
-  /** Condition: a subscription is of this application and one of these broadcasters. Uses the index `subscriptions_key`. */
+  /**
+   * Condition: a subscription is of this application and one of these broadcasters. Uses the index `subscriptions_key`.
+   */
   isOf(applicationId: string, broadcasters: readonly number[]): SQL | undefined;
 }
 
@@ -39,7 +41,10 @@ export function subscriptionStore(db: Dialect, own: OwnStatements): Subscription
 
 type Made = Tables["subscriptions"]["$inferInsert"];
 
-/** Returns or creates the wanted subscriptions. Creates none after the token, its consent or its application was removed. */
+/**
+ * Returns or creates the wanted subscriptions. Creates none after the token, its consent or its application was
+ * removed.
+ */
 function* subscribe(
   db: Dialect,
   own: OwnStatements,
@@ -70,8 +75,9 @@ function* subscribe(
 }
 
 /**
- * Locks the application, the users and the token, in the order in which they are locked for removal, and the registered event
- * types. Then reads the application's subscriptions. The lock makes concurrent calls for the application count one by one.
+ * Locks the application, the users and the token, in the order in which they are locked for removal, and the registered
+ * event types. Then reads the application's subscriptions. The lock makes concurrent calls for the application count
+ * one by one.
  */
 function* lockedState(
   { tables, lock, isOneOf }: Dialect,
@@ -166,7 +172,9 @@ function subscriptionReads({
   };
 }
 
-/** Runs a statement that removes subscriptions, inside a transaction, and cancels their deliveries. Returns their ids. */
+/**
+ * Runs a statement that removes subscriptions, inside a transaction, and cancels their deliveries. Returns their ids.
+ */
 export function* removeSubscriptions(
   db: Dialect,
   orm: Orm,

@@ -116,8 +116,8 @@ export function tokenStore(db: Dialect): TokenStore {
   }
 
   /**
-   * Removes some tokens of a family. Returns true when none is left. The token of the request (`named`) is removed last, so
-   * that the request can be repeated if it is interrupted.
+   * Removes some tokens of a family. Returns true when none is left. The token of the request (`named`) is removed
+   * last, so that the request can be repeated if it is interrupted.
    */
   function* endSome(orm: Orm, familyId: string, named: Uint8Array): Work<boolean> {
     for (const table of [tokens, refreshTokens]) {

@@ -49,7 +49,9 @@ export function userRecords(
       .where(eq(users.id, sql.placeholder("id"))),
   );
 
-  /** Frees the usernames that an atomic batch moves from one of its users to another. Called before the batch is stored. */
+  /**
+   * Frees the usernames that an atomic batch moves from one of its users to another. Called before the batch is stored.
+   */
   function* freeNames(orm: Orm, batch: readonly NewUser[], { renaming }: Putting): Work<void> {
     const ids = batch.map(({ id }) => id);
     const columns = { id: users.id, username: users.username };
@@ -92,7 +94,8 @@ export function userRecords(
           .from(applications)
           .where(eq(applications.owner_user_id, id))
           .orderBy(applications.id);
-        // A session that is being created waits for this lock. All transactions lock applications first, then users, then rows.
+        // A session that is being created waits for this lock. All transactions lock applications first, then users,
+        // then rows.
         const owned = yield* execute(lock(ofOwner, "update"));
         const user = orm.select({ id: users.id }).from(users).where(eq(users.id, id));
         if ((yield* execute(lock(user, "update"))).length === 0) return { channelIds: [], subscriptions: [] };

@@ -34,8 +34,8 @@ export type CopiedNoun = (typeof copiedNouns)[number];
 export type CopyCounts = Readonly<Record<CopiedNoun | "attempts", number>>;
 
 /**
- * A row as JSON: values by column, bytes as `\x` and hexadecimal digits. Events have the columns of SQLite. Deliveries have
- * those of PostgreSQL, which include columns of their event and their attempts.
+ * A row as JSON: values by column, bytes as `\x` and hexadecimal digits. Events have the columns of SQLite. Deliveries
+ * have those of PostgreSQL, which include columns of their event and their attempts.
  */
 export type CopiedRow = Readonly<Record<string, unknown>>;
 
@@ -89,7 +89,10 @@ export class AlreadyCopied extends Error {
   }
 }
 
-/** The error for data that was copied elsewhere. `place` is the source as it may be shown, `named` as `onair copy` takes it. */
+/**
+ * The error for data that was copied elsewhere. `place` is the source as it may be shown, `named` as `onair copy` takes
+ * it.
+ */
 export function movedMessage(place: string, named: string, to: string): string {
   return `The data of ${place} was moved to ${to}, or a copy to it was interrupted: serve ${to}, or copy again. If ${to} is not used, undo this: onair copy --reopen --from ${named}`;
 }
@@ -100,8 +103,8 @@ export function incompleteMessage(place: string): string {
 }
 
 /**
- * Throws `AlreadyCopied` when this copy has filled the target, else a `StoreError`. `completed` is the `copiedSetting` of the
- * target.
+ * Throws `AlreadyCopied` when this copy has filled the target, else a `StoreError`. `completed` is the `copiedSetting`
+ * of the target.
  */
 export function refuseFull(place: string, copyId: string, completed: string | undefined): never {
   const [id, at = ""] = completed?.split(" ") ?? [];

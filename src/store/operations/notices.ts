@@ -6,7 +6,10 @@ export interface NoticeStore {
   put(notice: NewNotice): Promise<void>;
   /** The next notices of an application, in order, starting after the number `after`. */
   behind(applicationId: string, after: number, limit: number): Promise<Notice[]>;
-  /** Notices below a number (null for the first page), newest first: of one application, or (null) of all and the server. */
+  /**
+   * Notices below a number (null for the first page), newest first: of one application, or (null) of all and the
+   * server.
+   */
   page(applicationId: string | null, below: number | null, limit: number): Promise<Notice[]>;
   /** The number of the last notice made before `time`; 0 when there is none. */
   lastBefore(time: number): Promise<number>;

@@ -9,7 +9,10 @@ export interface StatisticStore {
   read(question: StatisticQuestion): Promise<StatisticRow[]>;
   /** The size of the database in bytes, without its write-ahead log. */
   databaseBytes(): Promise<number>;
-  /** Bytes used by each kind of data. With a data directory this reads the whole database and blocks the thread meanwhile. */
+  /**
+   * Bytes used by each kind of data. With a data directory this reads the whole database and blocks the thread
+   * meanwhile.
+   */
   kindSizes(): Promise<KindSizes>;
   /** Removes some counts that are too old. Resolves to true when none of them is left. */
   prune(now: number): Promise<boolean>;

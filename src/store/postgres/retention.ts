@@ -19,13 +19,14 @@ interface LogPart {
 
 const isPending = "r.status = 'pending'";
 const isNotDelivered = "r.status IN ('pending', 'failed', 'expired', 'canceled')";
-// A pending one may be delivered before the part is replaced, so it counts as removed. No event stream shows a canceled one.
+// A pending one may be delivered before the part is replaced, so it counts as removed. No event stream shows a canceled
+// one.
 const isLost = { delivered: "status IN ('delivered', 'pending')", any: "status <> 'canceled'" };
 const isOfPending = "r.seq IN (SELECT event_seq FROM deliveries WHERE status = 'pending')";
 
 /**
- * Retention on PostgreSQL. The log is divided into parts, which are dropped as a whole when all of their data is old. So a
- * delivery stays longer than its retention, by up to the time that a part covers.
+ * Retention on PostgreSQL. The log is divided into parts, which are dropped as a whole when all of their data is old.
+ * So a delivery stays longer than its retention, by up to the time that a part covers.
  */
 export function retentionStore(pool: Postgres): RetentionStore {
   const cleaned = async (
@@ -99,7 +100,10 @@ export function retentionStore(pool: Postgres): RetentionStore {
   };
 }
 
-/** Whether to clean a part: it was not cleaned since a time. It is cleaned again every day, because some rows may be left. */
+/**
+ * Whether to clean a part: it was not cleaned since a time. It is cleaned again every day, because some rows may be
+ * left.
+ */
 function isDue(cleanedAt: number | null, since: number, now: number): boolean {
   return cleanedAt === null || cleanedAt < since || cleanedAt < now - day;
 }

@@ -30,7 +30,9 @@ import { livestreams } from "./schema/platform.ts";
 import { subscriptionStatements } from "./subscriptions.ts";
 import { userStore } from "./users.ts";
 
-/** Opens the store of a database, and migrates it to the current schema. Throws a `StoreError` when it cannot be used. */
+/**
+ * Opens the store of a database, and migrates it to the current schema. Throws a `StoreError` when it cannot be used.
+ */
 export async function openPostgresStore(
   settings: ConnectionSettings,
   options: PoolOptions,
@@ -46,8 +48,8 @@ interface ReplicaOptions extends PoolOptions {
 }
 
 /**
- * Opens the store as one of the replicas that serve the database. `direct` leads there without a pooler. `mayServe` is called
- * after the first heartbeat, and rejects when this process must not join the others.
+ * Opens the store as one of the replicas that serve the database. `direct` leads there without a pooler. `mayServe` is
+ * called after the first heartbeat, and rejects when this process must not join the others.
  */
 export async function openPostgresReplica(
   settings: ConnectionSettings,

@@ -41,8 +41,8 @@ export function userStore(db: Postgres, shared: Dialect): UserStore {
 }
 
 /**
- * Stores users with their search terms. Raw SQL, because drizzle has no statement that writes to two tables. Platforms report
- * all users again every night, most of them unchanged; unchanged rows are not written.
+ * Stores users with their search terms. Raw SQL, because drizzle has no statement that writes to two tables. Platforms
+ * report all users again every night, most of them unchanged; unchanged rows are not written.
  */
 function* put(orm: Orm, batch: readonly NewUser[], now: string): Work<void> {
   const rows = batch.map((user) => ({ ...user, folded: foldedNames(user) }));

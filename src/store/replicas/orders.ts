@@ -1,4 +1,6 @@
-/** Snapshots of the order of categories, so that a cursor can continue at another replica. A data directory stores none. */
+/**
+ * Snapshots of the order of categories, so that a cursor can continue at another replica. A data directory stores none.
+ */
 export interface OrderStore {
   /** Stores the snapshot taken at `takenAt`, or extends the life of a known one. */
   keep(takenAt: number, content: Uint8Array, now: number): Promise<void>;

@@ -1,11 +1,13 @@
 /**
- * The endpoints that this process delivers to. With several replicas, each endpoint belongs to one of them at a time. With a
- * data directory, all belong to this process.
+ * The endpoints that this process delivers to. With several replicas, each endpoint belongs to one of them at a time.
+ * With a data directory, all belong to this process.
  */
 export interface Ownership {
   /** Joins the other replicas. Resolves when `deliverer` has all endpoints that are free for this process. */
   join(deliverer: Deliverer): Promise<void>;
-  /** Hands all endpoints over, each as soon as it has no attempt in progress. Call it after new attempts have stopped. */
+  /**
+   * Hands all endpoints over, each as soon as it has no attempt in progress. Call it after new attempts have stopped.
+   */
   leave(): Promise<void>;
   /** Whether the endpoint of an application belongs to this process. */
   holds(applicationId: string): boolean;

@@ -35,8 +35,8 @@ export const statementsOf = ({ sql }: Migration): string[] =>
     .filter((statement) => statement !== "");
 
 /**
- * Returns the number of applied migrations. It exceeds the length of `list` when a newer version has applied compatible ones.
- * Throws a `StoreError` for an unknown migration that is not compatible, and for one whose text differs.
+ * Returns the number of applied migrations. It exceeds the length of `list` when a newer version has applied compatible
+ * ones. Throws a `StoreError` for an unknown migration that is not compatible, and for one whose text differs.
  *
  * @param applied in the order in which they were applied
  */

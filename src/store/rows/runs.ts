@@ -1,6 +1,6 @@
 /**
- * The search index contains runs of one repeated character with their length, because `0000000` has no other trigrams than
- * `000`. Runs begin at `shortestRun` characters; longer ones than `longestRun` count as that long.
+ * The search index contains runs of one repeated character with their length, because `0000000` has no other trigrams
+ * than `000`. Runs begin at `shortestRun` characters; longer ones than `longestRun` count as that long.
  */
 const [shortestRun, longestRun] = [4, 8];
 const runs = /(.)\1{3,}/gsu;

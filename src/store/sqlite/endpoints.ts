@@ -7,8 +7,8 @@ import { placeholders } from "./schema/columns.ts";
 import { endpoints } from "./schema/events.ts";
 
 /**
- * Makes a function that stores the state of an endpoint, inside a transaction, and returns whether it was stored. State of an
- * earlier generation is ignored, and so is that of a removed application.
+ * Makes a function that stores the state of an endpoint, inside a transaction, and returns whether it was stored. State
+ * of an earlier generation is ignored, and so is that of a removed application.
  */
 export function endpointKeeper(orm: BunSQLiteDatabase): (endpoint: Endpoint) => boolean {
   const generationOf = orm

@@ -9,8 +9,8 @@ import { livestreams } from "./schema/platform.ts";
 
 /** Prepares the statements for livestreams that are specific to SQLite. */
 export function livestreamStatements(db: Database, orm: BunSQLiteDatabase) {
-  // The fast path: nearly all livestreams keep their category, so there is no foreign key to check and no index to change. Raw
-  // SQL, because each livestream is reported every few seconds.
+  // The fast path: nearly all livestreams keep their category, so there is no foreign key to check and no index to
+  // change. Raw SQL, because each livestream is reported every few seconds.
   const update = db.prepare(
     `UPDATE livestreams SET viewers = ?3, title = ?4, language = ?5, started_at = coalesce(?6, started_at)
      WHERE channel_id = ?1 AND category_id = ?2`,

@@ -57,7 +57,10 @@ export function openStore(directory: string, { lock, onFault, applying }: OpenOp
 /** Calls `deliveries.settle` of the store that writes. */
 type Settle = () => Promise<void>;
 
-/** Opens a read-only view of the store for another thread of its process. `settle` is awaited before deliveries are read. */
+/**
+ * Opens a read-only view of the store for another thread of its process. `settle` is awaited before deliveries are
+ * read.
+ */
 export function openReader(directory: string, onFault?: OnFault, settle?: Settle): Store {
   return readerOn(directory, openForReading(directory), onFault, settle);
 }

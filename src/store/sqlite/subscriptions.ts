@@ -49,7 +49,9 @@ const allOfBroadcaster = `SELECT CAST(group_concat(${record}, ',' ORDER BY id) A
 
 const keptCount = "SELECT subscriptions FROM subscription_counts WHERE application_id = ?";
 
-/** Reads a list on the connection of a snapshot. SQLite builds the JSON, from an index that covers all columns of it. */
+/**
+ * Reads a list on the connection of a snapshot. SQLite builds the JSON, from an index that covers all columns of it.
+ */
 async function readSubscriptionList(
   moment: Database,
   applicationId: string,

@@ -14,7 +14,8 @@ const net = () => process.getBuiltinModule("node:net");
 const tls = () => process.getBuiltinModule("node:tls");
 
 /**
- * The time after which the next address of a host is tried. The default of `node:net` is too short for distant receivers.
+ * The time after which the next address of a host is tried. The default of `node:net` is too short for distant
+ * receivers.
  */
 const connectAttemptMs = 1_000;
 

@@ -161,8 +161,8 @@ export class OutgoingRequest implements ConnectionOwner {
   }
 
   /**
-   * Keeps the connection or closes it. It is closed if the receiver answered before it read all of the request, and after
-   * a repetition, because some receivers close without notice after every answer.
+   * Keeps the connection or closes it. It is closed if the receiver answered before it read all of the request, and
+   * after a repetition, because some receivers close without notice after every answer.
    */
   #release(now: number): void {
     const connection = this.#connection;

@@ -3,8 +3,8 @@
 import type { Connection } from "./connection.ts";
 
 /**
- * How long an idle connection is kept. Common servers keep theirs longer (Node.js: 5 s), so they seldom close one at the
- * moment of its next use.
+ * How long an idle connection is kept. Common servers keep theirs longer (Node.js: 5 s), so they seldom close one at
+ * the moment of its next use.
  */
 const idleMs = 4_000;
 
@@ -14,8 +14,8 @@ const sweepMs = 1_000;
 /**
  * The idle connections of all origins. Times are on the clock of `performance.now`.
  *
- * The capacity bounds all origins together and includes connections in use. A bound per origin would not do: thousands of
- * endpoints may share one origin, and need as many connections as they use at once.
+ * The capacity bounds all origins together and includes connections in use. A bound per origin would not do: thousands
+ * of endpoints may share one origin, and need as many connections as they use at once.
  */
 export class Pool {
   readonly #idle = new Map<string, Connection[]>();

@@ -26,8 +26,8 @@ export interface Destination {
  *
  * @param url a URL that `checkWebhookUrl` has accepted
  * @param common the header lines of every request
- * @param proxy the egress proxy. It reads http requests, which then have the whole URL (RFC 9112, section 3.2.2) and the
- *   proxy's credentials. It does not see https requests.
+ * @param proxy the egress proxy. It reads http requests, which then have the whole URL (RFC 9112, section 3.2.2) and
+ *   the proxy's credentials. It does not see https requests.
  */
 export function destinationOf(url: URL, common: string, proxy: EgressProxy | null): Destination {
   const host = bareHost(url);

@@ -23,7 +23,9 @@ export function mayBeginStatusLine(start: string): boolean {
   return part === protocolName.slice(0, part.length);
 }
 
-/** Whether a response begins as a TLS alert (RFC 8446, section 5.1), which a TLS server sends when it gets plain text. */
+/**
+ * Whether a response begins as a TLS alert (RFC 8446, section 5.1), which a TLS server sends when it gets plain text.
+ */
 export function isTlsAlert(start: string): boolean {
   return start.startsWith("\x15");
 }

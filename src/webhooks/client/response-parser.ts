@@ -1,6 +1,6 @@
 /**
- * An incremental, bounded parser for the response to one request. Pure: the result depends on the bytes alone, not on how
- * they were split.
+ * An incremental, bounded parser for the response to one request. Pure: the result depends on the bytes alone, not on
+ * how they were split.
  *
  * An invalid head is a fault. After the head, the status counts in any case: an error in the body or its framing only
  * ends the reading, and the connection is not reused.

@@ -1,14 +1,15 @@
 /**
- * The HTTP client for webhooks, and the only module of this folder that others import. It makes one request per attempt:
+ * The HTTP client for webhooks, and the only module of this folder that others import. It makes one request per
+ * attempt:
  *
- * - The status decides. It must arrive within a time limit, which includes resolving, connecting, TLS and sending. A 2xx
- *   is a success. A redirect is not followed and is a failure like any other status.
- * - The body of an answer is read only to be shown. If it is endless, slow, cut off or malformed, the status still counts,
- *   because another request would be a repetition. Reading stops at a size limit and at the time limit; then the
- *   connection is closed.
- * - A receiver may close an idle connection at the moment of its next use. If a reused connection breaks before the first
- *   byte of an answer, the request is sent once more at once, on a new connection, within the same time limit. If the
- *   receiver has got both requests, it recognises the `webhook-id`.
+ * - The status decides. It must arrive within a time limit, which includes resolving, connecting, TLS and sending. A
+ *   2xx is a success. A redirect is not followed and is a failure like any other status.
+ * - The body of an answer is read only to be shown. If it is endless, slow, cut off or malformed, the status still
+ *   counts, because another request would be a repetition. Reading stops at a size limit and at the time limit; then
+ *   the connection is closed.
+ * - A receiver may close an idle connection at the moment of its next use. If a reused connection breaks before the
+ *   first byte of an answer, the request is sent once more at once, on a new connection, within the same time limit. If
+ *   the receiver has got both requests, it recognises the `webhook-id`.
  */
 
 import { checkWebhookUrl, guardedLookup, type Resolve } from "../address.ts";
@@ -50,7 +51,8 @@ export interface SenderOptions {
   /**
    * The URL (http or https) of a proxy for all attempts. https receivers are reached by CONNECT, and their certificates
    * are checked as without a proxy. The proxy's own address is not checked. The proxy resolves names, so it must refuse
-   * addresses that are not public. Literal addresses and names that are local by definition are refused here in any case.
+   * addresses that are not public. Literal addresses and names that are local by definition are refused here in any
+   * case.
    */
   readonly proxy?: string | undefined;
   /** Certificates (PEM) to trust instead of the well-known authorities. */
@@ -64,15 +66,18 @@ export interface SenderOptions {
 export interface SendRequest {
   readonly url: string;
   /**
-   * Headers besides `Host`, `Content-Length`, `User-Agent` and `Content-Type: application/json`, which must not be among
-   * them. A value must have no control character, and only characters of Latin-1.
+   * Headers besides `Host`, `Content-Length`, `User-Agent` and `Content-Type: application/json`, which must not be
+   * among them. A value must have no control character, and only characters of Latin-1.
    */
   readonly headers: Readonly<Record<string, string>>;
   /** Must not change until the attempt has ended. */
   readonly body: Uint8Array;
   /** Called just before the request is written, perhaps long after `send`. If false, the attempt ends as `canceled`. */
   readonly mayBeSent?: () => boolean;
-  /** Called if a connection has to be made. `cancel` ends the attempt as `canceled` unless the request is already written. */
+  /**
+   * Called if a connection has to be made. `cancel` ends the attempt as `canceled` unless the request is already
+   * written.
+   */
   readonly connecting?: (cancel: () => void) => void;
   /** Called after each completed stage, with the milliseconds since the attempt began. Must not throw. */
   readonly watch?: ((stage: PassedStage, atMs: number) => void) | undefined;

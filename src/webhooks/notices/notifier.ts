@@ -94,7 +94,9 @@ export function createNotifier(options: NotifierOptions): Notifier {
     await keep({ ...notice, sending });
   };
 
-  /** Claims the notices that are due in the store, except those that are sent from memory; none while the store fails. */
+  /**
+   * Claims the notices that are due in the store, except those that are sent from memory; none while the store fails.
+   */
   const claimed = async (inMemory: readonly NewNotice[]): Promise<readonly NewNotice[]> => {
     try {
       const found = await store.notices.claim(now(), now() + leaseMs, atOnce);

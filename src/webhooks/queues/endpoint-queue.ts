@@ -17,9 +17,9 @@ const maxTimerMs = hour;
 /** Published together, more deliveries than this are a bulk: of one event with many subscribers, or of many events. */
 const mostOutsideBulk = 64;
 /**
- * The number of claims for which a backlog counts as new, unless a bulk began it. They cover what is published while the
- * queue cannot take deliveries into memory for a moment. An endpoint that falls behind gets no more than these before
- * others.
+ * The number of claims for which a backlog counts as new, unless a bulk began it. They cover what is published while
+ * the queue cannot take deliveries into memory for a moment. An endpoint that falls behind gets no more than these
+ * before others.
  */
 const claimsOfNewBacklog = 8;
 
@@ -76,7 +76,9 @@ export class EndpointQueue {
   claimsAsNew = 0;
   /** When the next retry in the store is due; null for none. */
   retryAt: number | null = null;
-  /** Whether another process owns the endpoint now. Outcomes of attempts that are still in progress here are ignored. */
+  /**
+   * Whether another process owns the endpoint now. Outcomes of attempts that are still in progress here are ignored.
+   */
   isLost = false;
   /** Whether a user requested deliveries before the state of the endpoint was known. */
   #isRequested = false;
@@ -170,7 +172,10 @@ export class EndpointQueue {
     this.addBacklog(isBulk(together) ? 0 : claimsOfNewBacklog);
   }
 
-  /** Notes that first attempts wait in the store, as new for `asNew` claims, or fewer if an older backlog has fewer left. */
+  /**
+   * Notes that first attempts wait in the store, as new for `asNew` claims, or fewer if an older backlog has fewer
+   * left.
+   */
   addBacklog(asNew: number): void {
     this.claimsAsNew = this.hasBacklog ? Math.min(this.claimsAsNew, asNew) : asNew;
     this.hasBacklog = true;

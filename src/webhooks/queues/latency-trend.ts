@@ -11,8 +11,8 @@ const shortRounds = 4;
 
 /**
  * Compares the latency of an endpoint's recent responses (a round) with its usual latency, an average over the rounds
- * before. Both are geometric means (averages of logarithms). A heavy tail or a second mode hardly changes these, while a
- * queue that builds up at the receiver does.
+ * before. Both are geometric means (averages of logarithms). A heavy tail or a second mode hardly changes these, while
+ * a queue that builds up at the receiver does.
  */
 export class LatencyTrend {
   #mean = 0;
@@ -37,8 +37,8 @@ export class LatencyTrend {
   }
 
   /**
-   * Ends the round and adds it to the usual latency. A faster round has more weight, because a receiver that has recovered
-   * must not be compared with its earlier trouble.
+   * Ends the round and adds it to the usual latency. A faster round has more weight, because a receiver that has
+   * recovered must not be compared with its earlier trouble.
    *
    * @param isAccepted whether a slower round, too, has more weight
    * @returns the factor by which the round was slower than usual, beyond tolerance and chance; 1 for not slower

@@ -45,12 +45,12 @@ interface PaceOptions {
 /**
  * The concurrency of one endpoint, adapted to its responses, which are judged in rounds of as many as may run at once.
  *
- * - Growth: while it is used, concurrency doubles with each round (slow start) until the first sign of overload. Then it
- *   grows by its square root per round.
+ * - Growth: while it is used, concurrency doubles with each round (slow start) until the first sign of overload. Then
+ *   it grows by its square root per round.
  * - Latency: it shrinks when a round is slower than usual.
  * - Failures: it halves when more than a tenth of a round fails.
- * - Throttling (429, 502, 503, 504): sending pauses and concurrency halves. Then it approaches the number of attempts at
- *   which the endpoint throttled only slowly.
+ * - Throttling (429, 502, 503, 504): sending pauses and concurrency halves. Then it approaches the number of attempts
+ *   at which the endpoint throttled only slowly.
  * - Circuit breaker: five consecutive failures open the circuit. Sending stops for a while, then one delivery is the
  *   probe. A success closes the circuit, and concurrency grows again from one. Waiting uses up no attempts.
  */

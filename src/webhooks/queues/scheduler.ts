@@ -19,9 +19,9 @@ interface ScheduledWork<T> {
 }
 
 /**
- * Runs queues round-robin, one step of each, so that a long queue does not delay others. It works in time slices, so that
- * the rest of the thread is not delayed either. The priorities take turns: between two steps of one priority there is at
- * most one step of each other, however many queues these have.
+ * Runs queues round-robin, one step of each, so that a long queue does not delay others. It works in time slices, so
+ * that the rest of the thread is not delayed either. The priorities take turns: between two steps of one priority there
+ * is at most one step of each other, however many queues these have.
  */
 export class Scheduler<T> {
   /** The pending queues, each with its priority. */
@@ -55,7 +55,9 @@ export class Scheduler<T> {
     return this.#work?.signal.aborted === true;
   }
 
-  /** Schedules a queue behind the pending ones. If it is pending already, only a higher priority changes its position. */
+  /**
+   * Schedules a queue behind the pending ones. If it is pending already, only a higher priority changes its position.
+   */
   add(queue: T): void {
     this.#put(queue);
     this.resume();
@@ -77,7 +79,9 @@ export class Scheduler<T> {
     if (pending !== undefined) this.#removeSkipped(pending);
   }
 
-  /** Removes the entries to skip once they are the larger part, because a priority that may not run never skips them. */
+  /**
+   * Removes the entries to skip once they are the larger part, because a priority that may not run never skips them.
+   */
   #removeSkipped(priority: Priority): void {
     const queues = this.#queues[priority];
     if (queues.length <= 2 * this.#pending.size + fewSkipped) return;

@@ -53,8 +53,8 @@ export function capacityFor(platform: Platform, costs: Costs, given: Given): Cap
 }
 
 /**
- * Mean number of entries per statement. A replica runs one statement at a time. Entries that arrive meanwhile, in groups
- * of `size`, go into the next; if none arrive, the next has one group.
+ * Mean number of entries per statement. A replica runs one statement at a time. Entries that arrive meanwhile, in
+ * groups of `size`, go into the next; if none arrive, the next has one group.
  */
 function gathered(
   { fixedMs, eachMs }: Cost,

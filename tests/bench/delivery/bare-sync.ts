@@ -1,8 +1,8 @@
 /*
  * The latency of events caused by the disk alone: bun bare-sync.ts <file> <events a second> <seconds>
  *
- * Due events are written together, a page each, and synced, into a log of 16 MB that is overwritten when full. Prints one
- * line of JSON with the milliseconds from due to synced: { p50Ms, p99Ms, maxMs }.
+ * Due events are written together, a page each, and synced, into a log of 16 MB that is overwritten when full. Prints
+ * one line of JSON with the milliseconds from due to synced: { p50Ms, p99Ms, maxMs }.
  */
 import { fsyncSync, openSync, writeSync } from "node:fs";
 import { percentile } from "../support/rounds.ts";

@@ -81,7 +81,9 @@ export async function whileServing<T>(
   }
 }
 
-/** The same receiver behind the least program that keeps an event, signs it and sends it, which ends with this process. */
+/**
+ * The same receiver behind the least program that keeps an event, signs it and sends it, which ends with this process.
+ */
 export async function bareScene(bench: DeliveryBench, { receiver, data }: Scene): Promise<Scene> {
   const program = join(import.meta.dir, "../support/bare-events.ts");
   const command = [process.execPath, program, data, String(bench.receiverPort)];

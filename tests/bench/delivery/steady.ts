@@ -21,7 +21,9 @@ function written(pid: number) {
   return { calls: of("syscw"), bytes: of("wchar"), toDisk: of("write_bytes") };
 }
 
-/** What the threads of a process have used so far: the one that answers, the one that delivers, and those of Bun itself. */
+/**
+ * What the threads of a process have used so far: the one that answers, the one that delivers, and those of Bun itself.
+ */
 function used(pid: number) {
   const threads = threadsOf(pid);
   const msOf = (isMeant: (name: string) => boolean) =>

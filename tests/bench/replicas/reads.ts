@@ -41,8 +41,8 @@ export function getUsers(users: number, token: string): Traffic {
 }
 
 /**
- * Get User on SQLite, on PostgreSQL, and on Fastify with pg and the same rows, in turn. The server and its database share
- * one core, so that requests per second are those of the processor time of both.
+ * Get User on SQLite, on PostgreSQL, and on Fastify with pg and the same rows, in turn. The server and its database
+ * share one core, so that requests per second are those of the processor time of both.
  */
 export async function measureReads(
   bench: Bench,

@@ -32,8 +32,8 @@ interface Round {
 }
 
 /**
- * Replicas that are held to a quarter of a core each, all on one core; the database, which is not held, the load and the
- * receiver are on the other one.
+ * Replicas that are held to a quarter of a core each, all on one core; the database, which is not held, the load and
+ * the receiver are on the other one.
  */
 export async function measureShares(
   bench: Bench,

@@ -1,6 +1,7 @@
 /*
  * The yardstick of sending: what `createSender` promises of an attempt, on `request` of node:http and node:https with
- * their Agent. Left out is what costs an attempt nothing: the egress proxy, the check of headers and the names of faults.
+ * their Agent. Left out is what costs an attempt nothing: the egress proxy, the check of headers and the names of
+ * faults.
  */
 import http, { type ClientRequest, type IncomingMessage } from "node:http";
 import https from "node:https";

@@ -9,7 +9,9 @@ const betweenMs = 20_000;
 const stepSeconds = 10;
 const [library] = new Bun.Glob("*/faketime/libfaketimeMT.so.1").scanSync({ cwd: "/usr/lib", absolute: true });
 
-/** A week ago: as much is published there as is going to be published later, so that as much is removed then as comes. */
+/**
+ * A week ago: as much is published there as is going to be published later, so that as much is removed then as comes.
+ */
 export class Past {
   readonly #beginsAt = Date.now() + betweenMs - keptMs;
 

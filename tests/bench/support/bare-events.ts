@@ -1,9 +1,10 @@
 /*
- * The least program that keeps an event and delivers it, to compare with: bun bare-events.ts <directory> <receiver's port>
+ * The least program that keeps an event and delivers it, to compare with: bun bare-events.ts <directory> <receiver's
+ * port>
  *
- * Its main thread checks the key of a request and answers; a second thread keeps the events of a turn in SQLite with one
- * sync, signs each with HMAC and Ed25519, sends it over a kept connection, and records the answers of 250 ms together.
- * It does nothing else: no schema, no subscriptions, no retries, no log, no metrics.
+ * Its main thread checks the key of a request and answers; a second thread keeps the events of a turn in SQLite with
+ * one sync, signs each with HMAC and Ed25519, sends it over a kept connection, and records the answers of 250 ms
+ * together. It does nothing else: no schema, no subscriptions, no retries, no log, no metrics.
  */
 import { Database } from "bun:sqlite";
 import { generateKeyPairSync, sign } from "node:crypto";

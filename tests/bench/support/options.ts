@@ -1,7 +1,10 @@
 import { basename } from "node:path";
 import { parseArgs } from "node:util";
 
-/** An option of a benchmark. What it is by default says what it takes: a whole number, a text (null), or nothing (false). */
+/**
+ * An option of a benchmark. What it is by default says what it takes: a whole number, a text (null), or nothing
+ * (false).
+ */
 interface Option {
   readonly default: number | null | false;
   readonly help: string;

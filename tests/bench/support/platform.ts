@@ -30,8 +30,8 @@ export function usernameOf(rank: number): string {
 }
 
 /**
- * Users as the admin API takes them, the most followed first, or in the order of their ids, as platforms export them. Ids
- * are shuffled over the ranks, so that popular rows do not lie side by side.
+ * Users as the admin API takes them, the most followed first, or in the order of their ids, as platforms export them.
+ * Ids are shuffled over the ranks, so that popular rows do not lie side by side.
  */
 export function* sampleUsers(
   count: number,
@@ -95,7 +95,9 @@ function userId(rank: number, count: number): number {
   return firstUserId + ((rank * stride) % count);
 }
 
-/** Distinct queries of every kind: common and rare parts, prefixes, whole names, other scripts, accents, nothing found. */
+/**
+ * Distinct queries of every kind: common and rare parts, prefixes, whole names, other scripts, accents, nothing found.
+ */
 export function sampleSearches(userCount: number): string[] {
   const random = seeded(3);
   const names = Array.from({ length: 12 }, () => usernameOf(Math.floor(random() * userCount)));

@@ -2,8 +2,8 @@
  * The receiver of the delivery benchmark: bun receiver-server.ts <port> [<certificate> <key>]
  *
  * POST is a delivery and is answered with 204 at once, or after 15 seconds on the path that hangs, or with 500 three
- * times of four on each path while it refuses. `/behave?as=NAME` has it answer as one of the behaviours does. What it keeps of each is its `webhook-id` and, where the event's id ends
- * in a time of this process's clock, how long it took.
+ * times of four on each path while it refuses. `/behave?as=NAME` has it answer as one of the behaviours does. What it
+ * keeps of each is its `webhook-id` and, where the event's id ends in a time of this process's clock, how long it took.
  */
 import { atOnce, behaviours } from "./behaviours.ts";
 import { type ReceiverReport, timeMark } from "./receiver.ts";

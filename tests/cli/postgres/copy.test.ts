@@ -111,7 +111,7 @@ describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
     expect((await server.admin("GET", "/admin/v1/applications")).status).toBe(200);
   });
 
-  /** Copies in its own process, which kills itself after this many batches. Returns true if the copy was complete before. */
+  /** Copies in a process that kills itself after this many batches. Returns true if the copy was complete before. */
   async function killedAfter(batches: number, from: DataLocation, to: DataLocation): Promise<boolean> {
     const copying = join(import.meta.dir, "../../../src/data/copy.ts");
     const script = `

@@ -179,7 +179,9 @@ test("a large definition with many references is not expanded each time", async 
   ]);
 });
 
-/** Nodes of twelve types, told apart by their `type`, each of which may have nodes as children: a document of an editor. */
+/**
+ * Nodes of twelve types, told apart by their `type`, each of which may have nodes as children: a document of an editor.
+ */
 async function documentType() {
   const names = Array.from({ length: 12 }, (_, i) => `type${i}`);
   const children = { type: "array", items: { $ref: "#/$defs/node" } };

@@ -54,7 +54,10 @@ function sampleOf(type: string): unknown {
   return /json/.test(type) ? "{}" : type === "ARRAY" ? "{}" : "1";
 }
 
-/** Before that users had no column for the search, which cannot be made where there are some: no version was released so. */
+/**
+ * Before that users had no column for the search, which cannot be made where there are some: no version was released
+ * so.
+ */
 const searchStep = schemaSteps.findIndex(({ name }) => name === "0004_search");
 
 test.skipIf(!hasPostgres)(

@@ -8,8 +8,8 @@ import { storedApplication } from "../../support/store.ts";
 import { until } from "../../support/until.ts";
 
 /*
- * Rows of an application or a user are inserted while it is removed. Both transactions lock applications, then users, then
- * their rows, so that they cannot deadlock: PostgreSQL would notice that after a second, at every attempt.
+ * Rows of an application or a user are inserted while it is removed. Both transactions lock applications, then users,
+ * then their rows, so that they cannot deadlock: PostgreSQL would notice that after a second, at every attempt.
  */
 
 const now = Date.parse("2026-01-14T16:00:00.000Z");

@@ -15,8 +15,8 @@ import { startServer, type TestServer } from "../../support/server.ts";
 import { until } from "../../support/until.ts";
 
 /*
- * A version beside the one before it on one database: what the newer one adds is applied while the older one serves. Here
- * the older one is this one, and the newer one has more migrations.
+ * A version beside the one before it on one database: what the newer one adds is applied while the older one serves.
+ * Here the older one is this one, and the newer one has more migrations.
  */
 
 const columns: SchemaStep = {

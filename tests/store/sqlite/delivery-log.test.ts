@@ -64,7 +64,8 @@ function expected(where: string, ...values: (string | number)[]): number[] {
     .map(({ seq }) => seq);
 }
 
-// Every filter is held on both stores by store/delivery-log.test.ts; these walk through many regions, or find one far away.
+// Every filter is held on both stores by store/delivery-log.test.ts; these walk through many regions, or find one far
+// away.
 describe("paging through the regions returns each matching delivery once, newest first", () => {
   const later = from + 150_000;
   test.each<[string, Partial<DeliveryFilter>, string, (string | number)[]]>([

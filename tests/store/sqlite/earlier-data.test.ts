@@ -11,8 +11,8 @@ import { until } from "../../support/until.ts";
 
 /*
  * fixtures/early-version.db.gz is what an executable of 21 November 2026 wrote (commit 10598d08, up to the migration
- * 0007_was_it_sent) before it was killed: an endpoint that had failed once, one that had answered 410, a replay whose first
- * deliveries had no answer yet, an application with the event stream, and what their clients had been given.
+ * 0007_was_it_sent) before it was killed: an endpoint that had failed once, one that had answered 410, a replay whose
+ * first deliveries had no answer yet, an application with the event stream, and what their clients had been given.
  */
 
 const file = join(import.meta.dir, "fixtures/early-version.db.gz");

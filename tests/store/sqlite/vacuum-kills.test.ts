@@ -19,7 +19,9 @@ beforeEach(async () => {
   await store.close();
 });
 
-/** Starts the program, and kills it at a random moment after its first round; returns the last round that it reported. */
+/**
+ * Starts the program, and kills it at a random moment after its first round; returns the last round that it reported.
+ */
 async function kill(mode: string[]): Promise<number> {
   const program = join(import.meta.dir, "fixtures/vacuum-worker.ts");
   const child = Bun.spawn([process.execPath, program, path, ...mode], { stdout: "pipe", stderr: "pipe" });

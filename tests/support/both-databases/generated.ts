@@ -21,7 +21,9 @@ export class Counterparts {
     return text.replace(words, (word) => this.#toOther.get(word) ?? word);
   }
 
-  /** Whether two texts of answers are the same but for generated values, each of which always has the same counterpart. */
+  /**
+   * Whether two texts of answers are the same but for generated values, each of which always has the same counterpart.
+   */
   areSame(one: string, other: string): boolean {
     const [ofOne, ofOther] = [one.match(generated) ?? [], other.match(generated) ?? []];
     const isSameRest = one.replace(generated, "…") === other.replace(generated, "…");

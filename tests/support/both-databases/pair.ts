@@ -60,8 +60,8 @@ export class Pair {
   }
 
   /**
-   * Ends both servers, which store what they have counted then, and starts them with their data. They send nothing more: on
-   * PostgreSQL a server begins to do so some time after its start.
+   * Ends both servers, which store what they have counted then, and starts them with their data. They send nothing
+   * more: on PostgreSQL a server begins to do so some time after its start.
    */
   async restart(): Promise<void> {
     for (const server of this.servers) await server.stop();

@@ -27,8 +27,8 @@ const kinds: Readonly<Record<string, string>> = {
 };
 
 /**
- * The kind of a parameter or a field. An `id` is of the last fixed part of the path: `/admin/v1/backups/{id}/content` has
- * backups. A `name` is that of an event type where it is about events.
+ * The kind of a parameter or a field. An `id` is of the last fixed part of the path: `/admin/v1/backups/{id}/content`
+ * has backups. A `name` is that of an event type where it is about events.
  */
 export function kindOf(name: string, path: string): string | undefined {
   if (name === "name" && path.includes("/event")) return "event-types";

@@ -43,7 +43,10 @@ export class FuzzedPlatform {
     return platform;
   }
 
-  /** Makes the application that calls, with tokens, subscriptions and deliveries: requests may have changed the last one. */
+  /**
+   * Makes the application that calls, with tokens, subscriptions and deliveries: requests may have changed the last
+   * one.
+   */
   async renew(): Promise<void> {
     const fields = {
       name: "Fuzzed",

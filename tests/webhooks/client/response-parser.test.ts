@@ -3,7 +3,9 @@ import { ResponseParser } from "../../../src/webhooks/client/response-parser.ts"
 
 const limits = { maxBodyBytes: 64, keepBytes: 16 };
 
-/** All that is to be known of an answer whose bytes came in these pieces, after which the connection was closed or not. */
+/**
+ * All that is to be known of an answer whose bytes came in these pieces, after which the connection was closed or not.
+ */
 function read(pieces: Buffer[], { close = false, tunnel = false } = {}) {
   const answer = new ResponseParser(limits, { tunnel });
   for (const piece of pieces) answer.feed(piece);

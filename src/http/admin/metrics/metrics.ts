@@ -7,8 +7,8 @@ import { processMetrics } from "./process.ts";
 import { storageMetrics } from "./storage.ts";
 
 /**
- * `/metrics` in the text format of Prometheus or, on request, in OpenMetrics with exemplars. It needs no key, because it
- * has no personal data.
+ * `/metrics` in the text format of Prometheus or, on request, in OpenMetrics with exemplars. It needs no key, because
+ * it has no personal data.
  */
 export function metricRoutes(app: AdminListener, deps: AdminDeps, traffic: Listeners): void {
   const read = async (): Promise<readonly AnyMetric[]> => {

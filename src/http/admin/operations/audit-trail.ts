@@ -44,8 +44,8 @@ interface AuditTrailOptions {
 
 /**
  * Records changes made through the admin API and their callers, before they are acknowledged. Changes of the platform's
- * data, events and answers to login requests are frequent, so they are counted by key, action and hour. The first one is
- * written at once, so that entries are stored in the order of their first change.
+ * data, events and answers to login requests are frequent, so they are counted by key, action and hour. The first one
+ * is written at once, so that entries are stored in the order of their first change.
  */
 export class AuditTrail {
   readonly #options: AuditTrailOptions;
@@ -57,7 +57,10 @@ export class AuditTrail {
     this.#options = options;
   }
 
-  /** Records a successful request, unless it only read. Never rejects, because the change is stored; failures are logged. */
+  /**
+   * Records a successful request, unless it only read. Never rejects, because the change is stored; failures are
+   * logged.
+   */
   async note(route: AuditedRoute, key: OperatorKey, request: AnsweredRequest): Promise<void> {
     const { operationId } = route;
     const { method } = request.requestContext;

@@ -48,9 +48,9 @@ export function findingRoute(app: AdminListener, { findings }: AdminDeps): void 
 }
 
 /**
- * Returns a function that checks the server while operators have open streams, and notifies them when the problems differ
- * from those of the last check. Results without a problem are not compared, because they always change, like the free
- * space. The first check sends no notification, because a console reads the findings when it opens its stream.
+ * Returns a function that checks the server while operators have open streams, and notifies them when the problems
+ * differ from those of the last check. Results without a problem are not compared, because they always change, like the
+ * free space. The first check sends no notification, because a console reads the findings when it opens its stream.
  */
 export function findingsWatch(
   findings: AdminDeps["findings"],

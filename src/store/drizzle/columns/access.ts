@@ -47,7 +47,9 @@ export const tokenColumns = (
   user_id: integer().references(user, { onDelete: "cascade" }),
   scopes: words<ScopeName>().notNull(),
   expires_at: integer().notNull(),
-  /** Shared by tokens that are revoked together: those of one authorization code, or an application's portal sessions. */
+  /**
+   * Shared by tokens that are revoked together: those of one authorization code, or an application's portal sessions.
+   */
   family_id: text(),
 });
 

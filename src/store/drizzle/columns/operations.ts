@@ -12,7 +12,9 @@ export const settingColumns = ({ text }: Kinds) => ({
 /** Requests of the admin API with an `Idempotency-Key`. */
 export const idempotencyKeyColumns = ({ text, integer, bytes }: Kinds) => ({
   key: text().primaryKey(),
-  /** Hash of the request, to tell a repetition from another request with the same key. Empty when the key was released. */
+  /**
+   * Hash of the request, to tell a repetition from another request with the same key. Empty when the key was released.
+   */
   fingerprint: bytes().notNull(),
   first_seen_at: integer().notNull(),
   /** The status of the answer, and its body below; null while there is no answer. */
@@ -44,7 +46,10 @@ export const operatorSessionColumns = ({ text, integer, bytes }: Kinds) => ({
   key_id: text().notNull().default(""),
 });
 
-/** The audit log; see `domain/operations/audit.ts`. Entries have no foreign keys, and remain when their object is removed. */
+/**
+ * The audit log; see `domain/operations/audit.ts`. Entries have no foreign keys, and remain when their object is
+ * removed.
+ */
 export const auditColumns = ({ counter, text, integer, words }: Kinds) => ({
   seq: counter(),
   /** Entries with the same key are merged. Null for an entry that is not. */

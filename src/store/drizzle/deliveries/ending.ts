@@ -23,8 +23,8 @@ const isWaiting = (tables: Tables, applicationId: string) =>
 const ended = { next_attempt_at: null, resume_at: null };
 
 /**
- * Cancels the waiting deliveries of removed subscriptions, inside a transaction. The dispatcher is notified for those in its
- * memory: it starts no more attempts, and records attempts in progress.
+ * Cancels the waiting deliveries of removed subscriptions, inside a transaction. The dispatcher is notified for those
+ * in its memory: it starts no more attempts, and records attempts in progress.
  */
 export function* cancelRemoved(
   { tables, waitingOf }: Dialect,
@@ -42,8 +42,8 @@ export function* cancelRemoved(
 }
 
 /**
- * Ends the pending deliveries of an application, inside a transaction. They become `delivered` when it now uses only its
- * event stream, from which it can read them.
+ * Ends the pending deliveries of an application, inside a transaction. They become `delivered` when it now uses only
+ * its event stream, from which it can read them.
  */
 export function* endPending(
   { tables: { deliveries }, isPendingOf }: Dialect,

@@ -15,9 +15,9 @@ export function obstacleOf({ deliveries }: Tables): SQL<keyof ReplaySkips | null
 }
 
 /**
- * Makes deliveries due at a time, inside a transaction. A finished delivery becomes pending again, with its id and attempts.
- * It no longer expires, because a person has asked for it. The time of a delivery that is in memory, or waits for its first
- * attempt, is unchanged, because it is sent next anyway.
+ * Makes deliveries due at a time, inside a transaction. A finished delivery becomes pending again, with its id and
+ * attempts. It no longer expires, because a person has asked for it. The time of a delivery that is in memory, or waits
+ * for its first attempt, is unchanged, because it is sent next anyway.
  */
 export function* requeue(
   { tables: { deliveries }, isOneOf }: Dialect,

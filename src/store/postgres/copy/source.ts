@@ -20,8 +20,8 @@ import { postgresTables } from "./tables.ts";
 const batchRows = 500;
 
 /**
- * The remains of each event: its deliveries, or only its id. Events get new numbers in the order of their last deliveries,
- * because SQLite derives the next number of a delivery from the newest event.
+ * The remains of each event: its deliveries, or only its id. Events get new numbers in the order of their last
+ * deliveries, because SQLite derives the next number of a delivery from the newest event.
  */
 const numbered = `
 WITH sent AS (
@@ -50,8 +50,8 @@ const deliveries = `${numbered}
 SELECT d.*, n.seq AS numbered FROM deliveries d JOIN numbered n ON n.event_seq = d.event_seq ORDER BY d.seq`;
 
 /**
- * Copies from a database, which no server may use and which is marked as moved for the whole copy. The mark is removed when
- * `work` fails before `keepMark` was called. Throws `StoreError`.
+ * Copies from a database, which no server may use and which is marked as moved for the whole copy. The mark is removed
+ * when `work` fails before `keepMark` was called. Throws `StoreError`.
  */
 export async function copyingFromDatabase<T>(
   settings: ConnectionSettings,
@@ -61,7 +61,8 @@ export async function copyingFromDatabase<T>(
   const location = shownLocation(settings);
   const pool = await openNewest(settings);
   try {
-    // Marks first and then checks for servers. A server does this in the opposite order, so one of them notices the other.
+    // Marks first and then checks for servers. A server does this in the opposite order, so one of them notices the
+    // other.
     const { marked, copyId, isNew } = await mark(pool, to);
     if (marked !== to) throw new StoreError(movedMessage(location, namedLocation(settings), marked), true);
     let isKept = !isNew;
@@ -70,8 +71,8 @@ export async function copyingFromDatabase<T>(
       return await pool.transact(async (moment) => {
         await moment.run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY");
         await requireOnlyCopy(moment, location);
-        // Plans for all rows. By default PostgreSQL plans for the first rows of a cursor, for example with a nested loop, which
-        // takes far longer for all of them.
+        // Plans for all rows. By default PostgreSQL plans for the first rows of a cursor, for example with a nested
+        // loop, which takes far longer for all of them.
         await moment.run("SET LOCAL cursor_tuple_fraction = 1");
         const keepMark = () => {
           isKept = true;
@@ -148,7 +149,9 @@ async function markOf(queries: Queries): Promise<string | null> {
   return row?.value ?? null;
 }
 
-/** Marks the source if it is not marked yet. Returns the mark and the id of the copy, which are those of the first copy. */
+/**
+ * Marks the source if it is not marked yet. Returns the mark and the id of the copy, which are those of the first copy.
+ */
 function mark(pool: Postgres, to: string) {
   return pool.transact(async ({ run }) => {
     const put = "INSERT INTO settings (key, value) VALUES ($1, $2) ON CONFLICT";

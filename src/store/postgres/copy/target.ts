@@ -17,8 +17,8 @@ import { countsOf, requireUnserved } from "./source.ts";
 import { copiedColumns, type PostgresTable } from "./tables.ts";
 
 /**
- * Copies into an empty database, or continues an interrupted copy. The database is marked as incomplete, so a server that
- * starts meanwhile refuses it. Throws `StoreError`.
+ * Copies into an empty database, or continues an interrupted copy. The database is marked as incomplete, so a server
+ * that starts meanwhile refuses it. Throws `StoreError`.
  */
 export async function copyingToDatabase<T>(
   settings: ConnectionSettings,
@@ -171,7 +171,10 @@ async function addEvents(queries: Queries, rows: readonly CopiedRow[]): Promise<
   await insert(queries, "delivery_times", times);
 }
 
-/** Inserts rows, passed as one JSON parameter. JSON columns are strings in it, because JSON text may contain an escaped NUL. */
+/**
+ * Inserts rows, passed as one JSON parameter. JSON columns are strings in it, because JSON text may contain an escaped
+ * NUL.
+ */
 async function insert(
   queries: Queries,
   table: PostgresTable,

@@ -31,8 +31,8 @@ const parameters = ["host", "target_session_attrs", "sslmode", "sslrootcert", "s
 const sessionAttrs = ["read-write", "primary"];
 
 /**
- * Parses a `postgres://` URL with one host or, as in libpq, several separated by commas. Throws a `TypeError` that states what
- * the URL must be, without its password.
+ * Parses a `postgres://` URL with one host or, as in libpq, several separated by commas. Throws a `TypeError` that
+ * states what the URL must be, without its password.
  */
 export function readDatabaseUrl(text: string): ConnectionSettings {
   const [, before = "", list = "", rest = ""] = /^([^/]*\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/s.exec(text) ?? [];

@@ -60,7 +60,10 @@ export function postgresDialect(db: Postgres): Dialect {
   };
 }
 
-/** Inserts rows with one statement. Unchanged rows are not written, except in tables with `json`, which cannot be compared. */
+/**
+ * Inserts rows with one statement. Unchanged rows are not written, except in tables with `json`, which cannot be
+ * compared.
+ */
 function* put<Table extends PgTable>(
   orm: Queries["orm"],
   table: Table,

@@ -32,7 +32,10 @@ export function isForeignKeyViolation(error: unknown): boolean {
   return codeOf(error) === "23503";
 }
 
-/** Whether work was rolled back because of a concurrent transaction (serialization failure or deadlock), and can be retried. */
+/**
+ * Whether work was rolled back because of a concurrent transaction (serialization failure or deadlock), and can be
+ * retried.
+ */
 export function isConflictOfWork(error: unknown): boolean {
   return /^40(001|P01)$/.test(codeOf(error));
 }
@@ -61,9 +64,9 @@ export function storageFaultOf(error: unknown): StorageFault | null {
 }
 
 /**
- * Returns the error for the caller. A database that is unreachable, full or too slow becomes `unavailable`. A violated foreign
- * key becomes `ownerGone`: the referenced row was removed after the caller read it, unless the store method handles this
- * itself. Any other error is returned unchanged.
+ * Returns the error for the caller. A database that is unreachable, full or too slow becomes `unavailable`. A violated
+ * foreign key becomes `ownerGone`: the referenced row was removed after the caller read it, unless the store method
+ * handles this itself. Any other error is returned unchanged.
  */
 function storeFault(thrown: unknown): unknown {
   // drizzle's own error contains the values of the statement, which may be secret.

@@ -25,13 +25,14 @@ import { isConcurrent, runConcurrently, withLockTimeout } from "./online.ts";
 import type { Postgres, Queries } from "./pool.ts";
 
 /**
- * A migration. If its SQL contains `CONCURRENTLY`, its statements run one by one outside of a transaction, and run again after
- * an interruption. Otherwise they run in one transaction, which is rolled back and retried when it has to wait for a lock.
+ * A migration. If its SQL contains `CONCURRENTLY`, its statements run one by one outside of a transaction, and run
+ * again after an interruption. Otherwise they run in one transaction, which is rolled back and retried when it has to
+ * wait for a lock.
  */
 export interface SchemaStep extends Migration {
   /**
-   * Whether earlier versions can still use the database, because the migration only adds data that they need not know. If not,
-   * the migration requires that no replica runs, and earlier versions refuse the database afterwards.
+   * Whether earlier versions can still use the database, because the migration only adds data that they need not know.
+   * If not, the migration requires that no replica runs, and earlier versions refuse the database afterwards.
    */
   readonly isCompatible?: boolean;
 }
@@ -65,9 +66,9 @@ const longestLeaseMs = 4 * second;
 const table = "onair_migrations";
 
 /**
- * Migrates a database to the current schema, step by step, while other connections use it. `applying` is called with the name
- * of each step before it begins. Several processes may call this at once; one waits for the other. Throws a `StoreError` as
- * `appliedSteps` does, and when a step has to wait too long.
+ * Migrates a database to the current schema, step by step, while other connections use it. `applying` is called with
+ * the name of each step before it begins. Several processes may call this at once; one waits for the other. Throws a
+ * `StoreError` as `appliedSteps` does, and when a step has to wait too long.
  *
  * @param connection a pool of one connection without statement timeout, directly to the server
  */
@@ -134,7 +135,10 @@ async function untilAlone({ run }: Queries): Promise<void> {
   }
 }
 
-/** Throws a `StoreError` when replicas run, because they do not know the step. None can join until this transaction ends. */
+/**
+ * Throws a `StoreError` when replicas run, because they do not know the step. None can join until this transaction
+ * ends.
+ */
 async function requireAlone({ run }: Queries, name: string): Promise<void> {
   if (!(await hasReplicas(run))) return;
   await run("LOCK TABLE replicas IN SHARE MODE");
@@ -149,7 +153,10 @@ async function hasReplicas(run: Queries["run"]): Promise<boolean> {
   return found?.is_there === true;
 }
 
-/** Returns the number of applied migrations, as `checkedCount` does. Throws for a database of another program. Only reads. */
+/**
+ * Returns the number of applied migrations, as `checkedCount` does. Throws for a database of another program. Only
+ * reads.
+ */
 export async function appliedSteps(
   connection: Queries,
   list: readonly SchemaStep[] = schemaSteps,

@@ -13,8 +13,8 @@ interface Topic<Message> {
 }
 
 /**
- * A process sends itself a notification every `pulseMs`. Without receiving one for `awayAfterMs` it counts as away, and reads
- * cached data again at that interval. With the time for reading, data in memory is at most about a second old.
+ * A process sends itself a notification every `pulseMs`. Without receiving one for `awayAfterMs` it counts as away, and
+ * reads cached data again at that interval. With the time for reading, data in memory is at most about a second old.
  */
 const pulseMs = second / 5;
 const awayAfterMs = (3 * second) / 5;
@@ -29,8 +29,8 @@ export function topic<Message>(name: string): Topic<Message> {
 }
 
 /**
- * Notifies all listening replicas, including this one. Inside a transaction, the notification is sent with the commit. Such
- * commits wait for each other, so frequent notifications are sent after the commit.
+ * Notifies all listening replicas, including this one. Inside a transaction, the notification is sent with the commit.
+ * Such commits wait for each other, so frequent notifications are sent after the commit.
  */
 export async function notify<Message>(
   queries: Queries,
@@ -42,7 +42,8 @@ export async function notify<Message>(
 
 /**
  * Receives the notifications of replicas, on a connection of its own. PostgreSQL loses none while the connection lives.
- * `missed` listeners are called when some may have been lost: repeatedly while the connection is away, and when it is back.
+ * `missed` listeners are called when some may have been lost: repeatedly while the connection is away, and when it is
+ * back.
  */
 export class Notifications {
   /** The connection; null when none is open or being opened. */
@@ -62,7 +63,8 @@ export class Notifications {
   readonly #away = new Set<() => void>();
 
   /**
-   * @param settings a direct connection to the server, because LISTEN does not work through a pooler in transaction mode
+   * @param settings a direct connection to the server, because LISTEN does not work through a pooler in transaction
+   * mode
    * @param queries a connection for sending, which may go through a pooler
    */
   constructor(

@@ -12,8 +12,8 @@ const lockTimeoutMs = second / 2;
 const triedForMs = 5 * minute;
 
 /**
- * Runs a transaction that changes tables. It is rolled back when it waits half a second for a lock, and retried for five
- * minutes. Throws a `StoreError` after that, because another transaction holds the table.
+ * Runs a transaction that changes tables. It is rolled back when it waits half a second for a lock, and retried for
+ * five minutes. Throws a `StoreError` after that, because another transaction holds the table.
  */
 export async function withLockTimeout(
   connection: Postgres,
@@ -48,8 +48,8 @@ export function isConcurrent(sql: string): boolean {
 const making = /^CREATE (UNIQUE )?INDEX CONCURRENTLY (?:IF NOT EXISTS )?"(\w+)" ON "(\w+)" (.+)$/s;
 
 /**
- * Runs a statement of such a migration, and begins again what an earlier run left unfinished. PostgreSQL cannot create an index
- * on a partitioned table concurrently, so it is created on each partition and attached.
+ * Runs a statement of such a migration, and begins again what an earlier run left unfinished. PostgreSQL cannot create
+ * an index on a partitioned table concurrently, so it is created on each partition and attached.
  */
 export async function runConcurrently(connection: Postgres, statement: string): Promise<void> {
   const [, unique = "", name = "", table = "", columns = ""] = making.exec(statement) ?? [];

@@ -8,8 +8,8 @@ import { openPool, type Postgres } from "./pool.ts";
 const oldestVersion = 15;
 
 /**
- * Connects to a database and migrates it to the current schema. `applying` is called with the name of each migration before it
- * begins. Throws a `StoreError` that says what to do when the database cannot be used.
+ * Connects to a database and migrates it to the current schema. `applying` is called with the name of each migration
+ * before it begins. Throws a `StoreError` that says what to do when the database cannot be used.
  */
 export async function openPostgres(
   settings: ConnectionSettings,

@@ -19,8 +19,8 @@ export interface Queries {
 /** A pool of connections to a database. Statements are pipelined. */
 export interface Postgres extends Queries {
   /**
-   * Runs work in a transaction, which is rolled back if it rejects. After a deadlock or a serialization failure, `work` is
-   * called again in a new transaction, a few times at most.
+   * Runs work in a transaction, which is rolled back if it rejects. After a deadlock or a serialization failure, `work`
+   * is called again in a new transaction, a few times at most.
    */
   transact<T>(work: (transaction: Queries) => Promise<T>): Promise<T>;
   close(): Promise<void>;
@@ -155,8 +155,8 @@ class DriverPool implements Postgres {
       if (this.#sent.size >= mostWaiting)
         throw new DeadlineError("Too many statements wait for the database");
       const query = sql.unsafe(text, values as unknown[]);
-      // Not canceled here, because the server cancels late statements. Canceling a commit that waits for a standby would make
-      // it visible without the standby.
+      // Not canceled here, because the server cancels late statements. Canceling a commit that waits for a standby
+      // would make it visible without the standby.
       const sent: Sent = { sentAt: 0, giveUp: reject };
       this.#watch(sent);
       (asArrays ? query.values() : query).then(
@@ -209,7 +209,7 @@ class DriverPool implements Postgres {
     this.#isAtPrimary = this.settings.others.length === 0;
   }
 
-  /** Returns connections to the primary. With several hosts, searches for it before the first statement and when in doubt. */
+  /** Returns connections to the primary. With several hosts, searches for it first, and again when in doubt. */
   #connections(): SQL | Promise<SQL> {
     if (this.#isAtPrimary && !this.#seeking) return this.#sql;
     this.#refuseIfDown();

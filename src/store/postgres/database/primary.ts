@@ -7,9 +7,9 @@ import { isUnreachable, NoPrimaryError } from "./faults.ts";
 const answerMs = 2 * second;
 
 /**
- * Returns the first host, in their order, whose server is a primary. The last primary (`known`) comes first, so that it is
- * preferred to a former primary that came back, and is found without waiting for unresponsive hosts. Throws a lasting error
- * of one of them, such as a wrong password, else a `NoPrimaryError`.
+ * Returns the first host, in their order, whose server is a primary. The last primary (`known`) comes first, so that it
+ * is preferred to a former primary that came back, and is found without waiting for unresponsive hosts. Throws a
+ * lasting error of one of them, such as a wrong password, else a `NoPrimaryError`.
  */
 export async function primaryOf(
   settings: ConnectionSettings,

@@ -36,8 +36,8 @@ const mostClaims = 64;
 const partForRetries = 1 / 4;
 
 /**
- * The pending deliveries of applications ($1) that are not in memory ($2): up to $3 first attempts in the order of publishing,
- * and up to $3 retries in the order of their times. None if the shard ($4) is not owned in the epoch ($5).
+ * The pending deliveries of applications ($1) that are not in memory ($2): up to $3 first attempts in the order of
+ * publishing, and up to $3 retries in the order of their times. None if the shard ($4) is not owned in the epoch ($5).
  */
 const pendingOfApplications = `
 SELECT asked.n::float8 - 1 AS claim, pending.seq::float8, pending.next_attempt_at::float8
@@ -82,8 +82,8 @@ const dueBehind = `${ofApplications("DESC")}
 SELECT application_id FROM apps WHERE next_attempt_at > $1`;
 
 /**
- * Makes retries of some applications ($3) that are due after a time ($2) due now ($1). The database's clock is applied as well,
- * so that a replica whose own clock is slow changes nothing.
+ * Makes retries of some applications ($3) that are due after a time ($2) due now ($1). The database's clock is applied
+ * as well, so that a replica whose own clock is slow changes nothing.
  */
 const makeFarRetriesDue = `
 UPDATE deliveries SET next_attempt_at = $1, resume_at = CASE WHEN resume_at > $1 THEN $1 ELSE resume_at END
@@ -91,9 +91,10 @@ WHERE application_id = ANY($3::text[]) AND status = 'pending'
   AND next_attempt_at > greatest($2::bigint, (extract(epoch FROM clock_timestamp()) * 1000)::bigint + $2::bigint - $1::bigint)`;
 
 /**
- * Claims due deliveries. A claim is held only in memory, and is valid while this process owns the endpoint. Claims of one turn
- * of the event loop share a statement, because events that one replica publishes concern many endpoints of another. If it
- * fails, each claim is made alone, so that an application with unreadable deliveries does not affect the others.
+ * Claims due deliveries. A claim is held only in memory, and is valid while this process owns the endpoint. Claims of
+ * one turn of the event loop share a statement, because events that one replica publishes concern many endpoints of
+ * another. If it fails, each claim is made alone, so that an application with unreadable deliveries does not affect the
+ * others.
  */
 export function deliveryClaims(
   pool: Postgres,

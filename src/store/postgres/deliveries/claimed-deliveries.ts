@@ -1,8 +1,8 @@
 import type { Fence } from "./owned-shards.ts";
 
 /**
- * The deliveries that this process has claimed: those in its memory. The database has them only as pending. When the process
- * dies, the next owner of the endpoint sends all of them again whose results were not recorded.
+ * The deliveries that this process has claimed: those in its memory. The database has them only as pending. When the
+ * process dies, the next owner of the endpoint sends all of them again whose results were not recorded.
  */
 export class ClaimedDeliveries {
   readonly #byApplication = new Map<string, Set<number>>();
@@ -26,8 +26,8 @@ export class ClaimedDeliveries {
   }
 
   /**
-   * Claims a delivery that was read. Returns false when it is claimed already, or was recorded or released since the read
-   * began. Its result can be recorded only while the epoch of its fence lasts.
+   * Claims a delivery that was read. Returns false when it is claimed already, or was recorded or released since the
+   * read began. Its result can be recorded only while the epoch of its fence lasts.
    */
   claim(read: StoreRead, fence: Fence, seq: number): boolean {
     if (this.#fenceOf.has(seq) || (this.#released.get(seq) ?? -1) > read.startedAt) return false;

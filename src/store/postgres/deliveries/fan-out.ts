@@ -20,13 +20,15 @@ export interface FannedOut {
   readonly follows: boolean;
 }
 
-/** The id of a delivery `d`, a ULID. Time and random digits are a parameter; the last eight digits are from its number. */
+/**
+ * The id of a delivery `d`, a ULID. Time and random digits are a parameter; the last eight digits are from its number.
+ */
 const deliveryId = "d.prefix || lpad((d.seq % 100000000)::text, 8, '0')";
 
 /**
- * Stores a batch of events with their deliveries in one statement: one round trip and one sync. Subscriptions are locked in the
- * order of their ids, so two publishing processes cannot deadlock. Numbers are taken after these locks, so the numbers of a
- * subscription's deliveries ascend with its sequence.
+ * Stores a batch of events with their deliveries in one statement: one round trip and one sync. Subscriptions are
+ * locked in the order of their ids, so two publishing processes cannot deadlock. Numbers are taken after these locks,
+ * so the numbers of a subscription's deliveries ascend with its sequence.
  */
 const statement = `
 WITH started AS MATERIALIZED (SELECT ${publishingLock}),

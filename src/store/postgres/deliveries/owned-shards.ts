@@ -17,8 +17,8 @@ export interface OwnedShard {
 }
 
 /**
- * The shards that this process owns, each with its epoch. A change of the owner begins a new epoch, and claims and records of
- * an earlier one are refused.
+ * The shards that this process owns, each with its epoch. A change of the owner begins a new epoch, and claims and
+ * records of an earlier one are refused.
  */
 export class OwnedShards {
   readonly #epochs = new Map<number, number>();

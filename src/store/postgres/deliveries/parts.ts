@@ -3,7 +3,9 @@ import type { Postgres, Queries } from "../database/pool.ts";
 
 /** The numbers of one part: enough for a busy day, and few enough for millions of parts. */
 const partSize = 2 ** 28;
-/** The most rows copied when a part is replaced, because writers wait meanwhile. With more rows, it is replaced later. */
+/**
+ * The most rows copied when a part is replaced, because writers wait meanwhile. With more rows, it is replaced later.
+ */
 const mostKept = 50_000;
 
 type Parted = "deliveries" | "events";
@@ -39,8 +41,8 @@ export async function hasPart(queries: Queries, table: Parted, part: number): Pr
 }
 
 /**
- * Replaces a part of a table by a copy with only some of its rows, or drops it if there are none. Returns false when too many
- * rows are to be kept, or the lock of the table was not free in time.
+ * Replaces a part of a table by a copy with only some of its rows, or drops it if there are none. Returns false when
+ * too many rows are to be kept, or the lock of the table was not free in time.
  *
  * @param kept the condition on a row `r` that is kept; it must be indexed
  * @param before runs in the transaction of the replacement, before writers wait for it

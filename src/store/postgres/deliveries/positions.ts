@@ -6,14 +6,14 @@ import type { Queries } from "../database/pool.ts";
 const lockBase = "(1::bigint << 62)";
 
 /**
- * Column that takes a lock on the last number given. It shows readers that a transaction is about to take higher numbers. The
- * lock is shared, so that writers do not wait for each other.
+ * Column that takes a lock on the last number given. It shows readers that a transaction is about to take higher
+ * numbers. The lock is shared, so that writers do not wait for each other.
  */
 export const publishingLock = `pg_advisory_xact_lock_shared(${lockBase} | last_value) FROM delivery_numbers`;
 
 /**
- * The number up to which all transactions have ended, because transactions do not commit in the order of their numbers. The
- * sequence is read before the locks, so that writers which take their lock after that need not be seen.
+ * The number up to which all transactions have ended, because transactions do not commit in the order of their numbers.
+ * The sequence is read before the locks, so that writers which take their lock after that need not be seen.
  */
 const settled = `
 WITH given AS MATERIALIZED (
@@ -37,7 +37,9 @@ export function deliveryPositions({ orm }: Pick<Queries, "orm">) {
       const [row] = await orm.execute<{ last: number }>(sql.raw(settled));
       return row?.last ?? 0;
     },
-    /** Bounds of the numbers published from `after` to before `before`: from `from` to below `to`. Null for no bound. */
+    /**
+     * Bounds of the numbers published from `after` to before `before`: from `from` to below `to`. Null for no bound.
+     */
     async between(after: number | null, before: number | null): Promise<{ from: number; to: number | null }> {
       if (after === null && before === null) return { from: 0, to: null };
       const earliest = after === null ? null : after - clocksApartMs;

@@ -19,8 +19,8 @@ const maxGathered = 256;
 const maxGatheredBytes = 2 * 1024 * 1024;
 
 /**
- * Group commit: while a statement stores events, further events are collected, and the next statement stores all of them. One
- * statement is in progress at a time, so that results arrive in the order of the commits.
+ * Group commit: while a statement stores events, further events are collected, and the next statement stores all of
+ * them. One statement is in progress at a time, so that results arrive in the order of the commits.
  */
 export function eventPublisher(pool: Postgres, claimed: ClaimedDeliveries, owned: OwnedShards): EventStore {
   let gathered: Waiting[] = [];

@@ -4,14 +4,14 @@ import type { Queries } from "../database/pool.ts";
 import type { Fence, OwnedShards } from "./owned-shards.ts";
 
 /**
- * Records results of attempts and states of endpoints in one statement. Results for a shard that this process has lost are
- * ignored: its next owner sends these deliveries again. The shards are locked against the next owner, so that no result of an
- * earlier epoch is committed after its first claim.
+ * Records results of attempts and states of endpoints in one statement. Results for a shard that this process has lost
+ * are ignored: its next owner sends these deliveries again. The shards are locked against the next owner, so that no
+ * result of an earlier epoch is committed after its first claim.
  *
- * A result that is already recorded changes nothing; its response may have been lost. A delivery may have changed during its
- * attempt. If its subscription is gone, it is canceled instead of retried. If its endpoint was enabled or has another URL, its
- * retry is due now, as all waiting ones. If it was canceled and the receiver accepted it, it becomes `delivered`. The
- * generation is read with a lock, which waits for a change of the URL that is being committed.
+ * A result that is already recorded changes nothing; its response may have been lost. A delivery may have changed
+ * during its attempt. If its subscription is gone, it is canceled instead of retried. If its endpoint was enabled or
+ * has another URL, its retry is due now, as all waiting ones. If it was canceled and the receiver accepted it, it
+ * becomes `delivered`. The generation is read with a lock, which waits for a change of the URL that is being committed.
  */
 const statement = `
 WITH held AS MATERIALIZED (

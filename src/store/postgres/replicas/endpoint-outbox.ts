@@ -9,8 +9,8 @@ const maxUnsent = 10_000;
 const againAfterMs = 500;
 
 /**
- * Sends notifications to the owners of endpoints. Those of kind `published` are not sent again after a failure, because the
- * owners find the deliveries in the store. All others are, because the owners would not notice the change.
+ * Sends notifications to the owners of endpoints. Those of kind `published` are not sent again after a failure, because
+ * the owners find the deliveries in the store. All others are, because the owners would not notice the change.
  */
 export class EndpointOutbox {
   #published = new Set<string>();

@@ -14,8 +14,8 @@ export interface Members {
 }
 
 /**
- * A heartbeat of a replica ($1), which renews its lease ($2 milliseconds). All times are of the database's clock. A lease that
- * ends later than now + $2 was begun before that clock was set back, and counts as over.
+ * A heartbeat of a replica ($1), which renews its lease ($2 milliseconds). All times are of the database's clock. A
+ * lease that ends later than now + $2 was begun before that clock was set back, and counts as over.
  */
 const beating = `
 WITH clock AS MATERIALIZED (SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now),
@@ -29,7 +29,9 @@ SELECT
    WHERE r.id <> $1 AND r.alive_until BETWEEN now AND now + $2) AS others,
   (SELECT json_agg(json_build_object('shard', shard, 'owner', owner, 'epoch', epoch)) FROM endpoint_shards) AS shards`;
 
-/** Skips locked shards until the next heartbeat: the process that holds the lock may be stopped inside a transaction. */
+/**
+ * Skips locked shards until the next heartbeat: the process that holds the lock may be stopped inside a transaction.
+ */
 const locked = `
 WITH wanted AS (
   SELECT s.shard FROM endpoint_shards s

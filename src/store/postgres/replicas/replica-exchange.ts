@@ -8,7 +8,9 @@ const changes = topic<ReplicaNotification>("changes");
 /** Notifications of replicas. Other versions of the program know the names `told` and `news`. */
 const broadcasts = topic<{ readonly from: number; readonly news: Broadcast }>("told");
 
-/** The most ids and the most shares, whose keys are longer, in one notification. PostgreSQL limits it to 8,000 bytes. */
+/**
+ * The most ids and the most shares, whose keys are longer, in one notification. PostgreSQL limits it to 8,000 bytes.
+ */
 const entriesAtOnce = 150;
 const sharesAtOnce = 100;
 const againAfterMs = 250;

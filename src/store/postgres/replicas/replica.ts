@@ -27,9 +27,9 @@ type Member = Members["shards"][number];
 const shardsOf = (owned: readonly OwnedShard[]) => owned.map(({ shard }) => shard);
 
 /**
- * The ownership of one of several processes on a database. Each heartbeat renews its lease and returns the live replicas, from
- * which every replica computes the same assignment of shards. A replica takes assigned shards without a live owner. Shards
- * assigned to others it hands over.
+ * The ownership of one of several processes on a database. Each heartbeat renews its lease and returns the live
+ * replicas, from which every replica computes the same assignment of shards. A replica takes assigned shards without a
+ * live owner. Shards assigned to others it hands over.
  */
 export class Replica implements Ownership {
   #deliverer: Deliverer | null = null;
@@ -47,10 +47,15 @@ export class Replica implements Ownership {
   readonly #handingOver = new Set<number>();
   #alive: readonly number[] = [];
   #meantFor: readonly number[] = [];
-  /** It may send until then: `marginMs` before its lease ends. By a monotonic clock, and one that runs during suspension. */
+  /**
+   * It may send until then: `marginMs` before its lease ends. By a monotonic clock, and one that runs during
+   * suspension.
+   */
   #sendsUntil = Number.NEGATIVE_INFINITY;
   #sendsUntilTime = Number.NEGATIVE_INFINITY;
-  /** Until then it takes no shards of dead replicas: they may have lost the database as it did, and be about to return. */
+  /**
+   * Until then it takes no shards of dead replicas: they may have lost the database as it did, and be about to return.
+   */
   #waitsUntil = Number.NEGATIVE_INFINITY;
   readonly #outbox: EndpointOutbox;
 

@@ -11,8 +11,8 @@ export function shardOf(applicationId: string): number {
 }
 
 /**
- * Assigns each shard to one of the replicas by rendezvous hashing, so that a replica that joins or leaves moves only its own
- * share. Every replica computes the same result.
+ * Assigns each shard to one of the replicas by rendezvous hashing, so that a replica that joins or leaves moves only
+ * its own share. Every replica computes the same result.
  */
 export function assignment(replicas: readonly number[]): number[] {
   return Array.from({ length: shardCount }, (_, shard) => {

@@ -39,8 +39,9 @@ export const kinds = {
 };
 
 /**
- * Passes rows to a statement as a table named `given`. Each column is one parameter, an array. JSON columns have the type
- * `text`, because PostgreSQL would read an array of JSON arrays as a multidimensional array. The column `n` numbers the rows.
+ * Passes rows to a statement as a table named `given`. Each column is one parameter, an array. JSON columns have the
+ * type `text`, because PostgreSQL would read an array of JSON arrays as a multidimensional array. The column `n`
+ * numbers the rows.
  */
 export function given<Table extends PgTable>(
   table: Table,

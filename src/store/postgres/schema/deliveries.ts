@@ -6,14 +6,14 @@ import { applications } from "./access.ts";
 import { bytes, integer, kinds } from "./columns.ts";
 
 /**
- * Numbers of events and deliveries, ascending in the order of publishing, with gaps. A transaction takes numbers after its
- * locks, so those of a subscription ascend with its sequence.
+ * Numbers of events and deliveries, ascending in the order of publishing, with gaps. A transaction takes numbers after
+ * its locks, so those of a subscription ascend with its sequence.
  */
 export const deliveryNumbers = pgSequence("delivery_numbers", { startWith: 1 });
 
 /**
- * The parts (partitions) of `deliveries` and `events`. Part n has the 2^28 numbers from n * 2^28. A new part begins every few
- * days, so that retention can drop old parts as a whole.
+ * The parts (partitions) of `deliveries` and `events`. Part n has the 2^28 numbers from n * 2^28. A new part begins
+ * every few days, so that retention can drop old parts as a whole.
  */
 export const deliveryParts = pgTable("delivery_parts", {
   part: integer().primaryKey(),
@@ -43,7 +43,10 @@ export const eventIds = pgTable(
   (table) => [index("event_ids_seq").on(table.seq)],
 );
 
-/** The bodies of events, partitioned by number. All other columns of an event are in its deliveries, which are kept longer. */
+/**
+ * The bodies of events, partitioned by number. All other columns of an event are in its deliveries, which are kept
+ * longer.
+ */
 export const events = pgTable("events", {
   seq: integer().primaryKey(),
   body: text().notNull(),
@@ -73,7 +76,9 @@ export const deliveries = pgTable(
     attempts: smallint().notNull().default(0),
     /** How many of the attempts were extra ones, which use up nothing of the retry schedule. */
     extra_attempts: smallint().notNull().default(0),
-    /** While pending: 0 before the first attempt. Only the owner of the endpoint knows which deliveries are being sent. */
+    /**
+     * While pending: 0 before the first attempt. Only the owner of the endpoint knows which deliveries are being sent.
+     */
     next_attempt_at: integer(),
     /** When the retry schedule continues, if a person has asked for the next attempt. */
     resume_at: integer(),
@@ -102,8 +107,8 @@ const application = () => applications.id;
 export const removedDeliveries = pgTable("removed_deliveries", removedDeliveryColumns(kinds, application));
 
 /**
- * The owners of shards. An application's endpoint belongs to a shard, and a shard to one process at a time, which sends. Each
- * change of the owner begins a new epoch. Claims and records of an earlier epoch are refused.
+ * The owners of shards. An application's endpoint belongs to a shard, and a shard to one process at a time, which
+ * sends. Each change of the owner begins a new epoch. Claims and records of an earlier epoch are refused.
  */
 export const endpointShards = pgTable("endpoint_shards", {
   shard: smallint().primaryKey(),

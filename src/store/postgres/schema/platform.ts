@@ -26,7 +26,8 @@ export const users = pgTable(
   // Usernames are ASCII, which `lower` folds with the collation "C".
   (table) => [
     uniqueIndex("users_username").on(sql`lower(${table.username} COLLATE "C")`),
-    // The migration also has INCLUDE (folded), which drizzle cannot express. A walk of the search reads only this index.
+    // The migration also has INCLUDE (folded), which drizzle cannot express. A walk of the search reads only this
+    // index.
     index("users_popularity").on(table.followers_count.desc(), table.id),
   ],
 );
@@ -39,7 +40,9 @@ export const userSearchTerms = pgTable(
       .primaryKey()
       .references(() => users.id, { onDelete: "cascade" }),
     terms: int4().array().notNull(),
-    /** The follower count on a coarse logarithmic scale (`onair_popularity`); it never decreases with more followers. */
+    /**
+     * The follower count on a coarse logarithmic scale (`onair_popularity`); it never decreases with more followers.
+     */
     popularity: smallint().notNull(),
   },
   (table) => [index("user_search_terms").using("gin", table.terms)],

@@ -6,10 +6,10 @@ import { TermFrequencies } from "./frequencies.ts";
 import { beginningTerm, searchedText, termsIn } from "./terms.ts";
 
 /*
- * There are two ways to search. The index of terms (GIN) returns all users with the terms of the query, unordered, which is
- * good for rare terms. A walk along the index of popularity stops when it has found enough users, which is good when many users
- * match. PostgreSQL's statistics of the terms decide. `pg_trgm` is not used, because it has no trigrams of characters that are
- * not letters or digits in the locale of the database.
+ * There are two ways to search. The index of terms (GIN) returns all users with the terms of the query, unordered,
+ * which is good for rare terms. A walk along the index of popularity stops when it has found enough users, which is
+ * good when many users match. PostgreSQL's statistics of the terms decide. `pg_trgm` is not used, because it has no
+ * trigrams of characters that are not letters or digits in the locale of the database.
  */
 
 const shown = "u.id::float8, u.username, u.display_name, u.profile_picture, u.is_verified";
@@ -21,10 +21,10 @@ const mostCandidates = 20_000;
 const alwaysRead = 300;
 
 /**
- * $1: the terms, $2: the text, $3 and $4: patterns that names must and must not match, $5: the limit. The candidates are all
- * users with the terms. If there are more than $7, only the $6 most popular are read, because reading users costs the most,
- * with all that are as popular as the last one, so that no user left out has more followers. The ids are passed as an array,
- * because the planner might otherwise read the whole table.
+ * $1: the terms, $2: the text, $3 and $4: patterns that names must and must not match, $5: the limit. The candidates
+ * are all users with the terms. If there are more than $7, only the $6 most popular are read, because reading users
+ * costs the most, with all that are as popular as the last one, so that no user left out has more followers. The ids
+ * are passed as an array, because the planner might otherwise read the whole table.
  */
 const byTerms = `
 WITH candidates AS MATERIALIZED (
@@ -42,8 +42,8 @@ SELECT found.*, counts.candidates, (SELECT count(*)::float8 FROM popular) AS rea
 ) AS found ON true`;
 
 /**
- * $1 and $2: patterns that names must and must not match, $3: the limit, $4: how many users are read, $5 and $6: followers and
- * id of the user after whom the walk begins.
+ * $1 and $2: patterns that names must and must not match, $3: the limit, $4: how many users are read, $5 and $6:
+ * followers and id of the user after whom the walk begins.
  */
 const byWalk = `
 SELECT ${shown}, u.followers_count::float8 AS followers FROM (
@@ -101,7 +101,9 @@ export function userSearch(db: Postgres): Pick<UserStore, "search" | "tidySearch
     return candidates < 100 || candidates * candidateCost <= (limit * frequencies().users) / candidates;
   };
 
-  /** Returns fewer terms, because each one costs. Every third trigram covers the text, and names are compared anyway. */
+  /**
+   * Returns fewer terms, because each one costs. Every third trigram covers the text, and names are compared anyway.
+   */
   const enough = (terms: readonly number[]) => {
     const rarest = frequencies().rarestOf(terms);
     return terms.filter((term, i) => i % 3 === 0 || i === terms.length - 1 || term === rarest);
@@ -131,8 +133,8 @@ export function userSearch(db: Postgres): Pick<UserStore, "search" | "tidySearch
   };
 
   /**
-   * Searches one class of the order by a walk. The statistics only estimate how many users match, so a first, short walk
-   * measures it. If the index of terms is cheaper, the result is not complete.
+   * Searches one class of the order by a walk. The statistics only estimate how many users match, so a first, short
+   * walk measures it. If the index of terms is cheaper, the result is not complete.
    */
   const walked = async (terms: readonly number[], patterns: Patterns, limit: number): Promise<Some> => {
     if (limit <= 0) return { rows: [], isComplete: true };

@@ -24,8 +24,8 @@ import { sqliteTables } from "./tables.ts";
 const batchRows = 500;
 
 /**
- * Copies from a data directory, which is locked and marked as moved for the whole copy. The mark is removed when `work` fails
- * before `keepMark` was called. Throws `StoreError`.
+ * Copies from a data directory, which is locked and marked as moved for the whole copy. The mark is removed when `work`
+ * fails before `keepMark` was called. Throws `StoreError`.
  */
 export async function copyingFromDirectory<T>(
   directory: string,

@@ -23,8 +23,8 @@ import { countsIn, settingOf } from "./source.ts";
 import { sqliteTables } from "./tables.ts";
 
 /**
- * Copies into a directory that has no database. The database is built in another file and renamed when `work` has ended, so
- * that an interrupted copy leaves nothing that a server takes for a database. Throws `StoreError`.
+ * Copies into a directory that has no database. The database is built in another file and renamed when `work` has
+ * ended, so that an interrupted copy leaves nothing that a server takes for a database. Throws `StoreError`.
  */
 export async function copyingToDirectory<T>(
   directory: string,

@@ -9,11 +9,12 @@ import { codeOf, isDamage } from "./faults.ts";
 import { isOurs, missingIn } from "./migrations.ts";
 
 /**
- * Copies a consistent snapshot of a directory's database into an empty file. Writes continue meanwhile, and the write-ahead
- * log grows until the copy is complete. This takes long: do not call it in a thread that answers requests. Throws
- * `unavailable` when the disk is full, and a `StoreError` when the database is damaged.
+ * Copies a consistent snapshot of a directory's database into an empty file. Writes continue meanwhile, and the
+ * write-ahead log grows until the copy is complete. This takes long: do not call it in a thread that answers requests.
+ * Throws `unavailable` when the disk is full, and a `StoreError` when the database is damaged.
  *
- * @param givesBack whether the copy returns free pages to the file system (`auto_vacuum`), even if the database does not
+ * @param givesBack whether the copy returns free pages to the file system (`auto_vacuum`), even if the database does
+ * not
  */
 export function copyDatabase(directory: string, file: string, { givesBack = false } = {}): void {
   reading(directory, (db) => {
@@ -68,8 +69,8 @@ const countsSql =
   "(SELECT count(*) FROM subscriptions) AS subscriptions, (SELECT count(*) FROM events) AS events";
 
 /**
- * Checks that a file is an undamaged database of onair which this build can use, and returns its counts. Throws a `StoreError`
- * if it is not.
+ * Checks that a file is an undamaged database of onair which this build can use, and returns its counts. Throws a
+ * `StoreError` if it is not.
  *
  * @param options.thorough also compares every index with its table, which takes longer
  */
@@ -91,8 +92,8 @@ export function checkDatabase(file: string, { thorough }: { readonly thorough: b
 }
 
 /**
- * Prepares a closed database to be served as a copy. Sending is held until an operator releases it. Sessions of the console
- * and the portal are removed, because one that was ended since must not become valid again.
+ * Prepares a closed database to be served as a copy. Sending is held until an operator releases it. Sessions of the
+ * console and the portal are removed, because one that was ended since must not become valid again.
  *
  * @param since the time since which sending is held, in ISO 8601
  */

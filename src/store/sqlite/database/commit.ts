@@ -8,7 +8,8 @@ interface Waiting {
 }
 
 /**
- * Runs synchronous work in the next transaction. Resolves when that is synced to disk. Urgent work runs before all other work.
+ * Runs synchronous work in the next transaction. Resolves when that is synced to disk. Urgent work runs before all
+ * other work.
  *
  * @param work called with the largest number of pieces of work that share the transaction
  */
@@ -18,10 +19,11 @@ export type Commit = <T>(work: (together: number) => T, isUrgent?: boolean) => P
 const sliceMs = 10;
 
 /**
- * Group commit: pieces of work that arrive in one turn of the event loop share one transaction and one sync, which makes
- * durable small writes cheap. When they take long, the rest waits for the next transaction. Each piece has a savepoint: one
- * that throws is rolled back and rejected alone. When the transaction cannot begin or commit, all are rejected and nothing is
- * stored. A single piece runs without a savepoint, because SQLite would copy every page for it before the first change.
+ * Group commit: pieces of work that arrive in one turn of the event loop share one transaction and one sync, which
+ * makes durable small writes cheap. When they take long, the rest waits for the next transaction. Each piece has a
+ * savepoint: one that throws is rolled back and rejected alone. When the transaction cannot begin or commit, all are
+ * rejected and nothing is stored. A single piece runs without a savepoint, because SQLite would copy every page for it
+ * before the first change.
  *
  * @param options.undone called when a piece or the whole transaction was rolled back
  * @param options.now a clock in milliseconds
@@ -44,7 +46,8 @@ export function groupCommit(
       release.run();
       return () => resolve(value as never);
     } catch (error) {
-      // On a full disk SQLite itself rolls back the whole transaction. The rest of the group must not run outside of one.
+      // On a full disk SQLite itself rolls back the whole transaction. The rest of the group must not run outside of
+      // one.
       if (!db.inTransaction) throw error;
       undo.run();
       release.run();

@@ -14,9 +14,9 @@ interface Compacted {
 const spareBytes = 16 * 1024 * 1024;
 
 /**
- * Replaces the database of a directory by a copy without free pages, which returns free pages to the file system from then
- * on. The copy is checked and synced, then renamed: if this is interrupted, either the old or the new database is there. The
- * caller holds the lock of the directory. Throws `StoreError`.
+ * Replaces the database of a directory by a copy without free pages, which returns free pages to the file system from
+ * then on. The copy is checked and synced, then renamed: if this is interrupted, either the old or the new database is
+ * there. The caller holds the lock of the directory. Throws `StoreError`.
  */
 export function compactDatabase(directory: string): Compacted {
   const copy = compactingIn(directory);

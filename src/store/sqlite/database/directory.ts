@@ -21,7 +21,10 @@ export const restoringIn = (directory: string): string => join(directory, "onair
 /** The file that `onair copy` fills is named by this prefix and the id of the copy. */
 export const copyingName = "onair.copying-";
 
-/** Throws a `StoreError` when a directory without a database has parts of one. An empty database must not be created there. */
+/**
+ * Throws a `StoreError` when a directory without a database has parts of one. An empty database must not be created
+ * there.
+ */
 export function requireNoParts(directory: string): void {
   const parts: readonly (readonly [RegExp, string])[] = [
     [new RegExp(`^${copyingName}[^-]+$`), "an interrupted copy: continue it with the same onair copy"],
@@ -42,7 +45,10 @@ export function removePartialCopy(directory: string): void {
     rmSync(compactingIn(directory) + suffix, { force: true });
 }
 
-/** Converts an error of SQLite or the system about a data directory to a `StoreError`. Returns any other error unchanged. */
+/**
+ * Converts an error of SQLite or the system about a data directory to a `StoreError`. Returns any other error
+ * unchanged.
+ */
 export function explain(error: unknown, directory: string): unknown {
   if (error instanceof StoreError) return error;
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
@@ -65,7 +71,10 @@ export function explain(error: unknown, directory: string): unknown {
   );
 }
 
-/** Returns what is wrong with a file in the directory, and what to do; null when no problem is visible without opening it. */
+/**
+ * Returns what is wrong with a file in the directory, and what to do; null when no problem is visible without opening
+ * it.
+ */
 export function wrongFileIn(directory: string): string | null {
   const names = [lockFile, pidFile, ...["", "-wal", "-shm"].map((suffix) => databaseFile + suffix)];
   for (const file of names.map((name) => join(directory, name))) {

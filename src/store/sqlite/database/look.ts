@@ -11,9 +11,9 @@ import { damaged } from "./faults.ts";
 import { appliedMigrations, migrations } from "./migrations.ts";
 
 /**
- * Reads the database of a directory without changing any file, whether or not a server has it open. Exception: after a crash,
- * when the write-ahead log is not yet in the database, SQLite creates the log's index file, as the next server would. `read`
- * may be called twice. Throws a `StoreError` when the database cannot be read.
+ * Reads the database of a directory without changing any file, whether or not a server has it open. Exception: after a
+ * crash, when the write-ahead log is not yet in the database, SQLite creates the log's index file, as the next server
+ * would. `read` may be called twice. Throws a `StoreError` when the database cannot be read.
  */
 export function look<T>(directory: string, read: (db: Database) => T): T {
   try {

@@ -83,8 +83,8 @@ export function migrate(
   );
   const applied = checkMigrations(db, list);
   if (applied === list.length) return;
-  // Rebuilding a table drops it, which with foreign keys on would delete the rows that refer to it. The pragma has no effect
-  // inside a transaction.
+  // Rebuilding a table drops it, which with foreign keys on would delete the rows that refer to it. The pragma has no
+  // effect inside a transaction.
   db.run("PRAGMA foreign_keys = OFF");
   try {
     db.transaction(() => apply(db, list, applied, applying)).immediate();
@@ -107,8 +107,8 @@ export function isNewest(db: Database): boolean {
 }
 
 /**
- * Returns the objects that a database of onair lacks, such as "the table users". Empty for an older schema, of which that is
- * not known. Only reads. Throws as `checkMigrations` does.
+ * Returns the objects that a database of onair lacks, such as "the table users". Empty for an older schema, of which
+ * that is not known. Only reads. Throws as `checkMigrations` does.
  */
 export function missingIn(db: Database): string[] {
   return checkMigrations(db) === migrations.length ? missingObjects(db) : [];

@@ -18,9 +18,9 @@ interface OpenDatabase {
 const longestLogBytes = 64 * 1024 * 1024;
 
 /**
- * Opens the database of a data directory, creates both if they are missing, and migrates to the current schema. Only the owner
- * may read the directory and files, because they contain signing secrets. Throws a `StoreError`, and then leaves a file that
- * is damaged or of another program unchanged.
+ * Opens the database of a data directory, creates both if they are missing, and migrates to the current schema. Only
+ * the owner may read the directory and files, because they contain signing secrets. Throws a `StoreError`, and then
+ * leaves a file that is damaged or of another program unchanged.
  */
 export function openDatabase(
   directory: string,
@@ -88,8 +88,8 @@ function closeWriter(db: Database, lock: DirectoryLock): void {
 }
 
 /**
- * Creates the database of a new directory in another file, and renames it. So a database without tables is always a damaged
- * one, not one whose creation was interrupted, and no server continues with an empty one.
+ * Creates the database of a new directory in another file, and renames it. So a database without tables is always a
+ * damaged one, not one whose creation was interrupted, and no server continues with an empty one.
  */
 function makeDatabase(directory: string): void {
   const partial = join(directory, "onair.making");
@@ -107,9 +107,9 @@ function makeDatabase(directory: string): void {
 }
 
 /**
- * Throws a `StoreError`, or an error of SQLite, unless a file is a database of onair that this build knows. It reads over a
- * connection that cannot change the file, not even by emptying its log on closing. A rollback journal is the exception: only a
- * connection that writes can roll back the transaction in it.
+ * Throws a `StoreError`, or an error of SQLite, unless a file is a database of onair that this build knows. It reads
+ * over a connection that cannot change the file, not even by emptying its log on closing. A rollback journal is the
+ * exception: only a connection that writes can roll back the transaction in it.
  */
 function requireUsable(file: string): void {
   const mode = existsSync(`${file}-journal`) ? { create: false, readwrite: true } : { readonly: true };
@@ -130,8 +130,8 @@ function requireUsable(file: string): void {
 }
 
 /**
- * Moves the write-ahead log into the database file, without migrating, and closes the file. Throws a `StoreError`, also when
- * another program reads the database, because a part of it then stays in the log.
+ * Moves the write-ahead log into the database file, without migrating, and closes the file. Throws a `StoreError`, also
+ * when another program reads the database, because a part of it then stays in the log.
  *
  * @returns the path of the file
  */
@@ -160,8 +160,8 @@ interface UpgradeOptions {
 }
 
 /**
- * Upgrades a database of an older version as `openDatabase` does, and closes it. Yields to the event loop between the steps
- * of filling the search index. Releases the lock of the directory in any case. Throws `StoreError`.
+ * Upgrades a database of an older version as `openDatabase` does, and closes it. Yields to the event loop between the
+ * steps of filling the search index. Releases the lock of the directory in any case. Throws `StoreError`.
  */
 export async function upgradeDatabase(
   directory: string,
@@ -185,8 +185,8 @@ export async function upgradeDatabase(
 }
 
 /**
- * Opens a second connection without waiting for the one that writes. Returns null when that one must first create, migrate or
- * index the database, or report an error in it.
+ * Opens a second connection without waiting for the one that writes. Returns null when that one must first create,
+ * migrate or index the database, or report an error in it.
  */
 export function openIfReady(directory: string): Database | null {
   if (!existsSync(databaseIn(directory))) return null;
@@ -212,8 +212,9 @@ export function openForReading(directory: string): Database {
 }
 
 /**
- * The cache of a reader in pages: 1/32 of the database, from 4 to 16 MB. The inner pages of the B-trees of users must stay in
- * it. With ten million users 8 MB are too small, because leaf pages evict them; with a million, 16 MB are no faster.
+ * The cache of a reader in pages: 1/32 of the database, from 4 to 16 MB. The inner pages of the B-trees of users must
+ * stay in it. With ten million users 8 MB are too small, because leaf pages evict them; with a million, 16 MB are no
+ * faster.
  */
 function cachePages(db: Database): number {
   const count = "SELECT page_count FROM pragma_page_count";

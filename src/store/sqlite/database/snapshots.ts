@@ -1,8 +1,8 @@
 import type { Database } from "bun:sqlite";
 
 /**
- * Reads that take several turns of the event loop and still see one consistent snapshot. They have a connection of their own,
- * because every other read on it would see that snapshot too. It is opened on first use.
+ * Reads that take several turns of the event loop and still see one consistent snapshot. They have a connection of
+ * their own, because every other read on it would see that snapshot too. It is opened on first use.
  */
 export class Snapshots {
   #db: Database | null = null;

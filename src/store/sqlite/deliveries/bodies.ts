@@ -2,8 +2,8 @@ import { DamagedValue } from "../database/faults.ts";
 import words from "./body-dictionary-1.txt" with { type: "text" };
 
 /**
- * The stored body of an event: its text, or a blob if that is shorter. The first byte of a blob is the format, which includes
- * the dictionary. The others are raw deflate.
+ * The stored body of an event: its text, or a blob if that is shorter. The first byte of a blob is the format, which
+ * includes the dictionary. The others are raw deflate.
  */
 export type KeptBody = string | Uint8Array;
 

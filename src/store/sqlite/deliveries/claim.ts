@@ -24,8 +24,8 @@ interface DueRow {
 const maxSharedBytes = 4 * 1024 * 1024;
 
 /**
- * Claims due deliveries, with raw SQL, because this is the engine's innermost loop. Claims are held only in memory: one process
- * owns the file, and after a crash all deliveries without a recorded result must be sent again.
+ * Claims due deliveries, with raw SQL, because this is the engine's innermost loop. Claims are held only in memory: one
+ * process owns the file, and after a crash all deliveries without a recorded result must be sent again.
  */
 export function deliveryClaims(
   db: Database,

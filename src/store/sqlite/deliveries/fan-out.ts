@@ -27,7 +27,9 @@ type Publish = (
   transaction: Transaction,
 ) => StoredEvent;
 
-/** An event is staged if it has at most `fewReceivers`, and its transaction has fewer than `fewTogether` pieces of work. */
+/**
+ * An event is staged if it has at most `fewReceivers`, and its transaction has fewer than `fewTogether` pieces of work.
+ */
 const fewReceivers = 16;
 const fewTogether = 8;
 
@@ -38,8 +40,8 @@ interface Receiver {
 }
 
 /**
- * Makes the function that publishes events. It uses raw SQL, because its statements run once per event or subscriber, and an
- * event may have ten thousand subscribers.
+ * Makes the function that publishes events. It uses raw SQL, because its statements run once per event or subscriber,
+ * and an event may have ten thousand subscribers.
  */
 export function eventFanOut(
   db: Database,

@@ -6,8 +6,8 @@ interface Numbered {
 }
 
 /**
- * Prepares statements for the numbers of an application's deliveries in a range. INDEXED BY is necessary, because SQLite would
- * otherwise scan the table, which already has the wanted order.
+ * Prepares statements for the numbers of an application's deliveries in a range. INDEXED BY is necessary, because
+ * SQLite would otherwise scan the table, which already has the wanted order.
  */
 export function deliveryIndexes(db: Database, order: "ASC" | "DESC") {
   const region = `SELECT seq FROM deliveries INDEXED BY deliveries_application

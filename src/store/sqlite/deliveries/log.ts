@@ -35,8 +35,9 @@ interface LoggedAttempt extends Omit<Attempt, "timings"> {
 }
 
 /**
- * Reads of the log of deliveries. An application's deliveries are found region by region, newest first. An index ordered by
- * subscription would be faster to read, but publishing an event would write a page of it for each subscriber.
+ * Reads of the log of deliveries. An application's deliveries are found region by region, newest first. An index
+ * ordered by subscription would be faster to read, but publishing an event would write a page of it for each
+ * subscriber.
  */
 export function deliveryLog(
   db: Database,

@@ -2,7 +2,9 @@ import type { Database } from "bun:sqlite";
 import type { Attempt, AttemptResult } from "../../../domain/deliveries.ts";
 import { rowInserter } from "./rows.ts";
 
-/** Makes a function that records results inside a transaction. Raw SQL, because this is in the engine's innermost loop. */
+/**
+ * Makes a function that records results inside a transaction. Raw SQL, because this is in the engine's innermost loop.
+ */
 export function attemptRecorder(db: Database): (results: readonly AttemptResult[]) => void {
   const settle = db.prepare<
     null,
@@ -12,7 +14,9 @@ export function attemptRecorder(db: Database): (results: readonly AttemptResult[
        finished_at = ?
      WHERE seq = ? AND status = 'pending'`,
   );
-  /** Parameters: attempts, extra attempts among them, time, number of the delivery, whether the receiver accepted it. */
+  /**
+   * Parameters: attempts, extra attempts among them, time, number of the delivery, whether the receiver accepted it.
+   */
   const settleEnded = db.prepare<null, [number, number, number, number, boolean]>(
     `UPDATE deliveries SET attempts = ?1, extra_attempts = ?2,
        status = iif(status = 'canceled' AND ?5, 'delivered', status),
@@ -31,7 +35,9 @@ export function attemptRecorder(db: Database): (results: readonly AttemptResult[
     "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
   );
 
-  /** Returns the new state of a delivery that is to be retried. It may have changed while the attempt was in progress. */
+  /**
+   * Returns the new state of a delivery that is to be retried. It may have changed while the attempt was in progress.
+   */
   const pendingAs = (
     result: AttemptResult,
   ): Pick<AttemptResult, "status" | "next_attempt_at" | "resume_at"> => {
@@ -69,7 +75,9 @@ export function attemptRecorder(db: Database): (results: readonly AttemptResult[
   };
 }
 
-/** delivery_seq, number, at, outcome, status, duration_ms, dns_ms, connect_ms, tls_ms, first_byte_ms, error, response */
+/**
+ * delivery_seq, number, at, outcome, status, duration_ms, dns_ms, connect_ms, tls_ms, first_byte_ms, error, response
+ */
 type AttemptRow = readonly (string | number | null)[];
 
 function attemptRow(seq: number, number: number, attempt: Attempt): AttemptRow {

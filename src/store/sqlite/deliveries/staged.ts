@@ -15,12 +15,14 @@ interface KnownEvent {
 }
 
 /**
- * Events that were just published, staged in one table. Storing an event in `events` and `deliveries` writes a page of each of
- * their indexes and of its subscriptions; staging it writes one page. Staged events are moved there many at a time, and always
- * before something else reads or changes deliveries.
+ * Events that were just published, staged in one table. Storing an event in `events` and `deliveries` writes a page of
+ * each of their indexes and of its subscriptions; staging it writes one page. Staged events are moved there many at a
+ * time, and always before something else reads or changes deliveries.
  */
 export interface StagedEvents {
-  /** Stages an event, within a commit. Returns false when its body is too large: then it is published without staging. */
+  /**
+   * Stages an event, within a commit. Returns false when its body is too large: then it is published without staging.
+   */
   add(event: NewEvent, firstDelivery: number, deliveries: readonly StagedDelivery[]): boolean;
   find(id: string): KnownEvent | undefined;
   /** Call this after `move` when an event was added to `events` directly. */

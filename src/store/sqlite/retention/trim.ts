@@ -2,8 +2,8 @@ import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { deliveryStatements, eventStatements, stepRows } from "./statements.ts";
 
 /**
- * Removes finished deliveries before their retention ends, some rows in each step, within a commit: delivered ones, oldest
- * first, and when none is left, all others. Bodies are removed with the last delivery of their event.
+ * Removes finished deliveries before their retention ends, some rows in each step, within a commit: delivered ones,
+ * oldest first, and when none is left, all others. Bodies are removed with the last delivery of their event.
  */
 export function trimmer(orm: BunSQLiteDatabase) {
   const { slice, removeAttempts, noteRemoved, removeDeliveries } = deliveryStatements(orm);

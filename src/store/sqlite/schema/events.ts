@@ -68,7 +68,10 @@ export const events = sqliteTable(
     name: text().notNull(),
     version: integer().notNull(),
     broadcaster_user_id: integer().notNull(),
-    /** Text, or a packed blob if that is smaller (`sqlite/deliveries/bodies.ts`). Null without deliveries, or when removed. */
+    /**
+     * Text, or a packed blob if that is smaller (`sqlite/deliveries/bodies.ts`). Null without deliveries, or when
+     * removed.
+     */
     body: text(),
     /** SHA-256 of the event, to tell a repetition from another event with the same id. */
     fingerprint: blob({ mode: "buffer" }).notNull(),
@@ -81,8 +84,8 @@ export const events = sqliteTable(
 );
 
 /**
- * Events that were published and not yet moved into `events` and `deliveries`: rows with a higher `seq` than all of `events`.
- * The other rows are unused remains of events that were moved.
+ * Events that were published and not yet moved into `events` and `deliveries`: rows with a higher `seq` than all of
+ * `events`. The other rows are unused remains of events that were moved.
  */
 export const stagedEvents = sqliteTable("staged_events", {
   /** The slot: `seq` modulo 256. Slots are reused in turn, so that publishing an event writes one page. */
@@ -109,8 +112,8 @@ export const eventTypes = sqliteTable("event_types", shared(eventTypeColumns), (
 export const deliveryRegionBits = 12;
 
 /**
- * One row per event and subscription. All indexes are written at their end or in a small region: a fan-out that wrote one page
- * per subscriber would write far more than it stores.
+ * One row per event and subscription. All indexes are written at their end or in a small region: a fan-out that wrote
+ * one page per subscriber would write far more than it stores.
  */
 export const deliveries = sqliteTable(
   "deliveries",
@@ -151,7 +154,10 @@ export const deliveries = sqliteTable(
   ],
 );
 
-/** Condition: the dispatcher has a delivery in memory. It has no parameters, because they would not match the partial index. */
+/**
+ * Condition: the dispatcher has a delivery in memory. It has no parameters, because they would not match the partial
+ * index.
+ */
 export const isHandedOut = sql`${deliveries.status} = 'pending' AND ${deliveries.next_attempt_at} IS NULL`;
 
 /** Ignores canceled deliveries. */

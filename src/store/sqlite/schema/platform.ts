@@ -12,7 +12,10 @@ export const users = sqliteTable("users", shared(userColumns), (table) => [
   uniqueIndex("users_username").on(sql`${table.username} COLLATE NOCASE`),
 ]);
 
-/** Statistics of the search, one row. The search index itself has no drizzle schema; its layout is described in `search.ts`. */
+/**
+ * Statistics of the search, one row. The search index itself has no drizzle schema; its layout is described in
+ * `search.ts`.
+ */
 export const searchStatistics = sqliteTable("search_statistics", {
   id: integer().primaryKey(),
   /** Incremented with each write. */

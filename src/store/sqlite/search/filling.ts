@@ -1,7 +1,9 @@
 import type { Database } from "bun:sqlite";
 import { type Indexed, userSearch } from "./search.ts";
 
-/** Turns automatic merges off, because each batch merges some pages. The unbounded crisis merge is only a last resort. */
+/**
+ * Turns automatic merges off, because each batch merges some pages. The unbounded crisis merge is only a last resort.
+ */
 const indexSettings = { automerge: 0, usermerge: 2, crisismerge: 64 } as const;
 
 function configureIndex(db: Database): void {
@@ -21,16 +23,16 @@ export function searchIsUnfilled(db: Database): boolean {
 }
 
 /**
- * Configures the search index and fills it if it is empty. The connection that writes calls this before all other uses. Filling
- * takes long with many users, and is one transaction.
+ * Configures the search index and fills it if it is empty. The connection that writes calls this before all other uses.
+ * Filling takes long with many users, and is one transaction.
  */
 export function prepareSearch(db: Database): void {
   for (const _ of fillingSearch(db));
 }
 
 /**
- * Does the same in steps, each of which yields the number of users in the index. `anew` empties the index first. A caller that
- * stops early leaves it unchanged.
+ * Does the same in steps, each of which yields the number of users in the index. `anew` empties the index first. A
+ * caller that stops early leaves it unchanged.
  */
 export function* fillingSearch(db: Database, { anew = false } = {}): Generator<number> {
   configureIndex(db);

@@ -15,13 +15,16 @@ const askedTrigrams = 3;
 const fewUsers = 100;
 
 /**
- * The limit of a search's cost, and the costs of reading an entry of a list and the names of a user. The unit is an entry that
- * FTS5 skips. A search blocks its thread, so all other requests wait for it.
+ * The limit of a search's cost, and the costs of reading an entry of a list and the names of a user. The unit is an
+ * entry that FTS5 skips. A search blocks its thread, so all other requests wait for it.
  */
 const mostWork = 400_000;
 const costOf = { entry: 8, name: 150 } as const;
 
-/** FTS5, which cannot be interrupted, intersects lists of up to this many entries together; `common` intersects longer ones. */
+/**
+ * FTS5, which cannot be interrupted, intersects lists of up to this many entries together; `common` intersects longer
+ * ones.
+ */
 const mostAtOnce = 300_000;
 
 /** The remaining cost that a search may cause. */
@@ -105,7 +108,10 @@ export function searchMatches(db: Database, counts: TrigramCounts) {
   }
 
   return {
-    /** Returns the first `limit` users that have all trigrams and are `wanted`, in exact order, within the limit of `work`. */
+    /**
+     * Returns the first `limit` users that have all trigrams and are `wanted`, in exact order, within the limit of
+     * `work`.
+     */
     best(
       trigrams: readonly string[],
       limit: number,

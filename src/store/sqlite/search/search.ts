@@ -8,25 +8,25 @@ import { idBits, popularityBucket } from "./popularity.ts";
 import { TrigramCounts, trigrams } from "./trigrams.ts";
 
 /*
- * Layout of the index. FTS5 returns matches by ascending rowid at no cost, while sorting the matches of a common trigram would
- * read every one of them. So the rowid follows the order of the results:
+ * Layout of the index. FTS5 returns matches by ascending rowid at no cost, while sorting the matches of a common
+ * trigram would read every one of them. So the rowid follows the order of the results:
  *
  *     rowid = bucket of the follower count (10 bits, more followers first) · id of the user (53 bits)
  *
- * Below 256 followers a bucket is a single count, above that a sixteenth of an octave. A search reads matches in rowid order
- * until it has enough and the bucket ends, and sorts each bucket by the exact count. A user moves in the index only when the
- * count leaves its bucket.
+ * Below 256 followers a bucket is a single count, above that a sixteenth of an octave. A search reads matches in rowid
+ * order until it has enough and the bucket ends, and sorts each bucket by the exact count. A user moves in the index
+ * only when the count leaves its bucket.
  *
- * Content. The index contains the trigrams of the folded names, without positions, which is smaller than with phrases and
- * faster to write. It also contains trigrams of private-use characters: one for the beginning of the username, and some for
- * runs of the same character, because `0000000` has no other trigrams than `000`. A search reads the users with the rarest
- * trigrams of its query and then compares their names. Further trigrams would cost a lookup in each segment of the index, in
- * lists of which nearly all entries are skipped.
+ * Content. The index contains the trigrams of the folded names, without positions, which is smaller than with phrases
+ * and faster to write. It also contains trigrams of private-use characters: one for the beginning of the username, and
+ * some for runs of the same character, because `0000000` has no other trigrams than `000`. A search reads the users
+ * with the rarest trigrams of its query and then compares their names. Further trigrams would cost a lookup in each
+ * segment of the index, in lists of which nearly all entries are skipped.
  *
- * Writing. FTS5 collects rows in memory only while their rowids ascend, and else writes a segment. So the rows of a batch are
- * inserted in ascending order, which takes less time and space. By default it merges segments in long bursts. This is turned
- * off, and each batch merges some pages instead. A trigram costs a lookup in every segment, so segments are merged in pairs,
- * and all of them into one while no users change.
+ * Writing. FTS5 collects rows in memory only while their rowids ascend, and else writes a segment. So the rows of a
+ * batch are inserted in ascending order, which takes less time and space. By default it merges segments in long bursts.
+ * This is turned off, and each batch merges some pages instead. A trigram costs a lookup in every segment, so segments
+ * are merged in pairs, and all of them into one while no users change.
  */
 
 /** The columns of a user that the index depends on. */
@@ -45,8 +45,8 @@ interface UserSearch {
   /** Removes a user, whose columns must be those that were indexed. */
   remove(user: Indexed): void;
   /**
-   * Merges a part of the index, inside a transaction. Returns false when there is nothing to merge, or when users have changed
-   * since the last call, because merging the whole index pays only if it then stays unchanged for a while.
+   * Merges a part of the index, inside a transaction. Returns false when there is nothing to merge, or when users have
+   * changed since the last call, because merging the whole index pays only if it then stays unchanged for a while.
    */
   tidy(): boolean;
   /** Finds users whose username or display name contains the query, of three or more folded characters. */

@@ -10,7 +10,9 @@ export function trigrams(text: string): string[] {
 
 const slots = 2 ** 16;
 
-/** Returns the slot in which a trigram is counted. Trigrams that share a slot seem a little more common than they are. */
+/**
+ * Returns the slot in which a trigram is counted. Trigrams that share a slot seem a little more common than they are.
+ */
 function slotOf(first: number, second: number, third: number): number {
   const mix = (hash: number, point: number) => Math.imul(hash ^ point, 0x01000193);
   const hash = mix(mix(mix(0x811c9dc5, first), second), third);
@@ -26,8 +28,8 @@ const leastUnwritten = 2_000;
 const refreshMs = 1_000;
 
 /**
- * Estimates how many users have a trigram, in 256 KB of memory. Only the speed of a search depends on it, so it is written to
- * the database only occasionally, for other connections to read, and a crash may lose some changes.
+ * Estimates how many users have a trigram, in 256 KB of memory. Only the speed of a search depends on it, so it is
+ * written to the database only occasionally, for other connections to read, and a crash may lose some changes.
  */
 export class TrigramCounts {
   readonly #write;

@@ -15,15 +15,15 @@ const messages: Readonly<Record<StorageFault, string>> = {
   failing: "The disk of the database fails",
   damaged: "The database is damaged: stop the server and restore a backup",
   unreachable: "The database cannot be reached, or does not accept writes",
-  replaced:
-    "The file of the database was removed or replaced while the server was running: restart the server",
+  replaced: "A file of the database was removed or replaced while the server was running: restart the server",
 };
 
 const advice: Readonly<Record<StorageFault, string>> = {
   full: "Free some space: move old backups away, or enlarge the disk. Nothing that was acknowledged is lost.",
   failing: "Check the disk, its mount and the system log.",
   damaged: "Stop the server, move the database away and restore the newest backup: onair restore.",
-  replaced: "Restart the server.",
+  replaced:
+    "Nothing is written any more. Move the file back if it still exists, and restart the server. Otherwise restore the newest backup: onair restore.",
   unreachable: "Check that the database is running and reachable over the network.",
 };
 

@@ -1,7 +1,8 @@
 import { Database } from "bun:sqlite";
 import { beforeEach, describe, expect, test } from "bun:test";
-import { readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { openStore } from "../../src/store/sqlite/store.ts";
 import { ownProcess, type ServerProcess } from "../support/process.ts";
 import { ownDirectory } from "../support/server.ts";
 import { canMount, SmallDisk } from "../support/small-disk.ts";
@@ -136,8 +137,35 @@ describe("a database that is damaged while it is served", () => {
     await start(data());
     renameSync(file(), `${file()}.moved`);
     writeFileSync(file(), "");
-    await until(async () => (await readiness()).startsWith("503 The file of the database was removed"));
+    await until(async () => (await readiness()).startsWith("503 A file of the database was removed"));
     await until(() => storageEvents().length > 0);
     expect(storageEvents()).toEqual(["storage_replaced"]);
+  });
+
+  const put = (id: number) => server.admin("PUT", `/admin/v1/users/${id}`, { username: `user_${id}` });
+
+  test("where its file is removed, and nothing more is acknowledged or begun anew", async () => {
+    await start(data());
+    expect((await put(1)).status).toBe(200);
+    rmSync(file());
+    const refused = await put(2);
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "5"]);
+    expect(await readiness()).toStartWith("503 A file of the database was removed");
+    expect(await server.end("SIGTERM")).toBe(0);
+    expect(() => openStore(data())).toThrow("has a part of a database that is missing: move that back");
+    expect(existsSync(file())).toBe(false);
+  });
+
+  test("where its log is removed, and all that was acknowledged is kept when it stops", async () => {
+    await start(data());
+    expect((await put(1)).status).toBe(200);
+    const { token } = await server.application();
+    rmSync(`${file()}-wal`);
+    expect((await put(2)).status).toBe(503);
+    expect(await readiness()).toStartWith("503 A file of the database was removed");
+    expect(await server.end("SIGTERM")).toBe(0);
+    await start(data());
+    const found = async (id: number) => (await server.get(`/public/v1/users/user_${id}`, token)).status;
+    expect([await found(1), await found(2)]).toEqual([200, 404]);
   });
 });

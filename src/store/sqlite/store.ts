@@ -17,6 +17,7 @@ import type { DirectoryLock } from "./database/lock.ts";
 import { openDatabase, openForReading, openIfReady } from "./database/open.ts";
 import { databaseBytes, sizesByKind } from "./database/sizes.ts";
 import { Snapshots } from "./database/snapshots.ts";
+import { requireSameFiles } from "./database/storage-check.ts";
 import { deliveryModes } from "./deliveries/modes.ts";
 import { type StagedEvents, settled, stagedEvents } from "./deliveries/staged.ts";
 import { deliveryStore } from "./deliveries.ts";
@@ -40,7 +41,7 @@ export interface OpenOptions {
 export function openStore(directory: string, { lock, onFault, applying }: OpenOptions = {}): Store {
   const { db, close } = openDatabase(directory, lock, applying);
   let undone = () => {};
-  const commit = groupCommit(db, { undone: () => undone() });
+  const commit = groupCommit(db, { undone: () => undone(), check: requireSameFiles(directory) });
   const staged = stagedEvents(db, commit);
   undone = staged.forget;
   const snapshots = new Snapshots(() => openForReading(directory));
@@ -48,9 +49,9 @@ export function openStore(directory: string, { lock, onFault, applying }: OpenOp
     snapshots.close();
     close();
   };
-  // Closes after a last commit, so that all earlier writes are on disk.
+  // Closes after a last commit, so that all earlier writes are on disk. If it fails, the next start moves the staged events.
   return Object.assign(storeOn(db, commit, staged, snapshots, directory, onFault), {
-    close: () => commit(staged.move).then(closeAll),
+    close: once(() => commit(staged.move).then(closeAll, closeAll)),
   });
 }
 

@@ -81,6 +81,12 @@ describe("the data directory", () => {
     expect(readFileSync(part, "utf8")).toBe("a part");
   });
 
+  test("with the empty log of a database that was removed under a server is never taken for a new one", () => {
+    writeFileSync(join(directory, "onair.db-wal"), "");
+    expect(() => openStore(directory)).toThrow("has a part of a database that is missing: move that back");
+    expect(readdirSync(directory)).not.toContain("onair.db");
+  });
+
   test("that cannot be created is named with what to do", () => {
     // Not even root can make a directory there.
     expect(() => openStore("/proc/onair")).toThrow("The data directory /proc/onair is not writable");

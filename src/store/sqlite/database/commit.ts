@@ -15,6 +15,12 @@ interface Waiting {
  */
 export type Commit = <T>(work: (together: number) => T, isUrgent?: boolean) => Promise<T>;
 
+interface CommitOptions {
+  readonly undone?: () => void;
+  readonly check?: () => void;
+  readonly now?: () => number;
+}
+
 /** After this time a transaction starts no more work that is not urgent. It bounds how long urgent work waits. */
 const sliceMs = 10;
 
@@ -26,11 +32,12 @@ const sliceMs = 10;
  * before the first change.
  *
  * @param options.undone called when a piece or the whole transaction was rolled back
+ * @param options.check called before each commit, which fails with what it throws
  * @param options.now a clock in milliseconds
  */
 export function groupCommit(
   db: Database,
-  { undone = () => {}, now = () => performance.now() }: { undone?: () => void; now?: () => number } = {},
+  { undone = () => {}, check = () => {}, now = () => performance.now() }: CommitOptions = {},
 ): Commit {
   const begin = db.prepare("BEGIN IMMEDIATE");
   const commit = db.prepare("COMMIT");
@@ -86,6 +93,7 @@ export function groupCommit(
         settle.push(group.length === 1 ? runAlone(one) : attempt(one, group.length));
         if (settle.length >= least && now() >= end) break;
       }
+      check();
       commit.run();
     } catch (error) {
       if (db.inTransaction) rollback.run();

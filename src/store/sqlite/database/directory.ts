@@ -29,12 +29,13 @@ export function requireNoParts(directory: string): void {
   const parts: readonly (readonly [RegExp, string])[] = [
     [new RegExp(`^${copyingName}[^-]+$`), "an interrupted copy: continue it with the same onair copy"],
     [/^onair\.restoring$/, "an interrupted restore: restore again"],
-    // SQLite would apply this file to the new database.
+    // SQLite would apply this file to the new database. An empty one stays when the database is removed under a server.
     [/^onair\.db-(wal|journal)$/, "a database that is missing: move that back"],
   ];
   for (const file of readdirSync(directory)) {
     const what = parts.find(([name]) => name.test(file))?.[1];
-    if (what === undefined || statSync(join(directory, file)).size === 0) continue;
+    if (what === undefined || (file !== `${databaseFile}-wal` && statSync(join(directory, file)).size === 0))
+      continue;
     throw new StoreError(`${directory} has a part of ${what}, or move ${file} away.`, true);
   }
 }

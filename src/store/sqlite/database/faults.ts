@@ -9,6 +9,11 @@ export class DamagedValue extends StoreError {
   override name = "DamagedValue";
 }
 
+/** The files of the open database are no longer those in its directory. */
+export class ReplacedDatabase extends Error {
+  override name = "ReplacedDatabase";
+}
+
 /** Returns SQLite's code of an error, such as SQLITE_CORRUPT; "" for an error of something else. */
 export function codeOf(error: unknown): string {
   const cause = error instanceof DrizzleQueryError ? error.cause : error;
@@ -28,13 +33,13 @@ export function isForeignKeyViolation(error: unknown): boolean {
 const passing = /^SQLITE_(FULL|IOERR|BUSY|LOCKED|READONLY|CANTOPEN|NOMEM)/;
 
 /**
- * Returns the error for the caller. A full, busy or failing disk becomes `unavailable`. A violated foreign key becomes
+ * Returns the error for the caller. A full, busy or failing disk, or a replaced file, becomes `unavailable`. A violated foreign key becomes
  * `ownerGone`: the referenced row was removed after the caller read it, unless the store method handles this itself. Any
  * other error is returned unchanged.
  */
 export function storeFault(error: unknown): unknown {
   if (isForeignKeyViolation(error)) return Object.assign(ownerGone(), { cause: error });
-  if (!passing.test(codeOf(error))) return error;
+  if (!passing.test(codeOf(error)) && !(error instanceof ReplacedDatabase)) return error;
   const message = "The storage is not available now. Nothing was changed. Try again in a moment.";
   return Object.assign(new DomainError("unavailable", message, { retryAfterSeconds: 5 }), { cause: error });
 }
@@ -53,6 +58,7 @@ export function damaged(file: string, finding: string, cause?: unknown): StoreEr
 /** Returns the fault of the storage that an error of a read or write shows; null for other errors. */
 export function storageFaultOf(error: unknown): StorageFault | null {
   const cause = error instanceof DomainError ? error.cause : error;
+  if (cause instanceof ReplacedDatabase) return "replaced";
   const code = codeOf(cause);
   if (/^SQLITE_FULL/.test(code)) return "full";
   if (/^SQLITE_(IOERR|READONLY)/.test(code)) return "failing";

@@ -2,7 +2,7 @@ import { Database } from "bun:sqlite";
 import { statfsSync, statSync } from "node:fs";
 import { type StorageFault, StoreError } from "../../faults.ts";
 import { databaseIn } from "./directory.ts";
-import { codeOf, storageFaultOf } from "./faults.ts";
+import { codeOf, ReplacedDatabase, storageFaultOf } from "./faults.ts";
 import { missingIn } from "./migrations.ts";
 
 /** With less free space, a commit of the usual size does not fit, and the disk counts as full. */
@@ -11,10 +11,36 @@ const leastBytes = 256 * 1024;
 /** With this much free space, a disk that was full no longer counts as full. */
 const recoveredBytes = 1024 * 1024;
 
-/** Returns device and inode of a directory's database, to detect that the file was replaced; null when there is none. */
-export function databaseIdentity(directory: string): string | null {
-  const found = statSync(databaseIn(directory), { throwIfNoEntry: false });
-  return found ? `${found.dev}:${found.ino}` : null;
+/**
+ * Returns devices and inodes of a directory's database and its write-ahead log, to detect that one was replaced. Both are the
+ * same as long as the database is open. A missing file has none.
+ */
+export function databaseIdentity(directory: string): string {
+  const file = databaseIn(directory);
+  return [file, `${file}-wal`]
+    .map((path) => statSync(path, { throwIfNoEntry: false }))
+    .map((found) => (found ? `${found.dev}:${found.ino}` : ""))
+    .join(" ");
+}
+
+/**
+ * Returns a function that throws `ReplacedDatabase` once the files of an open database are no longer those in its directory.
+ * What is written to them then ends with the process.
+ */
+export function requireSameFiles(directory: string): () => void {
+  const identity = databaseIdentity(directory);
+  return () => {
+    if (currentIdentity(directory, identity) !== identity) throw new ReplacedDatabase();
+  };
+}
+
+/** Returns `otherwise` where the files cannot be examined, which says nothing about them. */
+function currentIdentity(directory: string, otherwise: string): string {
+  try {
+    return databaseIdentity(directory);
+  } catch {
+    return otherwise;
+  }
 }
 
 /**
@@ -24,11 +50,7 @@ export function databaseIdentity(directory: string): string | null {
  * @param identity the `databaseIdentity` of the database that was opened
  * @param wasFull whether the disk was full at the last check, so that more free space is required
  */
-export function lookAtStorage(
-  directory: string,
-  identity: string | null,
-  wasFull: boolean,
-): StorageFault | null {
+export function lookAtStorage(directory: string, identity: string, wasFull: boolean): StorageFault | null {
   try {
     if (databaseIdentity(directory) !== identity) return "replaced";
     const damage = damageIn(directory);

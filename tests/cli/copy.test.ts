@@ -68,7 +68,10 @@ describe("wrong usage changes nothing", () => {
     [["--to", "x"], "--from is missing"],
     [["--from", "/nowhere/at-all", "--to", "x"], "There is no data in /nowhere/at-all"],
     [["--from", "mysql://db/onair", "--to", "x"], "must be a URL like postgres://"],
-    [["--from", "postgres://a:hunter2@db/onair", "--to", "x"], "--from must be without a password"],
+    [
+      ["--from", "postgres://a:hunter2@db/onair", "--to", "x"],
+      "--from must be without a password, because other users of the machine can see it: remove it here, and set ONAIR_DATABASE to the whole URL",
+    ],
     [["--from", "postgres://a@db/onair", "--to", "x", "--reopen"], "--reopen excludes --to"],
   ])("%p", async (args, message) => {
     const { code, stdout, stderr } = await run(["copy", ...args]);

@@ -73,7 +73,7 @@ function readLocation(
     const named = readDatabaseUrl(text);
     if (named.password !== "") {
       mistakes.push(
-        `${option} must be without a password, because other users of the machine can see it: set ONAIR_DATABASE or ONAIR_DATABASE_FILE instead`,
+        `${option} must be without a password, because other users of the machine can see it: remove it here, and set ONAIR_DATABASE to the whole URL, or ONAIR_DATABASE_FILE to a file with it`,
       );
       return null;
     }

@@ -78,8 +78,8 @@ const ofProcess = new Set<string | undefined>(["serve", "dev"]);
 export async function run(args: readonly string[], options: RunOptions = {}) {
   const { command = ofProcess.has(args[0]) ? program : null, env = {}, cwd = root } = options;
   if (!command) {
-    const result = inTurn.then(() => runHere(args, env, cwd));
-    inTurn = result.catch(() => {});
+    const result = runEach.then(() => runHere(args, env, cwd));
+    runEach = result.catch(() => {});
     return result;
   }
   const child = Bun.spawn([...command, ...args], {
@@ -93,7 +93,7 @@ export async function run(args: readonly string[], options: RunOptions = {}) {
   return { stdout, stderr, code };
 }
 
-let inTurn: Promise<unknown> = Promise.resolve();
+let runEach: Promise<unknown> = Promise.resolve();
 
 async function runHere(args: readonly string[], env: Environment, cwd: string) {
   const written = { stdout: "", stderr: "" };

@@ -11,7 +11,7 @@ import { type Dialect, execute, type Orm, type Work } from "./dialect.ts";
 import { newestKeeper, removeOld } from "./removal.ts";
 
 export function auditStore(db: Dialect): AuditStore {
-  const { orm, tables, transact, inTurn } = db;
+  const { orm, tables, transact, runEach } = db;
   const { audit } = tables;
   const { merge_key, ...shown } = getTableColumns(audit);
   const { all, ofApplication } = auditLimits;
@@ -66,6 +66,6 @@ export function auditStore(db: Dialect): AuditStore {
     page: async (filter, below, limit) =>
       orm.select(shown).from(audit).where(conditions(filter, below)).orderBy(desc(audit.seq)).limit(limit),
     prune: (before) =>
-      inTurn((orm) => removeOld(orm, { table: audit, seq: audit.seq, at: audit.at }, before)),
+      runEach((orm) => removeOld(orm, { table: audit, seq: audit.seq, at: audit.at }, before)),
   };
 }

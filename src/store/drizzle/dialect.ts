@@ -82,7 +82,7 @@ export interface Dialect {
    * Runs statements one after the other. On PostgreSQL each commits before the next begins; on SQLite all commit at
    * once.
    */
-  inTurn<Result>(work: (orm: Orm) => Work<Result>): Promise<Result>;
+  runEach<Result>(work: (orm: Orm) => Work<Result>): Promise<Result>;
   /** Runs work that only reads, outside of a transaction. */
   read<Result>(work: (orm: Orm) => Work<Result>): Promise<Result>;
   /** Runs one statement that writes. */

@@ -24,7 +24,7 @@ export function idempotencyStore(db: Dialect): IdempotencyStore {
         return { firstSeenAt, answer: null };
       }),
     finish: ({ key, fingerprint, firstSeenAt }, { status, body: answer }) =>
-      db.inTurn(function* (orm) {
+      db.runEach(function* (orm) {
         const row = {
           key,
           fingerprint: Buffer.from(fingerprint),
@@ -55,7 +55,7 @@ export function idempotencyStore(db: Dialect): IdempotencyStore {
       );
     },
     removeExpired: (now) =>
-      db.inTurn(function* (orm) {
+      db.runEach(function* (orm) {
         const expired = orm.delete(keys).where(lte(keys.first_seen_at, expiredSince(now)));
         return (yield* execute(expired.returning({ key: keys.key }))).length;
       }),

@@ -55,7 +55,7 @@ export function loginRequestStore(db: Dialect): LoginRequestStore {
 
   return {
     create: (challengeHash, browserHash, request, client) =>
-      db.inTurn(function* (orm) {
+      db.runEach(function* (orm) {
         yield* execute(
           orm.insert(loginRequests).values({
             challenge_hash: Buffer.from(challengeHash),

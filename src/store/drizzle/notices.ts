@@ -5,7 +5,7 @@ import { type Dialect, execute, type Orm, type Tables, type Work } from "./diale
 import { newestKeeper, removeOld } from "./removal.ts";
 
 export function noticeStore(db: Dialect): NoticeStore {
-  const { orm, tables, transact, inTurn, prepared } = db;
+  const { orm, tables, transact, runEach, prepared } = db;
   const { notices } = tables;
   const { application_id, seq, created_at } = notices;
   const add = noticeAdder(db);
@@ -56,13 +56,13 @@ export function noticeStore(db: Dialect): NoticeStore {
     async claim(now, until, limit) {
       // Read first, so that nothing is written while none is due.
       if ((await dueIn(orm, now, 1)).length === 0) return [];
-      return inTurn(function* (orm) {
+      return runEach(function* (orm) {
         const due = db.lock(dueIn(orm, now, limit), "update", { skipLocked: true });
         const claimed = orm.update(notices).set({ next_attempt_at: until }).where(inArray(seq, due));
         return (yield* execute(claimed.returning())).sort((a, b) => a.seq - b.seq).map(noticeOf);
       });
     },
-    prune: (before) => inTurn((orm) => removeOld(orm, { table: notices, seq, at: created_at }, before)),
+    prune: (before) => runEach((orm) => removeOld(orm, { table: notices, seq, at: created_at }, before)),
   };
 }
 

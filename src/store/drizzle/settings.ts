@@ -2,7 +2,7 @@ import { eq, sql } from "drizzle-orm";
 import type { SettingStore } from "../settings.ts";
 import { type Dialect, execute } from "./dialect.ts";
 
-export function settingStore({ orm, tables: { settings }, prepared, inTurn, write }: Dialect): SettingStore {
+export function settingStore({ orm, tables: { settings }, prepared, runEach, write }: Dialect): SettingStore {
   const { value } = settings;
   const find = prepared("setting", (orm) =>
     orm
@@ -13,7 +13,7 @@ export function settingStore({ orm, tables: { settings }, prepared, inTurn, writ
   return {
     get: async (key) => (await find(orm, { key }))[0]?.value ?? null,
     settle: (key, given) =>
-      inTurn(function* (orm) {
+      runEach(function* (orm) {
         yield* execute(orm.insert(settings).values({ key, value: given }).onConflictDoNothing());
         const [settled] = yield* execute(find(orm, { key }));
         return settled?.value ?? given;

@@ -15,7 +15,7 @@ const stepRows = 1_000;
 const periods = Object.keys(statisticPeriods) as StatisticPeriod[];
 
 export function statisticStore(
-  { orm, tables: { statistics }, transact, inTurn, prepared, lock, rowId }: Dialect,
+  { orm, tables: { statistics }, transact, runEach, prepared, lock, rowId }: Dialect,
   sizes: Pick<StatisticStore, "databaseBytes" | "kindSizes">,
 ): StatisticStore {
   const { kind, subject, period, at, counts, durations } = statistics;
@@ -79,7 +79,7 @@ export function statisticStore(
         )
         .orderBy(asc(at)),
     prune: (now) =>
-      inTurn(function* (orm) {
+      runEach(function* (orm) {
         let removed = 0;
         for (const one of periods) {
           const old = sql`${rowId} IN (SELECT ${rowId} FROM ${statistics} WHERE ${period} = ${one}

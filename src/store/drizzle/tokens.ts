@@ -150,7 +150,7 @@ export function tokenStore(db: Dialect): TokenStore {
 
   return {
     create: (hash, grant, familyId) =>
-      db.inTurn(function* (orm) {
+      db.runEach(function* (orm) {
         yield* execute(
           orm.insert(tokens).values({
             hash: Buffer.from(hash),

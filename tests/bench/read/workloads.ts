@@ -45,7 +45,7 @@ const common = {
   floors: [],
 } as const;
 
-const inTurn = (paths: readonly string[], headers: Traffic["headers"] = {}): Traffic => ({
+const runEach = (paths: readonly string[], headers: Traffic["headers"] = {}): Traffic => ({
   paths,
   order: Uint32Array.from(paths, (_, i) => i),
   headers,
@@ -87,14 +87,14 @@ export function workloads(users: number, token: string, etag: string): Record<Wo
       ...common,
       name: "search",
       title: "Search Users",
-      traffic: inTurn(searches, authorized),
+      traffic: runEach(searches, authorized),
       token,
     },
     "category-page": {
       ...common,
       name: "category-page",
       title: "Category page of 25",
-      traffic: inTurn([page]),
+      traffic: runEach([page]),
       inFrameworks: true,
       floors: [{ of: "bare", least: 0.75 }],
     },
@@ -102,16 +102,16 @@ export function workloads(users: number, token: string, etag: string): Record<Wo
       ...common,
       name: "category-304",
       title: "Category page, 304",
-      traffic: inTurn([page], { "If-None-Match": etag }),
+      traffic: runEach([page], { "If-None-Match": etag }),
       status: 304,
-      beside: { name: "the page itself", traffic: inTurn([page]) },
+      beside: { name: "the page itself", traffic: runEach([page]) },
       floors: [{ of: "the page itself", least: 1 }],
     },
     "category-detail": {
       ...common,
       name: "category-detail",
       title: "Category detail",
-      traffic: inTurn(details),
+      traffic: runEach(details),
     },
   };
 }

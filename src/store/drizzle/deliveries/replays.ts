@@ -23,7 +23,7 @@ interface OwnLog {
 
 /** Replays. Each step commits its changes together with the replay's new position. */
 export function replayStore(db: Dialect, log: OwnLog): ReplayStore {
-  const { orm, tables, transact, inTurn, lock } = db;
+  const { orm, tables, transact, runEach, lock } = db;
   const { applications, deliveries, replays } = tables;
   // A literal, because a parameter would not match the partial index.
   const isRunning = sql`${replays.state} = 'running'`;
@@ -123,7 +123,7 @@ export function replayStore(db: Dialect, log: OwnLog): ReplayStore {
     },
     running: async () => (await orm.select().from(replays).where(isRunning)).map(shownReplay),
     cancel: (scope, id, now) =>
-      inTurn(function* (orm) {
+      runEach(function* (orm) {
         yield* execute(ended(orm, id, scope, now));
         const isIt = and(eq(replays.id, id), within(scope));
         return (yield* execute(orm.select({ id: replays.id }).from(replays).where(isIt))).length > 0;

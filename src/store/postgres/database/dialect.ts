@@ -18,7 +18,7 @@ export function postgresDialect(db: Postgres): Dialect {
     tables,
     orm,
     transact: (work) => db.transact(({ orm }) => finished(work(orm))),
-    inTurn: (work) => finished(work(orm)),
+    runEach: (work) => finished(work(orm)),
     read: (work) => finished(work(orm)),
     async write(statement) {
       await statement;

@@ -28,7 +28,7 @@ export function eventPublisher(pool: Postgres, claimed: ClaimedDeliveries, owned
   let tail: Promise<void> = Promise.resolve();
   let isScheduled = false;
 
-  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+  const enqueue = <T>(work: () => Promise<T>): Promise<T> => {
     const result = tail.then(work);
     tail = result.then(
       () => {},
@@ -40,7 +40,7 @@ export function eventPublisher(pool: Postgres, claimed: ClaimedDeliveries, owned
   const schedule = (): void => {
     if (isScheduled || gathered.length === 0) return;
     isScheduled = true;
-    void inTurn(async () => {
+    void enqueue(async () => {
       isScheduled = false;
       const batch = nextBatch(gathered);
       gathered = gathered.slice(batch.length);
@@ -74,7 +74,7 @@ export function eventPublisher(pool: Postgres, claimed: ClaimedDeliveries, owned
         if (gathered.length === 1) setImmediate(schedule);
       }),
     publishAll: (events, takes) =>
-      inTurn(async () => {
+      enqueue(async () => {
         const read = claimed.beginRead();
         try {
           const outcomes = await pool.transact(async (transaction) => {

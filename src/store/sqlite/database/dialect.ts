@@ -48,7 +48,7 @@ export function sqliteDialect(database: BunSQLiteDatabase, commit: Commit): Dial
     tables: tables as unknown as Tables,
     orm,
     transact,
-    inTurn: transact,
+    runEach: transact,
     read: async (work) => finished(work(orm)),
     write: (statement) => commit(() => void rowsOf(statement)),
     prepared(name, build) {

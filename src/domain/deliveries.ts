@@ -60,7 +60,7 @@ export interface DueDelivery {
   readonly application_id: string;
   readonly subscription_id: string;
   /** Whether its subscription still exists. */
-  readonly isWanted: boolean;
+  readonly isSubscribed: boolean;
   readonly sequence: number;
   /** Attempts made so far. */
   readonly attempts: number;

@@ -248,11 +248,11 @@ export function createDeliveryWorker(context: DispatcherContext, options: Delive
 
 /** Returns the final state of a delivery that must not be sent; null if it is to be sent. */
 function endingOf(
-  { isWanted, expires_at, event }: DueDelivery,
+  { isSubscribed, expires_at, event }: DueDelivery,
   recipient: Recipient | null | undefined,
   at: number,
 ): Ending | null {
-  if (!recipient || !isWanted) return "canceled";
+  if (!recipient || !isSubscribed) return "canceled";
   // The event stream has it, and there is no webhook: nothing else is left to deliver, also for a requested retry.
   if (usesOnlyStream(recipient)) return "delivered";
   if (expires_at !== null && expires_at <= at) return "expired";

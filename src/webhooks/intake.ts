@@ -26,9 +26,7 @@ export interface DeliveryIntake {
    * Claims deliveries that are due from the store. If memory is full, the queue is scheduled again when it has space.
    */
   claim(queue: EndpointQueue): Promise<void>;
-  /**
-   * Marks deliveries of these subscriptions as unwanted: those in memory, and those being committed, claimed or sent.
-   */
+  /** Marks deliveries as without subscription: those in memory, and those being committed, claimed or sent. */
   subscriptionsRemoved(removed: RemovedSubscriptions): void;
   /**
    * Writes the queued deliveries of an endpoint back into the store, which frees their memory. Deliveries that are
@@ -92,7 +90,7 @@ export function createDeliveryIntake(context: DispatcherContext): DeliveryIntake
       }
       const queue = queues.of(delivery.application_id);
       const isRemoved = batch.removedSubscriptions.has(delivery.subscription_id);
-      queue.deliveries.push(isRemoved ? unwanted(delivery) : delivery, isOfBulk);
+      queue.deliveries.push(isRemoved ? withoutSubscription(delivery) : delivery, isOfBulk);
       changed.add(queue);
     }
     for (const queue of changed) {
@@ -197,10 +195,10 @@ export function createDeliveryIntake(context: DispatcherContext): DeliveryIntake
       if (!queue) return;
       const removed = new Set(ids);
       if (queue.deliveries.length > 0)
-        queue.deliveries.change((one) => (removed.has(one.subscription_id) ? unwanted(one) : one));
+        queue.deliveries.change((one) => (removed.has(one.subscription_id) ? withoutSubscription(one) : one));
       for (const one of queue.attemptsInFlight) {
         if (!removed.has(one.delivery.subscription_id)) continue;
-        one.delivery = unwanted(one.delivery);
+        one.delivery = withoutSubscription(one.delivery);
         outdate(one);
       }
     },
@@ -208,4 +206,4 @@ export function createDeliveryIntake(context: DispatcherContext): DeliveryIntake
   };
 }
 
-const unwanted = (delivery: DueDelivery): DueDelivery => ({ ...delivery, isWanted: false });
+const withoutSubscription = (delivery: DueDelivery): DueDelivery => ({ ...delivery, isSubscribed: false });

@@ -4,7 +4,7 @@ import { DeliveryQueue } from "../../src/webhooks/queues/delivery-queue.ts";
 
 /** The fields of a delivery that a queue reads. */
 function delivery(seq: number, attempts = 0): DueDelivery {
-  return { seq, attempts, isWanted: true } as DueDelivery;
+  return { seq, attempts, isSubscribed: true } as DueDelivery;
 }
 
 function queueOf(deliveries: readonly DueDelivery[]): DeliveryQueue {
@@ -50,8 +50,8 @@ describe("a delivery queue", () => {
 
   test("changes deliveries without changing their order", () => {
     const queue = queueOf([...retries(1), ...firsts(2, 3)]);
-    queue.change((one) => (one.seq === 3 ? one : { ...one, isWanted: false }));
-    expect(queue.items().map(({ seq, isWanted }) => [seq, isWanted])).toEqual([
+    queue.change((one) => (one.seq === 3 ? one : { ...one, isSubscribed: false }));
+    expect(queue.items().map(({ seq, isSubscribed }) => [seq, isSubscribed])).toEqual([
       [2, false],
       [3, true],
       [1, false],

@@ -6,7 +6,7 @@ import type { Priority } from "../../src/webhooks/queues/scheduler.ts";
 
 /** Deliveries with the fields that a queue reads. */
 const waiting = (attempts: number, seqs: readonly number[]) =>
-  seqs.map((seq) => ({ seq, attempts, isWanted: true }) as DueDelivery);
+  seqs.map((seq) => ({ seq, attempts, isSubscribed: true }) as DueDelivery);
 const firsts = (...seqs: number[]) => waiting(0, seqs);
 const retries = (...seqs: number[]) => waiting(1, seqs);
 

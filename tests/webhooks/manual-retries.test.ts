@@ -176,7 +176,7 @@ test("the dispatcher also reports a requested delivery that ends without an atte
   let isRemoved = false;
   const claim: DeliveryStore["claim"] = async (...args) => {
     const claimed = await store.deliveries.claim(...args);
-    return { ...claimed, due: claimed.due.map((one) => ({ ...one, isWanted: !isRemoved })) };
+    return { ...claimed, due: claimed.due.map((one) => ({ ...one, isSubscribed: !isRemoved })) };
   };
   const changing = { ...store, deliveries: { ...store.deliveries, claim } };
   const one = dispatching(changing, {

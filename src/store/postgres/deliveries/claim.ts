@@ -58,7 +58,7 @@ WHERE EXISTS (SELECT FROM endpoint_shards s WHERE s.shard = asked.shard AND s.ep
 const dueDeliveries = `
 SELECT d.seq::float8, d.id, d.application_id, d.subscription_id, d.sequence::float8, d.attempts, d.extra_attempts,
   d.resume_at::float8, d.expires_at::float8, d.event_seq::float8, d.event_id, d.type, d.version::float8, e.body,
-  (SELECT count(*) > 0 FROM subscriptions s WHERE s.id = d.subscription_id) AS "isWanted"
+  (SELECT count(*) > 0 FROM subscriptions s WHERE s.id = d.subscription_id) AS "isSubscribed"
 FROM deliveries d LEFT JOIN events e ON e.seq = d.event_seq
 WHERE d.seq = ANY($1::bigint[]) AND d.status = 'pending'`;
 

@@ -166,8 +166,8 @@ function storedEvent(
     // A concurrent claim may have taken it already.
     if (takes(application_id, !follows) && claimed.claim(read, owned.of(application_id), seq)) {
       event ??= { id, name, version, body: Buffer.from(body) };
-      const state = { isWanted: true, attempts: 0, extra_attempts: 0, resume_at: null, expires_at, event };
-      taken.push({ seq, id: delivery.id, application_id, subscription_id, sequence, ...state });
+      const state = { isSubscribed: true, attempts: 0, extra_attempts: 0, resume_at: null, expires_at };
+      taken.push({ seq, id: delivery.id, application_id, subscription_id, sequence, ...state, event });
     }
   }
   return { id: outcome.id, deliveries: outcome.deliveries, taken, streamed: [...streamed] };

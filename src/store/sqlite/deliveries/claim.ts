@@ -10,7 +10,7 @@ interface DueRow {
   readonly seq: number;
   readonly id: string;
   readonly subscription_id: string;
-  readonly isWanted: 0 | 1;
+  readonly isSubscribed: 0 | 1;
   readonly sequence: number;
   readonly attempts: number;
   readonly extra_attempts: number;
@@ -56,7 +56,7 @@ export function deliveryClaims(
   );
   const columns = `d.seq, d.id, d.subscription_id, d.sequence, d.attempts, d.extra_attempts, d.resume_at,
     d.expires_at, d.next_attempt_at, d.event_seq,
-    EXISTS (SELECT 1 FROM subscriptions s WHERE s.id = d.subscription_id) AS isWanted`;
+    EXISTS (SELECT 1 FROM subscriptions s WHERE s.id = d.subscription_id) AS isSubscribed`;
   const first = db.prepare<DueRow, [string]>(
     `SELECT ${columns} FROM deliveries d WHERE d.application_id = ? AND d.next_attempt_at = 0 ORDER BY d.seq`,
   );
@@ -113,9 +113,9 @@ export function deliveryClaims(
       const left = limit - firsts.taken.length;
       const retries = some.taken.length < share ? some : unclaimed(again.iterate(applicationId), left, now);
       const due = [...firsts.taken, ...retries.taken].map((row): DueDelivery => {
-        const { event_seq, isWanted, next_attempt_at, ...about } = row;
+        const { event_seq, isSubscribed, next_attempt_at, ...about } = row;
         const event = sentEvent(event_seq);
-        return { ...about, application_id: applicationId, isWanted: isWanted === 1, event };
+        return { ...about, application_id: applicationId, isSubscribed: isSubscribed === 1, event };
       });
       for (const { seq } of due) claimed.add(seq);
       return { due, hasBacklog: firsts.next !== null, retryAt: retries.next?.next_attempt_at ?? null };

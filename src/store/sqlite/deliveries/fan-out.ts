@@ -134,15 +134,8 @@ export function eventFanOut(
       const isTaken = takes(application_id);
       rows.push({ about, status: "pending", next_attempt_at: isTaken ? null : 0, finished_at: null });
       if (!isTaken) continue;
-      const state = {
-        isWanted: true,
-        attempts: 0,
-        extra_attempts: 0,
-        resume_at: null,
-        expires_at,
-        event: sent,
-      };
-      taken.push({ seq, id: delivery, application_id, subscription_id, sequence, ...state });
+      const state = { isSubscribed: true, attempts: 0, extra_attempts: 0, resume_at: null, expires_at };
+      taken.push({ seq, id: delivery, application_id, subscription_id, sequence, ...state, event: sent });
     }
     const stored = { id, deliveries: receivers.length, taken, streamed: [...streamed] };
     if (few !== null) {

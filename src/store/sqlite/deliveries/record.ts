@@ -23,8 +23,8 @@ export function attemptRecorder(db: Database): (results: readonly AttemptResult[
        finished_at = iif(status = 'canceled' AND ?5, ?3, finished_at)
      WHERE seq = ?4 AND attempts < ?1`,
   );
-  const current = db.prepare<{ isWanted: 0 | 1; generation: number | null }, [number]>(
-    `SELECT EXISTS (SELECT 1 FROM subscriptions s WHERE s.id = d.subscription_id) AS isWanted,
+  const current = db.prepare<{ isSubscribed: 0 | 1; generation: number | null }, [number]>(
+    `SELECT EXISTS (SELECT 1 FROM subscriptions s WHERE s.id = d.subscription_id) AS isSubscribed,
             (SELECT endpoint_generation FROM applications a WHERE a.id = d.application_id) AS generation
      FROM deliveries d WHERE d.seq = ?`,
   );
@@ -43,7 +43,7 @@ export function attemptRecorder(db: Database): (results: readonly AttemptResult[
   ): Pick<AttemptResult, "status" | "next_attempt_at" | "resume_at"> => {
     const { seq, at, generation, next_attempt_at, resume_at } = result;
     const now = current.get(seq);
-    if (!now?.isWanted) return { status: "canceled", next_attempt_at: null, resume_at: null };
+    if (!now?.isSubscribed) return { status: "canceled", next_attempt_at: null, resume_at: null };
     // The endpoint was enabled meanwhile, or has another URL. Like all its waiting retries, this one is due now.
     const isAsked = now.generation !== generation && next_attempt_at !== null && next_attempt_at > 0;
     if (!isAsked) return result;

@@ -15,7 +15,7 @@ import { watchedStore } from "./watched-store.ts";
 export async function idleEngine(location: DataLocation): Promise<Engine> {
   const { store } = await openStorage(location);
   const dispatcher = {
-    reserve: () => ({ takes: () => false, end() {} }),
+    reserve: () => ({ reserveSlot: () => false, end() {} }),
     outcomeUnknown() {},
     applicationChanged() {},
     subscriptionsRemoved() {},

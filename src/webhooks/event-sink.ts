@@ -1,7 +1,7 @@
 import type { DueDelivery, EventSink } from "../domain/deliveries.ts";
 import { DomainError } from "../domain/errors.ts";
 import { BatchRefused } from "../store/batch.ts";
-import type { StoredEvent, Takes } from "../store/events.ts";
+import type { ReserveSlot, StoredEvent } from "../store/events.ts";
 import type { Store } from "../store/store.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 
@@ -16,12 +16,12 @@ export function eventSink(
   streamed: (applicationIds: readonly string[]) => void = () => {},
 ): EventSink {
   const keep = async <T extends Pick<StoredEvent, "taken" | "streamed">>(
-    write: (takes: Takes) => Promise<T>,
+    write: (reserveSlot: ReserveSlot) => Promise<T>,
   ): Promise<T> => {
     const reservation = dispatcher.reserve();
     let taken: readonly DueDelivery[] = [];
     try {
-      const stored = await write(reservation.takes);
+      const stored = await write(reservation.reserveSlot);
       taken = stored.taken;
       if (stored.streamed.length > 0) streamed(stored.streamed);
       return stored;
@@ -34,11 +34,11 @@ export function eventSink(
   };
   return {
     async publish(event) {
-      const { id, deliveries } = await keep((takes) => store.events.publish(event, takes));
+      const { id, deliveries } = await keep((reserveSlot) => store.events.publish(event, reserveSlot));
       return { id, deliveries };
     },
     async publishAll(events) {
-      const { published } = await keep((takes) => store.events.publishAll(events, takes));
+      const { published } = await keep((reserveSlot) => store.events.publishAll(events, reserveSlot));
       return published;
     },
   };

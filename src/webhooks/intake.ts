@@ -2,7 +2,7 @@ import { usesOnlyStream } from "../domain/applications.ts";
 import type { DueDelivery } from "../domain/deliveries.ts";
 import { second } from "../domain/time.ts";
 import { errorFields } from "../log/log.ts";
-import type { Takes } from "../store/events.ts";
+import type { ReserveSlot } from "../store/events.ts";
 import type { RemovedSubscriptions } from "../store/subscriptions.ts";
 import type { DispatcherContext } from "./dispatcher-context.ts";
 import { returned } from "./judge.ts";
@@ -10,8 +10,7 @@ import { type EndpointQueue, isBulk, outdate } from "./queues/endpoint-queue.ts"
 
 /** Memory that is reserved for the deliveries of events while they are being published. */
 export interface Reservation {
-  /** Reserves memory for one delivery of an application. Returns false if the delivery must stay in the store. */
-  readonly takes: Takes;
+  readonly reserveSlot: ReserveSlot;
   /**
    * Ends the reservation. `taken` are the deliveries that are on disk and go into memory; none if publishing failed.
    * Must be called in any case.
@@ -121,7 +120,7 @@ export function createDeliveryIntake(context: DispatcherContext): DeliveryIntake
       const applicationsOfOthers = new Set<string>();
       let published = 0;
       return {
-        takes(applicationId, isBehind = false) {
+        reserveSlot(applicationId, isBehind = false) {
           if (!ownership.holds(applicationId)) {
             applicationsOfOthers.add(applicationId);
             return false;

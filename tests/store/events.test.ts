@@ -26,8 +26,8 @@ beforeEach(async () => {
 const subscribed = (delivery: DeliveryMode) => subscriber(store, { delivery });
 const event = (id: string, broadcaster_user_id = 1) =>
   newEvent(id, { broadcaster_user_id, expires_at: publishedAt + 1 });
-const publish = (id: string, takes: (applicationId: string) => boolean) =>
-  store.events.publish(event(id), takes);
+const publish = (id: string, reserveSlot: (applicationId: string) => boolean) =>
+  store.events.publish(event(id), reserveSlot);
 
 // Few, and around the sizes of one and of three statements.
 test.each([0, 1, 2, 49, 50, 51, 149, 150])(

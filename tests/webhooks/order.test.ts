@@ -157,8 +157,8 @@ test("an event that was stored but whose acknowledgement was lost is sent, and b
     events: {
       ...store.events,
       async publish(...given: Parameters<typeof store.events.publish>) {
-        const [event, takes] = given;
-        if (event.id !== "e2") return store.events.publish(event, takes);
+        const [event, reserveSlot] = given;
+        if (event.id !== "e2") return store.events.publish(event, reserveSlot);
         await store.events.publish(event, () => false);
         throw noAnswer;
       },

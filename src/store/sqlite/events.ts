@@ -20,12 +20,12 @@ export function eventStore(
 ): EventStore {
   const publish = eventFanOut(db, orm, modes, staged);
 
-  const publishAll = (all: readonly NewEvent[], takes: (applicationId: string) => boolean) => {
+  const publishAll = (all: readonly NewEvent[], reserveSlot: (applicationId: string) => boolean) => {
     const published: StoredEvent[] = [];
     const transaction = { together: all.length, fullError: size.fullError() };
     const refusals = all.map((event) => {
       try {
-        published.push(publish(event, takes, transaction));
+        published.push(publish(event, reserveSlot, transaction));
         return null;
       } catch (error) {
         if (!(error instanceof DomainError) || error.code === "unavailable") throw error;
@@ -41,8 +41,8 @@ export function eventStore(
   };
 
   return {
-    publish: (event, takes) =>
-      commit((together) => publish(event, takes, { together, fullError: size.fullError() }), true),
-    publishAll: (all, takes) => commit(() => publishAll(all, takes), true),
+    publish: (event, reserveSlot) =>
+      commit((together) => publish(event, reserveSlot, { together, fullError: size.fullError() }), true),
+    publishAll: (all, reserveSlot) => commit(() => publishAll(all, reserveSlot), true),
   };
 }

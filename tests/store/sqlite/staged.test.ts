@@ -32,8 +32,8 @@ beforeEach(async () => {
   await store.deliveries.releaseAll();
 });
 
-const publish = (id: string, takes = () => true, body = "{}") =>
-  store.events.publish(newEvent(id, { body }), takes);
+const publish = (id: string, reserveSlot = () => true, body = "{}") =>
+  store.events.publish(newEvent(id, { body }), reserveSlot);
 
 /** How many events wait to be moved, as another process sees the file. */
 function waiting(): number {

@@ -1,7 +1,7 @@
 import type { DueDelivery, NewEvent, PublishedEvent, SentEvent } from "../../../domain/deliveries.ts";
 import { DomainError, inOneLine, invalidFields } from "../../../domain/errors.ts";
 import { BatchRefused } from "../../batch.ts";
-import type { EventStore, StoredEvent, Takes } from "../../events.ts";
+import type { EventStore, ReserveSlot, StoredEvent } from "../../events.ts";
 import type { Postgres, Queries } from "../database/pool.ts";
 import type { ClaimedDeliveries, StoreRead } from "./claimed-deliveries.ts";
 import { earlierEvents, type FannedOut, fanOut } from "./fan-out.ts";
@@ -9,7 +9,7 @@ import type { OwnedShards } from "./owned-shards.ts";
 
 interface Waiting {
   readonly event: NewEvent;
-  readonly takes: Takes;
+  readonly reserveSlot: ReserveSlot;
   resolve(stored: StoredEvent): void;
   reject(error: unknown): void;
 }
@@ -54,10 +54,10 @@ export function eventPublisher(pool: Postgres, claimed: ClaimedDeliveries, owned
     try {
       const events = batch.map(({ event }) => event);
       const outcomes = await outcomesOf(pool, events, await fanOut(pool, events, owned.replica));
-      for (const [i, { event, takes, resolve, reject }] of batch.entries()) {
+      for (const [i, { event, reserveSlot, resolve, reject }] of batch.entries()) {
         const outcome = outcomes[i];
         if (outcome instanceof DomainError) reject(outcome);
-        else if (outcome) resolve(storedEvent({ claimed, owned, read, takes }, event, outcome));
+        else if (outcome) resolve(storedEvent({ claimed, owned, read, reserveSlot }, event, outcome));
       }
     } catch (error) {
       for (const { reject } of batch) reject(error);
@@ -67,13 +67,13 @@ export function eventPublisher(pool: Postgres, claimed: ClaimedDeliveries, owned
   };
 
   return {
-    publish: (event, takes) =>
+    publish: (event, reserveSlot) =>
       new Promise((resolve, reject) => {
-        gathered.push({ event, takes, resolve, reject });
+        gathered.push({ event, reserveSlot, resolve, reject });
         // At the end of this turn of the event loop, so that all of its events share a statement.
         if (gathered.length === 1) setImmediate(schedule);
       }),
-    publishAll: (events, takes) =>
+    publishAll: (events, reserveSlot) =>
       enqueue(async () => {
         const read = claimed.beginRead();
         try {
@@ -89,7 +89,7 @@ export function eventPublisher(pool: Postgres, claimed: ClaimedDeliveries, owned
           });
           const stored = outcomes.flatMap((outcome, i) => {
             const event = events[i];
-            return event ? storedEvent({ claimed, owned, read, takes }, event, outcome) : [];
+            return event ? storedEvent({ claimed, owned, read, reserveSlot }, event, outcome) : [];
           });
           return {
             published: stored.map(({ id, deliveries }) => ({ id, deliveries })),
@@ -143,16 +143,16 @@ async function outcomesOf(
   });
 }
 
-interface Taking {
+interface Claiming {
   readonly claimed: ClaimedDeliveries;
   readonly owned: OwnedShards;
   readonly read: StoreRead;
-  readonly takes: Takes;
+  readonly reserveSlot: ReserveSlot;
 }
 
-/** Takes deliveries into memory as far as the dispatcher has capacity. */
+/** Claims deliveries for the dispatcher as far as the dispatcher has capacity. */
 function storedEvent(
-  { claimed, owned, read, takes }: Taking,
+  { claimed, owned, read, reserveSlot }: Claiming,
   { id, name, version, body, expires_at }: NewEvent,
   outcome: Outcome,
 ): StoredEvent {
@@ -164,7 +164,7 @@ function storedEvent(
     if (mode !== "webhook") streamed.add(application_id);
     if (mode === "stream" || seq === null) continue;
     // A concurrent claim may have taken it already.
-    if (takes(application_id, !follows) && claimed.claim(read, owned.of(application_id), seq)) {
+    if (reserveSlot(application_id, !follows) && claimed.claim(read, owned.of(application_id), seq)) {
       event ??= { id, name, version, body: Buffer.from(body) };
       const state = { isSubscribed: true, attempts: 0, extra_attempts: 0, resume_at: null, expires_at };
       taken.push({ seq, id: delivery.id, application_id, subscription_id, sequence, ...state, event });

@@ -23,7 +23,7 @@ interface Transaction {
 /** Stores an event and its deliveries, inside a transaction; see `EventStore`. */
 type Publish = (
   event: NewEvent,
-  takes: (applicationId: string) => boolean,
+  reserveSlot: (applicationId: string) => boolean,
   transaction: Transaction,
 ) => StoredEvent;
 
@@ -97,7 +97,7 @@ export function eventFanOut(
     return few.map((one) => ({ ...one, sequence: one.sequence + staged.countOf(one.id) + 1 }));
   };
 
-  return (event, takes, { together, fullError }) => {
+  return (event, reserveSlot, { together, fullError }) => {
     const { id, name, version, broadcaster_user_id, body, fingerprint, published_at, expires_at } = event;
     const earlier = byId.get(id) ?? staged.find(id);
     if (earlier) {
@@ -131,7 +131,7 @@ export function eventFanOut(
         rows.push({ about, status: "delivered", next_attempt_at: null, finished_at: published_at });
         continue;
       }
-      const isTaken = takes(application_id);
+      const isTaken = reserveSlot(application_id);
       rows.push({ about, status: "pending", next_attempt_at: isTaken ? null : 0, finished_at: null });
       if (!isTaken) continue;
       const state = { isSubscribed: true, attempts: 0, extra_attempts: 0, resume_at: null, expires_at };

@@ -27,7 +27,7 @@ interface DeliveryOptions {
   /** Called with the outcome of each attempt, and of each delivery that ends without one. */
   readonly ended: (outcome: EndedDelivery) => void;
   /** Called with the application when the result of a requested delivery (a retry or replay) is on disk. */
-  readonly requestRecorded?: (applicationId: string) => void;
+  readonly requestRecorded: (applicationId: string) => void;
   readonly notices: Notices;
   readonly random: () => number;
   /** Corrects the times of all queues after the system clock was set. */
@@ -122,7 +122,7 @@ export function createDeliveryWorker(context: DispatcherContext, options: Delive
   ): Promise<void> => {
     const isRequested = resume_at !== null;
     await recorder.add(result, isRequested);
-    if (isRequested) options.requestRecorded?.(applicationId);
+    if (isRequested) options.requestRecorded(applicationId);
   };
 
   /**

@@ -2,14 +2,14 @@ import type { KeyObject } from "node:crypto";
 import { receives, recipientOf } from "../domain/applications.ts";
 import { minute, second } from "../domain/time.ts";
 import { errorFields, type Log } from "../log/log.ts";
-import { type Ownership, soleOwnership } from "../store/replicas/ownership.ts";
+import type { Ownership } from "../store/replicas/ownership.ts";
 import type { AttemptTraces } from "../tracing/attempts.ts";
 import type { Sender } from "./client/sender.ts";
 import { type Counts, DeliveryCounter, type EndedDelivery } from "./counts.ts";
 import { createDeliveryWorker } from "./deliver.ts";
 import type { DispatcherContext } from "./dispatcher-context.ts";
 import { createDeliveryIntake, type Reservation } from "./intake.ts";
-import { type Notices, noticesOf } from "./notices/notice.ts";
+import type { Notices } from "./notices/notice.ts";
 import { createOwnEndpoints, type EndpointRequests } from "./own-endpoints.ts";
 import type { EndpointQueue } from "./queues/endpoint-queue.ts";
 import { EndpointQueues } from "./queues/endpoint-queues.ts";
@@ -19,8 +19,8 @@ import { createRecorder } from "./recorder.ts";
 
 interface DispatcherOptions {
   readonly store: DispatcherContext["store"];
-  /** Which endpoints this process delivers to; by default all. */
-  readonly ownership?: Ownership;
+  /** Which endpoints this process delivers to. */
+  readonly ownership: Ownership;
   readonly sender: Pick<Sender, "send">;
   readonly signingKey: KeyObject;
   readonly log: Log;
@@ -30,23 +30,23 @@ interface DispatcherOptions {
   /** Returns a number from 0 to 1, for the jitter of retries. */
   readonly random: () => number;
   /** Concurrent attempts per endpoint, unless its application sets another number. */
-  readonly concurrency?: number;
+  readonly concurrency: number;
   /** Connections for all endpoints together. */
-  readonly connections?: number;
-  /** Whether sending is suspended; the owner of the flag calls `resume` when that ends. By default it never is. */
-  readonly isHeld?: () => boolean;
-  /** Makes the notices about endpoints; by default they are only stored. */
-  readonly notices?: Notices;
-  /** Traces attempts; by default tracing is off. */
-  readonly traces?: AttemptTraces | null;
+  readonly connections: number;
+  /** Whether sending is suspended; the owner of the flag calls `resume` when that ends. */
+  readonly isHeld: () => boolean;
+  /** Makes the notices about endpoints. */
+  readonly notices: Notices;
+  /** Traces attempts; null while tracing is off. */
+  readonly traces: AttemptTraces | null;
   /** Called when a user requested deliveries (a retry or replay) from another process for an endpoint of this one. */
-  readonly requested?: () => void;
+  readonly requested: () => void;
   /** Called with the application when the result of a requested delivery is on disk. */
-  readonly requestRecorded?: (applicationId: string) => void;
+  readonly requestRecorded: (applicationId: string) => void;
   /** Called with the outcome of each attempt, and of each delivery that ends without one. */
-  readonly ended?: (outcome: EndedDelivery) => void;
+  readonly ended: (outcome: EndedDelivery) => void;
   /** Called with the applications whose endpoints have new notices. */
-  readonly noticed?: (applicationIds: readonly string[]) => void;
+  readonly noticed: (applicationIds: readonly string[]) => void;
   /** How long results are gathered before they are recorded; by default the recorder's own times. */
   readonly gatherMs?: number | undefined;
 }
@@ -93,23 +93,16 @@ const leastClockJumpMs = minute;
  * and the next process sends it again under the same id.
  */
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
-  const { store, log, now, monotonic, concurrency = 128, connections = 1_024 } = options;
-  const { ownership = soleOwnership(() => store.deliveries.releaseAll()) } = options;
-  const {
-    notices = noticesOf(false),
-    ended = () => {},
-    isHeld = () => false,
-    requested = () => {},
-  } = options;
+  const { store, ownership, log, now, monotonic, isHeld, concurrency, connections, noticed, gatherMs } =
+    options;
   const counter = new DeliveryCounter();
   const queues = new EndpointQueues(concurrency);
   const scheduler = new Scheduler<EndpointQueue>((queue) => queue.priority);
   const capacity = new MemoryCapacity<EndpointQueue>((queue) => scheduler.add(queue));
-  const { noticed, gatherMs } = options;
   const recorder = createRecorder({ store, log, progressed: () => scheduler.resume(), noticed, gatherMs });
   const context = { store, ownership, queues, capacity, scheduler, recorder, log, now };
   const intake = createDeliveryIntake(context);
-  const endpoints = createOwnEndpoints(context, intake, requested);
+  const endpoints = createOwnEndpoints(context, intake, options.requested);
   let clockOffset = now() - monotonic();
   /** Shifts the times of all endpoints when the system clock was set: they stand for elapsed time. */
   const checkClock = (): void => {
@@ -126,15 +119,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     if (ms < 0) endpoints.clockSetBack();
   };
 
-  const worker = createDeliveryWorker(context, {
-    ...options,
-    intake,
-    counter,
-    traces: options.traces ?? null,
-    notices,
-    ended,
-    checkClock,
-  });
+  const worker = createDeliveryWorker(context, { ...options, intake, counter, checkClock });
 
   /** Marks the deliveries of attempts that may be outdated whose subscription was removed. */
   const lookUpSubscriptions = async ({ applicationId: application_id, attemptsInFlight }: EndpointQueue) => {

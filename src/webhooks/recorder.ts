@@ -40,7 +40,7 @@ interface RecorderOptions {
   /** Called whenever `unrecorded` has decreased. */
   readonly progressed: () => void;
   /** Called with the applications whose endpoints have new notices. */
-  readonly noticed?: ((applicationIds: readonly string[]) => void) | undefined;
+  readonly noticed: (applicationIds: readonly string[]) => void;
   /** How long all results are gathered; by default `usualGatherMs`. */
   readonly gatherMs?: number | undefined;
 }
@@ -49,7 +49,7 @@ interface RecorderOptions {
  * Creates a recorder, which writes results in batches. A batch that the storage refuses is retried until it succeeds.
  */
 export function createRecorder(options: RecorderOptions): Recorder {
-  const { store, log, progressed, noticed = () => {}, gatherMs } = options;
+  const { store, log, progressed, noticed, gatherMs } = options;
   let results: AttemptResult[] = [];
   /** The promise that all results of the batch share. */
   let recorded = Promise.withResolvers<void>();

@@ -1,10 +1,11 @@
 import { watchedStore } from "../../src/engine/watched-store.ts";
 import { createLog } from "../../src/log/log.ts";
-import type { Ownership } from "../../src/store/replicas/ownership.ts";
+import { type Ownership, soleOwnership } from "../../src/store/replicas/ownership.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { SendRequest, SendResult } from "../../src/webhooks/client/sender.ts";
 import { createDispatcher } from "../../src/webhooks/dispatcher.ts";
 import { eventSink } from "../../src/webhooks/event-sink.ts";
+import { noticesOf } from "../../src/webhooks/notices/notice.ts";
 import { newSigningKey, readSigningKey } from "../../src/webhooks/signature.ts";
 import { newEvent, storedAt } from "./store.ts";
 import { untilSettled } from "./until.ts";
@@ -35,6 +36,20 @@ interface Dispatching {
   /** The same, where the test sets the clock. */
   readonly clock?: { readonly ms: number };
 }
+
+/** The options of a dispatcher on its own, to which nothing else of the engine listens. */
+export const aloneOn = (store: Store) => ({
+  ownership: soleOwnership(() => store.deliveries.releaseAll()),
+  concurrency: 128,
+  connections: 1_024,
+  isHeld: () => false,
+  notices: noticesOf(false),
+  traces: null,
+  requested() {},
+  requestRecorded() {},
+  ended() {},
+  noticed() {},
+});
 
 /** A dispatcher on a real store, with an injected clock and a receiver that answers when the test tells it to. */
 export function dispatching(
@@ -68,6 +83,7 @@ export function dispatching(
     },
   };
   const dispatcher = createDispatcher({
+    ...aloneOn(store),
     store: { ...store, deliveries: { ...store.deliveries, record } },
     sender,
     signingKey: readSigningKey(newSigningKey()),

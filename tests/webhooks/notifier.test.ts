@@ -51,6 +51,7 @@ function notifierOn(store: Pick<Store, "notices">) {
     log: createLog("off"),
     now,
     random: () => 0.5,
+    isHeld: () => false,
   });
   const run = async (work: () => Promise<unknown>) => {
     const stopping = new AbortController();
@@ -187,6 +188,7 @@ describe("stuck deliveries", () => {
         isHeldUp: (id) => held.has(id),
       },
       now: () => at,
+      isHeld: () => false,
       announce: (type, data) => void told.push([type, data]),
     });
     const pass = async (ms: number) => {

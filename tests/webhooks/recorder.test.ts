@@ -15,7 +15,7 @@ test.each([
   const batches: number[] = [];
   const record: DeliveryStore["record"] = async (results) => void batches.push(results.length);
   const store = { deliveries: { record } as DeliveryStore };
-  const recorder = createRecorder({ store, log: createLog("off"), progressed: () => {} });
+  const recorder = createRecorder({ store, log: createLog("off"), progressed() {}, noticed() {} });
   void recorder.add({ status: "delivered" } as AttemptResult, isAwaited);
   jest.advanceTimersByTime(gatherMs - 1);
   expect(batches).toEqual([]);
@@ -28,7 +28,7 @@ test("the state of an endpoint is on disk with the result that it follows from, 
   const record: DeliveryStore["record"] = async (results, states) =>
     void batches.push(`${results.length} results, ${states.length} states`);
   const store = { deliveries: { record } as DeliveryStore };
-  const recorder = createRecorder({ store, log: createLog("off"), progressed: () => {} });
+  const recorder = createRecorder({ store, log: createLog("off"), progressed() {}, noticed() {} });
   const result = { status: "delivered" } as AttemptResult;
   for (let n = 1; n < 1_024; n++) void recorder.add(result);
   const recorded = recorder.add(result);

@@ -32,8 +32,8 @@ interface NotifierOptions {
   readonly now: () => number;
   /** Returns a number from 0 to 1, for the jitter of retries. */
   readonly random: () => number;
-  /** Whether sending is suspended; by default it never is. */
-  readonly isHeld?: () => boolean;
+  /** Whether sending is suspended. */
+  readonly isHeld: () => boolean;
 }
 
 interface Notifier extends Service {
@@ -49,18 +49,7 @@ interface Notifier extends Service {
  * deliveries, always under the same id. After a crash, a notice whose outcome was not stored is sent again.
  */
 export function createNotifier(options: NotifierOptions): Notifier {
-  const {
-    store,
-    ownership,
-    sender,
-    url,
-    secret,
-    signingKey,
-    log,
-    now,
-    random,
-    isHeld = () => false,
-  } = options;
+  const { store, ownership, sender, url, secret, signingKey, log, now, random, isHeld } = options;
   /** Notices whose newest state is not stored yet, by id. */
   const unstored = new Map<string, NewNotice>();
 

@@ -13,14 +13,14 @@ interface StuckWatchOptions {
   readonly dispatcher: Pick<Dispatcher, "stats" | "isHeldUp">;
   readonly ownership: Pick<Ownership, "holds">;
   readonly now: () => number;
-  /** Whether sending is suspended; by default it never is. */
-  readonly isHeld?: () => boolean;
+  /** Whether sending is suspended. */
+  readonly isHeld: () => boolean;
   readonly announce: (type: "deliveries.stuck" | "deliveries.resumed", data: ServerNoticeData) => void;
 }
 
 /** Detects that no delivery is attempted although some are due, and announces that, and later that it has ended. */
 export function stuckWatch(options: StuckWatchOptions) {
-  const { store, dispatcher, ownership, now, announce, isHeld = () => false } = options;
+  const { store, dispatcher, ownership, now, announce, isHeld } = options;
   let attempts = -1;
   let since = now();
   let isStuck = false;

@@ -4,6 +4,7 @@ import type { Store } from "../../../src/store/store.ts";
 import { createDispatcher } from "../../../src/webhooks/dispatcher.ts";
 import { eventSink } from "../../../src/webhooks/event-sink.ts";
 import { newSigningKey, readSigningKey } from "../../../src/webhooks/signature.ts";
+import { aloneOn } from "../dispatching.ts";
 import { Gates, gatedStore } from "./gates.ts";
 import type { Receivers } from "./receivers.ts";
 import type { VirtualTime } from "./virtual-time.ts";
@@ -28,6 +29,7 @@ export function engineProcess({ store, time, receivers, log, ...limits }: Engine
   const sender = receivers.sender();
   let looks = 0;
   const dispatcher = createDispatcher({
+    ...aloneOn(gated),
     store: gated,
     sender,
     signingKey,

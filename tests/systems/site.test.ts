@@ -38,6 +38,17 @@ describe.skipIf(chromium === null)("the documentation in a browser", () => {
     }
   });
 
+  test("says on a phone whose column a cell is: at the cell, or above a table of two columns", async () => {
+    await using tab = await docsPage(server, "/from-kick", { width: 390 });
+    const shown = await tab.page.evaluate(
+      '[...document.querySelectorAll(".prose table")].slice(0, 2).map(({ innerText }) => innerText.split(/\\n+/).slice(0, 2))',
+    );
+    expect(shown).toEqual([
+      ["Kick", "On Air"],
+      ["envelope", expect.stringContaining("data")],
+    ]);
+  });
+
   test("is searched by keyboard: pages, sections and operations of the API", async () => {
     await using tab = await docsPage(server);
     await tab.press("/");

@@ -23,11 +23,11 @@ called AS MATERIALIZED (
   SELECT id, endpoint_generation FROM applications WHERE id = ANY($16::text[]) ORDER BY id FOR SHARE
 ),
 given AS MATERIALIZED (
-  SELECT g.*, g.status = 'delivered' AND g.attempt IS NOT NULL AS is_taken,
-    a.endpoint_generation <> g.generation AND g.next_attempt_at > 0 AS is_asked,
+  SELECT g.*, g.status = 'delivered' AND g.attempt IS NOT NULL AS is_accepted,
+    a.endpoint_generation <> g.generation AND g.next_attempt_at > 0 AS is_due_now,
     CASE WHEN g.status = 'pending' THEN (
       SELECT count(*) = 0 FROM deliveries o JOIN subscriptions s ON s.id = o.subscription_id WHERE o.seq = g.seq
-    ) ELSE false END AS is_over
+    ) ELSE false END AS is_canceled
   FROM unnest($3::bigint[], $4::text[], $5::smallint[], $6::smallint[], $7::smallint[], $8::bigint[], $9::text[],
     $10::bigint[], $11::bigint[], $12::text[], $13::bigint[], $15::bigint[])
     AS g(seq, application_id, shard, attempts, extra_attempts, at, status, next_attempt_at, resume_at, attempt, generation,
@@ -59,13 +59,13 @@ UPDATE deliveries d SET
   attempts = g.attempts,
   extra_attempts = g.extra_attempts,
   attempt_log = CASE WHEN g.attempt IS NULL THEN d.attempt_log ELSE d.attempt_log || g.attempt::json END,
-  status = CASE WHEN g.is_taken AND d.status = 'canceled' THEN 'delivered' WHEN d.status <> 'pending' THEN d.status
-    WHEN g.is_over THEN 'canceled' ELSE g.status END,
-  next_attempt_at = CASE WHEN d.status <> 'pending' OR g.is_over THEN NULL
-    WHEN g.is_asked THEN least(g.next_attempt_at, g.at) ELSE g.next_attempt_at END,
-  resume_at = CASE WHEN d.status <> 'pending' OR g.is_over THEN NULL
-    WHEN g.is_asked THEN coalesce(g.resume_at, g.next_attempt_at) ELSE g.resume_at END,
-  finished_at = CASE WHEN g.is_taken AND d.status = 'canceled' THEN g.at WHEN d.status <> 'pending' THEN d.finished_at WHEN g.is_over OR g.status <> 'pending' THEN g.at END
+  status = CASE WHEN g.is_accepted AND d.status = 'canceled' THEN 'delivered' WHEN d.status <> 'pending' THEN d.status
+    WHEN g.is_canceled THEN 'canceled' ELSE g.status END,
+  next_attempt_at = CASE WHEN d.status <> 'pending' OR g.is_canceled THEN NULL
+    WHEN g.is_due_now THEN least(g.next_attempt_at, g.at) ELSE g.next_attempt_at END,
+  resume_at = CASE WHEN d.status <> 'pending' OR g.is_canceled THEN NULL
+    WHEN g.is_due_now THEN coalesce(g.resume_at, g.next_attempt_at) ELSE g.resume_at END,
+  finished_at = CASE WHEN g.is_accepted AND d.status = 'canceled' THEN g.at WHEN d.status <> 'pending' THEN d.finished_at WHEN g.is_canceled OR g.status <> 'pending' THEN g.at END
 FROM given g
 WHERE d.seq = g.seq AND (d.attempts < g.attempts OR g.attempt IS NULL AND d.status = 'pending')`;
 

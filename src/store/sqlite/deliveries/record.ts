@@ -45,8 +45,8 @@ export function attemptRecorder(db: Database): (results: readonly AttemptResult[
     const now = current.get(seq);
     if (!now?.isSubscribed) return { status: "canceled", next_attempt_at: null, resume_at: null };
     // The endpoint was enabled meanwhile, or has another URL. Like all its waiting retries, this one is due now.
-    const isAsked = now.generation !== generation && next_attempt_at !== null && next_attempt_at > 0;
-    if (!isAsked) return result;
+    const isDueNow = now.generation !== generation && next_attempt_at !== null && next_attempt_at > 0;
+    if (!isDueNow) return result;
     const resumeAt = resume_at ?? next_attempt_at;
     return { status: "pending", next_attempt_at: Math.min(next_attempt_at, at), resume_at: resumeAt };
   };

@@ -110,7 +110,7 @@ export function createDeliveryWorker(context: DispatcherContext, options: Delive
     else scheduler.resume();
 
     await recorded;
-    queue.recorded(result, now());
+    queue.noteRecorded(result, now());
     scheduler.add(queue);
   };
 

@@ -138,7 +138,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       await lookUpSubscriptions(queue);
       const recipient = application && receives(application) ? recipientOf(application) : null;
       // If the application has changed meanwhile, the result is outdated, and the next step looks it up again.
-      if (queue.changes === changes) queue.lookedUp(recipient, endpoint, now());
+      if (queue.changes === changes) queue.applyLookUp(recipient, endpoint, now());
       if (queue.isHeldUp(now())) intake.recall(queue);
       scheduler.add(queue);
     } catch (error) {

@@ -5,7 +5,7 @@ import { errorFields } from "../log/log.ts";
 import type { ReserveSlot } from "../store/events.ts";
 import type { RemovedSubscriptions } from "../store/subscriptions.ts";
 import type { DispatcherContext } from "./dispatcher-context.ts";
-import { returned } from "./judge.ts";
+import { returnedResult } from "./judge.ts";
 import { type EndpointQueue, isBulk, outdate } from "./queues/endpoint-queue.ts";
 
 /** Memory that is reserved for the deliveries of events while they are being published. */
@@ -61,12 +61,12 @@ export function createDeliveryIntake(context: DispatcherContext): DeliveryIntake
     queue.unrecorded++;
     if (isFirst) queue.returning++;
     // Releasing a claim would not do: a delivery that came from publishing was never claimed, and has no due time.
-    await recorder.add(returned(delivery, at, queue.generation ?? 0));
+    await recorder.add(returnedResult(delivery, at, queue.generation ?? 0));
     queue.unrecorded--;
     if (isFirst) {
       queue.returning--;
       queue.addBacklog(0);
-    } else queue.retryBy(at);
+    } else queue.scheduleRetry(at);
     scheduler.add(queue);
   };
 
@@ -139,7 +139,7 @@ export function createDeliveryIntake(context: DispatcherContext): DeliveryIntake
             queue.reserved++;
             reserved.push(queue);
           } else {
-            queue.leftInStore(published);
+            queue.noteLeftInStore(published);
             leftInStore.add(queue);
           }
           return isTaken;
@@ -150,7 +150,7 @@ export function createDeliveryIntake(context: DispatcherContext): DeliveryIntake
           enqueue(batch, taken, isBulk(published));
           // Noted again, because a claim in progress has reset the note, and may have read the store before the commit.
           for (const queue of leftInStore) {
-            queue.leftInStore(published);
+            queue.noteLeftInStore(published);
             scheduler.add(queue);
           }
           const applications = [...applicationsOfOthers];
@@ -171,7 +171,7 @@ export function createDeliveryIntake(context: DispatcherContext): DeliveryIntake
         queue.retryAt = null;
         const claimed = await store.deliveries.claim(applicationId, now(), claimSize);
         if (claimed.hasBacklog) queue.addBacklog(Math.max(0, asNew - 1));
-        if (claimed.retryAt !== null) queue.retryBy(claimed.retryAt);
+        if (claimed.retryAt !== null) queue.scheduleRetry(claimed.retryAt);
         if (scheduler.isRunning) due = claimed.due;
         else await store.deliveries.release(claimed.due.map(({ seq }) => seq));
       } catch (error) {

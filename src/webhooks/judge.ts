@@ -63,7 +63,7 @@ export function endedWithoutAttempt(
 }
 
 /** Returns the result to record for a delivery that goes back into the store without an attempt. */
-export function returned(delivery: DueDelivery, at: number, generation: number): AttemptResult {
+export function returnedResult(delivery: DueDelivery, at: number, generation: number): AttemptResult {
   const { attempts, resume_at } = delivery;
   const next_attempt_at = attempts === 0 ? 0 : at;
   return { ...unattempted(delivery, at, generation), status: "pending", next_attempt_at, resume_at };

@@ -54,7 +54,7 @@ export function createOwnEndpoints(
       if (!isWanted(application_id) || !ownership.holds(application_id)) continue;
       const queue = queues.of(application_id);
       if (due_at === 0 && !queue.hasBacklog) queue.addBacklog(0);
-      queue.retryBy(due_at);
+      queue.scheduleRetry(due_at);
       scheduler.add(queue);
     }
   };
@@ -79,7 +79,7 @@ export function createOwnEndpoints(
 
   const wake = (applicationId: string): void => {
     const queue = queues.of(applicationId);
-    queue.retryBy(now());
+    queue.scheduleRetry(now());
     scheduler.add(queue);
   };
 
@@ -132,7 +132,7 @@ export function createOwnEndpoints(
     queue.invalidate();
     queue.beginGeneration(generation, now());
     // `beginGeneration` does this only for a queue that already had a generation.
-    queue.retryBy(now());
+    queue.scheduleRetry(now());
     log.info("endpoint.enabled", { application_id: applicationId });
     scheduler.add(queue);
   };
@@ -187,7 +187,7 @@ export function createOwnEndpoints(
         for (const id of notification.applications) {
           if (!ownership.holds(id)) continue;
           const queue = queues.of(id);
-          queue.leftInStore(notification.applications.length);
+          queue.noteLeftInStore(notification.applications.length);
           scheduler.add(queue);
         }
         return;

@@ -124,7 +124,7 @@ export class EndpointQueue {
   }
 
   /** Applies the result of a look-up; `recipient` is null if the application does not exist or receives nothing. */
-  lookedUp(recipient: Recipient | null, endpoint: Endpoint | null, now: number): void {
+  applyLookUp(recipient: Recipient | null, endpoint: Endpoint | null, now: number): void {
     if (recipient) this.beginGeneration(recipient.endpoint_generation, now);
     this.restore(endpoint ?? this.endpointState, now);
     this.recipient = recipient;
@@ -168,7 +168,7 @@ export class EndpointQueue {
   }
 
   /** Notes that a first attempt stays in the store; `together` is the number of deliveries published with it. */
-  leftInStore(together: number): void {
+  noteLeftInStore(together: number): void {
     this.addBacklog(isBulk(together) ? 0 : claimsOfNewBacklog);
   }
 
@@ -206,16 +206,16 @@ export class EndpointQueue {
   }
 
   /** Notes that a retry in the store is due at this time. */
-  retryBy(at: number): void {
+  scheduleRetry(at: number): void {
     this.retryAt = Math.min(at, this.retryAt ?? at);
   }
 
   /** Notes that the result of an attempt is on disk. */
-  recorded({ generation, next_attempt_at }: AttemptResult, now: number): void {
+  noteRecorded({ generation, next_attempt_at }: AttemptResult, now: number): void {
     this.unrecorded--;
     // The store makes the retry of an earlier generation due at once.
-    if (generation !== this.generation) this.retryBy(now);
-    else if (next_attempt_at !== null) this.retryBy(next_attempt_at);
+    if (generation !== this.generation) this.scheduleRetry(now);
+    else if (next_attempt_at !== null) this.scheduleRetry(next_attempt_at);
   }
 
   /** The time at which the queue has something to do, unless something happens earlier; null for never. */
@@ -264,7 +264,7 @@ export class EndpointQueue {
     if (!isNewer) return false;
     this.endpoint = null;
     this.pace = new Pace({ max: this.pace.max, first: 1 });
-    this.retryBy(now);
+    this.scheduleRetry(now);
     return true;
   }
 

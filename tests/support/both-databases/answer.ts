@@ -83,8 +83,11 @@ const ownSettings =
 /** How far a replay has come by the numbers of deliveries, which have gaps on PostgreSQL. */
 const ahead = /("state":"running"[^{}]*"progress":)[\d.]+/g;
 
-/** Frequent changes are counted, and stored every second of real time and at the end. */
-const countedChanges = /"last_at":"[^"]*","count":\d+/g;
+/** Frequent changes are counted, and stored every second of real time and at the end, with the id of the last request. */
+const countedChanges = /"last_at":"[^"]*","count":\d+|"request_id":"[^"]*"/g;
+
+/** Shows the state of an endpoint whose retries are sent at once, and may have failed before the answer. */
+const isEnabling = (path: string) => path.endsWith("/endpoint/enable");
 
 /** Tokens that end at the same time are in no order. */
 const tokenRows = /(?<="data":\[)\{"user_id".*(?=\])/;
@@ -105,6 +108,7 @@ export function shown({ status, headers, text }: Answered, { path }: Call, isSto
     .replace(ownSettings, "$1…")
     .replace(ahead, "$1…")
     .replace(tokenRows, sortedRows);
-  const body = isCounted ? known.replace(countedChanges, "…") : known;
+  const kept = status === 200 && isEnabling(path) ? "" : known;
+  const body = isCounted ? kept.replace(countedChanges, "…") : kept;
   return `${status} ${JSON.stringify(Object.fromEntries(compared))}\n${body}`;
 }

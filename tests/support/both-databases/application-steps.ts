@@ -5,7 +5,7 @@ import { type Caller, pages, query, type Step, some, type World } from "./world.
 
 /* Applications with their secrets and tokens, and users who sign in. */
 
-const scopes = ["users:read", "events:subscribe"];
+export const scopes = ["users:read", "events:subscribe"];
 const oftenRefused = ["", "a\u0000b", "x".repeat(101), "a\nb"];
 
 /** What lists of texts could be confused by. */
@@ -109,6 +109,7 @@ const enable: Step = async (world) => {
       path: "/public/v1/application/endpoint/enable",
       token: world.token(),
     });
+  await world.call({ method: "GET", path: `/admin/v1/applications/${id}/endpoint` });
   await ownToken(world, world.caller());
 };
 /** What is left of an application that was removed. */

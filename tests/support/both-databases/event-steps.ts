@@ -97,7 +97,11 @@ const subscriptions: Step = async (world) => {
   );
 };
 
-const eventId = (world: World) => `event-${world.era}-${world.between(1, 300)}`;
+/** Ids are remembered for 7 days at least; how much longer, depends on the database. */
+const eventId = (world: World) => {
+  const days = Math.floor(world.pair.clock.now() / (3 * day));
+  return `event-${days}-${world.between(1, 300)}`;
+};
 const event = (world: World) => {
   const name = eventName(world);
   const isRegistered = registered.includes(name);

@@ -29,7 +29,6 @@ const age: Step = async (world) => {
     await sendDue(world);
     if (ms !== allMs) await deliveries(world);
   }
-  world.era++;
   for (const kind of ["deliveries", "replays"]) world.forget(kind);
   for (const caller of world.callers) await ownToken(world, caller);
 };

@@ -1,25 +1,26 @@
 import { hour, isoTime, minute } from "../../../src/domain/time.ts";
 import { streamPath } from "../event-stream.ts";
+import { ownToken, scopes } from "./application-steps.ts";
 import { type Step, some } from "./world.ts";
 
 /* Event streams, and test webhooks. */
 
 const stream: Step = async (world) => {
   const caller = world.caller();
-  if (world.chance(0.3)) {
-    const body = { delivery: world.pick(["both", "stream"]), disabled: false };
+  if (world.chance(0.6)) {
+    const body = { delivery: world.pick(["both", "both", "stream"]), disabled: false, scopes };
     await world.call({ method: "PATCH", path: `/admin/v1/applications/${caller.id}`, body });
+    await ownToken(world, caller);
   }
-  const token = world.chance(0.7) ? caller.tokens.at(-1) : world.token();
+  const token = world.chance(0.85) ? caller.tokens.at(-1) : world.token();
   const positions = `positions of ${caller.id}`;
-  const after = isoTime(
-    world.pair.clock.now() - world.pick([-minute, 0, minute, hour, 2 * world.pair.age.allMs]),
-  );
+  const agoMs = world.pick([-minute, 0, minute, hour, 2 * world.pair.age.allMs, 2 * world.pair.age.allMs]);
+  const after = isoTime(world.pair.clock.now() - agoMs);
   const { text } = await world.call({
     method: "GET",
-    path: `${streamPath}${world.chance(0.6) ? `?after=${after}` : ""}`,
+    path: `${streamPath}${world.chance(0.8) ? `?after=${after}` : ""}`,
     token,
-    headers: some(world, { "last-event-id": world.known(positions) }, 0.5),
+    headers: some(world, { "last-event-id": world.known(positions) }, 0.3),
   });
   world.see(
     positions,
@@ -38,6 +39,6 @@ const testWebhook: Step = (world) => {
 };
 
 export const streamSteps: readonly (readonly [weight: number, step: Step])[] = [
-  [4, stream],
+  [6, stream],
   [1, testWebhook],
 ];

@@ -12,8 +12,6 @@ export interface Caller {
 /** What requests of one run choose from. */
 export class World {
   callers: Caller[] = [];
-  /** How often all data has become old. SQLite remembers the last event for longer than PostgreSQL. */
-  era = 0;
   readonly #seen = new Map<string, string[]>();
 
   constructor(

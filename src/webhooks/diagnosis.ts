@@ -1,7 +1,7 @@
 import { second } from "../domain/time.ts";
 import type { SendResult } from "./client/sender.ts";
 import type { OutcomeClass } from "./retry.ts";
-import { cut } from "./shown-answer.ts";
+import { cut } from "./shown-response.ts";
 
 /** A receiver that takes this long is at risk of the time limit. */
 const slowMs = 5 * second;

@@ -4,7 +4,7 @@ import { newId } from "../domain/ids.ts";
 import { isoTime } from "../domain/time.ts";
 import { signedRequest } from "./attempt.ts";
 import { keptBytes, type PassedStage, type Sender, type SendResult } from "./client/sender.ts";
-import { shownHeaders, withoutSignature } from "./shown-answer.ts";
+import { shownHeaders, withoutSignature } from "./shown-response.ts";
 
 /** A sample event: an event type and a payload for it. */
 export interface Sample {
@@ -36,10 +36,10 @@ export type WatchSample = (step: SampleStep) => void;
 export interface SampleExchange extends UnsignedRequest {
   readonly result: SendResult;
   /** The answer, to be shown to the receiver's developer; its status is null if none arrived. */
-  readonly answer: SampleAnswer;
+  readonly answer: SampleResponse;
 }
 
-interface SampleAnswer {
+interface SampleResponse {
   readonly status: number | null;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;

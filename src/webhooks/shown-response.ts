@@ -1,4 +1,4 @@
-/** The part of an answer that is shown to the receiver's developer: bounded, and without confidential values. */
+/** The part of a response that is shown to the receiver's developer: bounded, and without confidential values. */
 
 import type { ResponseHeaders } from "./client/sender.ts";
 
@@ -7,14 +7,14 @@ const longestValue = 500;
 /** Cookies are secrets of the receiver and its clients. */
 const neverShown = new Set(["set-cookie", "set-cookie2"]);
 
-/** The only headers shown if an egress proxy could read the answer, because it may have added headers of its own. */
+/** The only headers shown if an egress proxy could read the response, because it may have added headers of its own. */
 const shownBehindProxy = new Set(["allow", "content-type", "location", "retry-after", "www-authenticate"]);
 
 /**
  * Returns the headers to show. Values of the same name are joined by commas.
  *
  * @param signature the value of `webhook-signature` in the request, which a receiver may repeat
- * @param isProxied whether an egress proxy could read the answer
+ * @param isProxied whether an egress proxy could read the response
  */
 export function shownHeaders(
   headers: ResponseHeaders,

@@ -29,7 +29,7 @@ export const reports: Step = async (world) => {
     action: world.pick(["application.create", "user.put", "a\u0000"]),
     object: world.pick(["application", "user", "x"]),
     object_id: world.pick([application_id, "1"]),
-    after: time(world),
+    // Not `after`, which depends on when the last of several counted changes is stored.
     before: time(world),
     limit,
   };

@@ -12,6 +12,7 @@ import {
   switchSubscription,
   update,
 } from "./changes.ts";
+import { starts } from "./engine-process.ts";
 import { type Gate, ways } from "./gates.ts";
 import type { KnownApplication } from "./known.ts";
 import { applicationIds, broadcasters, type Platform } from "./platform.ts";
@@ -122,7 +123,10 @@ function happeningOf(of: Ingredients) {
     one("hold", { gate }),
     one("let through", { gate, isForAll: fc.boolean() }),
     one("fail", { way, times: fc.constantFrom(1, 3) }),
-    one("restart", { how: fc.constantFrom("stop" as const, "kill" as const) }),
+    one("restart", {
+      how: fc.constantFrom("stop" as const, "kill" as const),
+      start: fc.constantFrom(...starts),
+    }),
   );
 }
 type Happening = ReturnType<typeof happeningOf> extends fc.Arbitrary<infer T> ? T : never;
@@ -173,7 +177,7 @@ async function happens(on: Platform, one: Happening): Promise<void> {
     case "fail":
       return on.process.gates.fail(one.way, one.times);
     case "restart":
-      return on.restart(one.how);
+      return on.restart(one.how, one.start);
   }
 }
 

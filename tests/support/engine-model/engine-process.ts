@@ -1,3 +1,5 @@
+import { DomainError } from "../../../src/domain/errors.ts";
+import { second } from "../../../src/domain/time.ts";
 import { watchedStore } from "../../../src/engine/watched-store.ts";
 import type { Log } from "../../../src/log/log.ts";
 import type { Store } from "../../../src/store/store.ts";
@@ -11,6 +13,10 @@ import type { VirtualTime } from "./virtual-time.ts";
 
 const signingKey = readSigningKey(newSigningKey());
 
+/** How its start goes. */
+export const starts = ["well", "well", "held", "failing"] as const;
+export type Start = (typeof starts)[number];
+
 /** One life of the engine: its dispatcher, its way to publish, and its view of the store. */
 export type EngineProcess = ReturnType<typeof engineProcess>;
 
@@ -21,10 +27,14 @@ interface EngineProcessOptions {
   readonly concurrency: number;
   readonly connections: number;
   readonly log: Log;
+  /** Whether what it asks of the store at its start is held up, or fails. */
+  readonly start: Start;
 }
 
-export function engineProcess({ store, time, receivers, log, ...limits }: EngineProcessOptions) {
+export function engineProcess({ store, time, receivers, log, start, ...limits }: EngineProcessOptions) {
   const gates = new Gates();
+  if (start === "held") gates.close("to other");
+  if (start === "failing") gates.fail("other", 2);
   const gated = gatedStore(store, gates);
   const sender = receivers.sender();
   let looks = 0;
@@ -43,7 +53,18 @@ export function engineProcess({ store, time, receivers, log, ...limits }: Engine
     ...limits,
   });
   const stopping = new AbortController();
-  const running = dispatcher.run(stopping.signal);
+  /** A failed start is tried again, as `supervise` does. */
+  const run = async (): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      try {
+        return await dispatcher.run(stopping.signal);
+      } catch (error) {
+        if (!(error instanceof DomainError)) throw error;
+        await Bun.sleep(second);
+      }
+    }
+  };
+  const running = run();
   return {
     gates,
     dispatcher,

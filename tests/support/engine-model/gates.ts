@@ -3,9 +3,9 @@ import { second } from "../../../src/domain/time.ts";
 import type { Store } from "../../../src/store/store.ts";
 
 /** The ways to the store that a run holds up, each before it reaches the store or before its answer arrives. */
-export const ways = ["publish", "claim", "record", "look-up", "change"] as const;
-/** What else the engine asks of the store is never held up, but ends with the process. */
-export type Way = (typeof ways)[number] | "other";
+export const ways = ["publish", "claim", "record", "look-up", "change", "other"] as const;
+/** `other` is what the engine asks at its start, and where the clock was set back. */
+export type Way = (typeof ways)[number];
 export type Gate = `${"to" | "from"} ${Way}`;
 
 /** Of a change on disk, the engine is told within this time. Until then it sends to a former URL, and no attempt counts. */

@@ -6,7 +6,7 @@ import type { Store } from "../../../src/store/store.ts";
 import { newWebhookSecret } from "../../../src/webhooks/signature.ts";
 import { keptLog } from "../kept-log.ts";
 import { loggedDeliveries, newEvent, storedApplication, type TestStore } from "../store.ts";
-import { type EngineProcess, engineProcess } from "./engine-process.ts";
+import { type EngineProcess, engineProcess, type Start } from "./engine-process.ts";
 import { type KnownApplication, type KnownSubscription, newlyKnown } from "./known.ts";
 import { boundsMs, Promises } from "./promises.ts";
 import { Receivers } from "./receivers.ts";
@@ -161,7 +161,7 @@ export class Platform {
     for (const one of this.promises.applications.values()) this.promises.excuse(one);
   }
 
-  async restart(how: "stop" | "kill"): Promise<void> {
+  async restart(how: "stop" | "kill", start: Start = "well"): Promise<void> {
     this.promises.processEnds();
     const process = this.process;
     if (how === "kill") {
@@ -176,13 +176,13 @@ export class Platform {
     }
     this.time.forget();
     this.#store = await this.opened.reopen();
-    await this.#start();
+    await this.#start(start);
   }
 
   readonly end = () => this.process.stop();
 
   /** Takes over what the store has: the next process knows nothing else. */
-  async #start(): Promise<void> {
+  async #start(start: Start = "well"): Promise<void> {
     const { applications, subscriptions } = this.promises;
     const endpoints = await this.#store.endpoints.failing();
     for (const one of applications.values()) {
@@ -210,6 +210,7 @@ export class Platform {
       time: this.time,
       receivers: this.receivers,
       log: this.#log.log,
+      start,
       ...limits,
     });
     await this.settle();

@@ -55,6 +55,7 @@ const weights = {
   hold: 4,
   "let through": 4,
   fail: 2,
+  "clean up": 1,
   restart: 1,
 } as const;
 type Kind = keyof typeof weights;
@@ -77,7 +78,7 @@ const ingredients = fc.record({
   ),
   lives: some([null, null, minute]),
   answers: some<Answer>(["ok", "slow", ...answers]),
-  waits: some([20, 300, 1_000, 6_000, boundsMs.healthy, boundsMs.recovering, 7 * hour]),
+  waits: some([20, 300, 1_000, 6_000, boundsMs.healthy, boundsMs.recovering, 7 * hour, 25 * hour, 4 * day]),
   clocks: some([-3 * day, -hour, -2 * minute, 2 * minute, hour, 3 * day]),
   changes: some(Object.keys(changes) as Change[]),
   ways: some(ways, 3),
@@ -123,6 +124,7 @@ function happeningOf(of: Ingredients) {
     one("hold", { gate }),
     one("let through", { gate, isForAll: fc.boolean() }),
     one("fail", { way, times: fc.constantFrom(1, 3) }),
+    one("clean up", {}),
     one("restart", {
       how: fc.constantFrom("stop" as const, "kill" as const),
       start: fc.constantFrom(...starts),
@@ -176,6 +178,8 @@ async function happens(on: Platform, one: Happening): Promise<void> {
       return on.process.gates.open(one.gate, one.isForAll);
     case "fail":
       return on.process.gates.fail(one.way, one.times);
+    case "clean up":
+      return on.cleanUp();
     case "restart":
       return on.restart(one.how, one.start);
   }

@@ -12,8 +12,17 @@ export interface KnownApplication {
   excusedAt: number;
   /** Until then its receiver has asked to be left alone. */
   pausedUntil: number;
-  /** The generation of its endpoint that has answered 410. */
-  goneGeneration: number | null;
+  /** The generation of its endpoint that is disabled: it has answered 410, or only failed for 24 hours. */
+  disabledGeneration: number | null;
+  /** The first failure since the last success, where it is certain which generation was called; null: none is known. */
+  failingSince: number | null;
+  /** When the state of its endpoint began at the earliest, and since when it may have failed only. */
+  generationSince: number;
+  mayFailSince: number | null;
+  /** When there was last a reason to disable its endpoint; null: never. */
+  mayDisableAt: number | null;
+  /** When the first of the changes was asked for that are not acknowledged. */
+  changingSince: number;
   /** Whether anything went wrong since the process began, or the generation. */
   hadTrouble: boolean;
   wasDisabled: boolean;
@@ -28,7 +37,12 @@ export const newlyKnown = (id: string): KnownApplication => ({
   changing: 0,
   excusedAt: 0,
   pausedUntil: 0,
-  goneGeneration: null,
+  disabledGeneration: null,
+  failingSince: null,
+  generationSince: 0,
+  mayFailSince: null,
+  mayDisableAt: null,
+  changingSince: 0,
   hadTrouble: false,
   wasDisabled: false,
   wasStream: false,

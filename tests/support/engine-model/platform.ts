@@ -1,5 +1,7 @@
+import type { DeliveryRecord } from "../../../src/domain/delivery-log.ts";
+import { type Endpoint, keepDisabledMs } from "../../../src/domain/endpoints.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
-import { second } from "../../../src/domain/time.ts";
+import { day, hour, second } from "../../../src/domain/time.ts";
 import { userFrom } from "../../../src/domain/users.ts";
 import { BatchRefused } from "../../../src/store/batch.ts";
 import type { Store } from "../../../src/store/store.ts";
@@ -16,7 +18,8 @@ export const broadcasters = [1, 2] as const;
 export const applicationIds = ["A", "B", "C"] as const;
 const limits = { concurrency: 4, connections: 12 };
 const event = { event: "channel.followed", version: 1 };
-/** Of real time: what the store does takes some, most of all in PostgreSQL. */
+const retention = { deliveredMs: hour, failedMs: 2 * day, bodiesMs: hour };
+/** Of processor time, because other programs may use the machine as well. */
 const longestRestMs = 10 * second;
 
 /** A small platform on a real store, whose engine is stopped and killed, and whose promises are watched. */
@@ -30,6 +33,8 @@ export class Platform {
   readonly acknowledged = new Map<string, number>();
   #store: Store;
   process!: EngineProcess;
+  /** What retention has removed of the log, as it was then. */
+  readonly removed: DeliveryRecord[] = [];
   #events = 0;
   #hosts = 0;
 
@@ -63,12 +68,13 @@ export class Platform {
 
   /** Lets the engine do what it does without the passing of time. */
   async settle(): Promise<void> {
-    const until = Date.now() + longestRestMs;
+    const began = process.cpuUsage();
     for (let quiet = 0; quiet < 4; ) {
       const before = this.process.activity;
       await turn();
       quiet = this.process.gates.inStore === 0 && this.process.activity === before ? quiet + 1 : 0;
-      if (Date.now() > until) throw new Error("the engine never comes to rest");
+      const { user, system } = process.cpuUsage(began);
+      if (user + system > longestRestMs * 1_000) throw new Error("the engine never comes to rest");
     }
   }
 
@@ -80,8 +86,10 @@ export class Platform {
     const { gates } = this.process;
     const well = [...this.promises.applications.values()].filter((one) => gates.areOpen && this.#isWell(one));
     await this.time.pass(ms, () => this.settle());
+    const endpoints = await this.#store.endpoints.failing();
+    for (const one of endpoints) this.promises.disabled(one);
     for (const one of well.filter((one) => this.#isWell(one)))
-      if (ms >= boundsMs[one.hadTrouble ? "recovering" : "healthy"]) await this.#checkGotAll(one);
+      if (ms >= boundsMs[one.hadTrouble ? "recovering" : "healthy"]) await this.#checkGotAll(one, endpoints);
   }
 
   #isWell({ committed, changing }: KnownApplication): boolean {
@@ -90,8 +98,7 @@ export class Platform {
     return this.receivers.isWell(new URL(committed.webhook_url ?? "").host);
   }
 
-  async #checkGotAll({ id }: KnownApplication): Promise<void> {
-    const endpoints = await this.#store.endpoints.failing();
+  async #checkGotAll({ id }: KnownApplication, endpoints: readonly Endpoint[]): Promise<void> {
     if (endpoints.some((one) => one.application_id === id && one.disabled_at !== null)) return;
     const pending = await loggedDeliveries(this.#store, { application_id: id, status: "pending" });
     const waiting = pending.filter(({ attempts }) => attempts.length === 0);
@@ -113,7 +120,7 @@ export class Platform {
 
   /** A change of an application, of which either state may hold until it is acknowledged. */
   async changing(application: KnownApplication, change: (store: Store) => Promise<unknown>): Promise<void> {
-    application.changing++;
+    if (application.changing++ === 0) application.changingSince = this.time.monotonic();
     const process = this.process;
     try {
       await change(process.store);
@@ -133,9 +140,7 @@ export class Platform {
     application.wasDisabled ||= now?.disabled !== false;
     application.wasStream ||= now?.delivery === "stream";
     if (before?.endpoint_generation === now?.endpoint_generation) return;
-    application.generations++;
-    application.hadTrouble = false;
-    this.promises.excuse(application);
+    this.promises.renewed(application);
   }
 
   async subscribe(application: KnownApplication, broadcaster: number): Promise<void> {
@@ -189,15 +194,13 @@ export class Platform {
       one.changing = 0;
       await this.#look(one);
       const endpoint = endpoints.find(({ application_id }) => application_id === one.id);
-      one.goneGeneration = endpoint?.disabled_at ? endpoint.generation : null;
-      one.hadTrouble = endpoint !== undefined;
-      this.promises.excuse(one);
+      this.promises.restored(one, endpoint ?? null, this.time.now());
     }
     for (const one of subscriptions.values()) {
       one.removal = "none";
       await this.lookForSubscription(one);
     }
-    for (const one of await this.log()) {
+    for (const one of await loggedDeliveries(this.#store)) {
       const delivery = this.promises.ofRecord(one);
       const { application } = delivery.subscription;
       // That it had ended without an attempt was not recorded.
@@ -216,7 +219,27 @@ export class Platform {
     await this.settle();
   }
 
-  readonly log = () => loggedDeliveries(this.#store);
+  /** The log, with what retention has removed of it. */
+  readonly log = async () => [...this.removed, ...(await loggedDeliveries(this.#store))];
+
+  /** Removes what is old, and drops what was kept for an endpoint that is disabled for long. */
+  async cleanUp(): Promise<void> {
+    const now = this.time.now();
+    const before = await loggedDeliveries(this.#store);
+    const disabled = (await this.#store.endpoints.failing()).filter(
+      ({ disabled_at }) => disabled_at !== null && disabled_at < now - keepDisabledMs,
+    );
+    for (const { application_id } of disabled) {
+      const dropped = this.promises.droppedOf(this.application(application_id));
+      for (const { event_id, published_at } of before)
+        if (published_at < now - keepDisabledMs) dropped.add(event_id);
+    }
+    const { prune, trim, shrink } = this.#store.retention;
+    for (const step of [() => prune(retention, now), () => trim(1), shrink]) while (!(await step()));
+    await trim(null);
+    const kept = new Set((await loggedDeliveries(this.#store)).map(({ id }) => id));
+    this.removed.push(...before.filter(({ id }) => !kept.has(id)));
+  }
 
   /** Waits for nothing: an answer may be held up, or never come. */
   begun(work: Promise<unknown>, name: string): void {

@@ -1,4 +1,5 @@
 import type { DeliveryRecord } from "../../../src/domain/delivery-log.ts";
+import { disableAfterMs, type Endpoint } from "../../../src/domain/endpoints.ts";
 import { minute } from "../../../src/domain/time.ts";
 import type { SendResult } from "../../../src/webhooks/client/sender.ts";
 import { isOverloaded, retrySchedule } from "../../../src/webhooks/retry.ts";
@@ -34,6 +35,7 @@ export class Promises {
   readonly deliveries = new Map<string, KnownDelivery>();
   /** Events with a time to live. */
   readonly expiring = new Set<string>();
+  readonly #dropped = new Map<string, Set<string>>();
   /** Those under way, and the generation to which each is sent where that is certain. */
   readonly #underWay = new Map<SeenAttempt, number | null>();
 
@@ -96,8 +98,8 @@ export class Promises {
     delivery.isTaken = false;
     this.#checkWaits(attempt, delivery, application);
     const generation = application.changing > 0 ? null : (application.committed?.endpoint_generation ?? null);
-    if (generation !== null && generation === application.goneGeneration)
-      this.#broken("sent behind a 410", attempt);
+    if (generation !== null && generation === application.disabledGeneration)
+      this.#broken("sent to a disabled endpoint", attempt);
     this.#checkConcurrency(attempt, application, generation);
     delivery.underWay = attempt;
     this.#underWay.set(attempt, generation);
@@ -175,11 +177,71 @@ export class Promises {
     delivery.isTaken = result.class === "ok";
     if (delivery.isTaken) delivery.wasTaken = true;
     else this.#failed(attempt, result, delivery);
+    this.#mayDisable(application, result);
     const isCurrent = generation != null && generation === application.committed?.endpoint_generation;
-    if (!isCurrent || application.changing > 0) return;
-    if (result.status === 410) application.goneGeneration = generation;
+    if (application.changing > 0 || !isCurrent) {
+      if (delivery.isTaken) application.failingSince = null;
+      return;
+    }
+    this.#disables(application, generation, result);
     const pauseMs = isOverloaded(result.status) ? Math.max(1_000, result.retryAfterMs ?? 0) : 0;
     if (pauseMs > 0) application.pausedUntil = Math.max(application.pausedUntil, this.elapsed() + pauseMs);
+  }
+
+  /** What was certainly sent to this generation: it is disabled by 410, or behind 24 hours of failures. */
+  #disables(application: KnownApplication, generation: number, { class: outcome, status }: SendResult): void {
+    const at = this.elapsed();
+    if (outcome === "ok") {
+      application.failingSince = null;
+      application.mayFailSince = null;
+      return;
+    }
+    application.failingSince ??= at;
+    const isLong = at - application.failingSince >= disableAfterMs;
+    if (status === 410 || isLong) application.disabledGeneration = generation;
+  }
+
+  /** What may have been sent to the present generation. */
+  #mayDisable(application: KnownApplication, { class: outcome, status }: SendResult): void {
+    if (outcome === "ok") return;
+    const at = this.elapsed();
+    application.mayFailSince ??= at;
+    if (status === 410 || at - application.mayFailSince >= disableAfterMs) application.mayDisableAt = at;
+  }
+
+  /** Its endpoint is another, or was enabled. Attempts since the change was asked for may belong to it. */
+  renewed(application: KnownApplication): void {
+    application.generations++;
+    application.hadTrouble = false;
+    application.failingSince = null;
+    application.generationSince = application.changingSince;
+    // Failures of the former generation at the same moment may count for none.
+    if (application.mayFailSince !== null)
+      application.mayFailSince = Math.max(application.mayFailSince, application.changingSince);
+    this.excuse(application);
+  }
+
+  /** An endpoint is disabled only where there was a reason. */
+  disabled({ application_id, disabled_at, generation }: Endpoint): void {
+    const application = this.applications.get(application_id);
+    if (!application || disabled_at === null || application.changing > 0) return;
+    if (generation !== application.committed?.endpoint_generation) return;
+    if ((application.mayDisableAt ?? -1) < application.generationSince)
+      this.problems.push(`the endpoint of ${application_id} is disabled without a reason`);
+  }
+
+  /** What the store has of an endpoint when a process begins; null: nothing that is wrong. */
+  restored(application: KnownApplication, endpoint: Endpoint | null, now: number): void {
+    const at = this.elapsed();
+    const isDisabled = endpoint !== null && endpoint.disabled_at !== null;
+    const since = endpoint?.failing_since ?? null;
+    application.disabledGeneration = isDisabled ? (endpoint?.generation ?? null) : null;
+    application.failingSince = since === null ? null : at - (now - since);
+    application.mayFailSince = application.failingSince;
+    application.generationSince = at;
+    application.mayDisableAt = isDisabled ? at : null;
+    application.hadTrouble = endpoint !== null;
+    this.excuse(application);
   }
 
   #failed(attempt: SeenAttempt, result: SendResult, delivery: KnownDelivery): void {
@@ -190,11 +252,19 @@ export class Promises {
   }
 
   #mayEndUnsent({ event, subscription: { application } }: KnownDelivery): boolean {
-    return this.expiring.has(event) || application.wasDisabled || application.wasStream;
+    if (this.expiring.has(event) || this.droppedOf(application).has(event)) return true;
+    return application.wasDisabled || application.wasStream;
   }
 
   everAsked({ retries, subscription }: KnownDelivery): number {
     return retries + subscription.application.replays;
+  }
+
+  /** Events that an application may not get, because its endpoint was disabled for long. */
+  droppedOf({ id }: KnownApplication): Set<string> {
+    const events = this.#dropped.get(id) ?? new Set();
+    this.#dropped.set(id, events);
+    return events;
   }
 
   /** A process ends, or was killed: what is under way there is sent by the next one. */

@@ -45,12 +45,15 @@ function wrongEnd(on: Platform, record: DeliveryRecord): string[] {
   const known = on.promises.ofRecord(record);
   const { subscription, wasTaken, wasGone } = known;
   const { application } = subscription;
+  const isRemoved = on.removed.includes(record);
   const made = record.attempts.length;
   const reasons = {
-    pending: false,
+    // Removed by retention in the moment in which it ended.
+    pending: isRemoved && (wasTaken || application.wasStream),
     delivered: wasTaken || application.wasStream,
     canceled: subscription.removal !== "none" || application.wasDisabled,
-    expired: on.promises.expiring.has(record.event_id),
+    expired:
+      on.promises.expiring.has(record.event_id) || on.promises.droppedOf(application).has(record.event_id),
     failed: wasGone || made >= retrySchedule.length + 1,
   };
   const name = `${application.id} ${subscription.id.slice(-3)} ${record.sequence}`;

@@ -4,12 +4,11 @@
  * connection is made, and the connection goes to these addresses.
  */
 
-import type dns from "node:dns";
 import type { LookupFunction } from "node:net";
+import { type Resolve, resolveBySystem } from "./resolve.ts";
 
-/** The function of node:net, which like node:dns is loaded on first use: a start needs neither. */
+/** The function of node:net, which is loaded on first use: a start does not need it. */
 export const isIP = (text: string) => process.getBuiltinModule("node:net").isIP(text);
-const resolveAll: Resolve = (...of) => process.getBuiltinModule("node:dns").lookup(...of);
 
 /** The policy for addresses. */
 interface AddressPolicy {
@@ -190,20 +189,13 @@ export function bareHost(url: URL): string {
   return url.hostname.startsWith("[") ? url.hostname.slice(1, -1) : url.hostname;
 }
 
-/** Resolves a name to all its addresses, as `dns.lookup` does. */
-export type Resolve = (
-  hostname: string,
-  options: dns.LookupAllOptions,
-  callback: (error: NodeJS.ErrnoException | null, addresses: dns.LookupAddress[]) => void,
-) => void;
-
 /**
  * Returns a `lookup` option for sockets that fails with {@link BlockedAddressError} if the name resolves to any address
  * that may not be called. The connection goes to the checked addresses: the name is not resolved a second time.
  *
  * Sockets do not call it for a literal address, which {@link checkWebhookUrl} checks.
  */
-export function guardedLookup(policy: AddressPolicy, resolve: Resolve = resolveAll): LookupFunction {
+export function guardedLookup(policy: AddressPolicy, resolve: Resolve = resolveBySystem): LookupFunction {
   return (hostname, options, callback) => {
     const answer: Parameters<Resolve>[2] = (error, addresses) => {
       if (error) return callback(error, []);

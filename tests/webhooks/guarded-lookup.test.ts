@@ -1,12 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import type { LookupAddress } from "node:dns";
 import { isIP } from "node:net";
-import {
-  BlockedAddressError,
-  blockedAddressCode,
-  guardedLookup,
-  type Resolve,
-} from "../../src/webhooks/address.ts";
+import { BlockedAddressError, blockedAddressCode, guardedLookup } from "../../src/webhooks/address.ts";
+import type { Resolve } from "../../src/webhooks/resolve.ts";
 
 type Answer = {
   error: NodeJS.ErrnoException | null;

@@ -12,8 +12,9 @@
  *   the receiver has got both requests, it recognises the `webhook-id`.
  */
 
-import { checkWebhookUrl, guardedLookup, type Resolve } from "../address.ts";
+import { checkWebhookUrl, guardedLookup } from "../address.ts";
 import { proxyOf } from "../egress-proxy.ts";
+import type { Resolve } from "../resolve.ts";
 import { canceled, invalidHeaders } from "./failures.ts";
 import { OutgoingRequest, type SenderContext } from "./outgoing-request.ts";
 import { Pool } from "./pool.ts";
@@ -46,7 +47,7 @@ export interface SenderOptions {
   readonly keepBytes?: number;
   /** Whether the result has the headers of the answer; by default it has not. */
   readonly keepHeaders?: boolean;
-  /** Resolves names; by default the system does. */
+  /** Resolves names; by default `resolveBySystem`. */
   readonly resolve?: Resolve | undefined;
   /**
    * The URL (http or https) of a proxy for all attempts. https receivers are reached by CONNECT, and their certificates

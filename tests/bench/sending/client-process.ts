@@ -4,9 +4,9 @@
  * It takes lines "<milliseconds> <signed | bare>" and answers each with a line of JSON, a `Window`.
  */
 import { join } from "node:path";
-import type { Resolve } from "../../../src/webhooks/address.ts";
 import type { SendRequest, SendResult } from "../../../src/webhooks/client/sender.ts";
 import { createSender } from "../../../src/webhooks/client/sender.ts";
+import type { Resolve } from "../../../src/webhooks/resolve.ts";
 import { newSigningKey, newWebhookSecret, readSigningKey, sign } from "../../../src/webhooks/signature.ts";
 import { createNodeSender } from "./node-sender.ts";
 

@@ -5,8 +5,9 @@
  */
 import http, { type ClientRequest, type IncomingMessage } from "node:http";
 import https from "node:https";
-import { checkWebhookUrl, guardedLookup, type Resolve } from "../../../src/webhooks/address.ts";
+import { checkWebhookUrl, guardedLookup } from "../../../src/webhooks/address.ts";
 import type { SendRequest, SendResult } from "../../../src/webhooks/client/sender.ts";
+import type { Resolve } from "../../../src/webhooks/resolve.ts";
 import { parseRetryAfter } from "../../../src/webhooks/retry.ts";
 
 const timeoutMs = 15_000;

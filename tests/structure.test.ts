@@ -236,3 +236,9 @@ test("only the command line reads the environment, for read-config.ts", () => {
   const readers = files.filter((file) => folderOf(file) !== "console" && /process\.env/.test(textOf(file)));
   expect(readers.sort()).toEqual(["http/production.ts", "main.ts"]);
 });
+
+test("lines of comments keep to 120 characters", () => {
+  const isLong = (line: string) => line.length > 120 && /^\s*(\/\/|\/?\*)/.test(line);
+  const long = files.flatMap((file) => textOf(file).split("\n").filter(isLong));
+  expect(long).toEqual([]);
+});

@@ -18,9 +18,9 @@ const serversFile = "/etc/resolv.conf";
 let serversFrom: number | null = null;
 
 /**
- * Resolves by the system's hosts file and name servers. On Linux this runs in the event loop, by c-ares: `dns.lookup` blocks
- * a thread of the pool in which Bun also reads files, until the name server responds. Names of one application whose server
- * never responds would hold up the names of all others, and files.
+ * Resolves by the system's hosts file and name servers. On Linux this runs in the event loop, by c-ares: `dns.lookup`
+ * blocks a thread of the pool in which Bun also reads files, until the name server responds. Names of one application
+ * whose server never responds would hold up the names of all others, and files.
  */
 export const resolveBySystem: Resolve = (hostname, options, callback) => {
   if (process.platform !== "linux") return nodeDns().lookup(hostname, options, callback);
@@ -31,7 +31,10 @@ export const resolveBySystem: Resolve = (hostname, options, callback) => {
   );
 };
 
-/** Takes the name servers of the file when it has changed: c-ares reads it only once. An unreadable file changes nothing. */
+/**
+ * Takes the name servers of the file when it has changed: c-ares reads it only once. An unreadable file changes
+ * nothing.
+ */
 function takeChangedServers(): void {
   try {
     const changedAt = statSync(serversFile).mtimeMs;

@@ -119,8 +119,8 @@ async function makeBackup(api: AdminApi): Promise<Backup> {
 }
 
 /**
- * Starts a backup, after the one in progress, such as that of the schedule: what was stored since that one began would be
- * missing from it.
+ * Starts a backup, after the one in progress, such as that of the schedule: what was stored since that one began would
+ * be missing from it.
  */
 async function startBackup(api: AdminApi): Promise<Backup> {
   for (;;)

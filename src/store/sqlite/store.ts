@@ -49,7 +49,8 @@ export function openStore(directory: string, { lock, onFault, applying }: OpenOp
     snapshots.close();
     close();
   };
-  // Closes after a last commit, so that all earlier writes are on disk. If it fails, the next start moves the staged events.
+  // Closes after a last commit, so that all earlier writes are on disk. If it fails, the next start moves the staged
+  // events.
   return Object.assign(storeOn(db, commit, staged, snapshots, directory, onFault), {
     close: once(() => commit(staged.move).then(closeAll, closeAll)),
   });

@@ -63,8 +63,8 @@ async function begun({ body }: Response): Promise<string> {
 }
 
 /**
- * Whether an answer may be shorter at times: a stream that is slow, and a list of deliveries, of which SQLite reads for some
- * milliseconds. A difference counts only if it remains when the request is repeated.
+ * Whether an answer may be shorter at times: a stream that is slow, and a list of deliveries, of which SQLite reads for
+ * some milliseconds. A difference counts only if it remains when the request is repeated.
  */
 export const mayBeCutShort = ({ method, path }: Call) =>
   method === "GET" && (path.startsWith(streamPath) || /\/deliveries(\?|$)/.test(path));
@@ -83,7 +83,9 @@ const ownSettings =
 /** How far a replay has come by the numbers of deliveries, which have gaps on PostgreSQL. */
 const ahead = /("state":"running"[^{}]*"progress":)[\d.]+/g;
 
-/** Frequent changes are counted, and stored every second of real time and at the end, with the id of the last request. */
+/**
+ * Frequent changes are counted, and stored every second of real time and at the end, with the id of the last request.
+ */
 const countedChanges = /"last_at":"[^"]*","count":\d+|"request_id":"[^"]*"/g;
 
 /** Shows the state of an endpoint whose retries are sent at once, and may have failed before the answer. */

@@ -64,8 +64,8 @@ const some = <T>(all: readonly T[], maxLength = all.length) =>
   fc.subarray([...all], { minLength: 1, maxLength });
 
 /**
- * What a run is made of. With few kinds of commands, and few values for each, long particular sequences are likely (swarm
- * testing).
+ * What a run is made of. With few kinds of commands, and few values for each, long particular sequences are likely
+ * (swarm testing).
  */
 const ingredients = fc.record({
   kinds: some(Object.keys(weights) as Kind[]),

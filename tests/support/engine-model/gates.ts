@@ -8,7 +8,9 @@ export const ways = ["publish", "claim", "record", "look-up", "change", "other"]
 export type Way = (typeof ways)[number];
 export type Gate = `${"to" | "from"} ${Way}`;
 
-/** Of a change on disk, the engine is told within this time. Until then it sends to a former URL, and no attempt counts. */
+/**
+ * Of a change on disk, the engine is told within this time. Until then it sends to a former URL, and no attempt counts.
+ */
 const longestUnknownMs = 10 * second;
 
 /** Held-up calls of one process to the store, in order. */

@@ -4,7 +4,9 @@ import { retrySchedule } from "../../../src/webhooks/retry.ts";
 import { enable } from "./changes.ts";
 import type { Platform } from "./platform.ts";
 
-/** All receivers are well, nothing is held up, and enough time passes: then nothing waits, and the log says what was. */
+/**
+ * All receivers are well, nothing is held up, and enough time passes: then nothing waits, and the log says what was.
+ */
 export async function comesToItsEnd(on: Platform): Promise<void> {
   on.say("the end");
   on.process.gates.openAll();

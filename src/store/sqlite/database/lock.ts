@@ -12,12 +12,12 @@ export interface DirectoryLock {
 }
 
 /**
- * Locks a data directory for this process, and creates it if it is missing. Throws a `StoreError` when it is in use or cannot
- * be used.
+ * Locks a data directory for this process, and creates it if it is missing. Throws a `StoreError` when it is in use or
+ * cannot be used.
  *
- * The lock is an exclusive transaction of SQLite on a second, empty database. The kernel releases it when the process ends
- * in any way, so no stale lock remains. The file with the pid is only for error messages. Closing the lock gives the files
- * that root created to the owner of the directory.
+ * The lock is an exclusive transaction of SQLite on a second, empty database. The kernel releases it when the process
+ * ends in any way, so no stale lock remains. The file with the pid is only for error messages. Closing the lock gives
+ * the files that root created to the owner of the directory.
  */
 export function lockDirectory(directory: string): DirectoryLock {
   const [pidPath, lockPath] = [join(directory, pidFile), join(directory, lockFile)];

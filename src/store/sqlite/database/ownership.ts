@@ -2,9 +2,9 @@ import { lchownSync, lstatSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 
 /**
- * Gives the files that a command of root created in a data directory to the owner of that directory. Otherwise the server,
- * which runs as that user, could not open them. Does nothing for other users. Links are left as they are, because the owner
- * of the directory could have placed them there.
+ * Gives the files that a command of root created in a data directory to the owner of that directory. Otherwise the
+ * server, which runs as that user, could not open them. Does nothing for other users. Links are left as they are,
+ * because the owner of the directory could have placed them there.
  */
 export function giveToOwner(directory: string): void {
   if (process.getuid?.() !== 0) return;

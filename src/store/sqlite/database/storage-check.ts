@@ -12,8 +12,8 @@ const leastBytes = 256 * 1024;
 const recoveredBytes = 1024 * 1024;
 
 /**
- * Returns devices and inodes of a directory's database and its write-ahead log, to detect that one was replaced. Both are the
- * same as long as the database is open. A missing file has none.
+ * Returns devices and inodes of a directory's database and its write-ahead log, to detect that one was replaced. Both
+ * are the same as long as the database is open. A missing file has none.
  */
 export function databaseIdentity(directory: string): string {
   const file = databaseIn(directory);
@@ -24,8 +24,8 @@ export function databaseIdentity(directory: string): string {
 }
 
 /**
- * Returns a function that throws `ReplacedDatabase` once the files of an open database are no longer those in its directory.
- * What is written to them then ends with the process.
+ * Returns a function that throws `ReplacedDatabase` once the files of an open database are no longer those in its
+ * directory. What is written to them then ends with the process.
  */
 export function requireSameFiles(directory: string): () => void {
   const identity = databaseIdentity(directory);
@@ -44,8 +44,8 @@ function currentIdentity(directory: string, otherwise: string): string {
 }
 
 /**
- * Quickly checks the storage of a directory that this process serves: the file, the first pages that SQLite reads, and the
- * free space. Returns the fault, or null.
+ * Quickly checks the storage of a directory that this process serves: the file, the first pages that SQLite reads, and
+ * the free space. Returns the fault, or null.
  *
  * @param identity the `databaseIdentity` of the database that was opened
  * @param wasFull whether the disk was full at the last check, so that more free space is required
@@ -62,8 +62,8 @@ export function lookAtStorage(directory: string, identity: string, wasFull: bool
 }
 
 /**
- * Reads over a new connection, whose cache is empty. The file is not opened without SQLite, because closing it would release
- * the process's POSIX locks.
+ * Reads over a new connection, whose cache is empty. The file is not opened without SQLite, because closing it would
+ * release the process's POSIX locks.
  */
 function damageIn(directory: string): StorageFault | null {
   let db: Database | null = null;
@@ -72,8 +72,8 @@ function damageIn(directory: string): StorageFault | null {
     db.run("PRAGMA busy_timeout = 100");
     return missingIn(db).length === 0 ? null : "damaged";
   } catch (error) {
-    // A missing table or migration is damage. Other errors, such as a held lock or a lack of descriptors, say nothing about
-    // the storage.
+    // A missing table or migration is damage. Other errors, such as a held lock or a lack of descriptors, say nothing
+    // about the storage.
     const isMissing = error instanceof StoreError || codeOf(error) === "SQLITE_ERROR";
     return isMissing ? "damaged" : storageFaultOf(error);
   } finally {

@@ -3,9 +3,13 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ownDirectory } from "../support/server.ts";
 
-/** In a mount namespace of its own, a program has its own /etc/resolv.conf. */
+const [servers, hostsFile] = ["/etc/resolv.conf", "/etc/hosts"];
+
+/** In a mount namespace of its own, a program can have its own versions of these files. */
+const probe = `mount --bind ${servers} ${servers} && mount --bind ${hostsFile} ${hostsFile}`;
 const canUnshare =
-  process.platform === "linux" && Bun.spawnSync(["unshare", "--mount", "true"], { stderr: "ignore" }).success;
+  process.platform === "linux" &&
+  Bun.spawnSync(["unshare", "--mount", "sh", "-c", probe], { stderr: "ignore" }).success;
 if (!canUnshare) console.warn("SKIPPED: no mount namespace can be made here: NAME SERVERS ARE NOT TESTED.");
 
 test.skipIf(!canUnshare)(

@@ -33,6 +33,19 @@ export function batchedPerTick<Item>(handle: (items: Item[]) => void): (item: It
   };
 }
 
+let tick: Promise<void> | null = null;
+
+/** Resolves when all sockets of this tick of the event loop have been read. All calls of a tick share the promise. */
+export function endOfTick(): Promise<void> {
+  tick ??= new Promise((resolve) => {
+    setImmediate(() => {
+      tick = null;
+      resolve();
+    });
+  });
+  return tick;
+}
+
 /** Resolves to the value of a promise, or to null after `ms`. */
 export async function inTime<Value>(promise: Promise<Value>, ms: number): Promise<Value | null> {
   const late = Promise.withResolvers<null>();

@@ -35,7 +35,7 @@ export function gathered<Row>(
   return (key) =>
     new Promise((resolve, reject) => {
       const batch = waiting;
-      if (batch.size === 0) setImmediate(flush, batch);
+      if (batch.size === 0) queueMicrotask(() => flush(batch));
       const some = batch.get(key);
       if (some) some.push({ resolve, reject });
       else batch.set(key, [{ resolve, reject }]);

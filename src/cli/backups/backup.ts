@@ -2,10 +2,10 @@ import { dirname } from "node:path";
 import type { Static } from "@sinclair/typebox";
 import type { DestinationSettings } from "../../backups/destination.ts";
 import { type Content, syncDirectory, writePrivately } from "../../backups/private-file.ts";
+import { OnairError } from "../../client/errors.ts";
 import type { BackupSchema } from "../../http/admin/backups.ts";
 import { command, type Given, type Reading, switches } from "../arguments.ts";
 import { type AdminApi, withAdminApi } from "../client/admin-api.ts";
-import { Refused } from "../client/http.ts";
 import { poll } from "../client/poll.ts";
 import { readTarget, targetHelp, targetOptions } from "../client/target.ts";
 import { UsageError } from "../command.ts";
@@ -127,7 +127,7 @@ async function startBackup(api: AdminApi): Promise<Backup> {
     try {
       return await api.json<Backup>({ method: "POST", path });
     } catch (error) {
-      if (!(error instanceof Refused) || error.status !== 409) throw error;
+      if (!(error instanceof OnairError) || error.status !== 409) throw error;
       const { data } = await api.get<{ data: readonly Backup[] }>(path, { limit: 100 });
       const running = data.find(({ status }) => status === "running");
       if (!running) throw error;

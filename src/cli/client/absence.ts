@@ -1,6 +1,6 @@
 import { OnairError } from "../../client/errors.ts";
 import { note } from "../output/print.ts";
-import { Refused, Unreachable } from "./http.ts";
+import { Unreachable } from "./http.ts";
 
 /**
  * Returns a function for requests that are repeated every second. While the server is unreachable or busy, it returns
@@ -24,7 +24,7 @@ export function askingAgain() {
 
 function isPassing(error: unknown): error is Error {
   if (error instanceof Unreachable) return true;
-  if (!(error instanceof OnairError || error instanceof Refused)) return false;
+  if (!(error instanceof OnairError)) return false;
   // 500 is a fault of the server, such as damaged data: repeating the request does not help.
   return error.status === 429 || error.status >= 502;
 }

@@ -2,6 +2,7 @@ import { backupsElsewhere } from "../../backups/elsewhere.ts";
 import { openBackups } from "../../backups/open-backups.ts";
 import { platformData } from "../../batch/platform-data.ts";
 import { createPublisher } from "../../batch/publisher.ts";
+import { errorOf, OnairError } from "../../client/errors.ts";
 import { cursorKeyOf, dataIdOf } from "../../data/stored-keys.ts";
 import { catalogueOf } from "../../domain/events/registered.ts";
 import { subscriptionLimits } from "../../domain/subscriptions.ts";
@@ -17,8 +18,8 @@ import { createLog, type Log } from "../../log/log.ts";
 import { Ranking } from "../../ranking/ranking.ts";
 import { heldSetting } from "../../store/settings.ts";
 import { backupProgram } from "../../thread-programs.ts";
-import { Refused, request } from "./http.ts";
-import { refusalOf } from "./refusal.ts";
+import { request } from "./http.ts";
+import { adminRefusal } from "./refusal.ts";
 import { requireData } from "./require-data.ts";
 import type { Target } from "./target.ts";
 
@@ -37,7 +38,7 @@ export type Fields = Readonly<Record<string, string | number | boolean | undefin
 
 /** The admin API of a target, over HTTP or in this process. */
 export interface AdminApi {
-  /** Sends a request. Throws `Refused` for an error answer. */
+  /** Sends a request. Throws an `OnairError` for an error answer; its message says what to do. */
   send(request: Sent): Promise<Response>;
   /** Sends a request and parses the answer as JSON. */
   json<T>(request: Sent): Promise<T>;
@@ -164,8 +165,9 @@ function adminApi(
       // Every answer of On Air has this header.
       if (response.ok && response.headers.has("x-request-id")) return response;
       if (response.ok) throw new Error(`${origin} is not the admin listener of an On Air server`);
-      const { status } = response;
-      throw new Refused((status === 500 && faults?.last) || (await refusalOf(response, origin)), status);
+      const error = await errorOf(response);
+      const fault = error.status === 500 ? faults?.last : null;
+      throw new OnairError(fault ?? adminRefusal(error, origin), error.details);
     },
   };
   return api;

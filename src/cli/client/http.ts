@@ -21,17 +21,6 @@ export class Unreachable extends Error {
 
 const isReset = (cause: unknown) => cause instanceof Error && "code" in cause && cause.code === "ECONNRESET";
 
-/** An error answer of the admin API. */
-export class Refused extends Error {
-  override name = "Refused";
-  constructor(
-    message: string,
-    readonly status: number,
-  ) {
-    super(message);
-  }
-}
-
 /**
  * Sends a request to an On Air server, for all commands. Follows no redirects. The answer must begin within `withinMs`,
  * by default a minute, unless a stream is sent. Requests to loopback bypass the proxy of the environment, which would

@@ -2,13 +2,6 @@ import type { OnairError } from "../../client/errors.ts";
 import { printable } from "../../dev/terminal.ts";
 import { withField } from "../../domain/errors.ts";
 import { day, second } from "../../domain/time.ts";
-import { jsonObject } from "../../domain/validation/json.ts";
-
-/** The content of an error answer. */
-interface ErrorAnswer {
-  readonly message: string | null;
-  readonly errors: readonly { readonly in?: string; readonly field: string; readonly message: string }[];
-}
 
 /** Options whose name differs from the API's field. */
 const optionNames: Readonly<Record<string, string>> = {
@@ -54,21 +47,6 @@ function problemOf(field: string, message: string): string {
   );
 }
 
-/** Parses an error answer; null when it does not come from an On Air server. */
-function readError(text: string): ErrorAnswer | null {
-  // A boundary: what an On Air server answers has these types.
-  const { message, errors = [] } = (jsonObject(text) ?? {}) as Partial<ErrorAnswer>;
-  return typeof message === "string" ? { message, errors } : null;
-}
-
-/** The parts of an error answer that are shown. */
-interface Refusal extends ErrorAnswer {
-  readonly status: number;
-  readonly location: string | null;
-  /** The whole answer. */
-  readonly text: string;
-}
-
 /** Advice for refusals with one usual cause. */
 interface Hints {
   readonly elsewhere: string;
@@ -80,38 +58,33 @@ const adminHints: Hints = {
   unauthorized: "ONAIR_ADMIN_KEY must hold a valid operator key.",
 };
 
-/** Describes an error answer of the admin API in sentences, with options in place of field names. */
-export async function refusalOf(response: Response, origin: string | null): Promise<string> {
-  const { status, headers } = response;
-  const text = await response.text().catch(() => "");
-  const { message = null, errors = [] } = readError(text) ?? {};
-  return sentenceOf({ status, location: headers.get("location"), message, errors, text }, origin, adminHints);
+/**
+ * Describes an error answer of the admin API in sentences, with options in place of field names.
+ * @param origin of the server; null for an app in this process
+ */
+export function adminRefusal(error: OnairError, origin: string | null): string {
+  return sentenceOf(error, origin, adminHints);
 }
 
-/** Describes an error of the public API in sentences, with options in place of field names. */
+/** Describes an error answer of the public API in sentences, with options in place of field names. */
 export function publicRefusal(error: OnairError, url: string, advice: string): string {
-  const { status, details, message, code } = error;
-  const { location, errors, body } = details;
-  const isOurs = typeof body === "object" && body !== null;
-  const text = typeof body === "string" ? body : "";
   const hints = { elsewhere: "The URL must be that of the public listener.", unauthorized: advice };
-  const sentence = sentenceOf(
-    { status, location, message: isOurs ? message : null, errors, text },
-    url,
-    hints,
-  );
-  const { retryAfterMs } = details;
+  const sentence = sentenceOf(error, url, hints);
+  const { retryAfterMs } = error.details;
   const said =
     retryAfterMs === null ? sentence : `${sentence} (Retry-After: ${Math.ceil(retryAfterMs / 1000)})`;
-  return code === "stream_disabled"
+  return error.code === "stream_disabled"
     ? `${said}: to change that, run "onair app change --delivery both"`
     : said;
 }
 
-function sentenceOf(refusal: Refusal, origin: string | null, { elsewhere, unauthorized }: Hints): string {
-  const { status, message: said, errors } = refusal;
+function sentenceOf(error: OnairError, origin: string | null, { elsewhere, unauthorized }: Hints): string {
+  const { status, details } = error;
+  const { body, errors } = details;
   const fields = errors.map(({ field, message }) => withField(optionOf(field), problemOf(field, message)));
-  const message = fields.length > 0 ? fields.join("\n") : (said ?? foreignAnswer(refusal));
+  // Every error answer of On Air has a message.
+  const said = typeof body === "object" && body !== null && "message" in body ? error.message : null;
+  const message = fields.length > 0 ? fields.join("\n") : (said ?? foreignAnswer(error));
   if (origin === null) return message;
   const isForeign = said === null && (status === 401 || status === 404);
   const isElsewhere = isForeign || (status === 404 && said === "There is nothing at this path");
@@ -121,8 +94,8 @@ function sentenceOf(refusal: Refusal, origin: string | null, { elsewhere, unauth
 }
 
 /** Describes an answer that does not come from an On Air server. */
-function foreignAnswer({ location, text }: Refusal): string {
+function foreignAnswer({ details: { location, body } }: OnairError): string {
   if (location) return `it redirects to ${location}, which is not followed.`;
-  const beginning = printable(text).slice(0, 200);
-  return /^\s*</.test(text) || beginning === "" ? "this is not an answer of On Air." : beginning;
+  const beginning = printable(typeof body === "string" ? body : JSON.stringify(body)).slice(0, 200);
+  return /^\s*</.test(beginning) || beginning === "" ? "this is not an answer of On Air." : beginning;
 }

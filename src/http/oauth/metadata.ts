@@ -75,10 +75,7 @@ const Metadata = answerOf(MetadataSchema, {
 const keptSeconds = 300;
 
 /** `GET /.well-known/oauth-authorization-server` (RFC 8414, section 3). */
-export function metadataRoute(
-  app: PublicListener,
-  { publicUrl, loginUrl }: Pick<PublicDeps, "publicUrl" | "loginUrl">,
-): void {
+export function metadataRoute(app: PublicListener, { publicUrl, loginUrl }: PublicDeps): void {
   app.get(
     metadataPath,
     ({ requestContext }) =>

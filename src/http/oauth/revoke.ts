@@ -8,7 +8,7 @@ import { exampleClientId, exampleRefreshToken, TokenToLookAt } from "./fields.ts
  * `POST /oauth/revoke` (RFC 7009): revokes an access token, or a refresh token and all tokens of its authorization. An
  * unknown token is not an error (section 2.2).
  */
-export function revokeRoute(app: PublicListener, { store }: Pick<PublicDeps, "store">): void {
+export function revokeRoute(app: PublicListener, { store }: PublicDeps): void {
   app.post(
     oauthPaths.revoke,
     async ({ body: { token }, client }) => {

@@ -1,9 +1,8 @@
 import type { WelcomeSource } from "../../console/session.ts";
 import { DomainError } from "../../domain/errors.ts";
 import { knownHosts } from "../admin/hosts.ts";
-import type { PublicListener } from "../public/base.ts";
+import type { PublicDeps, PublicListener } from "../public/base.ts";
 import type { RequestContext } from "../request-context.ts";
-import type { OutcomeStreams } from "../stream/outcome-streams.ts";
 import { replyStream } from "../stream/reply-stream.ts";
 import { isFromPage } from "./cookie.ts";
 import { pageRoutes } from "./files.ts";
@@ -23,11 +22,7 @@ function isHere({ request: { headers }, clientAddress }: RequestContext): boolea
  * The start page of `onair dev`, at the root of the public listener. It shows secrets, so its data is available only to
  * the page itself and under host names that cannot be rebound; secrets are sent only to this machine.
  */
-export function welcomeRoutes(
-  app: PublicListener,
-  welcome: WelcomeSource,
-  outcomes: Pick<OutcomeStreams, "open" | "changed">,
-): void {
+export function welcomeRoutes(app: PublicListener, { outcomes }: PublicDeps, welcome: WelcomeSource): void {
   const requirePage = (request: Request) => {
     if (isFromPage(request) && isOwnHost(request.headers.get("host"))) return;
     throw new DomainError("not_found", "There is nothing at this path");

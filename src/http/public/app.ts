@@ -1,7 +1,3 @@
-import type { Engine } from "../../engine/engine.ts";
-import type { Ranking } from "../../ranking/ranking.ts";
-import type { PublicKeyForms } from "../../webhooks/signature.ts";
-import type { Cursors } from "../cursors.ts";
 import { authorizeRoute } from "../oauth/authorize.ts";
 import { introspectRoute } from "../oauth/introspect.ts";
 import { metadataRoute } from "../oauth/metadata.ts";
@@ -15,8 +11,6 @@ import { ownerLoginRoutes } from "../pages/owner-login.ts";
 import { portalRoutes, portalSessionRoutes } from "../pages/portal.ts";
 import { welcomeRoutes } from "../pages/welcome.ts";
 import { answerOtherMethods } from "../server.ts";
-import type { EventStreams } from "../stream/event-streams.ts";
-import type { OutcomeStreams } from "../stream/outcome-streams.ts";
 import { streamRoute } from "../stream/route.ts";
 import { applicationRoutes } from "./application/application.ts";
 import { noticeRoutes } from "./application/notices.ts";
@@ -38,26 +32,14 @@ import { userRoutes } from "./users.ts";
  * All routes of the public listener, grouped by access. Routes without a token come first: the hooks of `withTokens`
  * apply to the routes registered after it.
  */
-export function publicApp(
-  deps: PublicDeps & {
-    ranking: Ranking;
-    cursors: Cursors;
-    defaultSubscriptionLimit: () => number;
-    publicKey: () => PublicKeyForms;
-    streams: Pick<EventStreams, "open">;
-    outcomes: Pick<OutcomeStreams, "open" | "changed">;
-    engine: Pick<Engine, "test" | "enable">;
-  },
-) {
-  const { access, cursors, publicUrl } = deps;
-
+export function publicApp(deps: PublicDeps) {
   const open = publicListener(deps);
   // No authentication, no rate limit: the pictures under /assets
   assetRoutes(open);
   // No authentication, rate limit by address: /public/v1/categories, …/categories/{id}
-  categoryRoutes(open, deps, deps.ranking, cursors);
+  categoryRoutes(open, deps);
   // /public/v1/events/types, /public/v1/public-key, …/public-key/standard-webhooks
-  eventRoutes(open, deps, deps.publicKey);
+  eventRoutes(open, deps);
   // Authenticated applications: /oauth/token, /oauth/revoke, /oauth/introspect
   tokenRoute(open, deps);
   revokeRoute(open, deps);
@@ -70,36 +52,36 @@ export function publicApp(
   if (cookie) portalRoutes(open, deps, cookie);
   if (cookie && deps.portalLogin) ownerLoginRoutes(open, deps, deps.portalLogin, cookie);
   // The root, and /welcome/facts, /welcome/events
-  if (deps.welcome) welcomeRoutes(open, deps.welcome, deps.outcomes);
+  if (deps.welcome) welcomeRoutes(open, deps, deps.welcome);
   // /docs and paths under it
   docsRoutes(open);
   // /openapi.json, /docs/api
-  openApiRoutes(open, publicReference(publicUrl));
+  openApiRoutes(open, publicReference(deps.publicUrl));
 
-  const app = withTokens(open, access, cookie);
+  const app = withTokens(open, deps.access, cookie);
   // Tokens with users:read: /public/v1/users/search, …/users/{username}
   userRoutes(app, deps);
   // Tokens with events:subscribe: GET, POST, DELETE /public/v1/events/subscriptions
-  subscriptionRoutes(app, deps, deps.defaultSubscriptionLimit);
+  subscriptionRoutes(app, deps);
   // /public/v1/events/subscriptions/{id}
   healthRoutes(app, deps);
   // /public/v1/events/stream
-  streamRoute(app, deps.streams);
+  streamRoute(app, deps);
   // /public/v1/events/deliveries, …/deliveries/{id}, POST …/deliveries/{id}/retry
-  deliveryRoutes(app, deps, cursors);
+  deliveryRoutes(app, deps);
   // GET, POST /public/v1/events/replays, GET, DELETE …/replays/{id}
   replayRoutes(app, deps);
   // POST /public/v1/events/test, …/test/stream
-  testRoutes(app, deps, deps.engine);
+  testRoutes(app, deps);
   // /public/v1/application/subscriptions
-  namedSubscriptionRoutes(app, deps, cursors);
+  namedSubscriptionRoutes(app, deps);
   // Tokens of the application itself: GET, PATCH /public/v1/application
   // POST /public/v1/application/webhook-secret, …/application/endpoint/enable
   // GET /public/v1/application/notices, …/application/statistics, …/application/outcomes
-  applicationRoutes(app, deps, deps.engine, deps.defaultSubscriptionLimit);
-  noticeRoutes(app, deps, cursors);
+  applicationRoutes(app, deps);
+  noticeRoutes(app, deps);
   statisticRoutes(app, deps);
-  outcomeRoute(app, deps, deps.outcomes);
+  outcomeRoute(app, deps);
   // GET, DELETE /portal/session
   if (cookie) portalSessionRoutes(app, deps, cookie);
 

@@ -2,9 +2,12 @@ import type { WelcomeSource } from "../../console/session.ts";
 import type { Application } from "../../domain/applications.ts";
 import type { Catalogue } from "../../domain/events/catalogue.ts";
 import type { Scope } from "../../domain/tokens.ts";
+import type { Engine } from "../../engine/engine.ts";
 import type { Log } from "../../log/log.ts";
+import type { Ranking } from "../../ranking/ranking.ts";
 import type { TrustedProxies } from "../../serving/client-address.ts";
 import type { Store } from "../../store/store.ts";
+import type { PublicKeyForms } from "../../webhooks/signature.ts";
 import {
   type Access,
   type ApplicationPurpose,
@@ -19,6 +22,7 @@ import {
   tokenOf,
 } from "../auth.ts";
 import type { Caller } from "../caller.ts";
+import type { Cursors } from "../cursors.ts";
 import { asGate, type GateContext, type InputSchemas, type OpenContext, routeInput } from "../input.ts";
 import { type ClientContext, type ClientKind, clientGate } from "../oauth/client.ts";
 import type { OAuthErrorCode } from "../oauth/errors.ts";
@@ -29,13 +33,20 @@ import type { PageCookie } from "../pages/cookie.ts";
 import type { PageLook } from "../pages/files.ts";
 import type { RequestContext } from "../request-context.ts";
 import { listener } from "../server.ts";
+import type { EventStreams } from "../stream/event-streams.ts";
+import type { OutcomeStreams } from "../stream/outcome-streams.ts";
 import { Traffic } from "../traffic.ts";
 
 /** The dependencies of the public routes. */
 export interface PublicDeps {
   readonly store: Store;
+  readonly engine: Pick<Engine, "test" | "enable">;
   readonly access: Access;
   readonly catalogue: Catalogue;
+  readonly ranking: Ranking;
+  readonly cursors: Cursors;
+  readonly streams: Pick<EventStreams, "open">;
+  readonly outcomes: Pick<OutcomeStreams, "open" | "changed">;
   readonly log: Log;
   /** Proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies?: TrustedProxies | null;
@@ -43,6 +54,9 @@ export interface PublicDeps {
   readonly now: () => number;
   /** The external URL of the listener, without a trailing slash. */
   readonly publicUrl: () => string;
+  readonly publicKey: () => PublicKeyForms;
+  /** The maximum number of subscriptions of an application without its own limit. */
+  readonly defaultSubscriptionLimit: () => number;
   /** Whether webhooks may be sent to http URLs and private addresses. */
   readonly allowPrivateWebhooks: boolean;
   /** The platform's login and consent page; null: users cannot log in. */

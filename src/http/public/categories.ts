@@ -4,11 +4,11 @@ import { DomainError } from "../../domain/errors.ts";
 import { exampleCategory, exampleChannel } from "../../domain/examples.ts";
 import { about, Count, Id } from "../../domain/validation/fields.ts";
 import { fold } from "../../domain/validation/text.ts";
-import type { Page, RankedCategory, Ranking, Snapshot } from "../../ranking/ranking.ts";
+import type { Page, RankedCategory, Snapshot } from "../../ranking/ranking.ts";
 import type { Store } from "../../store/store.ts";
 import { answer, linksTo, nextPage, notModified } from "../answers.ts";
 import { contentOf, keptFor, replyContent } from "../content.ts";
-import { type Cursors, listCursors, Pagination } from "../cursors.ts";
+import { listCursors, Pagination } from "../cursors.ts";
 import { named, WebUrl } from "../fields.ts";
 import { exampleUrl } from "../openapi/declared.ts";
 import { IdParameter, LimitParameter, TextParameter } from "../parameters.ts";
@@ -129,9 +129,7 @@ const fresh = keptFor(keptSeconds);
  */
 export function categoryRoutes(
   app: PublicListener,
-  { store, publicUrl }: PublicDeps,
-  ranking: Ranking,
-  cursors: Cursors,
+  { store, publicUrl, ranking, cursors }: PublicDeps,
 ): void {
   const shown = ({ category, viewers }: RankedCategory) => {
     const { id, name, slug, icon, banner, tags } = category;

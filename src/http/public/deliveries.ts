@@ -1,7 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { dataOf, linksTo, nextPage, pageOf } from "../answers.ts";
 import type { Caller } from "../caller.ts";
-import type { Cursors } from "../cursors.ts";
 import { existing } from "../errors.ts";
 import type { PublicDeps, TokenListener } from "./base.ts";
 import {
@@ -52,7 +51,7 @@ export function scopeOf({ grant }: Caller) {
 }
 
 /** Deliveries: list, get and retry. */
-export function deliveryRoutes(app: TokenListener, { store, now }: PublicDeps, cursors: Cursors): void {
+export function deliveryRoutes(app: TokenListener, { store, now, cursors }: PublicDeps): void {
   const list = deliveryList(store, cursors);
   app.get(
     path,

@@ -1,7 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { builtInEventTypes, type Catalogue } from "../../domain/events/catalogue.ts";
 import type { EventType } from "../../domain/events/event-type.ts";
-import type { PublicKeyForms } from "../../webhooks/signature.ts";
 import { dataOf, listOf, notModified } from "../answers.ts";
 import { contentOf, kept, keptFor, replyCompressed, replyPublicJson } from "../content.ts";
 import { named } from "../fields.ts";
@@ -56,11 +55,7 @@ const typesKeptSeconds = 0;
 const keyKeptSeconds = 300;
 
 /** Get Event Types, and Get Public Key in both forms. */
-export function eventRoutes(
-  app: PublicListener,
-  { catalogue }: Pick<PublicDeps, "catalogue">,
-  publicKey: () => PublicKeyForms,
-): void {
+export function eventRoutes(app: PublicListener, { catalogue, publicKey }: PublicDeps): void {
   const list = kept(
     async (types: Catalogue["types"]) => contentOf(JSON.stringify({ data: types.map(shown), message: "OK" })),
     (types) => types,

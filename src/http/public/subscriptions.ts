@@ -168,10 +168,9 @@ type Item = Static<typeof SubscribedItemSchema>;
 /** Event subscriptions: list, create and delete. */
 export function subscriptionRoutes(
   app: TokenListener,
-  { store, now, catalogue }: PublicDeps,
-  defaultLimit: () => number,
+  { store, now, catalogue, defaultSubscriptionLimit }: PublicDeps,
 ): void {
-  const limitOf = (application: Application) => application.subscription_limit ?? defaultLimit();
+  const limitOf = ({ subscription_limit }: Application) => subscription_limit ?? defaultSubscriptionLimit();
   const budget = (application: Application, used: number) => ({
     "onair-subscriptions-used": String(used),
     "onair-subscriptions-limit": String(limitOf(application)),

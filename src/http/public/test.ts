@@ -2,7 +2,6 @@ import { type Static, Type } from "@sinclair/typebox";
 import { invalidFields } from "../../domain/errors.ts";
 import { checkPayload } from "../../domain/events/catalogue.ts";
 import { about, nullable } from "../../domain/validation/fields.ts";
-import type { Engine } from "../../engine/engine.ts";
 import type { PassedStage } from "../../webhooks/client/sender.ts";
 import { diagnose } from "../../webhooks/diagnosis.ts";
 import type { Sample, SampleExchange, UnsignedRequest, WatchSample } from "../../webhooks/sample.ts";
@@ -116,11 +115,7 @@ const StreamedTest = eventStream(
 );
 
 /** Test Webhook and Watch Test Webhook: send a sample, and return the exchange at its end or stream its steps. */
-export function testRoutes(
-  app: TokenListener,
-  { access, catalogue }: PublicDeps,
-  engine: Pick<Engine, "test">,
-): void {
+export function testRoutes(app: TokenListener, { access, catalogue, engine }: PublicDeps): void {
   /** Checks the input and takes from the limits. Returns a function that runs the test. */
   const prepared = (body: Partial<Static<typeof TestBody>> | null | undefined, caller: Caller) => {
     const { event = defaultEvent, version = 1, data } = body ?? {};

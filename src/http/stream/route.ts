@@ -3,9 +3,8 @@ import { channelFollowed } from "../../domain/events/channel-followed.ts";
 import { eventStream } from "../answers.ts";
 import { tokenOf } from "../auth.ts";
 import { TextParameter, TimeParameter, timeGiven } from "../parameters.ts";
-import type { TokenListener } from "../public/base.ts";
+import type { PublicDeps, TokenListener } from "../public/base.ts";
 import { exampleSentDelivery } from "../public/delivery-fields.ts";
-import type { EventStreams } from "./event-streams.ts";
 import { replyStream } from "./reply-stream.ts";
 
 const exampleId =
@@ -49,7 +48,7 @@ const exampleData = JSON.stringify({ headers: exampleHeaders, body: JSON.stringi
 const example = `retry: 1000\nid: ${exampleId}\nevent: channel.followed\ndata: ${exampleData}\n\n`;
 
 /** `GET /public/v1/events/stream`: deliveries as server-sent events. */
-export function streamRoute(app: TokenListener, streams: Pick<EventStreams, "open">): void {
+export function streamRoute(app: TokenListener, { streams }: PublicDeps): void {
   app.get(
     "/public/v1/events/stream",
     ({ query: { after }, headers, bearer, caller, requestContext, request }) => {

@@ -2,7 +2,6 @@ import { Type } from "@sinclair/typebox";
 import { type Application, requireUnlocked } from "../../../domain/applications.ts";
 import { newEndpoint } from "../../../domain/endpoints.ts";
 import { DomainError, invalidFields, ownerGone } from "../../../domain/errors.ts";
-import type { Engine } from "../../../engine/engine.ts";
 import { errorFields } from "../../../log/log.ts";
 import { newWebhookSecret } from "../../../webhooks/signature.ts";
 import { dataOf } from "../../answers.ts";
@@ -51,9 +50,7 @@ const NewSecret = dataOf(NewSecretSchema, {
 /** Get Application, Change Application, Rotate Webhook Secret and Enable Endpoint. */
 export function applicationRoutes(
   app: TokenListener,
-  { store, access, now, log, allowPrivateWebhooks }: PublicDeps,
-  engine: Pick<Engine, "enable">,
-  defaultSubscriptionLimit: () => number,
+  { store, engine, access, now, log, allowPrivateWebhooks, defaultSubscriptionLimit }: PublicDeps,
 ): void {
   const shown = async (application: Application, { rateLimit }: RequestContext) => {
     const { id, subscription_limit } = application;

@@ -1,5 +1,4 @@
 import { pageOf } from "../../answers.ts";
-import type { Cursors } from "../../cursors.ts";
 import { pagedList } from "../../paging.ts";
 import type { PublicDeps, TokenListener } from "../base.ts";
 import { exampleNotice, NoticeSchema, shownNotice } from "./notice-fields.ts";
@@ -11,7 +10,7 @@ const NoticePage = pageOf(NoticeSchema, {
 });
 
 /** Get Notices, for programs that do not read the event stream. */
-export function noticeRoutes(app: TokenListener, { store }: PublicDeps, cursors: Cursors): void {
+export function noticeRoutes(app: TokenListener, { store, cursors }: PublicDeps): void {
   const list = pagedList("notices", cursors);
   app.get(
     "/public/v1/application/notices",

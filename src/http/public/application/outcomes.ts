@@ -1,21 +1,16 @@
 import { Outcomes, outcomesDescription } from "../../stream/outcome-answers.ts";
-import type { OutcomeStreams } from "../../stream/outcome-streams.ts";
 import { replyStream } from "../../stream/reply-stream.ts";
 import type { PublicDeps, TokenListener } from "../base.ts";
 
 /** Watch Deliveries: a stream of the results of the application's deliveries. */
-export function outcomeRoute(
-  app: TokenListener,
-  { access }: PublicDeps,
-  streams: Pick<OutcomeStreams, "open">,
-): void {
+export function outcomeRoute(app: TokenListener, { access, outcomes }: PublicDeps): void {
   app.get(
     "/public/v1/application/outcomes",
     ({ caller, requestContext }) => {
       const isAllowed = () => access.authenticator.isInForce(caller);
       const applicationId = caller.application.id;
       return replyStream(requestContext, (cut) =>
-        streams.open({ applicationId, topics: ["minute", "event-types"], isAllowed, cut }),
+        outcomes.open({ applicationId, topics: ["minute", "event-types"], isAllowed, cut }),
       );
     },
     {

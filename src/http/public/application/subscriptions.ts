@@ -1,5 +1,4 @@
 import { Type } from "@sinclair/typebox";
-import type { Cursors } from "../../cursors.ts";
 import type { PublicDeps, TokenListener } from "../base.ts";
 import {
   NamedSubscriptionPage,
@@ -8,7 +7,7 @@ import {
 } from "./named-subscription-fields.ts";
 
 /** List Subscriptions: the application's subscriptions in pages, with names. */
-export function namedSubscriptionRoutes(app: TokenListener, { store }: PublicDeps, cursors: Cursors): void {
+export function namedSubscriptionRoutes(app: TokenListener, { store, cursors }: PublicDeps): void {
   const list = namedSubscriptionList(store, cursors);
   app.get(
     "/public/v1/application/subscriptions",

@@ -115,7 +115,7 @@ async function logOf({ logLevel, logFile, logFormat }: Config, env: Environment)
 /** Loads the rendering of log lines as text; in colour on a terminal. */
 async function textRendering(isTerminal: boolean, env: Environment) {
   const { textLines } = await import("./output/log-lines.ts");
-  const { terminalOn } = await import("../dev/terminal.ts");
+  const { terminalOn } = await import("../runtime/terminal.ts");
   return textLines(terminalOn({ isTTY: isTerminal, write() {} }, env).style);
 }
 

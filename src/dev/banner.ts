@@ -1,7 +1,7 @@
 import type { Config } from "../config/config.ts";
+import type { Terminal } from "../runtime/terminal.ts";
 import { versionWithCommit } from "../runtime/version.ts";
 import type { DevFacts, DevPlatform } from "./platform.ts";
-import type { Terminal } from "./terminal.ts";
 
 /**
  * Returns the welcome text, which fits 80 by 24 characters. Each curl command is one line, so that it can be copied.

@@ -1,5 +1,5 @@
 import { type Log, type LogLevel, logLevels, type RequestLine } from "../log/log.ts";
-import { clockTime, printable, type Terminal } from "./terminal.ts";
+import { clockTime, printable, type Terminal } from "../runtime/terminal.ts";
 
 interface DevLogOptions {
   readonly terminal: Terminal;

@@ -6,6 +6,7 @@ import { isoTime } from "../domain/time.ts";
 import { appTokenLifetimeMs, scopes, secretHash } from "../domain/tokens.ts";
 import type { Log } from "../log/log.ts";
 import { supervise } from "../runtime/services.ts";
+import type { Terminal } from "../runtime/terminal.ts";
 import type { Store } from "../store/store.ts";
 import { activity } from "./activity.ts";
 import type { Random } from "./chance.ts";
@@ -16,7 +17,6 @@ import { keepOwnerLogin, withOwnerLogin } from "./owner-login.ts";
 import { isReceiverUrl, startReceiver } from "./receiver.ts";
 import { type SampleData, sampleData } from "./sample-data.ts";
 import { isSampleRedirectUri, type SignIn, startSignIn } from "./sign-in.ts";
-import type { Terminal } from "./terminal.ts";
 
 interface DevPlatformOptions {
   readonly config: Config;

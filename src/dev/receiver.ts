@@ -1,9 +1,9 @@
 import type { InboxEntry } from "../console/session.ts";
 import { isoTime } from "../domain/time.ts";
+import { clockTime, printable, type Terminal } from "../runtime/terminal.ts";
 import { type SignatureVerdict, verify } from "../webhooks/signature.ts";
 import { firstFree, withAlternatives } from "./ports.ts";
 import { summaryOf } from "./summary.ts";
-import { clockTime, printable, type Terminal } from "./terminal.ts";
 
 /** A sample receiver of webhooks. */
 export interface DevReceiver {

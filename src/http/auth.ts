@@ -7,7 +7,7 @@ import type { Store } from "../store/store.ts";
 import type { Caller } from "./caller.ts";
 import { Changes } from "./changes.ts";
 import type { PlatformJwtReader } from "./platform-jwt.ts";
-import { type RateLimiter, rateLimited } from "./rate-limit.ts";
+import { type RateLimiter, requireWithinLimit } from "./rate-limit.ts";
 import { clientNetworkOf, type RequestContext } from "./request-context.ts";
 
 /** A name that no caller can send. */
@@ -137,7 +137,7 @@ export interface Access {
 export function admitAnyone({ limiter, defaultRateLimit }: Access, requestContext: RequestContext): void {
   requestContext.isAdmitted = true;
   requestContext.rateLimit = limiter.take(clientNetworkOf(requestContext), defaultRateLimit);
-  if (requestContext.rateLimit?.allowed === false) throw rateLimited(requestContext.rateLimit);
+  requireWithinLimit(requestContext.rateLimit);
 }
 
 /** A check of the caller by a route. Throws `insufficient_scope`. */
@@ -234,7 +234,7 @@ function admitCaller(
   requestContext.isAdmitted = true;
   requestContext.caller = caller;
   requestContext.rateLimit = limiter.take(application.id, application.rate_limit ?? defaultRateLimit);
-  if (requestContext.rateLimit?.allowed === false) throw rateLimited(requestContext.rateLimit);
+  requireWithinLimit(requestContext.rateLimit);
 }
 
 /** The caller of a request that was admitted, as it is now; a token that is refused counts for the address. */
@@ -262,7 +262,7 @@ export async function admitChanged(
   requestContext.caller = caller;
   limiter.giveBack(id, requestContext.rateLimit?.limit ?? 0);
   requestContext.rateLimit = limiter.take(id, rate_limit ?? defaultRateLimit);
-  if (requestContext.rateLimit?.allowed === false) throw rateLimited(requestContext.rateLimit);
+  requireWithinLimit(requestContext.rateLimit);
   return caller;
 }
 

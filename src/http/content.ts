@@ -1,7 +1,7 @@
 import { type ExtraHeaders, type RequestContext, reply } from "./request-context.ts";
 
 /** The body of a response that is sent many times, with its `ETag`. */
-interface SharedContent {
+export interface SharedContent {
   readonly body: Uint8Array<ArrayBuffer> | Blob;
   readonly etag: string;
 }
@@ -25,6 +25,11 @@ export function contentOf(given: Uint8Array<ArrayBuffer> | string): Compressible
       return gzipped;
     },
   };
+}
+
+/** Returns the content of a response with a value as JSON. */
+export function jsonContentOf(value: unknown): CompressibleContent {
+  return contentOf(JSON.stringify(value));
 }
 
 /** Compresses outside the event loop. node:zlib is loaded on demand, to keep it out of the start. */
@@ -63,7 +68,7 @@ export async function replyCompressed(
 
 /** Returns a response with JSON that shared caches may keep for `seconds`. */
 export function replyPublicJson(requestContext: RequestContext, value: unknown, seconds: number): Response {
-  return replyContent(requestContext, contentOf(JSON.stringify(value)), keptFor(seconds));
+  return replyContent(requestContext, jsonContentOf(value), keptFor(seconds));
 }
 
 /** Returns the header of a response that shared caches may keep for `seconds`. */

@@ -17,13 +17,16 @@ export interface RateLimitState {
 }
 
 /**
- * Returns the error of a request that exceeds a limit.
+ * Throws `rate_limited` if a request exceeds a limit.
+ * @param state the result of `take`
  * @param what the limited items, if they are not the requests that the response headers count
  */
-export function rateLimited({ limit, retryAfterSeconds }: RateLimitState, what?: string): DomainError {
+export function requireWithinLimit(state: RateLimitState | null, what?: string): void {
+  if (state === null || state.allowed) return;
+  const { limit, retryAfterSeconds } = state;
   const many = what === undefined ? "requests" : `${what} (at most ${limit} a minute)`;
   const seconds = retryAfterSeconds === 1 ? "1 second" : `${retryAfterSeconds} seconds`;
-  return new DomainError("rate_limited", `Too many ${many}; try again in ${seconds}`, { retryAfterSeconds });
+  throw new DomainError("rate_limited", `Too many ${many}; try again in ${seconds}`, { retryAfterSeconds });
 }
 
 interface Bucket {

@@ -18,27 +18,16 @@ export interface RankedCategory {
   readonly viewers: number;
 }
 
-/** All categories at one time. Immutable, so that results derived from it can be cached with it. */
+/** All categories at one time. Immutable, so that answers made from it can be cached for it. */
 export interface Snapshot {
   readonly order: Order;
   category(id: number): RankedCategory | undefined;
   /** Returns the first live channels of a category: more viewers first, then lower id. */
   topChannels(categoryId: number, count: number): LiveChannel[];
-  /** Cached answers made from this snapshot, by request; `keep` adds one. */
-  readonly pages: ReadonlyMap<string, Page>;
-  keep(key: string, page: Page): Page;
-}
-
-/** The body of an answer, ready to be sent. */
-export interface Page {
-  readonly body: Uint8Array<ArrayBuffer> | Blob;
-  readonly etag: string;
 }
 
 /** The shortest time between two snapshots. A snapshot is at most this much behind. */
 const refreshMs = 1_000;
-
-const maxPages = 2_000;
 
 type Known = Omit<RankedCategory, "viewers">;
 
@@ -183,7 +172,6 @@ export class Ranking {
   }
 
   #takeSnapshot(liveState: LiveState): Snapshot {
-    const pages = new Map<string, Page>();
     return {
       order: liveState.order,
       category: (id) => {
@@ -191,12 +179,6 @@ export class Ranking {
         return known && ranked(known, liveState.categories.get(id)?.viewers ?? 0);
       },
       topChannels: (id, count) => topChannels(liveState, id, count),
-      pages,
-      keep(key, page) {
-        if (pages.size >= maxPages) pages.clear();
-        pages.set(key, page);
-        return page;
-      },
     };
   }
 }

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { textLines } from "../../src/cli/output/log-lines.ts";
-import type { Style } from "../../src/dev/terminal.ts";
 import { LogOutput } from "../../src/log/log-output.ts";
+import type { Style } from "../../src/runtime/terminal.ts";
 import { afterThisTest } from "../support/after-tests.ts";
 import { ownProcess, program } from "../support/process.ts";
 import { adminKey, ownDirectory } from "../support/server.ts";

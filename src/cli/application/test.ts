@@ -1,6 +1,6 @@
 import type { AnswerOf } from "../../client/create-client.ts";
 import { chunksOf, serverSentEvents } from "../../client/server-sent-events.ts";
-import { escaped } from "../../dev/terminal.ts";
+import { escaped } from "../../runtime/terminal.ts";
 import { command, readNumber, switches, valued } from "../arguments.ts";
 import { publicHelp, publicOptions, readPublicTarget, withPublicApi } from "../client/public-api.ts";
 import { failed, ok } from "../command.ts";

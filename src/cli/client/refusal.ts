@@ -1,7 +1,7 @@
 import type { OnairError } from "../../client/errors.ts";
-import { printable } from "../../dev/terminal.ts";
 import { withField } from "../../domain/errors.ts";
 import { day, second } from "../../domain/time.ts";
+import { printable } from "../../runtime/terminal.ts";
 
 /** Options whose name differs from the API's field. */
 const optionNames: Readonly<Record<string, string>> = {

@@ -1,4 +1,4 @@
-import { escaped } from "../../dev/terminal.ts";
+import { escaped } from "../../runtime/terminal.ts";
 import type { Delivery } from "../client/deliveries-api.ts";
 import type { Output } from "./output.ts";
 import { note, recordLines, type Screen, table } from "./print.ts";

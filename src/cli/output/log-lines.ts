@@ -1,5 +1,5 @@
-import { clockTime, printable, type Style } from "../../dev/terminal.ts";
 import { jsonObject } from "../../domain/validation/json.ts";
+import { clockTime, printable, type Style } from "../../runtime/terminal.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 type Paint = (style: Style, text: string) => string;

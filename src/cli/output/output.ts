@@ -1,5 +1,5 @@
 import type { Environment } from "../../config/read-config.ts";
-import { escaped } from "../../dev/terminal.ts";
+import { escaped } from "../../runtime/terminal.ts";
 import { note, print, recordLines, type Screen, screen, table, tableWriter, write } from "./print.ts";
 
 /** A page of the admin API. */

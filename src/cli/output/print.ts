@@ -1,5 +1,5 @@
 import type { Environment } from "../../config/read-config.ts";
-import { cut, escapedAroundStyles, printable, type Style, terminalOn } from "../../dev/terminal.ts";
+import { cut, escapedAroundStyles, printable, type Style, terminalOn } from "../../runtime/terminal.ts";
 
 /** Thrown when the reader of standard output has closed it, as `head` does. */
 class OutputClosed extends Error {

@@ -1,6 +1,6 @@
-import { escaped } from "../../dev/terminal.ts";
 import { newId } from "../../domain/ids.ts";
 import { isoTime, minute, second } from "../../domain/time.ts";
+import { escaped } from "../../runtime/terminal.ts";
 import { unsignedHeaders } from "../../webhooks/attempt.ts";
 import { diagnose } from "../../webhooks/diagnosis.ts";
 import { newWebhookSecret } from "../../webhooks/signature.ts";

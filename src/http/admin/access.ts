@@ -4,7 +4,7 @@ import type { Log } from "../../log/log.ts";
 import { streamOf } from "../../runtime/file-stream.ts";
 import { once } from "../../runtime/lazily.ts";
 import type { OperatorSessions } from "../pages/operator-sessions.ts";
-import { type RateLimiter, rateLimited, rateLimiter } from "../rate-limit.ts";
+import { type RateLimiter, rateLimiter, requireWithinLimit } from "../rate-limit.ts";
 import { clientNetworkOf, type RequestContext } from "../request-context.ts";
 import type { OperatorKeys } from "./operator-keys.ts";
 
@@ -57,7 +57,7 @@ export function operatorGate({
   const lookUp = async (requestContext: RequestContext, hash: Uint8Array): Promise<OperatorKey> => {
     const bucket = `wrong operator keys from ${clientNetworkOf(requestContext)}`;
     const budget = limiter().take(bucket, wrongKeyLimit);
-    if (budget?.allowed === false) throw rateLimited(budget, "wrong operator keys from this address");
+    requireWithinLimit(budget, "wrong operator keys from this address");
     await operatorKeys.refresh();
     const key = operatorKeys.find(hash);
     if (key) {

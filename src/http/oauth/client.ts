@@ -5,7 +5,7 @@ import type { Store } from "../../store/store.ts";
 import { type Access, admitAnyone } from "../auth.ts";
 import { deferBody, type OpenContext, operationOf } from "../input.ts";
 import type { DescribedRoute } from "../openapi/declared.ts";
-import { rateLimited } from "../rate-limit.ts";
+import { requireWithinLimit } from "../rate-limit.ts";
 import { clientNetworkOf, type RequestContext } from "../request-context.ts";
 import { OAuthError, uncached, wrongClient } from "./errors.ts";
 import { type Parameters, readFields, readForm } from "./form.ts";
@@ -74,8 +74,8 @@ async function authenticateClient(
     requestContext.clientSecretHash = hash;
     return application;
   }
-  const budget = access.limiter.take(`wrong secrets from ${clientNetworkOf(requestContext)}`, wrongSecrets);
-  if (budget?.allowed === false) throw rateLimited(budget, "wrong client secrets");
+  const bucket = `wrong secrets from ${clientNetworkOf(requestContext)}`;
+  requireWithinLimit(access.limiter.take(bucket, wrongSecrets), "wrong client secrets");
   throw wrongClient();
 }
 

@@ -1,13 +1,14 @@
 import { type Static, type TObject, Type } from "@sinclair/typebox";
+import { LRUCache } from "lru-cache";
 import { categoryLimits } from "../../domain/categories.ts";
 import { DomainError } from "../../domain/errors.ts";
 import { exampleCategory, exampleChannel } from "../../domain/examples.ts";
 import { about, Count, Id } from "../../domain/validation/fields.ts";
 import { fold } from "../../domain/validation/text.ts";
-import type { Page, RankedCategory, Snapshot } from "../../ranking/ranking.ts";
+import type { RankedCategory, Snapshot } from "../../ranking/ranking.ts";
 import type { Store } from "../../store/store.ts";
 import { answer, linksTo, nextPage, notModified } from "../answers.ts";
-import { contentOf, keptFor, replyContent } from "../content.ts";
+import { jsonContentOf, keptFor, replyContent, type SharedContent } from "../content.ts";
 import { listCursors, Pagination } from "../cursors.ts";
 import { named, WebUrl } from "../fields.ts";
 import { exampleUrl } from "../openapi/declared.ts";
@@ -123,9 +124,12 @@ const OneCategory = answer(
 const keptSeconds = 1;
 const fresh = keptFor(keptSeconds);
 
+/** The number of responses that are cached for one snapshot. */
+const maxCached = 2_000;
+
 /**
- * Get Categories and Get Category, answered from the ranking in memory. Pages are cached with the snapshot that they
- * were made from.
+ * Get Categories and Get Category, answered from the ranking in memory. Responses are cached while the snapshot that they
+ * were made from is the current one.
  */
 export function categoryRoutes(
   app: PublicListener,
@@ -138,6 +142,16 @@ export function categoryRoutes(
   };
 
   const positions = listCursors<[number, number, number]>(cursors, "categories", filterOf);
+
+  const caches = new WeakMap<Snapshot, LRUCache<string, SharedContent>>();
+  /** Returns the responses made from a snapshot, by request. */
+  const cacheOf = (snapshot: Snapshot) => {
+    const known = caches.get(snapshot);
+    if (known) return known;
+    const cache = new LRUCache<string, SharedContent>({ max: maxCached });
+    caches.set(snapshot, cache);
+    return cache;
+  };
 
   const list = async (query: Filters & { limit?: number; cursor?: string }) => {
     const { limit = categoryLimits.defaultResults } = query;
@@ -154,11 +168,14 @@ export function categoryRoutes(
     if (hasMore) await ranking.share(order);
     return {
       order,
-      page: pageOf({ categories: page.map(shown), pagination: { cursor: next, has_more: hasMore } }),
+      content: jsonContentOf({
+        categories: page.map(shown),
+        pagination: { cursor: next, has_more: hasMore },
+      }),
     };
   };
 
-  const detail = async (snapshot: Snapshot, id: number): Promise<Page> => {
+  const detail = async (snapshot: Snapshot, id: number): Promise<SharedContent> => {
     const ranked = snapshot.category(id);
     if (!ranked) throw new DomainError("category_not_found", "There is no category with this id");
     const profileImage = defaultPictures(publicUrl()).profile;
@@ -167,7 +184,7 @@ export function categoryRoutes(
       return { id, name, slug, profile_image: profile_image ?? profileImage, viewers };
     });
     const { description } = ranked.category;
-    return pageOf({ category: { ...shown(ranked), description, top_channels: top } });
+    return jsonContentOf({ category: { ...shown(ranked), description, top_channels: top } });
   };
 
   app.get(
@@ -176,11 +193,13 @@ export function categoryRoutes(
       const { limit, cursor = "", name, q = "" } = query;
       const snapshot = ranking.current();
       const key = `${limit} ${cursor} ${name ?? q}`;
-      const kept = snapshot.pages.get(key);
-      if (kept) return replyContent(requestContext, kept, fresh);
-      const { order, page } = await list(query);
+      const cache = cacheOf(snapshot);
+      const cached = cache.get(key);
+      if (cached) return replyContent(requestContext, cached, fresh);
+      const { order, content } = await list(query);
       // Pages of an older order are not cached: each request must extend the lifetime of that order.
-      return replyContent(requestContext, order === snapshot.order ? snapshot.keep(key, page) : page, fresh);
+      if (order === snapshot.order) cache.set(key, content);
+      return replyContent(requestContext, content, fresh);
     },
     {
       anyone: true,
@@ -205,8 +224,12 @@ export function categoryRoutes(
     async ({ params: { id }, requestContext }) => {
       const snapshot = ranking.current();
       const key = `/${id}`;
-      const kept = snapshot.pages.get(key) ?? snapshot.keep(key, await detail(snapshot, id));
-      return replyContent(requestContext, kept, fresh);
+      const cache = cacheOf(snapshot);
+      const cached = cache.get(key);
+      if (cached) return replyContent(requestContext, cached, fresh);
+      const content = await detail(snapshot, id);
+      cache.set(key, content);
+      return replyContent(requestContext, content, fresh);
     },
     {
       anyone: true,
@@ -245,8 +268,4 @@ export async function liveChannels(
     const channel = byId.get(channel_id);
     return channel ? [{ channel, viewers }] : [];
   });
-}
-
-function pageOf(value: unknown): Page {
-  return contentOf(JSON.stringify(value));
 }

@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { builtInEventTypes, type Catalogue } from "../../domain/events/catalogue.ts";
 import type { EventType } from "../../domain/events/event-type.ts";
 import { dataOf, listOf, notModified } from "../answers.ts";
-import { contentOf, kept, keptFor, replyCompressed, replyPublicJson } from "../content.ts";
+import { jsonContentOf, kept, keptFor, replyCompressed, replyPublicJson } from "../content.ts";
 import { named } from "../fields.ts";
 import type { RequestContext } from "../request-context.ts";
 import type { PublicDeps, PublicListener } from "./base.ts";
@@ -57,7 +57,7 @@ const keyKeptSeconds = 300;
 /** Get Event Types, and Get Public Key in both forms. */
 export function eventRoutes(app: PublicListener, { catalogue, publicKey }: PublicDeps): void {
   const list = kept(
-    async (types: Catalogue["types"]) => contentOf(JSON.stringify({ data: types.map(shown), message: "OK" })),
+    async (types: Catalogue["types"]) => jsonContentOf({ data: types.map(shown), message: "OK" }),
     (types) => types,
   );
   app.get(

@@ -9,7 +9,7 @@ import { dataOf, eventStream } from "../answers.ts";
 import { needsApplication } from "../auth.ts";
 import type { Caller } from "../caller.ts";
 import { named, WebUrl } from "../fields.ts";
-import { type RateLimiter, rateLimited } from "../rate-limit.ts";
+import { type RateLimiter, requireWithinLimit } from "../rate-limit.ts";
 import { replyShortStream } from "../stream/reply-stream.ts";
 import type { PublicDeps, TokenListener } from "./base.ts";
 import { scopeOf } from "./deliveries.ts";
@@ -232,9 +232,9 @@ function takeTest(limiter: RateLimiter, applicationId: string, userId: number | 
         ];
   for (const [i, [key, limit]] of shares.entries()) {
     const budget = limiter.take(key, limit);
-    if (budget?.allowed !== false) continue;
+    if (budget === null || budget.allowed) continue;
     for (const [taken, ofTaken] of shares.slice(0, i)) limiter.giveBack(taken, ofTaken);
-    throw rateLimited(budget, "tests");
+    requireWithinLimit(budget, "tests");
   }
 }
 

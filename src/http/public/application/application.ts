@@ -6,7 +6,7 @@ import { errorFields } from "../../../log/log.ts";
 import { newWebhookSecret } from "../../../webhooks/signature.ts";
 import { dataOf } from "../../answers.ts";
 import { named, otherFieldsIgnored } from "../../fields.ts";
-import { type RateLimiter, rateLimited } from "../../rate-limit.ts";
+import { requireWithinLimit } from "../../rate-limit.ts";
 import type { RequestContext } from "../../request-context.ts";
 import type { PublicDeps, TokenListener } from "../base.ts";
 import {
@@ -65,6 +65,10 @@ export function applicationRoutes(
     return { data: shownOwn(application, known), message: "OK" };
   };
 
+  /** Takes a change from the application's limit. Throws `rate_limited`. */
+  const takeChange = (applicationId: string) =>
+    requireWithinLimit(access.limiter.take(`changes of ${applicationId}`, changesPerMinute), "changes");
+
   /** Adds a change to the audit log. Never rejects, because the change is already stored. */
   const note = async (
     action: string,
@@ -98,7 +102,7 @@ export function applicationRoutes(
     async ({ body, caller: { application }, requestContext }) => {
       const { webhook_url, delivery, redirect_uris } = body;
       const { id, client_type, locked } = application;
-      takeChange(access.limiter, id);
+      takeChange(id);
       requireUnlocked(locked, body);
       const wrong = addressProblems(body, client_type, allowPrivateWebhooks);
       if (wrong.length > 0) throw invalidFields(wrong);
@@ -109,7 +113,7 @@ export function applicationRoutes(
       };
       const fields = Object.keys(changes);
       if (fields.length === 0) return shown(application, requestContext);
-      const changed = existing(await store.applications.update(id, changes, now(), "developer"));
+      const changed = stillExisting(await store.applications.update(id, changes, now(), "developer"));
       await note("changeOwnApplication", application, requestContext, fields);
       return shown(changed, requestContext);
     },
@@ -130,10 +134,10 @@ export function applicationRoutes(
   app.post(
     `${path}/webhook-secret`,
     async ({ body, caller: { application }, requestContext }) => {
-      takeChange(access.limiter, application.id);
+      takeChange(application.id);
       const rotation = rotationOf(body, now());
       const webhook_secret = newWebhookSecret();
-      existing(await store.applications.rotateWebhookSecret(application.id, webhook_secret, rotation));
+      stillExisting(await store.applications.rotateWebhookSecret(application.id, webhook_secret, rotation));
       await note("rotateOwnWebhookSecret", application, requestContext);
       return { data: { webhook_secret, overlap_until: overlapEnd(rotation) }, message: "OK" };
     },
@@ -156,7 +160,7 @@ export function applicationRoutes(
     `${path}/endpoint/enable`,
     async ({ caller: { application }, requestContext }) => {
       const { id, webhook_url } = application;
-      takeChange(access.limiter, id);
+      takeChange(id);
       if (webhook_url === null) {
         throw new DomainError(
           "conflict",
@@ -182,13 +186,8 @@ export function applicationRoutes(
   );
 }
 
-/** Takes a change from the application's limit. Throws `rate_limited`. */
-function takeChange(limiter: RateLimiter, applicationId: string): void {
-  const budget = limiter.take(`changes of ${applicationId}`, changesPerMinute);
-  if (budget?.allowed === false) throw rateLimited(budget, "changes");
-}
-
-function existing(changed: Application | null): Application {
+/** Returns the changed application. Throws if it was deleted during the request. */
+function stillExisting(changed: Application | null): Application {
   if (changed === null) throw ownerGone();
   return changed;
 }

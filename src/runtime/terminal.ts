@@ -1,5 +1,3 @@
-import type { Environment } from "../config/read-config.ts";
-
 export type Style = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
 
 const codes: Readonly<Record<Style, readonly [on: number, off: number]>> = {
@@ -50,7 +48,7 @@ export function heldBack(output: Output): Output & { release(): void } {
 /**
  * Makes a terminal of an output. Only real terminals have widths, and colours unless NO_COLOR is set (no-color.org).
  */
-export function terminalOn(output: Output, env: Environment): Terminal {
+export function terminalOn(output: Output, env: Readonly<Record<string, string | undefined>>): Terminal {
   const coloured = output.isTTY === true && !env["NO_COLOR"] && env["TERM"] !== "dumb";
   return {
     style(style, text) {

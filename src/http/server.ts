@@ -7,6 +7,7 @@ import { repeatedLines } from "../log/repeated-lines.ts";
 import { endOfTick, inTime } from "../runtime/event-loop.ts";
 import type { Certificate } from "../serving/certificates.ts";
 import type { TrustedProxies } from "../serving/client-address.ts";
+import { ClientClosedRequest } from "./body.ts";
 import { internalError, replyError, statusOf } from "./errors.ts";
 import { deferred, handlerContext, opaque, openGate, requireGates } from "./input.ts";
 import {
@@ -87,6 +88,7 @@ export function listener(options: {
         opaque((context: { readonly request: Request; requestContext: RequestContext }) => {
           const { request } = context;
           context.requestContext = newRequestContext(request, listenerContext);
+          requireClient(context.requestContext);
           // The router searches for the path from the eleventh character of the URL on. With a shorter host, or without
           // a valid one, where the URL is only a path, it would find another path than the requested one.
           if (!request.url.startsWith("http"))
@@ -133,6 +135,16 @@ export function answerOtherMethods(app: AnyElysia, preflight: Readonly<Record<st
 /** Clones a `Response` that is a handler, such as the reference's page: Elysia reads its body once for each route. */
 function ownHandler(handler: unknown): () => unknown {
   return (handler instanceof Response ? handler.clone() : handler) as () => unknown;
+}
+
+/**
+ * Throws if the connection was closed before the request was handled, as when its client sent another one meanwhile. It
+ * gets no answer, so it takes no effect. Its address, by which limits count, is no longer known.
+ */
+function requireClient(requestContext: RequestContext): void {
+  if (requestContext.clientAddress !== "" || requestContext.listener.server === null) return;
+  requestContext.isAdmitted = true; // no limit counts it
+  throw new ClientClosedRequest("The connection was closed before the request was handled");
 }
 
 const hostIsShort = (url: string) => url.indexOf("/", 8) < 11;

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { keptLog } from "../support/kept-log.ts";
 import { metric } from "../support/metrics.ts";
-import { RawClient } from "../support/raw-client.ts";
-import { adminKey, testServer } from "../support/server.ts";
+import { exchange, RawClient } from "../support/raw-client.ts";
+import { adminKey, json, testServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
 const kept = keptLog();
@@ -86,6 +86,37 @@ describe.each(["end", "reset"] as const)("a client that hangs up by %s is counte
     expect(await counted("public", 500)).toBe(0);
     expect([undefined, 499]).toContain((await lineOf(`public-${how}`))?.status);
     expect(await errors()).toEqual([]);
+  });
+});
+
+describe("a connection that is closed before its request is handled", () => {
+  const application = (id: string) => {
+    const text = JSON.stringify({ name: id });
+    const head = [
+      "POST /admin/v1/applications HTTP/1.1",
+      `Authorization: Bearer ${adminKey}`,
+      `X-Request-Id: ${id}`,
+      "Host: localhost",
+      "Content-Type: application/json",
+      `Content-Length: ${text.length}`,
+    ];
+    return `${head.join("\r\n")}\r\n\r\n${text}`;
+  };
+
+  test.each([
+    ["by another request", "two-at-once", "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", ""],
+    ["by bytes that are no request", "with-an-empty-line", "\r\n", "HTTP/1.1 400 "],
+  ])("%s: the request takes no effect, and is counted as 499", async (_, id, behind, answered) => {
+    const before = await counted("admin", 499);
+    const text = await exchange(server.adminUrl, application(id) + behind);
+    expect(text.slice(0, 13)).toBe(answered);
+    await until(async () => (await lineOf(id)) !== undefined);
+    expect((await lineOf(id)).status).toBe(499);
+    expect(await counted("admin", 499)).toBe(before + 1);
+    const { data } = await json<{ data: { name: string }[] }>(
+      await server.admin("GET", "/admin/v1/applications"),
+    );
+    expect(data.map(({ name }) => name)).not.toContain(id);
   });
 });
 

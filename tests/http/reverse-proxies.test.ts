@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { unusedPort } from "../support/ports.ts";
 import { event, subscribe } from "../support/publishing.ts";
-import { exchange } from "../support/raw-client.ts";
+import { exchange, RawClient } from "../support/raw-client.ts";
 import { categories, users } from "../support/real-data.ts";
 import { startServer, type TestServer, temporaryDirectory } from "../support/server.ts";
 import { until } from "../support/until.ts";
@@ -138,6 +138,16 @@ for (const { program, configure } of proxies) {
     test("an oversized head is refused", async () => {
       const head = `GET / HTTP/1.1\r\nHost: localhost\r\nX-Large: ${"x".repeat(100_000)}\r\n\r\n`;
       expect(await exchange(url, head)).toMatch(/^HTTP\/1\.1 4(00|14|31) /);
+    });
+
+    test("pipelined requests are answered in order", async () => {
+      const paths = ["/public/v1/categories", "/unknown", "/public/v1/public-key", "/public/v1/users/someone"];
+      const { host } = new URL(url);
+      const texts = paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+      const client = new RawClient(url).send(texts.join(""));
+      const answers = await client.answers(paths.length);
+      expect(answers.map(({ status }) => status)).toEqual([200, 404, 200, 401]);
+      client.reset();
     });
 
     test("an oversized body is refused", async () => {

@@ -6,26 +6,6 @@ export interface BatchMode {
   readonly atomic?: boolean;
 }
 
-interface Named {
-  readonly id: number;
-  readonly name: string;
-}
-
-/**
- * Returns the ids of rows in `known` whose names the batch gives to other rows, for example when two rows swap names.
- * Both databases check uniqueness row by row, so these rows get their `temporaryName` before the batch is stored.
- */
-export function rowsToRename(known: readonly Named[], batch: readonly Named[]): number[] {
-  const wanted = new Set(batch.map(({ name }) => name));
-  const last = new Map(batch.map(({ id, name }) => [id, name]));
-  return known
-    .filter(({ id, name }) => last.has(id) && last.get(id) !== name && wanted.has(name))
-    .map(({ id }) => id);
-}
-
-/** A temporary name that is always free: no real name begins with a space. */
-export const temporaryName = (id: number): string => ` ${id}`;
-
 /** An atomic batch was undone. In its results, null marks the items that were valid. */
 export class BatchRefused extends Error {
   override name = "BatchRefused";

@@ -2,8 +2,8 @@ import { eq, gt, or } from "drizzle-orm";
 import type { NewCategory, Tag } from "../../domain/categories.ts";
 import { BatchRefused } from "../batch.ts";
 import type { CategoryStore } from "../categories.ts";
+import { freeSlugs } from "./batches.ts";
 import { type Dialect, execute, type Orm, type Tables } from "./dialect.ts";
-import { freeSlugs } from "./slugs.ts";
 import { type Tags, tagsAmong } from "./tags.ts";
 
 type Row = Tables["categories"]["$inferInsert"];

@@ -1,7 +1,7 @@
 import { eq, gt, sql } from "drizzle-orm";
 import type { ChannelStore } from "../channels.ts";
+import { freeSlugs, keepEach } from "./batches.ts";
 import { type Dialect, execute } from "./dialect.ts";
-import { freeSlugs } from "./slugs.ts";
 
 export function channelStore(db: Dialect): ChannelStore {
   const { orm, tables, write } = db;
@@ -9,7 +9,7 @@ export function channelStore(db: Dialect): ChannelStore {
 
   return {
     upsert: (batch, mode = {}) =>
-      db.keepEach(batch, mode, {
+      keepEach(db, batch, mode, {
         begin: (orm, rows) => freeSlugs(db, orm, channels, rows),
         put: (orm, rows) => db.put(orm, channels, rows),
         *refusal(orm, { slug, user_id }, error) {

@@ -1,7 +1,6 @@
 import type { Placeholder, SQL } from "drizzle-orm";
 import type { BunSQLDatabase } from "drizzle-orm/bun-sql";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
-import type { BatchMode, BatchResult } from "../batch.ts";
 import type { tables } from "../postgres/schema/tables.ts";
 import type { RemovedSubscriptions } from "../subscriptions.ts";
 
@@ -57,20 +56,6 @@ interface Preparable<Row> {
 
 type LockStrength = "update" | "no key update" | "key share";
 
-/** The steps that store a batch whose rows may be refused one by one. */
-interface Keeping<Row> {
-  /** Why a row is refused before it is tried; null when it is to be stored. */
-  refused?(row: Row): string | null;
-  /** Stores rows in their order. Any of them may make it fail. */
-  put(orm: Orm, rows: readonly Row[]): Work<void>;
-  /** Why a row is refused for which `put` has failed with this error; null when the row is not the reason. */
-  refusal(orm: Orm, row: Row, error: unknown): Work<string | null>;
-  /** Called before an atomic batch, in the same transaction. */
-  begin?(orm: Orm, rows: readonly Row[]): Work<void>;
-  /** Called at the end of the transaction, with the rows that were stored. */
-  finish?(orm: Orm, kept: readonly Row[]): Work<void>;
-}
-
 /** One of the two databases: everything in which they differ. */
 export interface Dialect {
   readonly tables: Tables;
@@ -97,8 +82,13 @@ export interface Dialect {
   ): (orm: Orm, values: Readonly<Record<string, unknown>>) => PromiseLike<Row>;
   /** Inserts rows in their order, each in place of the row with its key. No key may occur twice. */
   put<Table extends PgTable>(orm: Orm, table: Table, rows: readonly Table["$inferInsert"][]): Work<void>;
-  /** Stores a batch in one transaction, with the same results as row by row: an invalid row is refused alone. */
-  keepEach<Row>(rows: readonly Row[], mode: BatchMode, keeping: Keeping<Row>): Promise<BatchResult>;
+  /** Whether a batch is put row by row. On PostgreSQL, where each statement is a round trip, rows are put together. */
+  readonly putsRowByRow: boolean;
+  /**
+   * Runs work inside a transaction, which continues if the work fails because of a row: a key is taken or missing.
+   * Returns null, or that error, after undoing the work. On SQLite the work must be a single statement.
+   */
+  attempt(orm: Orm, work: () => Work<void>): Work<Error | null>;
   /** Condition: a column has one of these values. There may be many, or one placeholder for the list. */
   isOneOf(column: PgColumn, values: readonly (string | number)[] | Placeholder): SQL;
   /** Condition: a delivery of this application is pending. */

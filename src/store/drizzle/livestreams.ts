@@ -1,6 +1,7 @@
 import { eq, gt, not } from "drizzle-orm";
 import type { NewLivestream } from "../../domain/livestreams.ts";
 import type { LivestreamStore } from "../livestreams.ts";
+import { keepEach } from "./batches.ts";
 import { type Dialect, execute, type Orm, type Work } from "./dialect.ts";
 
 /** Statements specific to a database, because they run every few seconds or every start waits for them. */
@@ -29,7 +30,7 @@ export function livestreamStore(db: Dialect, { put, all }: OwnStatements): Lives
 
   return {
     upsert: (batch, now, { only, ...mode } = {}) =>
-      db.keepEach(batch, mode, {
+      keepEach(db, batch, mode, {
         put: (orm, rows) => put(orm, rows, now),
         refusal,
         ...(only && { finish: endOthers }),

@@ -1,8 +1,8 @@
 import { eq, getTableColumns, gt, inArray, type SQL, sql } from "drizzle-orm";
 import { sessionFamily } from "../../domain/tokens.ts";
 import { type NewUser, refusedUsername } from "../../domain/users.ts";
-import { rowsToRename, temporaryName } from "../batch.ts";
 import type { RemovedUser, UserStore } from "../users.ts";
+import { keepEach, rowsToRename, temporaryName } from "./batches.ts";
 import { cancelRemoved } from "./deliveries/ending.ts";
 import { type Dialect, execute, type Orm, type Work } from "./dialect.ts";
 import { removeMostOfUser } from "./removal.ts";
@@ -76,7 +76,7 @@ export function userRecords(
     upsert(batch, now, mode = {}) {
       const own = putting(now);
       const { put, finish } = own;
-      return db.keepEach(batch, mode, {
+      return keepEach(db, batch, mode, {
         refused: ({ username }) => refusedUsername(username),
         begin: (orm, rows) => freeNames(orm, rows, own),
         put,

@@ -5,8 +5,7 @@ import { excluded } from "../../drizzle/columns/of-table.ts";
 import { type Dialect, execute, executeAll, type Tables, type Work } from "../../drizzle/dialect.ts";
 import { given, isOneOf } from "../schema/columns.ts";
 import { tables } from "../schema/tables.ts";
-import { keepBatch } from "./batch.ts";
-import { isForeignKeyViolation } from "./faults.ts";
+import { codeOf, isForeignKeyViolation } from "./faults.ts";
 import type { Postgres, Queries } from "./pool.ts";
 
 const { applications, deliveries, users } = tables;
@@ -28,14 +27,8 @@ export function postgresDialect(db: Postgres): Dialect {
       return (on, values) => (on === orm ? made() : build(on).prepare(name)).execute(values);
     },
     put,
-    keepEach: (rows, mode, { refused, begin, put, refusal, finish }) =>
-      keepBatch(db, rows, mode, {
-        ...(refused && { refused }),
-        ...(begin && { begin: ({ orm }, all) => finished(begin(orm, all)) }),
-        put: ({ orm }, some) => finished(put(orm, some)),
-        refusal: ({ orm }, row, error) => finished(refusal(orm, row, error)),
-        ...(finish && { finish: ({ orm }, kept) => finished(finish(orm, kept)) }),
-      }),
+    putsRowByRow: false,
+    attempt,
     isOneOf,
     isPendingOf: (applicationId) =>
       sql`${deliveries.application_id} = ${applicationId} AND ${deliveries.status} = 'pending'`,
@@ -93,6 +86,27 @@ export async function finished<Result>(work: Work<Result>): Promise<Result> {
   let step = work.next();
   while (!step.done) step = work.next(await Promise.all(step.value));
   return step.value;
+}
+
+/** Codes of errors caused by a single row: a key that is taken or missing, or the same row twice. */
+const ofARow = /^(23505|23503|21000)$/;
+
+function* attempt(orm: Queries["orm"], work: () => Work<void>): Work<Error | null> {
+  yield* execute(orm.execute(sql`SAVEPOINT attempt`));
+  const error = yield* execute(failureOf(finished(work())));
+  if (error) yield* execute(orm.execute(sql`ROLLBACK TO attempt`));
+  yield* execute(orm.execute(sql`RELEASE attempt`));
+  return error;
+}
+
+async function failureOf(work: Promise<void>): Promise<Error | null> {
+  try {
+    await work;
+    return null;
+  } catch (error) {
+    if (ofARow.test(codeOf(error))) return error as Error;
+    throw error;
+  }
 }
 
 function* lockOwners(

@@ -4,7 +4,6 @@ import type { PgColumn } from "drizzle-orm/pg-core";
 import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import { DomainError } from "../../../domain/errors.ts";
 import { once } from "../../../runtime/lazily.ts";
-import { BatchRefused } from "../../batch.ts";
 import { excluded } from "../../drizzle/columns/of-table.ts";
 import type { Dialect, Orm, Tables, Work } from "../../drizzle/dialect.ts";
 import { isOneOf, placeholders } from "../schema/columns.ts";
@@ -56,26 +55,16 @@ export function sqliteDialect(database: BunSQLiteDatabase, commit: Commit): Dial
       return (_, values) => made().execute(values);
     },
     put: (_, table, rows) => put(table, rows),
-    keepEach: (rows, mode, { refused = () => null, begin, put, refusal, finish }) =>
-      commit(() => {
-        if (mode.atomic && begin) finished(begin(orm, rows));
-        const results = rows.map((row) => {
-          const known = refused(row);
-          if (known !== null) return known;
-          try {
-            finished(put(orm, [row]));
-            return null;
-          } catch (error) {
-            const isRefused = isForeignKeyViolation(error) || isUniqueViolation(error);
-            const reason = isRefused ? finished(refusal(orm, row, error)) : null;
-            if (reason === null) throw error;
-            return reason;
-          }
-        });
-        const kept = rows.filter((_, i) => results[i] === null);
-        if (finish) finished(finish(orm, kept));
-        if (mode.atomic && kept.length < rows.length) throw new BatchRefused(results);
-        return results;
+    putsRowByRow: true,
+    attempt: (_, work) =>
+      atOnce(() => {
+        try {
+          finished(work());
+          return null;
+        } catch (error) {
+          if (isForeignKeyViolation(error) || isUniqueViolation(error)) return error as Error;
+          throw error;
+        }
       }),
     isOneOf: (column, values) => isOneOf(column, sql`${sql.param(values, asJson)}`),
     // One index has the deliveries that wait in the store, another one those in the dispatcher's memory.

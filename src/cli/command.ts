@@ -6,6 +6,8 @@ import { StoreError } from "../store/faults.ts";
 export const ok = 0;
 export const failed = 1;
 export const wrongUsage = 2;
+/** The exit code that shells give for a program stopped by Ctrl-C. */
+export const stoppedByUser = 130;
 /** The exit code that shells give for a write to a closed pipe, as with `| head`. */
 const outputClosed = 141;
 

@@ -7,7 +7,7 @@ import { command, switches, valued } from "./arguments.ts";
 import { withAdminApi } from "./client/admin-api.ts";
 import { namesData, readTarget, targetHelp, targetOptions } from "./client/target.ts";
 import { type Command, UsageError } from "./command.ts";
-import { eventNames } from "./completion/words.ts";
+import { eventNames } from "./completion/event-names.ts";
 import { sizeOf, streamOf } from "./input.ts";
 import { stopwatch } from "./output/format.ts";
 import type { Output } from "./output/output.ts";

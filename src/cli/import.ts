@@ -7,6 +7,7 @@ import { command, switches } from "./arguments.ts";
 import { withAdminApi } from "./client/admin-api.ts";
 import { Unreachable } from "./client/http.ts";
 import { readTarget, type Target, targetHelp, targetOptions } from "./client/target.ts";
+import { stoppedByUser } from "./command.ts";
 import { isTyped, lineEnds, sizeOf, streamOf } from "./input.ts";
 import { megabytes, stopwatch } from "./output/format.ts";
 import { note } from "./output/print.ts";
@@ -16,8 +17,6 @@ import { onTermination } from "./signals.ts";
 
 /** Rows per transaction when no server uses the data. */
 const groupSize = 5_000;
-/** The exit code that shells give for a program stopped by Ctrl-C. */
-const stoppedExitCode = 130;
 
 const help = `Usage: onair import <kind> <file> [options]
 
@@ -40,7 +39,7 @@ The required fields of each kind; the documentation of the admin API lists all f
 Rejected lines are reported with number and reason; all others are imported. Unknown fields are
 ignored and counted. Ctrl-C stops after the lines in progress and reports what was imported.
 Exit code: 0 if every line was accepted, 1 if some were rejected or the import failed, 2 for wrong
-usage, ${stoppedExitCode} if it was stopped.
+usage, ${stoppedByUser} if it was stopped.
 `;
 
 interface Import {
@@ -82,13 +81,13 @@ export const importCommand = command({
       const report = await (target.server ? importThrough(asked, progress, input) : importInto(asked, input));
       display.end();
       await printReport(report, { json, interrupted: stopped.signal.aborted, took: took() });
-      if (stopped.signal.aborted) return stoppedExitCode;
+      if (stopped.signal.aborted) return stoppedByUser;
       return report.rejected === 0 ? 0 : 1;
     } catch (error) {
       display.end();
       if (!(error instanceof SnapshotStopped)) throw error;
       note(error.message);
-      return stoppedExitCode;
+      return stoppedByUser;
     }
   },
 });

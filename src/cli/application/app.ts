@@ -2,7 +2,6 @@ import type { AnswerOf, Client } from "../../client/create-client.ts";
 import { deliveryModes } from "../../domain/applications.ts";
 import { command, type Given, readSeconds, repeatable, switches, valued } from "../arguments.ts";
 import { publicHelp, publicOptions, readPublicTarget, withPublicApi } from "../client/public-api.ts";
-import { profileNames } from "../completion/words.ts";
 import { counted } from "../output/format.ts";
 import type { Output } from "../output/output.ts";
 import { note, recordLines, table } from "../output/print.ts";
@@ -52,7 +51,6 @@ export const app = command({
     "rotate-webhook-secret": { options: ["overlap"] },
     "enable-endpoint": {},
   },
-  values: { profile: profileNames },
   async run({ action, values, env, out, mistakes, check }) {
     const overlap = readSeconds("overlap", values.overlap, mistakes);
     const changes = changesOf(values);

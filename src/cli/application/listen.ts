@@ -17,7 +17,6 @@ import {
   readPublicTarget,
   withPublicApi,
 } from "../client/public-api.ts";
-import { profileNames } from "../completion/words.ts";
 import { print } from "../output/print.ts";
 import { untilEnded } from "../signals.ts";
 
@@ -43,7 +42,6 @@ export const listen = command({
   summary: "receive events over the stream; print and forward them",
   help,
   options: { ...publicOptions, ...valued("forward", "secret", "from"), ...switches("json") },
-  values: { profile: profileNames },
   async run({ values, env, out: { json }, mistakes, check }) {
     const { forward: to, from, secret: given = env["ONAIR_WEBHOOK_SECRET"] } = values;
     const target = readPublicTarget(values, env, mistakes);

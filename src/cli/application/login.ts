@@ -3,9 +3,8 @@ import { requestToken } from "../../client/tokens.ts";
 import { isLoopback } from "../../doctor/ask.ts";
 import { scopes } from "../../domain/tokens.ts";
 import { command, readHttpUrl, readNumber, repeatable, switches, valued } from "../arguments.ts";
-import { defaultProfile, isProfileName, type Profile, Profiles } from "../client/profiles.ts";
+import { defaultProfile, isProfileName, type Profile, Profiles, profileNameOf } from "../client/profiles.ts";
 import { explained, throughRequest } from "../client/public-api.ts";
-import { profileNames } from "../completion/words.ts";
 import { note } from "../output/print.ts";
 import { redirectUriOf, signInByBrowser } from "./browser-login.ts";
 import { askFor, askForSecret, secretIn } from "./secret.ts";
@@ -43,12 +42,12 @@ export const login = command({
     ...switches("browser", "json"),
     ...repeatable("scope"),
   },
-  values: { profile: profileNames, scope: scopes },
+  values: { scope: scopes },
   async run({ values, env, out, mistakes, check }) {
     const { browser = false, scope: scopes, "secret-file": file } = values;
     if (values.url === undefined) mistakes.push("--url is missing: the public listener of the platform");
     const url = readHttpUrl(values.url ?? "http://missing", "--url", mistakes).replace(/\/+$/, "");
-    const name = values.profile ?? (env["ONAIR_PROFILE"] || defaultProfile);
+    const name = profileNameOf(values.profile, env);
     if (!isProfileName(name))
       mistakes.push(`"${name}" cannot be the name of a profile: use letters, digits, ".", "_" and "-"`);
     if (values.port !== undefined && !browser) mistakes.push("--port needs --browser");

@@ -2,8 +2,7 @@ import { didYouMean } from "../../config/command-line.ts";
 import { command, switches, valued } from "../arguments.ts";
 import { describeError } from "../client/faults.ts";
 import { request } from "../client/http.ts";
-import { defaultProfile, type Profile, Profiles } from "../client/profiles.ts";
-import { profileNames } from "../completion/words.ts";
+import { defaultProfile, type Profile, Profiles, profileNameOf } from "../client/profiles.ts";
 import { note, print } from "../output/print.ts";
 
 const help = `Usage: onair logout [--profile NAME | --all]
@@ -20,13 +19,12 @@ export const logout = command({
   summary: "remove a profile and revoke its tokens",
   help,
   options: { ...valued("profile"), ...switches("all") },
-  values: { profile: profileNames },
   async run({ values, env, mistakes, check }) {
     const { profile, all = false } = values;
     if (all && profile !== undefined) mistakes.push("--all and --profile exclude each other");
     const profiles = new Profiles(env);
     const known = profiles.names();
-    const name = profile ?? (env["ONAIR_PROFILE"] || defaultProfile);
+    const name = profileNameOf(profile, env);
     if (!all && !known.includes(name))
       mistakes.push(`there is no profile "${name}".${didYouMean(name, known)}`);
     check();

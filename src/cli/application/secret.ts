@@ -1,10 +1,8 @@
 import { createInterface } from "node:readline/promises";
 import { smallFile } from "../../runtime/small-file.ts";
-import { UsageError } from "../command.ts";
+import { stoppedByUser, UsageError } from "../command.ts";
 
 const longestSecretBytes = 4096;
-/** The exit code that shells give for a program stopped by Ctrl-C. */
-const stoppedExitCode = 130;
 
 /** Reads a secret from a file or a pipe, or from standard input for "-". Throws a `UsageError`. */
 export async function secretIn(file: string): Promise<string> {
@@ -44,7 +42,7 @@ function given(what: string, typed: string): string {
 
 function stop(): never {
   process.stderr.write("\n");
-  process.exit(stoppedExitCode);
+  process.exit(stoppedByUser);
 }
 
 /** Prompts for a secret without showing it. Otherwise like `askFor`. */

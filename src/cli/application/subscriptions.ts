@@ -3,7 +3,7 @@ import { OnairError } from "../../client/errors.ts";
 import { command, readNumber, switches, valued } from "../arguments.ts";
 import { publicHelp, publicOptions, readPublicTarget, withPublicApi } from "../client/public-api.ts";
 import { failed, ok } from "../command.ts";
-import { eventNames, profileNames } from "../completion/words.ts";
+import { eventNames } from "../completion/event-names.ts";
 import { countOf } from "../output/format.ts";
 import type { Output } from "../output/output.ts";
 import { note, print } from "../output/print.ts";
@@ -53,7 +53,6 @@ export const subscriptions = command({
     },
     delete: { needs, most: Number.POSITIVE_INFINITY },
   },
-  values: { profile: profileNames },
   async run({ action, words, values, env, out, mistakes, check }) {
     const version = readNumber("version", values.version, mistakes, 1);
     const target = readPublicTarget(values, env, mistakes);

@@ -4,7 +4,7 @@ import { escaped } from "../../runtime/terminal.ts";
 import { command, readNumber, switches, valued } from "../arguments.ts";
 import { publicHelp, publicOptions, readPublicTarget, withPublicApi } from "../client/public-api.ts";
 import { failed, ok } from "../command.ts";
-import { eventNames, profileNames } from "../completion/words.ts";
+import { eventNames } from "../completion/event-names.ts";
 import { note, print, recordLines, type Screen, write } from "../output/print.ts";
 import { knownTypes } from "./event-types.ts";
 
@@ -27,7 +27,6 @@ export const testCommand = command({
   options: { ...publicOptions, ...valued("version"), ...switches("json") },
   most: 1,
   candidates: eventNames,
-  values: { profile: profileNames },
   async run({ words: [event], values, env, out, mistakes, check }) {
     const version = readNumber("version", values.version, mistakes, 1);
     if (event === undefined && version !== undefined) mistakes.push("--version needs an event type");

@@ -23,7 +23,7 @@ const sentences: Readonly<Record<string, string>> = {
   ENAMETOOLONG: "The name is too long",
   ENFILE: "The system has too many open files",
   ENOENT: "There is no such file or directory",
-  ENOSPC: "The disk is full",
+  ENOSPC: "The disk is full; free some space there, and try again",
   ENOTDIR: "A part of the path is not a directory",
   EROFS: "The file system is read-only",
   ETXTBSY: "Another program runs it",

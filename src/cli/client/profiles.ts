@@ -42,6 +42,11 @@ const suffix = ".json";
 /** The name of the profile used when none is named. */
 export const defaultProfile = "default";
 
+/** Returns the name of the profile to use: as given, else that in `ONAIR_PROFILE`, else the default. */
+export function profileNameOf(given: string | undefined, env: Environment): string {
+  return given ?? (env["ONAIR_PROFILE"] || defaultProfile);
+}
+
 /** The profiles of this operating system user, each in a file with mode 0600. */
 export class Profiles {
   readonly #directory: string | null;

@@ -6,7 +6,7 @@ import type { Environment } from "../../config/read-config.ts";
 import { type Given, readHttpUrl, valued } from "../arguments.ts";
 import { note } from "../output/print.ts";
 import { request } from "./http.ts";
-import { defaultProfile, isProfileName, Profiles } from "./profiles.ts";
+import { defaultProfile, isProfileName, Profiles, profileNameOf } from "./profiles.ts";
 import { publicRefusal } from "./refusal.ts";
 import { type NamedData, namesData } from "./target.ts";
 
@@ -83,7 +83,7 @@ function ofToken(token: string, given: GivenTarget, env: Environment, mistakes: 
 
 function ofProfile({ url, profile }: GivenTarget, env: Environment, mistakes: string[]): PublicTarget {
   const profiles = new Profiles(env);
-  const name = profile ?? (env["ONAIR_PROFILE"] || defaultProfile);
+  const name = profileNameOf(profile, env);
   const found = isProfileName(name) ? profiles.find(name) : null;
   const noTarget = { url: "", credentials: {}, advice: "", option: "" };
   if (found === null) {
@@ -112,18 +112,7 @@ function ofProfile({ url, profile }: GivenTarget, env: Environment, mistakes: st
   };
 }
 
-/** Makes a client of the public API that sends by `request`, like all commands. */
-export function publicClient({ url, credentials }: Pick<PublicTarget, "url" | "credentials">): Client {
-  return createClient({
-    ...credentials,
-    url,
-    fetch: throughRequest,
-    waiting: (waitMs, status) =>
-      note(`${url} answered ${status}; trying again in ${Math.ceil(waitMs / 1000)} s`),
-  });
-}
-
-/** Sends a request of the client. */
+/** Sends a request of the client by `request`, like all commands. */
 export async function throughRequest({ url, method, headers, body, signal }: Request): Promise<Response> {
   const sent = body === null ? null : await new Response(body).arrayBuffer();
   return request(url, { method, headers, signal, ...(sent && { body: sent }) });
@@ -131,7 +120,10 @@ export async function throughRequest({ url, method, headers, body, signal }: Req
 
 /** Opens the public API for `work`. Throws errors of the API as described by `forPeople`. */
 export function withPublicApi<T>(target: PublicTarget, work: (api: Client) => Promise<T>): Promise<T> {
-  return explained(target, () => work(publicClient(target)));
+  const { url, credentials } = target;
+  const waiting = (waitMs: number, status: number) =>
+    note(`${url} answered ${status}; trying again in ${Math.ceil(waitMs / 1000)} s`);
+  return explained(target, () => work(createClient({ ...credentials, url, fetch: throughRequest, waiting })));
 }
 
 /** Runs `work`. Throws errors of the API as described by `forPeople`. */

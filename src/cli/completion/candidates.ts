@@ -1,4 +1,5 @@
 import type { Environment } from "../../config/read-config.ts";
+import { Profiles } from "../client/profiles.ts";
 import type { Candidates, Command, Words } from "../command.ts";
 import { commands } from "../commands.ts";
 
@@ -47,7 +48,8 @@ function ofCommand(
   prefix: string,
   env: Environment,
 ): Candidate[] {
-  const { actions, values = {} } = command;
+  const { actions } = command;
+  const values: Command["values"] = { profile: profileNames, ...command.values };
   const shown = (candidates: Candidates = [], lead = "") =>
     (typeof candidates === "function" ? candidates(env) : candidates).map((word) => ({
       word: lead + word,
@@ -65,6 +67,8 @@ function ofCommand(
   const takesFile = /[<[]file[>\]]/.test(command.help);
   return takesFile ? [] : options();
 }
+
+const profileNames = (env: Environment) => new Profiles(env).names();
 
 /** Returns the options of an action; without an action, those of all actions. */
 function optionsOf({ options, actions = {} }: Command, action = ""): string[] {

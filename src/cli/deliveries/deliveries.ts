@@ -8,7 +8,7 @@ import { Profiles } from "../client/profiles.ts";
 import { publicOptions, readPublicTarget, usesPublicApi, withPublicApi } from "../client/public-api.ts";
 import { namesData, readTarget, type Target, targetOptions } from "../client/target.ts";
 import { failed, ok, UsageError } from "../command.ts";
-import { eventNames, profileNames } from "../completion/words.ts";
+import { eventNames } from "../completion/event-names.ts";
 import { deliveryCells, deliveryColumns, printDelivery } from "../output/deliveries.ts";
 import { type Paging, pagesOf, pagingHelp, pagingNames, pagingOptions, readPaging } from "../output/list.ts";
 import type { Output } from "../output/output.ts";
@@ -99,7 +99,7 @@ export const deliveries = command({
   options,
   choices: { status: deliveryStatuses },
   actions,
-  values: { type: eventNames, profile: profileNames },
+  values: { type: eventNames },
   async run({ action, words: [id], values, env, out, mistakes, check }) {
     const isOwn = usesPublicApi(values, env);
     const after = readSince(values.since, mistakes);

@@ -12,7 +12,7 @@ import {
 } from "../arguments.ts";
 import { readTarget, targetHelp, targetOptions } from "../client/target.ts";
 import { UsageError } from "../command.ts";
-import { eventNames } from "../completion/words.ts";
+import { eventNames } from "../completion/event-names.ts";
 import { checkReceiver, sendSample } from "./check-receiver.ts";
 import { newestOf, publishSample, type SampleRequest } from "./publish-sample.ts";
 import { readAssignment, withAssignments } from "./set-path.ts";

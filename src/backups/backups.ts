@@ -8,6 +8,7 @@ import { StoreError } from "../store/faults.ts";
 import { BackupRun } from "./backup-run.ts";
 import { type Announce, BackupWatch } from "./backup-watch.ts";
 import { type DestinationSettings, destinationDirectory, type NewBackup } from "./destination.ts";
+import { requireUsable } from "./directory-use.ts";
 import { tooSmallFor } from "./disk-space.ts";
 import { backupDirectory, removePartials } from "./files.ts";
 import { KeptList, shownKept } from "./kept-list.ts";
@@ -129,7 +130,8 @@ export class Backups {
   }
 
   /**
-   * Starts a backup. Rejects with `conflict` while another one runs, with `unavailable` when there is no space.
+   * Starts a backup. Rejects with `conflict` while another one runs, with `unavailable` when there is no space, or
+   * the database or a directory cannot be used.
    * @param byHand whether a person requested it
    */
   async begin(byHand = true): Promise<Backup> {
@@ -144,6 +146,7 @@ export class Backups {
     const running = new BackupRun({ start, program, log, changed });
     this.#running = running;
     try {
+      await requireUsable(start);
       const tooSmall = await tooSmallFor(start);
       if (tooSmall) throw noSpaceForBackup(tooSmall);
       if (this.#isStopped) throw new DomainError("unavailable", "The server is stopping");

@@ -1,8 +1,8 @@
 import fs from "node:fs";
 import { basename, join } from "node:path";
-import { DomainError } from "../domain/errors.ts";
 import { fileStream } from "../runtime/file-stream.ts";
 import { type BackupDestination, type CheckedFile, ownerFile, ownerIn } from "./destination.ts";
+import { explainedUse } from "./directory-use.ts";
 import { isMissing, keepPartial, wholeBackups } from "./files.ts";
 
 /** A directory as the destination of backups. */
@@ -19,7 +19,7 @@ export class DirectoryDestination implements BackupDestination {
 
   /** The file must already be in this directory, synced and verified. */
   async keep({ path }: CheckedFile, name: string): Promise<void> {
-    keepPartial(this.#directory, basename(path), name);
+    await this.#allowed(async () => keepPartial(this.#directory, basename(path), name));
   }
 
   read(name: string, range: { readonly start: number; readonly end: number }) {
@@ -27,7 +27,7 @@ export class DirectoryDestination implements BackupDestination {
   }
 
   async remove(name: string): Promise<void> {
-    await fs.promises.rm(join(this.#directory, name), { force: true });
+    await this.#allowed(() => fs.promises.rm(join(this.#directory, name), { force: true }));
   }
 
   owner(): Promise<string | null> {
@@ -43,8 +43,8 @@ export class DirectoryDestination implements BackupDestination {
     // The name contains the id, so that the next claim for the same data removes the file of an interrupted one.
     const written = `${file}.${id}`;
     const remove = () => fs.promises.rm(written, { force: true });
-    await remove();
     const known = await this.owner();
+    await remove();
     if (known !== null) return known;
     await fs.promises.mkdir(this.#directory, { recursive: true, mode: 0o700 });
     try {
@@ -63,12 +63,7 @@ export class DirectoryDestination implements BackupDestination {
     try {
       return await work();
     } catch (error) {
-      const code = codeOf(error) ?? "";
-      if (!/^(EACCES|EPERM|EROFS|ENOTDIR)$/.test(code)) throw error;
-      throw new DomainError(
-        "unavailable",
-        `The directory of the backups, ${this.#directory}, cannot be used (${code}). Give the user of the server the right to create, read and write it; under systemd, ReadWritePaths= must name it.`,
-      );
+      throw explainedUse(error, this.#directory);
     }
   }
 }

@@ -1,9 +1,8 @@
 import fs from "node:fs";
-import { dirname } from "node:path";
 import { backupLimits, type TooSmall } from "../domain/backups.ts";
 import { databaseIn } from "../store/sqlite/database/directory.ts";
 import { destinationDirectory, type NewBackup, workDirectory } from "./destination.ts";
-import { isMissing } from "./files.ts";
+import { existing } from "./directory-use.ts";
 
 /** The backup to be made. */
 type PlannedBackup = Pick<NewBackup, "data" | "destination" | "recipients">;
@@ -32,14 +31,4 @@ export async function tooSmallFor(backup: PlannedBackup): Promise<TooSmall | nul
     if (bavail * bsize < neededBytes) return { directory: at, neededBytes, freeBytes: bavail * bsize };
   }
   return null;
-}
-
-/** The directory, or its nearest existing ancestor, in which it will be created. */
-async function existing(directory: string): Promise<{ readonly at: string; readonly dev: number }> {
-  try {
-    return { at: directory, dev: (await fs.promises.stat(directory)).dev };
-  } catch (error) {
-    if (!isMissing(error) || dirname(directory) === directory) throw error;
-    return existing(dirname(directory));
-  }
 }

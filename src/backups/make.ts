@@ -1,6 +1,5 @@
 import { closeSync, fsyncSync, futimesSync, mkdirSync, openSync, readSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
-import { noSpaceForBackup } from "../domain/backups.ts";
 import { checkDatabase, copyDatabase, type DatabaseCounts } from "../store/sqlite/database/backup.ts";
 import {
   type CheckedFile,
@@ -9,6 +8,7 @@ import {
   openDestination,
   workDirectory,
 } from "./destination.ts";
+import { explainedUse } from "./directory-use.ts";
 import { makePartial, nameOf, partialPath } from "./files.ts";
 
 const chunkBytes = 1024 * 1024;
@@ -39,7 +39,7 @@ export async function makeBackup(backup: NewBackup): Promise<DatabaseCounts> {
     await destination.keep(file, nameOf(id, file.sha256, isEncrypted));
     return counts;
   } catch (error) {
-    throw isFull(error) ? noSpaceForBackup() : error;
+    throw explainedUse(error, directory);
   } finally {
     for (const path of [plain, `${plain}-journal`, encrypted]) rmSync(path, { force: true });
   }
@@ -62,9 +62,4 @@ function checkedFile(path: string): CheckedFile {
   } finally {
     closeSync(fd);
   }
-}
-
-/** Whether the error means a full file system or an exhausted quota. */
-function isFull(error: unknown): boolean {
-  return error instanceof Error && "code" in error && /^(ENOSPC|EDQUOT)$/.test(String(error.code));
 }

@@ -35,6 +35,9 @@ export async function writePrivately(
       synced = size;
     }
     await file.sync();
+  } catch (error) {
+    // The system names no file for a failed write.
+    throw error instanceof Error && "syscall" in error ? Object.assign(error, { path }) : error;
   } finally {
     await file.close();
   }

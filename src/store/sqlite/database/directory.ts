@@ -64,8 +64,15 @@ export function explain(error: unknown, directory: string): unknown {
     );
   const wrong = wrongFileIn(directory);
   if (wrong !== null) return new StoreError(`${wrong} (${code}).`);
-  if (/^(ENOSPC|EDQUOT|EIO|SQLITE_FULL|SQLITE_IOERR)/.test(code)) {
-    return new StoreError(`The disk of the data directory ${directory} is full or failing (${code}).`);
+  if (/^(ENOSPC|EDQUOT|SQLITE_FULL)/.test(code)) {
+    return new StoreError(
+      `The disk of the data directory ${directory} is full (${code}). What was stored before is intact: free some space there, then repeat this.`,
+    );
+  }
+  if (/^(EIO|SQLITE_IOERR)/.test(code)) {
+    return new StoreError(
+      `The disk of the data directory ${directory} is full or failing (${code}). Free some space there, or look for errors of the disk in the kernel log, then repeat this.`,
+    );
   }
   return new StoreError(
     `The data directory ${directory} is not writable (${code}). Give this user the right to write there, or name another directory with --data.`,

@@ -40,7 +40,9 @@ const passing = /^SQLITE_(FULL|IOERR|BUSY|LOCKED|READONLY|CANTOPEN|NOMEM)/;
 export function storeFault(error: unknown): unknown {
   if (isForeignKeyViolation(error)) return Object.assign(ownerGone(), { cause: error });
   if (!passing.test(codeOf(error)) && !(error instanceof ReplacedDatabase)) return error;
-  const message = "The storage is not available now. Nothing was changed. Try again in a moment.";
+  const message = /^SQLITE_FULL/.test(codeOf(error))
+    ? "The disk of the storage is full. Nothing was changed. Try again when there is space."
+    : "The storage is not available now. Nothing was changed. Try again in a moment.";
   return Object.assign(new DomainError("unavailable", message, { retryAfterSeconds: 5 }), { cause: error });
 }
 

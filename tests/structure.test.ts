@@ -28,7 +28,7 @@ const allowed: Record<string, string> = {
   http: "console site domain store data ranking webhooks threads engine backups batch serving tracing config log",
   doctor: "domain store data threads webhooks engine backups serving http config log",
   "*": "",
-  dev: "console domain store webhooks batch http config log *",
+  dev: "console domain store webhooks batch http serving config log *",
   cli: "client domain store data ranking webhooks engine backups batch http dev doctor serving config log *",
 };
 

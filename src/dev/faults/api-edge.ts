@@ -2,9 +2,9 @@ import { newId } from "../../domain/ids.ts";
 import { second } from "../../domain/time.ts";
 import { secretHash } from "../../domain/tokens.ts";
 import { oauthCodeOf, oauthFields, speaksOAuth } from "../../http/oauth/errors.ts";
-import { isOfThisMachine } from "../../http/pages/welcome.ts";
 import { crossOrigin } from "../../http/public/base.ts";
 import { explainListenError, urlOf } from "../../http/server.ts";
+import { isThisMachineAlone } from "../../serving/client-address.ts";
 import type { Store } from "../../store/store.ts";
 import type { ApiFault, FaultPlan } from "./plan.ts";
 
@@ -86,7 +86,7 @@ async function passedOn(request: Request, client: string, url: string): Promise<
   const { method, body, signal } = request;
   const headers = new Headers(request.headers);
   // Every forwarded request comes from this machine, to which alone the first page sends secrets.
-  if (!isOfThisMachine(client)) headers.append("x-forwarded-for", client);
+  if (!isThisMachineAlone(client)) headers.append("x-forwarded-for", client);
   const answer = await fetch(url, {
     method,
     headers,

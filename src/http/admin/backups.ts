@@ -1,11 +1,12 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { BackupKeeper } from "../../backups/elsewhere.ts";
 import type { Backup } from "../../domain/backups.ts";
+import { DomainError } from "../../domain/errors.ts";
 import { isoTime, isoTimeOrNull } from "../../domain/time.ts";
 import { about, nullable, oneOf } from "../../domain/validation/fields.ts";
+import type { ByteRange } from "../../runtime/file-stream.ts";
 import { answerOf, file, linksTo, noContent, pageOf } from "../answers.ts";
 import { IsoTimestamp, named } from "../fields.ts";
-import { rangeOf } from "../file.ts";
 import { header } from "../openapi/components.ts";
 import { contentRange } from "../openapi/headers.ts";
 import { pagedList } from "../paging.ts";
@@ -242,4 +243,23 @@ function contentRoute(app: AdminListener, backups: BackupKeeper): void {
 /** Converts a hexadecimal hash to base64. */
 function digest(sha256: string): string {
   return Buffer.from(sha256, "hex").toString("base64");
+}
+
+const oneRange = /^bytes=(?:([0-9]+)-([0-9]*)|-([0-9]+))$/;
+
+/**
+ * Returns the requested range (RFC 9110, section 14). Returns null for the whole file: without a range, with
+ * several ranges, or when `If-Range` names another version than `etag`. Throws `range_not_satisfiable`.
+ */
+function rangeOf(
+  asked: { readonly range: string | undefined; readonly ifRange: string | undefined },
+  size: number,
+  etag: string,
+): ByteRange | null {
+  const [range, first, last, ending] = oneRange.exec(asked.range ?? "") ?? [];
+  if (range === undefined || (asked.ifRange ?? etag) !== etag) return null;
+  if (first !== undefined && last && Number(last) < Number(first)) return null;
+  const start = ending === undefined ? Number(first) : Math.max(0, size - Number(ending));
+  if (start < size) return { start, end: last ? Math.min(size, Number(last) + 1) : size };
+  throw new DomainError("range_not_satisfiable", `The file has ${size} bytes`, { wholeBytes: size });
 }

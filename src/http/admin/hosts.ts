@@ -25,7 +25,7 @@ const isLocal = (name: string) => name === "localhost" || name.endsWith(".localh
 /** Paths that answer to every host name. They reveal only the health of the process. */
 const openToEveryHost: readonly string[] = ["/healthz", "/readyz"];
 
-/** Throws `forbidden` for an unknown `Host`. */
+/** Throws `unknown_host` for a host that is not known. */
 export function requireKnownHost(
   isKnown: (host: string | null) => boolean,
   path: string,

@@ -4,7 +4,7 @@ import type { EventType } from "../../domain/events/event-type.ts";
 import { endpointNotices, type NoticeType, serverNotices } from "../../domain/operations/notices.ts";
 import { about, Timestamp } from "../../domain/validation/fields.ts";
 import { Ulid } from "../fields.ts";
-import { EndpointNoticeData, exampleNotice } from "../public/application/notice-fields.ts";
+import { EndpointNoticeData, exampleNotice } from "../public/application/notices.ts";
 import type { Json } from "./components.ts";
 import { documentSchema } from "./schemas.ts";
 

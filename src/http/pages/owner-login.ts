@@ -10,8 +10,8 @@ import { noOtherFields } from "../fields.ts";
 import { oauthPaths } from "../oauth/errors.ts";
 import type { PublicDeps, PublicListener } from "../public/base.ts";
 import { replyJson } from "../request-context.ts";
-import { type PageCookie, pageCookie } from "./cookie.ts";
-import { beginSession, requirePortal, sessionCookie } from "./portal.ts";
+import { type PageCookie, pageCookie, sessionMs } from "./cookie.ts";
+import { beginSession, requirePortal } from "./portal.ts";
 
 const detail = { hide: true };
 const choiceLifetimeMs = 10 * minute;
@@ -97,7 +97,8 @@ export function ownerLoginRoutes(
         throw error;
       }
       await deps.store.tokens.revoke(hash, loginId);
-      return replyJson(requestContext, 200, begun, { "set-cookie": sessionCookie(session, request, token) });
+      const header = session.set(request, token, sessionMs / 1000);
+      return replyJson(requestContext, 200, begun, { "set-cookie": header });
     },
     { anyone: true, body: Choice, detail },
   );

@@ -26,7 +26,8 @@ export function portalRoutes(app: PublicListener, deps: PublicDeps, cookie: Page
       requirePortal(request);
       const { session, token } = await beginSession(deps, client);
       await requireClientStill(deps, requestContext, secretHash(token));
-      return replyJson(requestContext, 200, session, { "set-cookie": sessionCookie(cookie, request, token) });
+      const header = cookie.set(request, token, sessionMs / 1000);
+      return replyJson(requestContext, 200, session, { "set-cookie": header });
     },
     { client: "confidential", detail },
   );
@@ -53,11 +54,6 @@ export async function beginSession(
   const grant = { applicationId: id, userId: null, scopes, expiresAt };
   await store.tokens.create(secretHash(token), grant, sessionFamily(id));
   return { session: { application: { id, name }, expires_at: isoTime(expiresAt) }, token };
-}
-
-/** Returns the header that sets the session's cookie. */
-export function sessionCookie(cookie: PageCookie, request: Request, token: string): string {
-  return cookie.set(request, token, sessionMs / 1000);
 }
 
 /** The routes that get and end the session of a signed-in portal. */

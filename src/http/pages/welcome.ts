@@ -1,5 +1,6 @@
 import type { WelcomeSource } from "../../console/session.ts";
 import { DomainError } from "../../domain/errors.ts";
+import { isThisMachineAlone } from "../../serving/client-address.ts";
 import { knownHosts } from "../admin/hosts.ts";
 import type { PublicDeps, PublicListener } from "../public/base.ts";
 import type { RequestContext } from "../request-context.ts";
@@ -9,13 +10,10 @@ import { pageRoutes } from "./files.ts";
 
 const isOwnHost = knownHosts([]);
 
-/** Whether the address of a peer is one of loopback. */
-export const isOfThisMachine = (address: string) => /^(?:127\.|::1$|::ffff:127\.)/.test(address);
-
 /** Whether the request comes from this machine. A tunnel also connects from here, but adds a forwarding header. */
 function isHere({ request: { headers }, clientAddress }: RequestContext): boolean {
   const isForwarded = headers.has("x-forwarded-for") || headers.has("forwarded");
-  return !isForwarded && isOfThisMachine(clientAddress);
+  return !isForwarded && isThisMachineAlone(clientAddress);
 }
 
 /**

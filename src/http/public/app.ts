@@ -22,8 +22,8 @@ import { type PublicDeps, preflight, publicListener, withTokens } from "./base.t
 import { categoryRoutes } from "./categories.ts";
 import { deliveryRoutes } from "./deliveries.ts";
 import { eventRoutes } from "./events.ts";
-import { healthRoutes } from "./health.ts";
 import { replayRoutes } from "./replays.ts";
+import { subscriptionHealthRoute } from "./subscription-health.ts";
 import { subscriptionRoutes } from "./subscriptions.ts";
 import { testRoutes } from "./test.ts";
 import { userRoutes } from "./users.ts";
@@ -64,7 +64,7 @@ export function publicApp(deps: PublicDeps) {
   // Tokens with events:subscribe: GET, POST, DELETE /public/v1/events/subscriptions
   subscriptionRoutes(app, deps);
   // /public/v1/events/subscriptions/{id}
-  healthRoutes(app, deps);
+  subscriptionHealthRoute(app, deps);
   // /public/v1/events/stream
   streamRoute(app, deps);
   // /public/v1/events/deliveries, …/deliveries/{id}, POST …/deliveries/{id}/retry

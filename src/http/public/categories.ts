@@ -128,8 +128,8 @@ const fresh = keptFor(keptSeconds);
 const maxCached = 2_000;
 
 /**
- * Get Categories and Get Category, answered from the ranking in memory. Responses are cached while the snapshot that they
- * were made from is the current one.
+ * Get Categories and Get Category, answered from the ranking in memory. Responses are cached with the snapshot that
+ * they were made from.
  */
 export function categoryRoutes(
   app: PublicListener,

@@ -11,6 +11,7 @@ import type { Caller } from "../caller.ts";
 import { named, WebUrl } from "../fields.ts";
 import { type RateLimiter, requireWithinLimit } from "../rate-limit.ts";
 import { replyShortStream } from "../stream/reply-stream.ts";
+import { frame } from "../stream/stream-frames.ts";
 import type { PublicDeps, TokenListener } from "./base.ts";
 import { scopeOf } from "./deliveries.ts";
 import { exampleSentDelivery, shownTimings, TimingsSchema } from "./delivery-fields.ts";
@@ -175,11 +176,6 @@ export function testRoutes(app: TokenListener, { access, catalogue, engine }: Pu
   );
 }
 
-/** Returns the text of a server-sent event. */
-function frame(event: string, data: unknown): string {
-  return `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
-}
-
 const encoder = new TextEncoder();
 
 const stageNames: Readonly<Record<PassedStage, string>> = {
@@ -199,7 +195,7 @@ function streamed(
     const writer = writable.getWriter();
     // Rejects when the client has disconnected.
     writer.closed.catch(() => {});
-    const send = (event: string, data: unknown): void => {
+    const send = (event: string, data: object): void => {
       writer.write(encoder.encode(frame(event, data))).catch(() => {});
       resolve(readable);
     };

@@ -9,7 +9,7 @@ import { isoTime, second } from "../../domain/time.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { ReplicaNotification } from "../../store/replicas/notifications.ts";
 import { EventStream } from "./event-stream.ts";
-import { heartbeat, opening } from "./stream-frames.ts";
+import { frame, heartbeat, opening } from "./stream-frames.ts";
 
 /** The maximum number of open streams of one application, and of all operators together. */
 const mostStreams = { application: 10, operator: 50 } as const;
@@ -240,11 +240,11 @@ export class OutcomeStreams {
 
 /** Removes the data that waits for the reader of a stream and returns it as text; "" if there is none. */
 function takenFrom(stream: OpenStream): string {
-  const changed = stream.changed.size > 0 ? `event: changed\ndata: ${[...stream.changed].join(" ")}\n\n` : "";
+  const changed = stream.changed.size > 0 ? frame("changed", [...stream.changed].join(" ")) : "";
   stream.changed.clear();
   if (stream.waiting.length === 0) return changed;
   const outcomes = stream.waiting.splice(0).map((one) => ({ ...one, at: isoTime(one.at) }));
   const data = { outcomes, left_out: stream.leftOut };
   stream.leftOut = 0;
-  return `${changed}event: outcomes\ndata: ${JSON.stringify(data)}\n\n`;
+  return changed + frame("outcomes", data);
 }

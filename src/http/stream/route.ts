@@ -6,6 +6,7 @@ import { TextParameter, TimeParameter, timeGiven } from "../parameters.ts";
 import type { PublicDeps, TokenListener } from "../public/base.ts";
 import { exampleSentDelivery } from "../public/delivery-fields.ts";
 import { replyStream } from "./reply-stream.ts";
+import { frame, opening } from "./stream-frames.ts";
 
 const exampleId =
   "mHqk5s2Wb8cZtQ3fYx0oJ1Kd0zq3GmVt8w1LrXy5uNsAeK0qS7vXo2dT4iPzR9cBnLw6jYhUaF1gM3kE8rVtDpQxCyZ5bWsJ";
@@ -44,8 +45,8 @@ const exampleHeaders = {
   ...sentHeaders,
   "webhook-signature": "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=",
 };
-const exampleData = JSON.stringify({ headers: exampleHeaders, body: JSON.stringify(exampleBody) });
-const example = `retry: 1000\nid: ${exampleId}\nevent: channel.followed\ndata: ${exampleData}\n\n`;
+const exampleData = { headers: exampleHeaders, body: JSON.stringify(exampleBody) };
+const example = opening + frame("channel.followed", exampleData, exampleId);
 
 /** `GET /public/v1/events/stream`: deliveries as server-sent events. */
 export function streamRoute(app: TokenListener, { streams }: PublicDeps): void {

@@ -7,7 +7,7 @@ import { signedHeaders } from "../../webhooks/attempt.ts";
 import { signedNoticeHeaders } from "../../webhooks/notices/notice.ts";
 
 /*
- * The frames of the event stream (https://html.spec.whatwg.org/multipage/server-sent-events.html). A blank line ends a
+ * The frames of event streams (https://html.spec.whatwg.org/multipage/server-sent-events.html). A blank line ends a
  * frame. Each frame has data: many client libraries hand a frame without data to the application as an event with empty
  * data, against the specification. So a heartbeat has no blank line after it: for a client that splits the stream into
  * frames, it is the beginning of the next event.
@@ -25,32 +25,39 @@ export const opening = `retry: ${retryMs}\n`;
  */
 export const heartbeat = ":\n";
 
+/** Returns a frame. @param data an object is sent as JSON, which has no line breaks */
+export function frame(event: string, data: string | object, id?: string): string {
+  const text = typeof data === "string" ? data : JSON.stringify(data);
+  return `${id === undefined ? "" : `id: ${id}\n`}event: ${event}\ndata: ${text}\n\n`;
+}
+
+/** The application whose secrets sign a frame, the platform's key, and the time. */
+interface Signing {
+  readonly application: Application;
+  readonly signingKey: KeyObject;
+  readonly now: number;
+}
+
 /**
  * Returns a delivery as a frame: the headers that its webhook would have now, and the exact text of its body, so that
- * webhook verifiers accept it. The JSON has no line breaks.
+ * webhook verifiers accept it.
  */
 export function deliveryFrame(
   id: string,
   delivery: StreamedDelivery,
-  { application, signingKey, now }: { application: Application; signingKey: KeyObject; now: number },
+  { application, signingKey, now }: Signing,
 ): string {
   const headers = signedHeaders(delivery, application, signingKey, now);
-  const data = { headers, body: delivery.event.body };
-  return `id: ${id}\nevent: ${delivery.event.name}\ndata: ${JSON.stringify(data)}\n\n`;
+  return frame(delivery.event.name, { headers, body: delivery.event.body }, id);
 }
 
 /** Returns a notice as a frame of the same form and with the same signatures, without the headers of deliveries. */
-export function noticeFrame(
-  id: string,
-  notice: Notice,
-  { application, signingKey, now }: { application: Application; signingKey: KeyObject; now: number },
-): string {
+export function noticeFrame(id: string, notice: Notice, { application, signingKey, now }: Signing): string {
   const headers = signedNoticeHeaders(notice, webhookSecrets(application, now), signingKey, now);
-  return `id: ${id}\nevent: ${notice.type}\ndata: ${JSON.stringify({ headers, body: notice.body })}\n\n`;
+  return frame(notice.type, { headers, body: notice.body }, id);
 }
 
 /** Returns a frame that states that deliveries of this range of time can no longer be read. */
 export function gapFrame(id: string, from: number, to: number): string {
-  const data = { from: isoTime(from), to: isoTime(to) };
-  return `id: ${id}\nevent: gap\ndata: ${JSON.stringify(data)}\n\n`;
+  return frame("gap", { from: isoTime(from), to: isoTime(to) }, id);
 }

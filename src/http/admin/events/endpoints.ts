@@ -8,7 +8,7 @@ import { answerOf, pageOf } from "../../answers.ts";
 import { existing } from "../../errors.ts";
 import { IsoTimestamp, named } from "../../fields.ts";
 import { pagedList } from "../../paging.ts";
-import { endpointFields, shownFailure } from "../../public/health.ts";
+import { endpointFields, shownFailure } from "../../public/application/endpoint-fields.ts";
 import { operators, readers } from "../access.ts";
 import { ApplicationParams, exampleApplication } from "../application-fields.ts";
 import type { AdminDeps, AdminListener } from "../base.ts";
@@ -77,7 +77,7 @@ const EnabledEndpoint = answerOf(EndpointSchema, {
   },
 });
 
-/** Returns an endpoint in the form of the API, with its application. */
+/** An endpoint with its application. */
 interface Known {
   readonly endpoint: Endpoint;
   readonly application: Application;

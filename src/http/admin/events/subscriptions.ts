@@ -3,7 +3,7 @@ import {
   NamedSubscriptionPage,
   namedSubscriptionList,
   subscriptionFilters,
-} from "../../public/application/named-subscription-fields.ts";
+} from "../../public/application/subscriptions.ts";
 import { readers } from "../access.ts";
 import { ApplicationIdParameter, pageOfApplication } from "../application-fields.ts";
 import type { AdminDeps, AdminListener } from "../base.ts";

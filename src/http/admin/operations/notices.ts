@@ -5,7 +5,7 @@ import { about, nullable, oneOf } from "../../../domain/validation/fields.ts";
 import { pageOf } from "../../answers.ts";
 import { IsoTimestamp, named, Ulid } from "../../fields.ts";
 import { pagedList } from "../../paging.ts";
-import { exampleNotice } from "../../public/application/notice-fields.ts";
+import { exampleNotice } from "../../public/application/notices.ts";
 import { readers } from "../access.ts";
 import { ApplicationIdParameter, pageOfApplication } from "../application-fields.ts";
 import type { AdminDeps, AdminListener } from "../base.ts";

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { hasBearer } from "../../auth.ts";
 import type { OperatorSessions } from "../../pages/operator-sessions.ts";
-import { Outcomes, outcomesDescription } from "../../stream/outcome-answers.ts";
+import { Outcomes, outcomesDescription } from "../../public/application/outcomes.ts";
 import { replyStream } from "../../stream/reply-stream.ts";
 import { readers } from "../access.ts";
 import { ApplicationIdParameter } from "../application-fields.ts";

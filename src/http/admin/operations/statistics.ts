@@ -22,7 +22,7 @@ import {
   spanFields,
   spanOf,
   steps,
-} from "../../public/application/statistic-fields.ts";
+} from "../../public/application/statistics.ts";
 import { readers } from "../access.ts";
 import { ApplicationIdParameter, requireApplication } from "../application-fields.ts";
 import type { AdminDeps, AdminListener } from "../base.ts";

@@ -14,8 +14,8 @@ import { about, Id, nullable, oneOf } from "../../../domain/validation/fields.ts
 import { endpointSummary } from "../../../webhooks/endpoint-summary.ts";
 import { IsoTimestamp, named, otherFieldsIgnored, picked, Ulid } from "../../fields.ts";
 import type { RateLimitState } from "../../rate-limit.ts";
-import { DisabledReason, endpointFields, healthOf, shownFailure } from "../health.ts";
-import { NoticeSchema, shownNotice } from "./notice-fields.ts";
+import { DisabledReason, endpointFields, healthOf, shownFailure } from "./endpoint-fields.ts";
+import { NoticeSchema, shownNotice } from "./notices.ts";
 import { receivingFields } from "./receiving-fields.ts";
 
 /*

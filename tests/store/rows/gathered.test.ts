@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { endOfTick } from "../../../src/runtime/event-loop.ts";
 import { gathered } from "../../../src/store/rows/gathered.ts";
 
 /** Finds the length of each key that is not empty, and notes what it was asked for. */
@@ -11,16 +12,30 @@ function lengths() {
   return { asked, find };
 }
 
-test("keys of one turn are looked up together, and each call gets its own row", async () => {
+test("keys of the same code are looked up together, and each call gets its own row", async () => {
   const { asked, find } = lengths();
   expect(await Promise.all(["a", "bb", "", "a"].map(find))).toEqual([1, 2, null, 1]);
   expect(asked).toEqual([["a", "bb", ""]]);
 });
 
-test("a key of a later turn is looked up again", async () => {
+test("requests of one tick look up together, wherever in the tick they began", async () => {
+  const { asked, find } = lengths();
+  const request = async (key: string) => {
+    await endOfTick();
+    for (let i = 0; i < 5; i++) await null; // such as the checks of its token
+    return find(key);
+  };
+  const first = request("a");
+  await null;
+  expect(await Promise.all([first, request("bb"), request("ccc")])).toEqual([1, 2, 3]);
+  expect(asked).toEqual([["a", "bb", "ccc"]]);
+});
+
+test("a key is looked up again, even while the same lookup is under way", async () => {
   const { asked, find } = lengths();
   const first = find("a");
-  await Bun.sleep(0);
+  await null;
+  expect(asked).toEqual([["a"]]);
   expect(await Promise.all([first, find("a")])).toEqual([1, 1]);
   expect(asked).toEqual([["a"], ["a"]]);
 });
@@ -32,14 +47,15 @@ test("one statement looks up 256 rows at most", async () => {
   expect(asked.map((batch) => batch.length)).toEqual([256, 256, 88]);
 });
 
-test("an error rejects all waiting calls, and no later one", async () => {
-  let isBroken = true;
+test("an error rejects all calls of its statement, and no other", async () => {
   const find = gathered(async (keys) => {
-    if (isBroken) throw new Error("no connection");
+    if (keys.includes("0")) throw new Error("no connection");
     return new Map(keys.map((key) => [key, key.length]));
   });
-  const answers = await Promise.allSettled(["a", "b", "a"].map(find));
-  expect(answers.map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
-  isBroken = false;
+  const keys = [...Array.from({ length: 257 }, (_, i) => `${i}`), "256", "later"];
+  const answers = await Promise.allSettled(["0", ...keys].map(find));
+  const rejected = answers.filter(({ status }) => status === "rejected");
+  expect(rejected).toHaveLength(257); // 256 keys, one of them twice
+  expect(answers.slice(-3).map((answer) => answer.status === "fulfilled" && answer.value)).toEqual([3, 3, 5]);
   expect(await find("a")).toBe(1);
 });

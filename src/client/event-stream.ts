@@ -1,5 +1,6 @@
+import { chunksOf } from "./chunks.ts";
 import { errorOf, OnairError } from "./errors.ts";
-import { chunksOf, type ServerSentEvent, serverSentEvents } from "./server-sent-events.ts";
+import { type ServerSentEvent, serverSentEvents } from "./server-sent-events.ts";
 import { sleep } from "./sleep.ts";
 
 /** An event of an application's event stream, as sent by the server. */
@@ -44,7 +45,8 @@ export async function* followStream(
   for (let failures = 0; !signal.aborted; ) {
     let reason: unknown = new Error("The stream ended");
     try {
-      for await (const event of connection(source, place, signal, connected)) {
+      const open = (signal: AbortSignal) => connect(source, place, signal);
+      for await (const event of liveEvents(open, signal, connected)) {
         failures = 0;
         place.lastId = event.lastId || place.lastId;
         retryMs = event.retryMs ?? retryMs;
@@ -71,11 +73,11 @@ interface Place {
   since: number | null;
 }
 
-async function* connection(
-  source: Source,
-  place: Place,
+/** Yields the events of a stream that `open` requests. Throws when the connection is dead. */
+export async function* liveEvents(
+  open: (signal: AbortSignal) => Promise<ReadableStream<Uint8Array>>,
   signal: AbortSignal,
-  connected: (() => void) | undefined,
+  connected?: () => void,
 ): AsyncGenerator<ServerSentEvent, void> {
   const silence = new AbortController();
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -88,7 +90,7 @@ async function* connection(
   };
   restartTimer();
   try {
-    const body = await connect(source, place, AbortSignal.any([signal, silence.signal]));
+    const body = await open(AbortSignal.any([signal, silence.signal]));
     connected?.();
     yield* serverSentEvents(chunksOf(body, restartTimer));
   } finally {

@@ -1,4 +1,5 @@
 import { Webhook, WebhookVerificationError } from "standardwebhooks";
+import { chunksOf } from "./chunks.ts";
 import { type AnyEvent, eventOf, type PlatformEvent, type ReceivedEvent } from "./events.ts";
 
 /** The secret that verifies deliveries, and the handlers of their events. */
@@ -93,7 +94,7 @@ export function receiver<Own extends AnyEvent = never>(
     const { status, text } = await receive({
       method: request.method,
       header: (name) => request.headers.get(name),
-      chunks: () => chunksOf(request.body),
+      chunks: () => chunksOf(request.body ?? new Blob().stream()),
     });
     return new Response(text ?? null, { status });
   };
@@ -164,15 +165,6 @@ async function textOf(chunks: AsyncIterable<Uint8Array>): Promise<string | null>
     text += decoder.decode(chunk, { stream: true });
   }
   return text + decoder.decode();
-}
-
-async function* chunksOf(body: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array, void> {
-  const reader = body?.getReader();
-  while (reader) {
-    const { value, done } = await reader.read();
-    if (done) return;
-    yield value;
-  }
 }
 
 /** Returns the bytes of a Node request, also if an earlier middleware has read them. Throws if it parsed them. */

@@ -61,22 +61,3 @@ async function* frames(stream: AsyncIterable<Uint8Array>): AsyncGenerator<string
     if (length + rest.length > longestFrame) throw new Error("The stream sent a frame that is too long");
   }
 }
-
-/** Yields the chunks of a body, and calls `notice` for each. Needed because not every browser can iterate a body. */
-export async function* chunksOf(
-  body: ReadableStream<Uint8Array>,
-  notice: () => void,
-): AsyncGenerator<Uint8Array, void> {
-  const reader = body.getReader();
-  try {
-    for (;;) {
-      const { value, done } = await reader.read();
-      if (done) return;
-      notice();
-      yield value;
-    }
-  } finally {
-    // Not awaited, because a dead connection would delay the next one.
-    reader.cancel().catch(() => {});
-  }
-}

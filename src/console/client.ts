@@ -1,7 +1,6 @@
 import { signal } from "@preact/signals";
 import createClient from "openapi-fetch";
 import type { paths as PublicPaths } from "../client/api.d.ts";
-import { chunksOf, type ServerSentEvent, serverSentEvents } from "../client/server-sent-events.ts";
 import type { paths as AdminPaths } from "./generated/admin.d.ts";
 
 /*
@@ -130,23 +129,16 @@ export async function isUpgraded(): Promise<boolean> {
   return answer?.status === 404;
 }
 
-interface StreamOptions {
-  readonly signal: AbortSignal;
-  /** Sent as JSON, by POST. */
-  readonly body?: object;
-  /** Called whenever data arrives, including heartbeats. */
-  readonly heard?: () => void;
-}
-
-/** Opens an event stream of the API; throws a `Fault` when it is refused. */
+/** Opens an event stream of the API, by POST with a `body`; throws a `Fault` when it is refused. */
 export async function openStream(
   path: string,
-  { signal, body, heard = () => {} }: StreamOptions,
-): Promise<AsyncGenerator<ServerSentEvent>> {
+  signal: AbortSignal,
+  body?: object,
+): Promise<ReadableStream<Uint8Array>> {
   const posted = body && { method: "POST", body: JSON.stringify(body) };
   const headers = { ...pageHeaders, ...(body && { "content-type": "application/json" }) };
   const response = await observed(new Request(location.origin + root + path, { ...posted, headers, signal }));
-  if (response.ok && response.body) return serverSentEvents(chunksOf(response.body, heard));
+  if (response.ok && response.body) return response.body;
   throw faultOf(await response.json().catch(() => null), response.status);
 }
 

@@ -1,5 +1,6 @@
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
+import { liveEvents } from "../client/event-stream.ts";
 import { isConnected, openStream, reconnects } from "./client.ts";
 
 /*
@@ -43,8 +44,6 @@ const firstWaitMs = 250;
 const longestWaitMs = 15_000;
 /** After this time a page is shown without its stream, for example behind a proxy that buffers it. */
 const patienceMs = 3_000;
-/** The server sends a heartbeat every 15 seconds; after three missing ones the connection is dead. */
-const longestSilenceMs = 45_000;
 
 /** Keeps the stream open while the page is visible, and reloads everything when the connection is back. */
 export function useLiveStream(path: string | null): void {
@@ -93,20 +92,15 @@ let stopWaiting = () => {};
 
 async function keepOpen(path: string, ending: AbortSignal): Promise<void> {
   for (let waitMs = firstWaitMs; !ending.aborted; waitMs = Math.min(waitMs * 2, longestWaitMs)) {
-    const silence = new AbortController();
-    let timer = 0;
-    const heard = () => {
-      clearTimeout(timer);
-      timer = window.setTimeout(() => silence.abort(), longestSilenceMs);
-    };
-    heard();
-    try {
-      const stream = await openStream(path, { signal: AbortSignal.any([ending, silence.signal]), heard });
+    const opened = () => {
       isLive.value = true;
       waitMs = firstWaitMs;
       // Data may have changed while the stream was closed.
       if (!isAwaited.value) reconnects.value++;
       isAwaited.value = false;
+    };
+    try {
+      const stream = liveEvents((signal) => openStream(path, signal), ending, opened);
       for await (const { type, data } of stream) {
         // `changed` lists topics; outcomes concern deliveries.
         if (type === "outcomes") note("deliveries");
@@ -115,7 +109,6 @@ async function keepOpen(path: string, ending: AbortSignal): Promise<void> {
     } catch {
       // The loop reopens it.
     }
-    clearTimeout(timer);
     isLive.value = false;
     isAwaited.value = false;
     if (ending.aborted) return;

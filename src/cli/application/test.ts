@@ -1,5 +1,6 @@
+import { chunksOf } from "../../client/chunks.ts";
 import type { AnswerOf } from "../../client/create-client.ts";
-import { chunksOf, serverSentEvents } from "../../client/server-sent-events.ts";
+import { serverSentEvents } from "../../client/server-sent-events.ts";
 import { escaped } from "../../runtime/terminal.ts";
 import { command, readNumber, switches, valued } from "../arguments.ts";
 import { publicHelp, publicOptions, readPublicTarget, withPublicApi } from "../client/public-api.ts";
@@ -72,7 +73,7 @@ async function follow(stream: ReadableStream<Uint8Array>, on: Screen): Promise<E
   const wait = (text: string) => (isTerminal ? write(`${on.style("dim", `${text}…`)}`) : null);
   let isTls = false;
   const clear = isTerminal ? "\r\x1b[2K" : "";
-  for await (const { type, data } of serverSentEvents(chunksOf(stream, () => {}))) {
+  for await (const { type, data } of serverSentEvents(chunksOf(stream))) {
     const value: unknown = JSON.parse(data ?? "null");
     if (type === "exchange") {
       await write(`${clear}\n`);

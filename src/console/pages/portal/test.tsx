@@ -2,6 +2,8 @@ import { Send } from "lucide";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { components } from "../../../client/api.d.ts";
+import { chunksOf } from "../../../client/chunks.ts";
+import { serverSentEvents } from "../../../client/server-sent-events.ts";
 import { Fault, openStream } from "../../client.ts";
 import { Request, Stages } from "../../deliveries/one.tsx";
 import { useAction } from "../../load.ts";
@@ -60,7 +62,8 @@ function Sample({ type, children }: { type: EventType; children: ComponentChildr
     const { signal } = abort.current;
     const beganAt = Date.now();
     let isEnded = false;
-    for await (const event of await openStream("/public/v1/events/test/stream", { signal, body })) {
+    const stream = await openStream("/public/v1/events/test/stream", signal, body);
+    for await (const event of serverSentEvents(chunksOf(stream))) {
       const data: unknown = JSON.parse(event.data ?? "null");
       if (event.type === "request") {
         setExchange(null);

@@ -4,11 +4,10 @@ import { DomainError } from "../domain/errors.ts";
 import { minute } from "../domain/time.ts";
 import { type Scope, secretHash } from "../domain/tokens.ts";
 import type { Store } from "../store/store.ts";
-import type { Caller } from "./caller.ts";
 import { Changes } from "./changes.ts";
 import type { PlatformJwtReader } from "./platform-jwt.ts";
 import { type RateLimiter, requireWithinLimit } from "./rate-limit.ts";
-import { clientNetworkOf, type RequestContext } from "./request-context.ts";
+import { type Caller, clientNetworkOf, type RequestContext } from "./request-context.ts";
 
 /** A name that no caller can send. */
 const unguessable = crypto.randomUUID();

@@ -83,12 +83,13 @@ export async function replyLargeJson(requestContext: RequestContext, value: unkn
   return reply(requestContext, 200, compressed, { vary, "content-encoding": "gzip" });
 }
 
-/** Whether the header Accept-Encoding allows gzip (RFC 9110, section 12.5.3). */
-function acceptsGzip({ request }: RequestContext): boolean {
-  const parts = (request.headers.get("accept-encoding") ?? "").toLowerCase().split(",");
-  return parts.some((part) => {
-    const [coding = "", weight = ""] = part.split(";").map((word) => word.trim());
-    return coding === "gzip" && !/^q=0(\.0*)?$/.test(weight);
+const acceptsGzip = ({ request }: RequestContext) => accepts(request.headers.get("accept-encoding"), "gzip");
+
+/** Whether a header such as Accept names a value and does not refuse it with `q=0` (RFC 9110, section 12.4.2). */
+export function accepts(header: string | null, value: string): boolean {
+  return (header ?? "").split(",").some((offer) => {
+    const [name, ...parameters] = offer.split(";").map((part) => part.trim().toLowerCase());
+    return name === value && !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter));
   });
 }
 

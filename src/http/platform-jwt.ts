@@ -12,7 +12,7 @@ import { minute, second } from "../domain/time.ts";
 import { parseScopes, type Scope } from "../domain/tokens.ts";
 import type { Store } from "../store/store.ts";
 import { readBytes } from "./body.ts";
-import type { Caller } from "./caller.ts";
+import type { Caller } from "./request-context.ts";
 
 /** The issuer and audience of the platform's access tokens, and the URL of their keys. */
 interface PlatformJwtSettings {

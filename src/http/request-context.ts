@@ -1,12 +1,20 @@
 import type { Application } from "../domain/applications.ts";
 import { newId } from "../domain/ids.ts";
 import type { OperatorKey } from "../domain/operator-keys.ts";
+import type { Grant } from "../domain/tokens.ts";
 import type { Log } from "../log/log.ts";
 import { clientAddress, clientNetwork, peerAddress, type TrustedProxies } from "../serving/client-address.ts";
 import type { ActiveSpan } from "../tracing/tracer.ts";
-import type { Caller } from "./caller.ts";
 import type { RateLimitState } from "./rate-limit.ts";
 import type { Traffic } from "./traffic.ts";
+
+/** A caller with a valid access token. */
+export interface Caller {
+  readonly grant: Grant;
+  readonly application: Application;
+  /** The hash under which the token is stored; null for a JWT of the platform, which is not stored. */
+  readonly tokenHash: Uint8Array | null;
+}
 
 /** A request and the state that its handling collects. */
 export interface RequestContext {

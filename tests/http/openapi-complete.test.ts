@@ -84,7 +84,8 @@ function sampleApp() {
 
 let written: WrittenDocument;
 let document: OpenApiDocument;
-const sections = { servers: [{ url: "https://on.example" }] };
+const url = "https://on.example";
+const words = { title: "Things", summary: "Things.", introduction: "All about things." };
 
 beforeAll(async () => {
   const app = sampleApp();
@@ -98,7 +99,7 @@ beforeAll(async () => {
     url: () => "https://on.example",
     async complete(given) {
       written = given;
-      return JSON.stringify(complete(given, rules, sections));
+      return JSON.stringify(complete(given, rules, { ...words, url, webhooks: {} }));
     },
   });
   const found = await app.handle(new Request("http://on.example/openapi.json"));
@@ -107,7 +108,7 @@ beforeAll(async () => {
 
 describe("the plugin's document", () => {
   test("is no valid document by itself, and valid once it is completed", async () => {
-    const alone = JSON.parse(JSON.stringify({ ...written, ...sections })) as OpenApiDocument;
+    const alone = JSON.parse(JSON.stringify({ ...written, servers: [{ url }] })) as OpenApiDocument;
     expect((await lint(alone)).length).toBeGreaterThan(10);
     // There is no more than the one license, and these errors are those of the sample.
     const problems = await lint(document);
@@ -207,6 +208,8 @@ describe("a completed operation", () => {
 
 test("two parts with one name are a mistake", () => {
   const part = (type: string) => component("schemas/Same", { type });
-  const sections = { info: {}, first: part("string"), second: part("integer") };
-  expect(() => complete({ paths: {} }, rules, sections)).toThrow("Two components are schemas/Same");
+  const webhooks = { first: part("string"), second: part("integer") };
+  expect(() => complete({ paths: {} }, rules, { ...words, url, webhooks })).toThrow(
+    "Two components are schemas/Same",
+  );
 });

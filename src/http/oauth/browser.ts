@@ -1,6 +1,6 @@
 import { newSecret } from "../../domain/tokens.ts";
 import { replyProblem } from "../errors.ts";
-import { cookieOf } from "../pages/cookie.ts";
+import { privateCookie } from "../pages/cookie.ts";
 import { htmlHeaders, htmlPage } from "../pages/standalone.ts";
 import { type RequestContext, reply } from "../request-context.ts";
 
@@ -40,22 +40,18 @@ const secretForm = /^onair_br_[A-Za-z0-9_-]{43}$/;
 
 /**
  * The cookie that identifies a browser when it returns from the platform. All its login requests share one, so that two
- * tabs do not interfere. With https, the prefix of its name prevents other hosts of the domain from setting it.
+ * tabs do not interfere.
  */
 export function browserCookie(publicUrl: string, lifetimeMs: number) {
-  const isSecure = publicUrl.startsWith("https://");
-  const name = isSecure ? "__Host-onair_browser" : "onair_browser";
+  // SameSite=Lax, because the browser returns from another site.
+  const cookie = privateCookie("onair_browser", publicUrl.startsWith("https://"), "Lax");
   return {
     /** Returns the secret of the browser, or null. */
     read(request: Request): string | null {
-      const value = cookieOf(request, name) ?? "";
+      const value = cookie.read(request) ?? "";
       return secretForm.test(value) ? value : null;
     },
     make: () => newSecret("onair_br_"),
-    /** SameSite=Lax, because the browser returns from another site. */
-    header(secret: string): string {
-      const attributes = `Path=/; Max-Age=${lifetimeMs / 1000}; HttpOnly; SameSite=Lax`;
-      return `${name}=${secret}; ${attributes}${isSecure ? "; Secure" : ""}`;
-    },
+    header: (secret: string) => cookie.header(secret, lifetimeMs / 1000),
   };
 }

@@ -1,7 +1,7 @@
 import { roles as allRoles } from "../../domain/operator-keys.ts";
 import { type AdminErrorCode, adminErrorResponses, adminHeaders } from "./admin-errors.ts";
 import introduction from "./assets/admin-introduction.md" with { type: "text" };
-import { complete, contact, type ListenerRules, type Operation, type WrittenDocument } from "./complete.ts";
+import { complete, type ListenerRules, type Operation, type WrittenDocument } from "./complete.ts";
 import { operatorWebhooks } from "./webhooks.ts";
 
 const rules: ListenerRules = {
@@ -22,15 +22,10 @@ function errorsOf({ hasParameters, body, roles, codes }: Operation): AdminErrorC
 /** Returns the OpenAPI document of the admin listener at `url`, as JSON. */
 export function adminDocument(written: WrittenDocument, url: string): string {
   const document = complete(written, rules, {
-    info: {
-      ...(written["info"] as object),
-      title: "On Air Admin",
-      summary: "The API with which a platform reports its data and manages applications.",
-      description: introduction.trim(),
-      contact: contact(url),
-      license: { name: "MIT", identifier: "MIT" },
-    },
-    servers: [{ url }],
+    title: "On Air Admin",
+    summary: "The API with which a platform reports its data and manages applications.",
+    introduction,
+    url,
     webhooks: operatorWebhooks("Operations"),
   });
   return JSON.stringify(document);

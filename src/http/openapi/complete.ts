@@ -60,8 +60,17 @@ export interface Operation {
   readonly codes: readonly string[];
 }
 
-/** The contact in a document: the documentation, because On Air does not know the platform's contact. */
-export const contact = (url: string): Json => ({ name: "On Air", url: `${url}/docs` });
+/** The parts of a document that the plugin does not write. */
+interface DocumentAbout {
+  readonly title: string;
+  readonly summary: string;
+  /** Markdown. */
+  readonly introduction: string;
+  /** The URL of the listener. */
+  readonly url: string;
+  readonly externalDocs?: Json;
+  readonly webhooks: Json;
+}
 
 /** The documentation that the operations of a listener share. */
 export interface ListenerRules {
@@ -70,8 +79,19 @@ export interface ListenerRules {
   errorResponses(operation: Operation): Readonly<Record<string, Json>>;
 }
 
-/** Returns the valid document. @param sections sections that the plugin does not write */
-export function complete(written: WrittenDocument, rules: ListenerRules, sections: Json): Json {
+/** Returns the valid document. */
+export function complete(written: WrittenDocument, rules: ListenerRules, about: DocumentAbout): Json {
+  const { title, summary, introduction, url, externalDocs, webhooks } = about;
+  const info = {
+    ...(written["info"] as object),
+    title,
+    summary,
+    description: introduction.trim(),
+    // The documentation, because On Air does not know the platform's contact.
+    contact: { name: "On Air", url: `${url}/docs` },
+    license: { name: "MIT", identifier: "MIT" },
+  };
+  const sections = { info, ...(externalDocs && { externalDocs }), servers: [{ url }], webhooks };
   const paths = mapped(written.paths, (methods) =>
     mapped(methods, (operation) => completeOperation(operation, rules)),
   );

@@ -1,5 +1,5 @@
 import introduction from "./assets/public-introduction.md" with { type: "text" };
-import { complete, contact, type ListenerRules, type Operation, type WrittenDocument } from "./complete.ts";
+import { complete, type ListenerRules, type Operation, type WrittenDocument } from "./complete.ts";
 import { exampleUrl } from "./declared.ts";
 import { isOAuthError, oauthErrorResponses } from "./oauth-errors.ts";
 import { type PublicErrorCode, publicErrorResponses, publicHeaders } from "./public-errors.ts";
@@ -27,16 +27,11 @@ function errorsOf({ hasParameters, body, security, codes }: Operation): PublicEr
 /** Returns the OpenAPI document of the public listener at `url`, as JSON. */
 export function publicDocument(written: WrittenDocument, url: string): string {
   const document = complete(written, rules, {
-    info: {
-      ...(written["info"] as object),
-      title: "On Air",
-      summary: "The public developer API of a live-streaming platform.",
-      description: introduction.trim(),
-      contact: contact(url),
-      license: { name: "MIT", identifier: "MIT" },
-    },
+    title: "On Air",
+    summary: "The public developer API of a live-streaming platform.",
+    introduction,
+    url,
     externalDocs: { description: "Guides", url: `${url}/docs` },
-    servers: [{ url }],
     webhooks: applicationWebhooks("Webhooks"),
   });
   return JSON.stringify(document).replaceAll("{base_url}", url).replaceAll(exampleUrl, url);

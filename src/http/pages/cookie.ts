@@ -24,30 +24,35 @@ export function isFromPage(request: Request): boolean {
   return origin === null || (URL.canParse(origin) && new URL(origin).host === headers.get("host"));
 }
 
-/** Returns the value of a cookie; null without one. */
-export function cookieOf({ headers }: Request, name: string): string | null {
-  const pairs = (headers.get("cookie") ?? "").split(";").map((pair) => pair.trim().split("="));
-  return pairs.find(([key]) => key === name)?.[1] ?? null;
+/**
+ * A cookie that scripts cannot read. With https its name has the prefix that prevents other hosts of the domain from
+ * setting it, and the unprefixed name is ignored: otherwise such a host could put a browser into a session of its own.
+ */
+export function privateCookie(plainName: string, isHttps: boolean, sameSite: "Strict" | "Lax") {
+  const name = isHttps ? `__Host-${plainName}` : plainName;
+  return {
+    /** Returns the value in a request; null without one. */
+    read({ headers }: Request): string | null {
+      const pairs = (headers.get("cookie") ?? "").split(";").map((pair) => pair.trim().split("="));
+      return pairs.find(([key]) => key === name)?.[1] ?? null;
+    },
+    /** Returns the header that sets it. */
+    header: (value: string, maxAgeSeconds: number) =>
+      `${name}=${value}; Path=/; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=${sameSite}${isHttps ? "; Secure" : ""}`,
+  };
 }
 
-/**
- * The cookie of this name. With https its name has the prefix that prevents other hosts of the domain from setting it,
- * and the unprefixed name is ignored: otherwise such a host could put a browser into a session of its own.
- */
+/** The cookie of a page. */
 export function pageCookie(name: string) {
-  const nameFor = (request: Request) => (isByHttps(request) ? `__Host-${name}` : name);
-  const cookie = (request: Request, value: string, maxAgeSeconds: number) => {
-    const attributes = `Path=/; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict`;
-    return `${nameFor(request)}=${value}; ${attributes}${isByHttps(request) ? "; Secure" : ""}`;
-  };
+  const cookieOf = (request: Request) => privateCookie(name, isByHttps(request), "Strict");
   return {
     /** Returns the value in a request of a page; null for any other request. */
-    read: (request: Request): string | null =>
-      isFromPage(request) ? cookieOf(request, nameFor(request)) : null,
+    read: (request: Request) => (isFromPage(request) ? cookieOf(request).read(request) : null),
     /** Returns the header that sets it, for the response to a request of the page. */
-    set: cookie,
+    set: (request: Request, value: string, maxAgeSeconds: number) =>
+      cookieOf(request).header(value, maxAgeSeconds),
     /** Returns the header that removes it. */
-    clear: (request: Request) => cookie(request, "", 0),
+    clear: (request: Request) => cookieOf(request).header("", 0),
   };
 }
 

@@ -21,7 +21,6 @@ import {
   type Requirement,
   tokenOf,
 } from "../auth.ts";
-import type { Caller } from "../caller.ts";
 import type { Cursors } from "../cursors.ts";
 import { asGate, type GateContext, type InputSchemas, type OpenContext, routeInput } from "../input.ts";
 import { type ClientContext, type ClientKind, clientGate } from "../oauth/client.ts";
@@ -31,7 +30,7 @@ import type { PublicErrorCode } from "../openapi/public-errors.ts";
 import { clientScheme, tokenSecurity } from "../openapi/public-reference.ts";
 import type { PageCookie } from "../pages/cookie.ts";
 import type { PageLook } from "../pages/files.ts";
-import type { RequestContext } from "../request-context.ts";
+import type { Caller, RequestContext } from "../request-context.ts";
 import { listener } from "../server.ts";
 import type { EventStreams } from "../stream/event-streams.ts";
 import type { OutcomeStreams } from "../stream/outcome-streams.ts";

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { dataOf, linksTo, nextPage, pageOf } from "../answers.ts";
-import type { Caller } from "../caller.ts";
 import { existing } from "../errors.ts";
+import type { Caller } from "../request-context.ts";
 import type { PublicDeps, TokenListener } from "./base.ts";
 import {
   DeliveryId,

@@ -1,7 +1,7 @@
 import { DomainError } from "../../domain/errors.ts";
 import { second } from "../../domain/time.ts";
 import { type Authenticator, needsStream } from "../auth.ts";
-import type { Caller } from "../caller.ts";
+import type { Caller } from "../request-context.ts";
 import { EventStream, type StreamEnding, type StreamPart } from "./event-stream.ts";
 import { heartbeat } from "./stream-frames.ts";
 import type { StreamPosition } from "./stream-position.ts";

@@ -1,6 +1,5 @@
 import type { AdminDeps } from "../base.ts";
-import type { AnyMetric } from "./exposition.ts";
-import { counters, gauge } from "./metric.ts";
+import { type AnyMetric, counters, gauge } from "./exposition.ts";
 
 /** Metrics of the backups that are known without access to their destination; none if On Air makes no backups. */
 export function backupMetrics({ backups }: AdminDeps): AnyMetric[] {

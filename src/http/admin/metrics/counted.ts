@@ -2,8 +2,7 @@ import type { EngineStats } from "../../../engine/engine.ts";
 import { noSpans, type SpanCounts } from "../../../tracing/span-counts.ts";
 import type { Traffic } from "../../traffic.ts";
 import type { AdminDeps } from "../base.ts";
-import type { AnyMetric, Gauge } from "./exposition.ts";
-import { counter, counters, gauge } from "./metric.ts";
+import { type AnyMetric, counter, counters, gauge } from "./exposition.ts";
 
 export type Listeners = Readonly<Record<"public" | "admin", Traffic>>;
 
@@ -14,7 +13,7 @@ export function trafficMetrics(
   { spans: engineSpans }: EngineStats,
 ): AnyMetric[] {
   const listeners = Object.entries(traffic);
-  const requests: Gauge = {
+  const requests: AnyMetric = {
     type: "counter",
     name: "onair_http_requests",
     help: "HTTP requests by status; 499 if the client disconnected.",

@@ -1,22 +1,15 @@
 import type { Exemplar, Histogram } from "../../../domain/operations/histogram.ts";
+import { accepts } from "../../content.ts";
 
 type Labels = Readonly<Record<string, string>>;
 
 /** A metric with its values. */
-interface Metric {
+interface SampledMetric {
+  readonly type: "gauge" | "counter";
   /** The name; without `_total` for a counter. */
   readonly name: string;
   readonly help: string;
-  readonly samples: readonly Sample[];
-}
-
-export interface Gauge extends Metric {
-  readonly type: "gauge" | "counter";
-}
-
-interface Sample {
-  readonly labels: Labels;
-  readonly value: number;
+  readonly samples: readonly { readonly labels: Labels; readonly value: number }[];
 }
 
 /** A metric with histograms. */
@@ -27,7 +20,29 @@ interface HistogramMetric {
   readonly histograms: readonly { readonly labels: Labels; readonly histogram: Histogram }[];
 }
 
-export type AnyMetric = Gauge | HistogramMetric;
+export type AnyMetric = SampledMetric | HistogramMetric;
+
+/** Returns a gauge with one value, as a list; an empty list if the value is unknown. */
+export function gauge(name: string, help: string, value: number | null | undefined): SampledMetric[] {
+  if (value === null || value === undefined) return [];
+  return [{ type: "gauge", name, help, samples: [{ labels: {}, value }] }];
+}
+
+/** @param name without `_total` */
+export function counter(name: string, help: string, value: number): SampledMetric {
+  return { type: "counter", name, help, samples: [{ labels: {}, value }] };
+}
+
+/** Returns a counter with one value for each value of a label. @param name without `_total` */
+export function counters(
+  name: string,
+  help: string,
+  label: string,
+  values: Readonly<Record<string, number>>,
+): SampledMetric {
+  const samples = Object.entries(values).map(([key, value]) => ({ labels: { [label]: key }, value }));
+  return { type: "counter", name, help, samples };
+}
 
 /** A text format of metrics. */
 interface Format {
@@ -44,13 +59,7 @@ const openMetrics: Format = {
 
 /** Returns OpenMetrics if `Accept` names it, as Prometheus does to store exemplars; else Prometheus's text format. */
 export function formatFor(accept: string | null): Format {
-  const offers = (accept ?? "").toLowerCase().split(",");
-  const isAsked = offers.some((offer) => {
-    const [type = "", ...parameters] = offer.split(";").map((part) => part.trim());
-    const isRefused = parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter));
-    return type === "application/openmetrics-text" && !isRefused;
-  });
-  return isAsked ? openMetrics : text;
+  return accepts(accept, "application/openmetrics-text") ? openMetrics : text;
 }
 
 /** Returns metrics as text. */

@@ -2,8 +2,7 @@ import { commit } from "../../../runtime/commit.ts";
 import { descriptorLimit, openDescriptors } from "../../../runtime/descriptors.ts";
 import { version } from "../../../runtime/version.ts";
 import type { AdminDeps } from "../base.ts";
-import type { AnyMetric } from "./exposition.ts";
-import { counter, gauge } from "./metric.ts";
+import { type AnyMetric, counter, gauge } from "./exposition.ts";
 
 /** Metrics of the process, under Prometheus's standard names if they exist. */
 export function processMetrics({ facts }: AdminDeps, isReady: boolean): AnyMetric[] {

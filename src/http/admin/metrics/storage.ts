@@ -2,8 +2,7 @@ import type { KindSizes } from "../../../domain/operations/kind-sizes.ts";
 import { second } from "../../../domain/time.ts";
 import { inTime } from "../../../runtime/event-loop.ts";
 import type { AdminDeps } from "../base.ts";
-import type { AnyMetric } from "./exposition.ts";
-import { gauge } from "./metric.ts";
+import { type AnyMetric, gauge } from "./exposition.ts";
 
 /** Less than Prometheus's default scrape timeout of 10 seconds. */
 const longestReadMs = 3 * second;

@@ -5,8 +5,9 @@ import { noReceiver } from "../domain/delivery-log.ts";
 import { ownerGone } from "../domain/errors.ts";
 import type { ServerNotice, ServerNoticeData } from "../domain/operations/notices.ts";
 import { StatisticCounter } from "../domain/operations/statistics.ts";
+import { minute } from "../domain/time.ts";
 import type { Log } from "../log/log.ts";
-import { supervise } from "../runtime/services.ts";
+import { repeating, supervise } from "../runtime/services.ts";
 import { version } from "../runtime/version.ts";
 import type { OnFault } from "../store/faults.ts";
 import type { DirectoryLock } from "../store/sqlite/database/lock.ts";
@@ -18,7 +19,7 @@ import { createDispatcher } from "../webhooks/dispatcher.ts";
 import { eventSink } from "../webhooks/event-sink.ts";
 import { noticesOf } from "../webhooks/notices/notice.ts";
 import { createNotifier } from "../webhooks/notices/notifier.ts";
-import { watchingForStuck } from "../webhooks/notices/stuck-watch.ts";
+import { stuckWatch } from "../webhooks/notices/stuck-watch.ts";
 import { replaying } from "../webhooks/replays.ts";
 import { sampleLimits, sendSample } from "../webhooks/sample.ts";
 import { newSigningKey, readSigningKey } from "../webhooks/signature.ts";
@@ -121,7 +122,11 @@ async function engineOn(
       hold.service(dispatcher.resume),
       notifier,
       storingStatistics(counter, store, log, reports.counted),
-      watchingForStuck({ store, dispatcher, ownership, now, isHeld, announce }),
+      repeating(
+        "stuck deliveries",
+        minute,
+        stuckWatch({ store, dispatcher, ownership, now, isHeld, announce }),
+      ),
       ...maintenance(store, ownership, settings, now),
     ],
     log,

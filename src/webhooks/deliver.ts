@@ -1,35 +1,26 @@
-import type { KeyObject } from "node:crypto";
 import { type Recipient, usesOnlyStream } from "../domain/applications.ts";
 import type { AttemptResult, DueDelivery } from "../domain/deliveries.ts";
 import { errorFields } from "../log/log.ts";
-import type { AttemptTraces } from "../tracing/attempts.ts";
 import type { ActiveSpan } from "../tracing/tracer.ts";
 import { signedRequest } from "./attempt.ts";
-import type { Sender, SendResult } from "./client/sender.ts";
+import type { SendResult } from "./client/sender.ts";
 import type { DeliveryCounter, EndedDelivery } from "./counts.ts";
-import type { DispatcherContext } from "./dispatcher-context.ts";
+import type { DispatcherContext, DispatcherOptions } from "./dispatcher-context.ts";
 import { updateEndpoint } from "./health.ts";
 import type { DeliveryIntake } from "./intake.ts";
 import { type EndedAttempt, type Ending, endedWithoutAttempt, judge, notSent } from "./judge.ts";
-import type { Notices } from "./notices/notice.ts";
 import type { EndpointQueue, InFlightAttempt } from "./queues/endpoint-queue.ts";
 import type { Pace } from "./queues/pace.ts";
 import type { Priority } from "./queues/scheduler.ts";
 import { isOverloaded } from "./retry.ts";
 
-interface DeliveryOptions {
-  readonly sender: Pick<Sender, "send">;
-  readonly signingKey: KeyObject;
+interface DeliveryOptions
+  extends Pick<
+    DispatcherOptions,
+    "sender" | "signingKey" | "traces" | "ended" | "requestRecorded" | "notices" | "random"
+  > {
   readonly intake: Pick<DeliveryIntake, "recall">;
   readonly counter: DeliveryCounter;
-  /** null while tracing is off. */
-  readonly traces: AttemptTraces | null;
-  /** Called with the outcome of each attempt, and of each delivery that ends without one. */
-  readonly ended: (outcome: EndedDelivery) => void;
-  /** Called with the application when the result of a requested delivery (a retry or replay) is on disk. */
-  readonly requestRecorded: (applicationId: string) => void;
-  readonly notices: Notices;
-  readonly random: () => number;
   /** Corrects the times of all queues after the system clock was set. */
   readonly checkClock: () => void;
 }

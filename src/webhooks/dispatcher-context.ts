@@ -1,20 +1,55 @@
+import type { KeyObject } from "node:crypto";
 import type { Log } from "../log/log.ts";
 import type { Ownership } from "../store/replicas/ownership.ts";
 import type { Store } from "../store/store.ts";
+import type { AttemptTraces } from "../tracing/attempts.ts";
+import type { Sender } from "./client/sender.ts";
+import type { EndedDelivery } from "./counts.ts";
+import type { Notices } from "./notices/notice.ts";
 import type { EndpointQueue } from "./queues/endpoint-queue.ts";
 import type { EndpointQueues } from "./queues/endpoint-queues.ts";
 import type { MemoryCapacity } from "./queues/memory-capacity.ts";
 import type { Scheduler } from "./queues/scheduler.ts";
 import type { Recorder } from "./recorder.ts";
 
-/** Dependencies and state that the parts of the dispatcher share. */
-export interface DispatcherContext {
+export interface DispatcherOptions {
   readonly store: Pick<Store, "applications" | "deliveries" | "endpoints" | "subscriptions">;
+  /** Which endpoints this process delivers to. */
   readonly ownership: Ownership;
+  readonly sender: Pick<Sender, "send">;
+  readonly signingKey: KeyObject;
+  readonly log: Log;
+  readonly now: () => number;
+  /** A clock that is never set; it shows when the other one was. */
+  readonly monotonic: () => number;
+  /** Returns a number from 0 to 1, for the jitter of retries. */
+  readonly random: () => number;
+  /** Concurrent attempts per endpoint, unless its application sets another number. */
+  readonly concurrency: number;
+  /** Connections for all endpoints together. */
+  readonly connections: number;
+  /** Whether sending is suspended; the owner of the flag calls `resume` when that ends. */
+  readonly isHeld: () => boolean;
+  /** Makes the notices about endpoints. */
+  readonly notices: Notices;
+  /** Traces attempts; null while tracing is off. */
+  readonly traces: AttemptTraces | null;
+  /** Called when a user requested deliveries (a retry or replay) from another process for an endpoint of this one. */
+  readonly requested: () => void;
+  /** Called with the application when the result of a requested delivery is on disk. */
+  readonly requestRecorded: (applicationId: string) => void;
+  /** Called with the outcome of each attempt, and of each delivery that ends without one. */
+  readonly ended: (outcome: EndedDelivery) => void;
+  /** Called with the applications whose endpoints have new notices. */
+  readonly noticed: (applicationIds: readonly string[]) => void;
+  /** How long results are gathered before they are recorded; by default the recorder's own times. */
+  readonly gatherMs?: number | undefined;
+}
+
+/** Dependencies and state that the parts of the dispatcher share. */
+export interface DispatcherContext extends Pick<DispatcherOptions, "store" | "ownership" | "log" | "now"> {
   readonly queues: EndpointQueues;
   readonly capacity: MemoryCapacity<EndpointQueue>;
   readonly scheduler: Scheduler<EndpointQueue>;
   readonly recorder: Recorder;
-  readonly log: Log;
-  readonly now: () => number;
 }

@@ -180,7 +180,7 @@ describe("stuck deliveries", () => {
     const counts = { ...new DeliveryCounter().counts, attempts: { ok: 1 } };
     let due = [{ application_id: "a", due_at: 0 }];
     const held = new Set<string>();
-    const { look } = stuckWatch({
+    const look = stuckWatch({
       ownership: { holds: () => true },
       store: { deliveries: { pending: async () => due } as never },
       dispatcher: {

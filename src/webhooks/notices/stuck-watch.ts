@@ -1,6 +1,5 @@
 import type { ServerNoticeData } from "../../domain/operations/notices.ts";
 import { minute } from "../../domain/time.ts";
-import { repeating, type Service } from "../../runtime/services.ts";
 import type { Ownership } from "../../store/replicas/ownership.ts";
 import type { Store } from "../../store/store.ts";
 import type { Dispatcher } from "../dispatcher.ts";
@@ -18,8 +17,11 @@ interface StuckWatchOptions {
   readonly announce: (type: "deliveries.stuck" | "deliveries.resumed", data: ServerNoticeData) => void;
 }
 
-/** Detects that no delivery is attempted although some are due, and announces that, and later that it has ended. */
-export function stuckWatch(options: StuckWatchOptions) {
+/**
+ * Makes a function that looks whether no delivery is attempted although some are due. It announces that, and later that
+ * it has ended. To be called every minute.
+ */
+export function stuckWatch(options: StuckWatchOptions): () => Promise<void> {
   const { store, dispatcher, ownership, now, announce, isHeld } = options;
   let attempts = -1;
   let since = now();
@@ -34,7 +36,7 @@ export function stuckWatch(options: StuckWatchOptions) {
     ).length;
   };
 
-  const look = async (): Promise<void> => {
+  return async () => {
     const { counts } = dispatcher.stats;
     const made = Object.values(counts.attempts).reduce((sum, many) => sum + many, 0);
     const at = now();
@@ -62,11 +64,4 @@ export function stuckWatch(options: StuckWatchOptions) {
       applications,
     });
   };
-  return { look };
-}
-
-/** Returns the service that checks this every minute. */
-export function watchingForStuck(options: StuckWatchOptions): Service {
-  const { look } = stuckWatch(options);
-  return repeating("stuck deliveries", minute, look);
 }

@@ -11,13 +11,12 @@ test("work that asks whether its slice is over lets everybody else have turns", 
   setImmediate(others);
   const slice = new TimeSlice();
   let breaks = 0;
-  for (const endAt = performance.now() + 20; performance.now() < endAt; ) {
+  while (breaks < 10) {
     if (!slice.isOver) continue;
     breaks++;
     await slice.next();
   }
   isDone = true;
-  expect(breaks).toBeGreaterThan(5);
   expect(turns).toBeGreaterThanOrEqual(breaks);
 });
 

@@ -7,9 +7,9 @@ interface Waiting<Row> {
 }
 
 /**
- * Makes a function that looks up a row by its key. Lookups that directly follow each other share one call of `find`: one
- * statement on PostgreSQL, one transaction on SQLite, which then takes its locks only once. These are lookups of the same
- * synchronous code, and those of requests that continue together (`endOfTick`) and reach this after equally many awaits.
+ * Makes a function that looks up a row by its key. Lookups that directly follow each other share one call of `find`:
+ * one statement on PostgreSQL, one transaction on SQLite, which then takes its locks only once. These are lookups of
+ * the same synchronous code, and of requests that continue together (`endOfTick`) and then await equally often.
  *
  * @param find returns the rows that exist, by key
  */

@@ -1,4 +1,5 @@
 import { leastFreeBytes } from "../domain/operations/disk-forecast.ts";
+import { day } from "../domain/time.ts";
 import type { components } from "./generated/admin.d.ts";
 import { Card, size } from "./parts/basics.tsx";
 import { Bar, Figure } from "./parts/figure.tsx";
@@ -8,9 +9,8 @@ import { to } from "./places.ts";
 
 type Storage = Omit<components["schemas"]["Storage"], "message">;
 
-const dayMs = 86_400_000;
-const soonMs = 3 * dayMs;
-const foreseenMs = 30 * dayMs;
+const soonMs = 3 * day;
+const foreseenMs = 30 * day;
 
 export interface StorageProblem {
   readonly tone: "bad" | "warn";

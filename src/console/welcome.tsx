@@ -100,7 +100,7 @@ function Call({ name, url, token }: { name: string; url: string; token?: string 
           Send
         </Button>
       </div>
-      {answer !== null && <Code text={answer} isJson label="Response" />}
+      {answer !== null && <Code text={answer} label="Response" />}
     </div>
   );
 }

@@ -1,5 +1,6 @@
 import { RefreshCw, X } from "lucide";
 import { useEffect, useState } from "preact/hooks";
+import { minute } from "../../domain/time.ts";
 import { type Rows, useList } from "../list.ts";
 import { Button, Card, Empty, FaultNotice, Head, Status } from "../parts/basics.tsx";
 import { Check, QueryField, QuerySelect, Select } from "../parts/form.tsx";
@@ -73,7 +74,7 @@ export function deliveryColumns(applicationOf?: ApplicationOf): readonly Column<
 function queryOf(filters: Readonly<Record<string, string>>): DeliveryQuery {
   const { status, type, subscription_id, event_id, application_id, since, after, before } = filters;
   const minutes = since && since in times ? times[since as keyof typeof times] : null;
-  const from = minutes === null ? after : new Date(Date.now() - minutes * 60_000).toISOString();
+  const from = minutes === null ? after : new Date(Date.now() - minutes * minute).toISOString();
   const known = statuses.find((one) => one === status);
   return {
     ...(known && { status: known }),

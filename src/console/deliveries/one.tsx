@@ -2,7 +2,7 @@ import { RefreshCw } from "lucide";
 import { useRoute } from "preact-iso";
 import { useAction, useLoad } from "../load.ts";
 import { Button, Card, Facts, FaultNotice, Head, Notice, Value } from "../parts/basics.tsx";
-import { Code } from "../parts/code.tsx";
+import { Code, HeaderLines } from "../parts/code.tsx";
 import { Read } from "../parts/table.tsx";
 import { duration, fullTime, Time } from "../parts/time.tsx";
 import { toast } from "../parts/toasts.tsx";
@@ -162,9 +162,7 @@ function AttemptStory({ attempt, isLast }: { attempt: Attempt; isLast: boolean }
       </div>
       {error && <p class="bad">{error}</p>}
       <Stages timings={attempt.timings} totalMs={duration_ms} />
-      {response !== "" && isLast && (
-        <Code text={response} isJson={/^\s*[[{]/.test(response)} label="Response" />
-      )}
+      {response !== "" && isLast && <Code text={response} label="Response" />}
       {response !== "" && !isLast && <code class="muted cell long">{response}</code>}
     </div>
   );
@@ -203,16 +201,15 @@ export function Stages({ timings, totalMs }: { timings: Attempt["timings"]; tota
 
 /** The headers and the body of a request. */
 export function Request({ request }: { request: { headers: Record<string, string>; body: string | null } }) {
-  const headers = Object.entries(request.headers).map(([name, value]) => `${name}: ${value}`);
   return (
     <div class="stack tight">
       <h3>Headers</h3>
-      <Code text={headers.join("\n")} label="Request headers" />
+      <HeaderLines headers={request.headers} label="Request headers" />
       <h3>Body</h3>
       {request.body === null ? (
         <p class="muted">The body is no longer stored.</p>
       ) : (
-        <Code text={request.body} isJson label="Request body" />
+        <Code text={request.body} label="Request body" />
       )}
     </div>
   );

@@ -1,4 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
+import { day, minute } from "../../domain/time.ts";
 import { useAction } from "../load.ts";
 import { Button, FaultNotice, Notice, number } from "../parts/basics.tsx";
 import { Dialog } from "../parts/dialog.tsx";
@@ -9,13 +10,12 @@ import { ApplicationField } from "./application-names.tsx";
 import { type DeliveryQuery, type Replay, type ReplayInput, useDeliveries } from "./source.ts";
 
 const lookEveryMs = 500;
-const hourMs = 3_600_000;
 const statuses = ["failed", "expired", "canceled", "delivered", "pending"] as const;
 
 /** Formats a time for an input of local time. */
 function localInput(ms: number): string {
   const date = new Date(ms);
-  return new Date(ms - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+  return new Date(ms - date.getTimezoneOffset() * minute).toISOString().slice(0, 16);
 }
 
 /** Replays a range of deliveries: counts them first, asks for confirmation, then shows the progress. */
@@ -24,8 +24,8 @@ export function ReplayDialog({ filters, onClose }: { filters: DeliveryQuery; onC
   const now = Date.now();
   const [status, setStatus] = useState<string>(filters.status ?? "failed");
   const [application, setApplication] = useState(filters.application_id ?? "");
-  const [from, setFrom] = useState(localInput(filters.after ? Date.parse(filters.after) : now - 24 * hourMs));
-  const [until, setUntil] = useState(localInput(filters.before ? Date.parse(filters.before) : now + 60_000));
+  const [from, setFrom] = useState(localInput(filters.after ? Date.parse(filters.after) : now - day));
+  const [until, setUntil] = useState(localInput(filters.before ? Date.parse(filters.before) : now + minute));
   const [counted, setCounted] = useState<Replay | null>(null);
   const [running, setRunning] = useState<Replay | null>(null);
   const input = (): ReplayInput => ({

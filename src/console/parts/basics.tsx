@@ -85,7 +85,7 @@ export function LinkButton({
   );
 }
 
-export function CopyButton({ text, label = "Copy" }: { text: string; label?: string }) {
+export function CopyButton({ text, label }: { text: string; label: string }) {
   const [isCopied, setCopied] = useState(false);
   const copy = async (event: Event) => {
     event.stopPropagation();
@@ -113,20 +113,15 @@ export function Value({ text }: { text: string }) {
 type Tone = "ok" | "warn" | "bad" | "";
 const tones: Readonly<Record<string, Tone>> = {
   delivered: "ok",
-  enabled: "ok",
-  completed: "ok",
-  running: "warn",
-  active: "ok",
   live: "ok",
   pending: "warn",
   failing: "warn",
   failed: "bad",
   expired: "bad",
   disabled: "bad",
-  canceled: "",
 };
 
-/** A state, by word and colour. */
+/** A state, by word and colour; `tone` is for words that have none by themselves. */
 export function Status({ word, tone }: { word: string; tone?: Tone }) {
   return <span class={`pill ${tone ?? tones[word] ?? ""}`}>{word}</span>;
 }

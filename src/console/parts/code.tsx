@@ -23,7 +23,8 @@ function colored(text: string): ComponentChildren {
 }
 
 /** A block of code, with a button that copies it. JSON is formatted in lines. */
-export function Code({ text, isJson = false, label }: { text: string; isJson?: boolean; label: string }) {
+export function Code({ text, label }: { text: string; label: string }) {
+  const isJson = /^\s*[[{]/.test(text);
   const shown = isJson ? setOut(text) : text;
   return (
     <div class="code">
@@ -34,6 +35,18 @@ export function Code({ text, isJson = false, label }: { text: string; isJson?: b
       <CopyButton text={shown} label={`Copy ${label.toLowerCase()}`} />
     </div>
   );
+}
+
+/** The headers of a request or response. */
+export function HeaderLines({
+  headers,
+  label,
+}: {
+  headers: Readonly<Record<string, string>>;
+  label: string;
+}) {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  return <Code text={lines.join("\n")} label={label} />;
 }
 
 function setOut(text: string): string {

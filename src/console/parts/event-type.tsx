@@ -81,7 +81,7 @@ function Card({ type, isOpen, children }: CardProps) {
   const { name, version, description, example, schema, is_built_in = true } = type;
   const code = (label: string, value: unknown) => ({
     name: label,
-    show: () => <Code isJson text={JSON.stringify(value)} label={`${label} of ${name}`} />,
+    show: () => <Code text={JSON.stringify(value)} label={`${label} of ${name}`} />,
   });
   return (
     <details

@@ -23,8 +23,6 @@ interface FieldProps {
   readonly isCode?: boolean;
   readonly list?: readonly string[];
   readonly name?: string;
-  readonly minLength?: number;
-  readonly maxLength?: number;
   readonly min?: number;
 }
 

@@ -10,7 +10,7 @@ import { useQuery } from "../places.ts";
 type Step = components["schemas"]["DeliveryStep"];
 type Counts = components["schemas"]["DeliveryCounts"];
 
-export const ranges = ["hour", "day", "week"] as const;
+const ranges = ["hour", "day", "week"] as const;
 export type Range = (typeof ranges)[number];
 const words: Readonly<Record<Range, string>> = {
   hour: "Last hour",

@@ -1,3 +1,4 @@
+import { day } from "../../../domain/time.ts";
 import { admin, done } from "../../client.ts";
 import { useApplicationNames } from "../../deliveries/application-names.tsx";
 import type { components } from "../../generated/admin.d.ts";
@@ -11,7 +12,6 @@ import { to, useQuery } from "../../places.ts";
 type Entry = components["schemas"]["AuditEntry"];
 
 const days = { "1d": 1, "7d": 7, "30d": 30 } as const;
-const dayMs = 86_400_000;
 
 /** The URL of the changed object's page; null when it has none. */
 function hrefOf({ object, object_id }: Entry): string | null {
@@ -41,7 +41,7 @@ export function Audit() {
     ...(key && { key }),
     ...(since &&
       since in days && {
-        after: new Date(Date.now() - days[since as keyof typeof days] * dayMs).toISOString(),
+        after: new Date(Date.now() - days[since as keyof typeof days] * day).toISOString(),
       }),
   };
   const list = useList<Entry>(

@@ -1,5 +1,6 @@
 import { Plus } from "lucide";
 import { useState } from "preact/hooks";
+import { hour } from "../../../domain/time.ts";
 import { admin, dataOf, done } from "../../client.ts";
 import { useForm } from "../../form.ts";
 import type { components } from "../../generated/admin.d.ts";
@@ -17,16 +18,10 @@ type Key = components["schemas"]["OperatorKey"];
 
 const isOver = ({ expires_at }: Key) => expires_at !== null && Date.parse(expires_at) <= Date.now();
 
-const hourMs = 3_600_000;
-
 /** The last use of a key, which is known to the hour. */
 function LastUse({ at }: { at: string | null }) {
   if (at === null) return <>never</>;
-  return Date.now() - Date.parse(at) < hourMs ? (
-    <span class="nowrap">in the last hour</span>
-  ) : (
-    <Time at={at} />
-  );
+  return Date.now() - Date.parse(at) < hour ? <span class="nowrap">in the last hour</span> : <Time at={at} />;
 }
 
 /** The operator keys, which give access to the admin API and this console. */

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact";
+import { day, minute } from "../../../domain/time.ts";
 import { admin, dataOf, done } from "../../client.ts";
 import type { components } from "../../generated/admin.d.ts";
 import { useLoad } from "../../load.ts";
@@ -16,16 +17,16 @@ type Endpoint = components["schemas"]["Endpoint"];
 type Finding = components["schemas"]["Finding"];
 type Backup = components["schemas"]["Backup"];
 
-async function notices(limit: number, signal: AbortSignal) {
+function notices(limit: number, signal: AbortSignal) {
   return dataOf(admin.GET("/admin/v1/notices", { params: { query: { limit } }, signal }));
 }
 
 function statistics(range: Range, signal: AbortSignal) {
   return done(admin.GET("/admin/v1/statistics", { params: { query: { range } }, signal }));
 }
-const dayMs = 86_400_000;
+
 /** Pending deliveries older than this are reported. */
-const oldPendingMs = 900_000;
+const oldPendingMs = 15 * minute;
 
 /** Checks whose findings the page shows in another form. */
 const shownElsewhere = ["webhooks", "disk_space"];
@@ -133,7 +134,7 @@ function Attention({ troubled, backups, oldest, storage, why, findings }: Attent
   const failing = troubled.filter(({ status }) => status === "failing");
   const [newest] = backups ?? [];
   const lastAt = lastBackup(backups ?? []);
-  const isBackupOld = backups !== null && (lastAt === null || Date.now() - Date.parse(lastAt) > dayMs);
+  const isBackupOld = backups !== null && (lastAt === null || Date.now() - Date.parse(lastAt) > day);
   const first = (endpoints: readonly Endpoint[]) => {
     const [one] = endpoints;
     return one && to(`/applications/${one.app_id}`);

@@ -1,4 +1,4 @@
-import { api, done } from "../../client.ts";
+import { api, dataOf, done } from "../../client.ts";
 import { LatestDeliveries } from "../../deliveries/latest.tsx";
 import { EndpointNotice } from "../../endpoint.tsx";
 import { NoticesCard, withLocalTimes } from "../../notices.tsx";
@@ -10,15 +10,14 @@ import { OutcomeCard, type Range } from "../../statistics/plots.tsx";
 import { type OwnApplication, useApplication } from "./application.tsx";
 
 async function ownNotices(limit: number, signal: AbortSignal) {
-  const { data } = await done(
+  const data = await dataOf(
     api.GET("/public/v1/application/notices", { params: { query: { limit } }, signal }),
   );
   return data.map(({ data, ...notice }) => ({ ...notice, summary: data.summary, advice: data.advice }));
 }
 
-async function ownStatistics(range: Range, signal: AbortSignal) {
-  return (await done(api.GET("/public/v1/application/statistics", { params: { query: { range } }, signal })))
-    .data;
+function ownStatistics(range: Range, signal: AbortSignal) {
+  return dataOf(api.GET("/public/v1/application/statistics", { params: { query: { range } }, signal }));
 }
 
 export function Overview() {

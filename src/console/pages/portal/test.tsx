@@ -8,7 +8,7 @@ import { Fault, openStream } from "../../client.ts";
 import { Request, Stages } from "../../deliveries/one.tsx";
 import { useAction } from "../../load.ts";
 import { Card, Empty, Head, LinkButton, Notice } from "../../parts/basics.tsx";
-import { Code } from "../../parts/code.tsx";
+import { Code, HeaderLines } from "../../parts/code.tsx";
 import { useTypeChoice } from "../../parts/event-type.tsx";
 import { Form } from "../../parts/form.tsx";
 import { SchemaForm } from "../../parts/schema-form.tsx";
@@ -170,15 +170,8 @@ function ExchangeStory({ exchange }: { exchange: Exchange }) {
       <Card title={response ? `Response ${response.status}` : "No response"}>
         {response ? (
           <div class="stack tight">
-            <Code
-              label="Response headers"
-              text={Object.entries(response.headers)
-                .map(([name, value]) => `${name}: ${value}`)
-                .join("\n")}
-            />
-            {response.body && (
-              <Code label="Response body" text={response.body} isJson={/^\s*[[{]/.test(response.body)} />
-            )}
+            <HeaderLines headers={response.headers} label="Response headers" />
+            {response.body && <Code text={response.body} label="Response body" />}
           </div>
         ) : (
           <p class="muted">No response was received.</p>

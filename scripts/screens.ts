@@ -5,12 +5,13 @@
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import type { Browser, Page } from "puppeteer-core";
-import { missingForPictures, startChromium } from "../tests/support/chromium.ts";
+import type { Page } from "puppeteer-core";
+import { browserContext, missingForPictures } from "../tests/support/chromium.ts";
 import { consolePages } from "../tests/support/console-pages.ts";
+import { openPage, operator, signIn } from "../tests/support/pages.ts";
 import { event, subscribe } from "../tests/support/publishing.ts";
 import { Receiver } from "../tests/support/receiver.ts";
-import { adminKey, startServer, type TestApplication, type TestServer } from "../tests/support/server.ts";
+import { json, startServer, type TestApplication, type TestServer } from "../tests/support/server.ts";
 
 const widths = [390, 1024, 1440];
 const [directory = "screens", ...wanted] = process.argv.slice(2);
@@ -109,8 +110,8 @@ const scenes: readonly Scene[] = [
   },
 ];
 
-async function sheet(browser: Browser, pictures: readonly string[], path: string): Promise<void> {
-  const page = await browser.newPage();
+async function sheet(pictures: readonly string[], path: string): Promise<void> {
+  const page = await (await browserContext()).newPage();
   const images = pictures.map(
     (data, i) =>
       `<img src="data:image/png;base64,${data}" style="width:${(widths[i] ?? 0) * 0.55}px;border:1px solid #888">`,
@@ -136,7 +137,6 @@ async function take(page: Page): Promise<string[]> {
   return pictures;
 }
 
-const browser = await startChromium();
 for (const scene of scenes) {
   if (wanted.length > 0 && !wanted.some((one) => one.split(":")[0] === scene.name)) continue;
   const only = wanted
@@ -146,32 +146,21 @@ for (const scene of scenes) {
   await using server = await startServer({ args: ["--portal"] });
   await using receiver = new Receiver();
   const app = await scene.prepare(server, receiver);
-  const { data } = (await (
-    await server.admin("GET", `/admin/v1/deliveries?limit=1&application_id=${app.id}`)
-  ).json()) as {
-    data: { id: string }[];
-  };
+  const listed = await server.admin("GET", `/admin/v1/deliveries?limit=1&application_id=${app.id}`);
+  const { data } = await json<{ data: { id: string }[] }>(listed);
   const delivery = data[0]?.id ?? "01KATHZX5M9S3E6R8B2D4F7G1H";
   for (const theme of scene.themes) {
     for (const kind of ["portal", "console"] as const) {
-      const base = kind === "portal" ? `${server.publicUrl}/portal` : `${server.adminUrl}/console`;
-      const context = await browser.createBrowserContext();
-      const page = await context.newPage();
-      await page.evaluateOnNewDocument(`localStorage.setItem("onair-theme", "${theme}")`);
+      const who = kind === "portal" ? app : operator;
+      const tab = await openPage(server, who, { theme });
+      const { page, base } = tab;
       await page.goto(base);
       await page.waitForSelector("form");
       const name = (place: string) =>
         `${scene.name}-${theme}-${kind}-${place.split(/[/?]/)[1] || "overview"}${place.split("/")[2] ? "-one" : ""}.png`;
-      if (!only || only.includes("signin"))
-        await sheet(browser, await take(page), join(directory, name("/signin")));
+      if (!only || only.includes("signin")) await sheet(await take(page), join(directory, name("/signin")));
       await page.setViewport({ width: 1440, height: 900 });
-      const values: Record<string, string> =
-        kind === "portal"
-          ? { client_id: app.client_id, client_secret: app.client_secret }
-          : { key: adminKey };
-      for (const [field, value] of Object.entries(values))
-        await page.locator(`input[name=${field}]`).fill(value);
-      await page.locator("button[type=submit]").click();
+      await signIn(tab, who);
       await page.waitForSelector(".shell");
       if (scene.isFailing) {
         await page.setRequestInterception(true);
@@ -195,12 +184,12 @@ for (const scene of scenes) {
         await page.waitForSelector("main h1", { timeout: 90_000 });
         await page.waitForFunction('!document.querySelector(".loading")', { timeout: 90_000 });
         await Bun.sleep(settleMs);
-        await sheet(browser, await take(page), join(directory, file));
+        await sheet(await take(page), join(directory, file));
         console.log(file);
       }
-      await context.close();
+      await page.close();
     }
   }
 }
-await browser.close();
+// Chromium ends with this process.
 process.exit();

@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import type { ElementHandle, Page } from "puppeteer-core";
 import { browserContext } from "./chromium.ts";
-import { adminKey, type TestApplication, type TestServer } from "./server.ts";
+import { adminKey, type ServerClient, type TestApplication } from "./server.ts";
 
 /** The longest wait for a page on a busy machine. */
 const patienceMs = 40_000;
@@ -180,7 +180,7 @@ export class Tab implements AsyncDisposable {
 
 /** Opens the sign-in form of portal or console in a new tab; by default with cookies of its own. */
 export async function openPage(
-  server: TestServer,
+  server: ServerClient,
   who: SignIn | "console" | "portal",
   options: Options = {},
 ) {
@@ -198,7 +198,7 @@ export async function openPage(
 }
 
 /** Opens a tab and signs in by the form. */
-export async function signedIn(server: TestServer, who: SignIn, options: Options = {}): Promise<Tab> {
+export async function signedIn(server: ServerClient, who: SignIn, options: Options = {}): Promise<Tab> {
   const tab = await openPage(server, who, options);
   await tab.page.goto(tab.base);
   await signIn(tab, who);
@@ -217,7 +217,7 @@ export async function signIn(tab: Tab, who: SignIn): Promise<void> {
 }
 
 /** A tab with the first page of `onair dev`. */
-export async function welcomePage(server: TestServer): Promise<Tab> {
+export async function welcomePage(server: ServerClient): Promise<Tab> {
   const page = await (await browserContext()).newPage();
   const tab = new Tab(page, server.publicUrl);
   await page.goto(server.publicUrl);
@@ -225,7 +225,7 @@ export async function welcomePage(server: TestServer): Promise<Tab> {
 }
 
 /** A tab with the documentation. */
-export async function docsPage(server: TestServer, path = "", options: Options = {}): Promise<Tab> {
+export async function docsPage(server: ServerClient, path = "", options: Options = {}): Promise<Tab> {
   const { width = 1280, theme = "light" } = options;
   const page = await (await browserContext()).newPage();
   await page.setViewport({ width, height: 900 });

@@ -8,8 +8,8 @@ import { type Line, lineGroups } from "./lines.ts";
 export interface BatchReport {
   accepted: number;
   rejected: number;
-  /** The number of unknown fields in accepted lines; absent when not counted. */
-  ignored_fields?: number;
+  /** The number of unknown fields in accepted lines. */
+  ignored_fields: number;
   /** The first `maxErrors` refused lines; `rejected` counts all of them. */
   readonly errors: { readonly line: number; readonly message: string }[];
 }
@@ -21,13 +21,14 @@ export const maxLineBytes = 256 * 1024;
 export type Keep<Input> = (items: readonly Input[], mode?: BatchMode) => Promise<BatchResult>;
 
 /** Parses one line; throws a `DomainError` with the problem. */
-export type ReadLine<Input> = (bytes: Uint8Array) => Input;
+type ReadLine<Input> = (bytes: Uint8Array) => Input;
 
-export interface BatchOptions<Input> {
-  /** Counts the unknown fields of an item. */
-  readonly ignored?: ((input: Input) => number) | undefined;
-  /** The most lines of a transaction; by default 200. More are faster in total, but block the event loop for longer. */
-  readonly groupSize?: number;
+/** The functions that check and store the lines of a batch. */
+export interface Intake<Input> {
+  readonly read: ReadLine<Input>;
+  readonly keep: Keep<Input>;
+  /** Counts the unknown fields of an item, which are ignored. */
+  readonly ignored: (input: Input) => number;
 }
 
 /** With a larger average length of lines, a group has fewer lines. */
@@ -36,14 +37,15 @@ const usualLineBytes = 4 * 1024;
 /**
  * Applies an NDJSON stream group by group, in constant memory. Invalid lines are refused, and the others are applied.
  * If the storage fails, the error states how many lines were stored before.
+ *
+ * @param groupSize the most lines of a transaction. More are faster in total, but block the event loop for longer.
  */
 export async function applyBatch<Input>(
   stream: AsyncIterable<Uint8Array>,
-  read: ReadLine<Input>,
-  keep: Keep<Input>,
-  { groupSize = 200, ignored }: BatchOptions<Input> = {},
+  { read, keep, ignored }: Intake<Input>,
+  groupSize = 200,
 ): Promise<BatchReport> {
-  const report: BatchReport = { accepted: 0, rejected: 0, ...(ignored && { ignored_fields: 0 }), errors: [] };
+  const report: BatchReport = { accepted: 0, rejected: 0, ignored_fields: 0, errors: [] };
   const refuse = (line: number, message: string) => {
     report.rejected++;
     if (report.errors.length < maxErrors) report.errors.push({ line, message });
@@ -58,7 +60,7 @@ export async function applyBatch<Input>(
       if (message !== null) refused.push({ line: one.line, message });
       else {
         report.accepted++;
-        if (ignored) report.ignored_fields = (report.ignored_fields ?? 0) + ignored(one.input);
+        report.ignored_fields += ignored(one.input);
       }
     }
     for (const { line, message } of refused.sort((a, b) => a.line - b.line)) refuse(line, message);
@@ -79,9 +81,7 @@ export const atomicLimits = {
  */
 export async function applyAtomically<Input>(
   stream: AsyncIterable<Uint8Array>,
-  read: ReadLine<Input>,
-  keep: Keep<Input>,
-  { ignored }: Pick<BatchOptions<Input>, "ignored"> = {},
+  { read, keep, ignored }: Intake<Input>,
 ): Promise<BatchReport> {
   const { good, refused } = await readLines(await allLines(stream), read);
   try {
@@ -101,7 +101,7 @@ export async function applyAtomically<Input>(
   return {
     accepted: taken.length,
     rejected: refused.length,
-    ...(ignored && { ignored_fields: taken.reduce((sum, { input }) => sum + ignored(input), 0) }),
+    ignored_fields: taken.reduce((sum, { input }) => sum + ignored(input), 0),
     errors: refused.slice(0, maxErrors),
   };
 }

@@ -9,26 +9,11 @@ import { problems } from "../domain/validation/problems.ts";
 import { unknownFields } from "../domain/validation/unknown-fields.ts";
 import type { Ranking } from "../ranking/ranking.ts";
 import type { Store } from "../store/store.ts";
-import {
-  applyAtomically,
-  applyBatch,
-  type BatchOptions,
-  type BatchReport,
-  type Keep,
-  type ReadLine,
-} from "./apply.ts";
+import { applyAtomically, applyBatch, type BatchReport, type Intake, type Keep } from "./apply.ts";
 import type { PlatformFollower } from "./platform-follower.ts";
 
 export const dataKinds = ["users", "categories", "channels", "livestreams"] as const;
 export type DataKind = (typeof dataKinds)[number];
-
-/** The functions that check and store one kind of platform data. */
-export interface Intake<Input> {
-  readonly read: ReadLine<Input>;
-  readonly keep: Keep<Input>;
-  /** Counts the unknown fields of an item, which are ignored. */
-  readonly ignored: (input: Input) => number;
-}
 
 const schemas = {
   users: UserInput,
@@ -37,7 +22,7 @@ const schemas = {
   livestreams: LivestreamInput,
 };
 
-function reader<Input>(schema: TSchema): ReadLine<Input> {
+function reader<Input>(schema: TSchema): Intake<Input>["read"] {
   return (bytes) => {
     const value = parseJson(bytes, "line");
     const wrong = problems(schema, value, { in: "body" });
@@ -144,22 +129,16 @@ export function platformData({ store, ranking, now, follower = null }: PlatformD
     async applyLivestreams(
       stream: AsyncIterable<Uint8Array>,
       snapshot: boolean,
-      options: Pick<BatchOptions<LivestreamInput>, "groupSize"> & { readonly atomic?: boolean } = {},
+      { atomic = false, groupSize = livestreamGroup }: { atomic?: boolean; groupSize?: number } = {},
     ): Promise<BatchReport> {
-      const { read, ignored } = livestreams;
-      if (options.atomic)
-        return applyAtomically(stream, read, snapshot ? keepOnly : livestreams.keep, { ignored });
+      if (atomic) return applyAtomically(stream, snapshot ? { ...livestreams, keep: keepOnly } : livestreams);
       const brought = new Set<number>();
       const keep: Keep<LivestreamInput> = async (items) => {
         const results = await livestreams.keep(items);
         for (const [i, { channel_id }] of items.entries()) if (results[i] === null) brought.add(channel_id);
         return results;
       };
-      const report = await applyBatch(stream, read, keep, {
-        ignored,
-        groupSize: livestreamGroup,
-        ...options,
-      });
+      const report = await applyBatch(stream, { ...livestreams, keep }, groupSize);
       if (snapshot && (report.accepted > 0 || report.rejected === 0)) {
         await end(ranking.liveChannelIds().filter((id) => !brought.has(id)));
       }

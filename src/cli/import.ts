@@ -1,6 +1,6 @@
-import { applyBatch, type BatchReport, maxErrors, maxLineBytes } from "../batch/apply.ts";
+import { applyBatch, type BatchReport, type Intake, maxErrors, maxLineBytes } from "../batch/apply.ts";
 import { untilSignal } from "../batch/lines.ts";
-import { type DataKind, dataKinds, type Intake, platformData } from "../batch/platform-data.ts";
+import { type DataKind, dataKinds, platformData } from "../batch/platform-data.ts";
 import { openStorage } from "../data/open.ts";
 import { Ranking } from "../ranking/ranking.ts";
 import { command, switches } from "./arguments.ts";
@@ -127,8 +127,7 @@ async function importInto(
     ranking.putLive(await store.livestreams.all());
     const data = platformData({ store, ranking, now: Date.now });
     if (kind === "livestreams") return await data.applyLivestreams(input, snapshot, { groupSize });
-    const { read, keep, ignored } = data[kind] as Intake<unknown>;
-    return await applyBatch(input, read, keep, { groupSize, ignored });
+    return await applyBatch(input, data[kind] as Intake<unknown>, groupSize);
   } finally {
     await store.close();
   }

@@ -6,6 +6,7 @@ import { openApiPath } from "../http/openapi/plugin.ts";
 import { publicApp } from "../http/public/app.ts";
 import { rateLimiter } from "../http/rate-limit.ts";
 import { urlOf } from "../http/server.ts";
+import { Traffic } from "../http/traffic.ts";
 import { createLog } from "../log/log.ts";
 import { command, switches, valued } from "./arguments.ts";
 import { checkOutputFile, replaceFile } from "./output/output-file.ts";
@@ -112,7 +113,8 @@ function adminRoutes(url: string) {
   return adminApp({
     ...without("store", "engine", "data", "publisher", "backups", "catalogue", "cursors", "now"),
     ...without("whyNotReady", "publicUrl", "operatorKeys", "facts", "findings", "outcomes", "trail"),
-    ...without("publicTraffic"),
+    ...without("limiter"),
+    traffic: { public: absent, admin: new Traffic() },
     log: createLog("off"),
     allowPrivateWebhooks: false,
     adminUrl: () => url,

@@ -58,8 +58,10 @@ export async function startAdminListener(
       await storage.look();
       return storage.problem;
     },
-    publicTraffic: publicListener.traffic,
-    traffic: new Traffic("admin", counter, tracing?.requestsOf(true)),
+    traffic: {
+      public: publicListener.traffic,
+      admin: new Traffic("admin", counter, tracing?.requestsOf(true)),
+    },
     publicUrl: publicListener.publicUrl,
     adminUrl: () => adminUrl,
   });

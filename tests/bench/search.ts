@@ -160,7 +160,7 @@ async function measureImport(count: number, groupSize: number, directory: string
     const store = openStore(join(directory, `import-${groupSize}-${run}`));
     const [startedAt, cpuBefore] = [performance.now(), cpuMs()];
     const { users: intake } = platformData({ store, ranking: new Ranking(Date.now), now: Date.now });
-    await applyBatch(chunksOf(lines), intake.read, intake.keep, { groupSize });
+    await applyBatch(chunksOf(lines), intake, groupSize);
     const [took, total] = [performance.now() - startedAt, cpuMs() - cpuBefore];
     await store.close();
     const index = indexAlone(everybody, groupSize, join(directory, `${groupSize}-${run}.db`));

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { applyBatch, type ReadLine } from "../../src/batch/apply.ts";
+import { applyBatch, type Intake } from "../../src/batch/apply.ts";
 import { seeded } from "../../src/dev/chance.ts";
 import { newLivestream, nextToChange, nextViewers, typicallyLive } from "../../src/dev/livestreams.ts";
 import { sampleData } from "../../src/dev/sample-data.ts";
@@ -18,15 +18,13 @@ describe("sample data", () => {
 
   test("are accepted whole, line by line, and change nothing when they come again", async () => {
     const { data, store } = server.app;
-    const send = async <Input>(
-      intake: { read: ReadLine<Input>; keep: Parameters<typeof applyBatch<Input>>[2] },
-      rows: readonly object[],
-    ) => {
+    const send = async <Input>(intake: Intake<Input>, rows: readonly object[]) => {
       const lines = rows.map((row) => `${JSON.stringify(row)}\n`).join("");
       const stream = new Blob([lines]).stream() as unknown as AsyncIterable<Uint8Array>;
-      expect(await applyBatch(stream, intake.read, intake.keep)).toEqual({
+      expect(await applyBatch(stream, intake)).toEqual({
         accepted: rows.length,
         rejected: 0,
+        ignored_fields: 0,
         errors: [],
       });
     };

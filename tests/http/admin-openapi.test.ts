@@ -5,6 +5,7 @@ import { adminApp } from "../../src/http/admin/app.ts";
 import { AuditTrail } from "../../src/http/admin/operations/audit-trail.ts";
 import { OperatorKeys } from "../../src/http/admin/operator-keys.ts";
 import { Cursors } from "../../src/http/cursors.ts";
+import { rateLimiter } from "../../src/http/rate-limit.ts";
 import { Traffic } from "../../src/http/traffic.ts";
 import { createLog } from "../../src/log/log.ts";
 import { loginUrl } from "../support/oauth.ts";
@@ -67,7 +68,8 @@ describe("the admin document", () => {
       trail: new AuditTrail({ store, log: createLog("off"), now: Date.now }),
       allowPrivateWebhooks: false,
       whyNotReady: async () => null,
-      publicTraffic: new Traffic(),
+      limiter: rateLimiter(Date.now),
+      traffic: { public: new Traffic(), admin: new Traffic() },
       publicUrl: () => "http://127.0.0.1:8080",
       adminUrl: () => "http://127.0.0.1:8081",
     }).routes;

@@ -7,6 +7,7 @@ import { openApiRoutes } from "../../src/http/openapi/plugin.ts";
 import { publicListener, withTokens } from "../../src/http/public/base.ts";
 import { rateLimiter } from "../../src/http/rate-limit.ts";
 import { answerOtherMethods, listen } from "../../src/http/server.ts";
+import { Traffic } from "../../src/http/traffic.ts";
 import { createLog } from "../../src/log/log.ts";
 import { afterThisTest } from "../support/after-tests.ts";
 import { testServer } from "../support/server.ts";
@@ -18,7 +19,16 @@ const { store } = server.app;
 const access = { authenticator: authenticator(store, now), limiter: rateLimiter(now), defaultRateLimit: 0 };
 
 const trail = new AuditTrail({ store, log, now });
-const adminApp = () => adminListener({ log, now, operatorKeys: new OperatorKeys({ store, now }), trail });
+const traffic = { public: new Traffic(), admin: new Traffic() };
+const adminApp = () =>
+  adminListener({
+    log,
+    now,
+    operatorKeys: new OperatorKeys({ store, now }),
+    trail,
+    traffic,
+    limiter: access.limiter,
+  });
 const publicApp = () => withTokens(publicListener({ store, now, access, log }), access);
 
 test("no listener serves a route that does not say who may call it", () => {

@@ -12,6 +12,7 @@ import { adminApp } from "../../http/admin/app.ts";
 import { AuditTrail } from "../../http/admin/operations/audit-trail.ts";
 import { OperatorKeys } from "../../http/admin/operator-keys.ts";
 import { Cursors } from "../../http/cursors.ts";
+import { rateLimiter } from "../../http/rate-limit.ts";
 import { OutcomeStreams } from "../../http/stream/outcome-streams.ts";
 import { Traffic } from "../../http/traffic.ts";
 import { createLog, type Log } from "../../log/log.ts";
@@ -106,7 +107,8 @@ export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => P
       trail,
       allowPrivateWebhooks: target.allowPrivateWebhooks,
       whyNotReady: async () => null,
-      publicTraffic: new Traffic(),
+      limiter: rateLimiter(Date.now),
+      traffic: { public: new Traffic(), admin: new Traffic() },
       publicUrl: () => inProcess,
       adminUrl: () => inProcess,
     });

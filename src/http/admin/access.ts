@@ -2,9 +2,8 @@ import { DomainError } from "../../domain/errors.ts";
 import type { OperatorKey, Role } from "../../domain/operator-keys.ts";
 import type { Log } from "../../log/log.ts";
 import { streamOf } from "../../runtime/file-stream.ts";
-import { once } from "../../runtime/lazily.ts";
 import type { OperatorSessions } from "../pages/operator-sessions.ts";
-import { type RateLimiter, rateLimiter, requireWithinLimit } from "../rate-limit.ts";
+import { type RateLimiter, requireWithinLimit } from "../rate-limit.ts";
 import { clientNetworkOf, type RequestContext } from "../request-context.ts";
 import type { OperatorKeys } from "./operator-keys.ts";
 
@@ -28,8 +27,8 @@ export interface GateOptions {
   readonly sessions?: Pick<OperatorSessions, "keyOf"> | null;
   /** Replaces `wrongKeysPerMinute`; 0 means no limit. */
   readonly wrongKeyLimit?: number | undefined;
-  /** Counts wrong keys across all replicas; the default counts only those of this process. */
-  readonly limiter?: Pick<RateLimiter, "take" | "giveBack"> | undefined;
+  /** Counts wrong keys. */
+  readonly limiter: Pick<RateLimiter, "take" | "giveBack">;
 }
 
 /**
@@ -39,29 +38,26 @@ export interface GateOptions {
 export function operatorGate({
   operatorKeys,
   log,
-  now,
   sessions = null,
   wrongKeyLimit = wrongKeysPerMinute,
-  limiter: shared,
+  limiter,
 }: GateOptions): (
   requestContext: RequestContext,
   hash: Uint8Array | null,
   allowed: readonly Role[],
 ) => Promise<void> {
-  const limiter = once(() => shared ?? rateLimiter(now));
-
   /**
    * Looks up a key that is not in memory. Another replica may just have created it, so this reads the store, within the
    * limit of wrong keys of the address.
    */
   const lookUp = async (requestContext: RequestContext, hash: Uint8Array): Promise<OperatorKey> => {
     const bucket = `wrong operator keys from ${clientNetworkOf(requestContext)}`;
-    const budget = limiter().take(bucket, wrongKeyLimit);
+    const budget = limiter.take(bucket, wrongKeyLimit);
     requireWithinLimit(budget, "wrong operator keys from this address");
     await operatorKeys.refresh();
     const key = operatorKeys.find(hash);
     if (key) {
-      limiter().giveBack(bucket, wrongKeyLimit);
+      limiter.giveBack(bucket, wrongKeyLimit);
       return key;
     }
     // Logged only within the limit, so that guessing keys does not fill the log.

@@ -41,8 +41,7 @@ export function adminApp(deps: AdminDeps) {
   const sessions = operatorSessions(deps);
   const app = adminListener({ ...deps, sessions });
   healthRoutes(app, deps.whyNotReady);
-  const traffic = { public: deps.publicTraffic, admin: app.decorator.listenerContext.traffic };
-  metricRoutes(app, deps, traffic);
+  metricRoutes(app, deps);
   applicationRoutes(app, deps);
   secretRoutes(app, deps);
   usageRoutes(app, deps);

@@ -23,7 +23,7 @@ import { type DescribedRoute, describeRoute, errorCodes } from "../openapi/decla
 import type { RateLimitState } from "../rate-limit.ts";
 import { listener } from "../server.ts";
 import type { OutcomeStreams } from "../stream/outcome-streams.ts";
-import { Traffic } from "../traffic.ts";
+import type { Traffic } from "../traffic.ts";
 import { type GateOptions, operatorGate } from "./access.ts";
 import { knownHosts, requireKnownHost } from "./hosts.ts";
 import type { AuditTrail } from "./operations/audit-trail.ts";
@@ -82,8 +82,7 @@ export interface AdminDeps {
   readonly trail: AuditTrail;
   /** Wrong keys per minute and address, in place of the default; 0 means no limit. */
   readonly wrongKeyLimit?: number | undefined;
-  /** Counts wrong keys across all replicas; the default counts only those of this process. */
-  readonly limiter?: GateOptions["limiter"];
+  readonly limiter: GateOptions["limiter"];
   /** Further host names that the listener accepts, besides `localhost` and IP addresses. */
   readonly hosts?: readonly string[];
   readonly allowPrivateWebhooks: boolean;
@@ -91,9 +90,8 @@ export interface AdminDeps {
   readonly trustedProxies?: TrustedProxies | null;
   /** The reason why the server is not ready; null when it is ready. */
   readonly whyNotReady: () => Promise<string | null>;
-  readonly publicTraffic: Traffic;
-  /** Counts the requests of this listener; by default a new counter. */
-  readonly traffic?: Traffic;
+  /** The requests of each listener. */
+  readonly traffic: Readonly<Record<"public" | "admin", Traffic>>;
   /** The external URL of the public listener, without a trailing slash. */
   readonly publicUrl: () => string;
   /** The URL of this listener, without a trailing slash. */
@@ -110,13 +108,13 @@ export function adminListener({
   trustedProxies = null,
   hosts = [],
   trail,
-  traffic = new Traffic(),
+  traffic,
   ...options
 }: GateOptions & Pick<AdminDeps, "trustedProxies" | "hosts" | "trail" | "traffic">) {
   const admit = operatorGate(options);
   const isKnownHost = knownHosts(hosts);
   return (
-    listener({ log: options.log, now: options.now, headers: {}, trustedProxies, traffic })
+    listener({ log: options.log, now: options.now, headers: {}, trustedProxies, traffic: traffic.admin })
       .onRequest(
         opaque(({ requestContext, request }: Pick<GateContext, "requestContext" | "request">) =>
           requireKnownHost(isKnownHost, requestContext.path, request.headers.get("host")),

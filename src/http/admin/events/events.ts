@@ -15,7 +15,7 @@ import { named } from "../../fields.ts";
 import { type RequestContext, reply } from "../../request-context.ts";
 import { writers } from "../access.ts";
 import { type AdminDeps, type AdminListener, adminBodyBytes } from "../base.ts";
-import { AtomicQuery, DataReportSchema, dataReport } from "../platform/batch.ts";
+import { AtomicQuery, DataReportSchema } from "../platform/batch.ts";
 import {
   IdempotencyHeaders,
   type IdOf,
@@ -144,12 +144,14 @@ async function publishMany(
     return { event: publisher.read(input), ignored: ignored(input) };
   };
   const report = atomic
-    ? await applyAtomically(lines, readEvent, (all) => publishTogether(publisher, all), {
+    ? await applyAtomically(lines, {
+        read: readEvent,
+        keep: (all) => publishTogether(publisher, all),
         ignored: (one) => one.ignored,
       })
-    : await applyBatch(lines, read, (events) => publishEach(publisher, events), { ignored });
+    : await applyBatch(lines, { read, keep: (events) => publishEach(publisher, events), ignored });
   const isRefused = report.accepted === 0 && report.rejected > 0;
-  return { status: 202, body: JSON.stringify(dataReport(report)), isRefused };
+  return { status: 202, body: JSON.stringify(report), isRefused };
 }
 
 /** Returns the number of unknown fields of an event. With a misspelt `id`, for example, an event may be sent twice. */

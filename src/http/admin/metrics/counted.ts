@@ -1,15 +1,11 @@
 import type { EngineStats } from "../../../engine/engine.ts";
 import { noSpans, type SpanCounts } from "../../../tracing/span-counts.ts";
-import type { Traffic } from "../../traffic.ts";
 import type { AdminDeps } from "../base.ts";
 import { type AnyMetric, counter, counters, gauge } from "./exposition.ts";
 
-export type Listeners = Readonly<Record<"public" | "admin", Traffic>>;
-
 /** Metrics of requests, open streams, published events and log lines. */
 export function trafficMetrics(
-  { catalogue, publisher, log, facts }: AdminDeps,
-  traffic: Listeners,
+  { catalogue, publisher, log, facts, traffic }: AdminDeps,
   { spans: engineSpans }: EngineStats,
 ): AnyMetric[] {
   const listeners = Object.entries(traffic);

@@ -1,7 +1,7 @@
 import { type RequestContext, reply } from "../../request-context.ts";
 import type { AdminDeps, AdminListener } from "../base.ts";
 import { backupMetrics } from "./backups.ts";
-import { deliveryMetrics, type Listeners, trafficMetrics } from "./counted.ts";
+import { deliveryMetrics, trafficMetrics } from "./counted.ts";
 import { type AnyMetric, exposition, formatFor } from "./exposition.ts";
 import { processMetrics } from "./process.ts";
 import { storageMetrics } from "./storage.ts";
@@ -10,7 +10,7 @@ import { storageMetrics } from "./storage.ts";
  * `/metrics` in the text format of Prometheus or, on request, in OpenMetrics with exemplars. It needs no key, because
  * it has no personal data.
  */
-export function metricRoutes(app: AdminListener, deps: AdminDeps, traffic: Listeners): void {
+export function metricRoutes(app: AdminListener, deps: AdminDeps): void {
   const read = async (): Promise<readonly AnyMetric[]> => {
     const [stats, reason, storage] = await Promise.all([
       deps.engine.stats(),
@@ -19,7 +19,7 @@ export function metricRoutes(app: AdminListener, deps: AdminDeps, traffic: Liste
     ]);
     return [
       ...processMetrics(deps, reason === null),
-      ...trafficMetrics(deps, traffic, stats),
+      ...trafficMetrics(deps, stats),
       ...deliveryMetrics(deps, stats),
       ...storage,
       ...backupMetrics(deps),

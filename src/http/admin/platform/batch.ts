@@ -5,9 +5,9 @@ import {
   applyBatch,
   atomicLimits,
   type BatchReport,
+  type Intake,
   maxErrors,
 } from "../../../batch/apply.ts";
-import type { Intake } from "../../../batch/platform-data.ts";
 import { grouped } from "../../../domain/validation/text.ts";
 import { answerOf } from "../../answers.ts";
 import { longBodyStream } from "../../body.ts";
@@ -66,18 +66,12 @@ export const DataReport = answerOf(DataReportSchema, {
 /** Stores the lines of an NDJSON body and reports the result. */
 export async function appliedLines<Input>(
   requestContext: RequestContext,
-  { read, keep, ignored }: Intake<Input>,
+  intake: Intake<Input>,
   { atomic }: Static<typeof AtomicQuery>,
-): Promise<Static<typeof DataReport>> {
+): Promise<BatchReport> {
   const isAtomic = atomic === "true";
   const apply = isAtomic ? applyAtomically : applyBatch;
-  return dataReport(await apply(longBodyStream(requestContext, isAtomic), read, keep, { ignored }));
-}
-
-/** Returns a batch's report in the form of the API. */
-export function dataReport(report: BatchReport): Static<typeof DataReport> {
-  const { accepted, rejected, ignored_fields = 0, errors } = report;
-  return { accepted, rejected, ignored_fields, errors };
+  return apply(longBodyStream(requestContext, isAtomic), intake);
 }
 
 /** The number of rows in one page of an export. A page blocks the event loop, so it is small. */

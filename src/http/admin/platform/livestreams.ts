@@ -5,7 +5,7 @@ import { longBodyStream } from "../../body.ts";
 import { IdParameter } from "../../parameters.ts";
 import { everyRole, writers } from "../access.ts";
 import type { AdminDeps, AdminListener } from "../base.ts";
-import { AtomicQuery, DataReportSchema, dataReport, flag, replyRows } from "./batch.ts";
+import { AtomicQuery, DataReportSchema, flag, replyRows } from "./batch.ts";
 
 const LivestreamsQuery = Type.Object({
   snapshot: flag("Treats the lines as the complete set: all other livestreams end after the last line."),
@@ -33,7 +33,7 @@ export function livestreamRoutes(app: AdminListener, { store, data }: AdminDeps)
     async ({ requestContext, query: { snapshot, atomic } }) => {
       const options = { atomic: atomic === "true" };
       const lines = longBodyStream(requestContext, options.atomic);
-      return dataReport(await data.applyLivestreams(lines, snapshot === "true", options));
+      return data.applyLivestreams(lines, snapshot === "true", options);
     },
     {
       roles: writers,

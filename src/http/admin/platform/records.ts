@@ -1,5 +1,5 @@
 import { type TObject, type TProperties, Type } from "@sinclair/typebox";
-import type { Intake } from "../../../batch/platform-data.ts";
+import type { Intake } from "../../../batch/apply.ts";
 import { DomainError, invalidFields } from "../../../domain/errors.ts";
 import { maxId } from "../../../domain/ids.ts";
 import { answer, ndjsonLines, noContent } from "../../answers.ts";

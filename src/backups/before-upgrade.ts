@@ -1,6 +1,7 @@
-import { renameSync, rmSync } from "node:fs";
+import { renameSync } from "node:fs";
 import { dirname } from "node:path";
 import { checkDatabase } from "../store/sqlite/database/backup.ts";
+import { removeDatabase } from "../store/sqlite/database/files.ts";
 import { settleDatabase } from "../store/sqlite/database/open.ts";
 import { type Content, syncDirectory, writePrivately } from "./private-file.ts";
 
@@ -22,6 +23,6 @@ export async function backupBeforeUpgrade(
     syncDirectory(dirname(file));
     return content;
   } finally {
-    for (const suffix of ["", "-journal", "-wal", "-shm"]) rmSync(partial + suffix, { force: true });
+    removeDatabase(partial);
   }
 }

@@ -1,9 +1,10 @@
-import { readdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { readdirSync, renameSync } from "node:fs";
 import { basename } from "node:path";
 import { isoTime } from "../domain/time.ts";
 import { StoreError } from "../store/faults.ts";
 import { beginCopy, checkDatabase, type DatabaseCounts } from "../store/sqlite/database/backup.ts";
 import { databaseFile, databaseIn, restoringIn } from "../store/sqlite/database/directory.ts";
+import { logBytes, removeDatabase } from "../store/sqlite/database/files.ts";
 import { lockDirectory } from "../store/sqlite/database/lock.ts";
 import { readName } from "./files.ts";
 import { type Content, syncDirectory, writePrivately } from "./private-file.ts";
@@ -33,7 +34,7 @@ interface Restoring {
  * closed.
  */
 export function fileSource(file: string): BackupSource {
-  if ((statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) {
+  if (logBytes(file) > 0) {
     throw new StoreError(
       `${file} is a database that was not closed, not a backup: a part of it is in ${basename(file)}-wal. Make a backup of it with onair backup.`,
     );
@@ -58,7 +59,7 @@ export async function restoreBackup(restoring: Restoring): Promise<Content & { c
     }
     const hasher = new Bun.CryptoHasher("sha256");
     // SQLite would apply a log or journal of an interrupted restore to this copy.
-    removeCopy(partial);
+    removeDatabase(partial);
     const content = await writePrivately(partial, plainContent(restoring, hasher), wrote);
     checking();
     const named = readName(source.name);
@@ -70,13 +71,9 @@ export async function restoreBackup(restoring: Restoring): Promise<Content & { c
     syncDirectory(data);
     return { ...content, counts };
   } finally {
-    removeCopy(partial);
+    removeDatabase(partial);
     lock.close();
   }
-}
-
-function removeCopy(file: string): void {
-  for (const suffix of ["", "-journal", "-wal", "-shm"]) rmSync(file + suffix, { force: true });
 }
 
 const ageHeader = "age-encryption.org/v1\n";

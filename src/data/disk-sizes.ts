@@ -1,9 +1,10 @@
 import { statfsSync, statSync } from "node:fs";
-import { join } from "node:path";
 import type { KindSizes } from "../domain/operations/kind-sizes.ts";
 import { hour, minute, second } from "../domain/time.ts";
 import { inTime } from "../runtime/event-loop.ts";
 import { repeating, type Service } from "../runtime/services.ts";
+import { databaseIn } from "../store/sqlite/database/directory.ts";
+import { logBytes } from "../store/sqlite/database/files.ts";
 import type { Store } from "../store/store.ts";
 
 /** The sizes of the disk and of the database on it, in bytes. */
@@ -19,14 +20,14 @@ const sampleEveryMs = 10 * minute;
 /** The sizes of a data directory. Throws when it cannot be read. */
 export function sizesOf(directory: string): StorageSizes {
   const { bsize, blocks, bavail } = statfsSync(directory);
-  const sizeOf = (name: string) => statSync(join(directory, name), { throwIfNoEntry: false })?.size ?? 0;
-  const database_bytes = sizeOf("onair.db") + sizeOf("onair.db-wal");
+  const file = databaseIn(directory);
+  const database_bytes = (statSync(file, { throwIfNoEntry: false })?.size ?? 0) + logBytes(file);
   return { total_bytes: blocks * bsize, free_bytes: bavail * bsize, database_bytes };
 }
 
 /** The size of the write-ahead log of a data directory, in bytes. */
 export function logBytesOf(directory: string): number {
-  return statSync(join(directory, "onair.db-wal"), { throwIfNoEntry: false })?.size ?? 0;
+  return logBytes(databaseIn(directory));
 }
 
 /** The sizes of the kinds of data, and when they were measured, in milliseconds since the epoch. */

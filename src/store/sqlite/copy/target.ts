@@ -1,5 +1,5 @@
 import { Database, type SQLQueryBindings } from "bun:sqlite";
-import { closeSync, existsSync, fsyncSync, openSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { closeSync, existsSync, openSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Column } from "drizzle-orm";
 import type { Attempt } from "../../../domain/deliveries.ts";
@@ -14,6 +14,7 @@ import {
 } from "../../operations/copy.ts";
 import { copyingName, databaseIn, explain } from "../database/directory.ts";
 import { codeOf } from "../database/faults.ts";
+import { removeLog, sync } from "../database/files.ts";
 import { lockDirectory } from "../database/lock.ts";
 import { look } from "../database/look.ts";
 import { migrate } from "../database/migrations.ts";
@@ -59,11 +60,9 @@ export async function copyingToDirectory<T>(
 function putInPlace(partial: string, directory: string): void {
   try {
     // SQLite leaves these files when a statement is still open as it closes the database.
-    for (const suffix of ["-wal", "-shm"]) rmSync(partial + suffix, { force: true });
+    removeLog(partial);
     renameSync(partial, databaseIn(directory));
-    const entry = openSync(directory, "r");
-    fsyncSync(entry);
-    closeSync(entry);
+    sync(directory);
   } catch (error) {
     throw explain(error, directory);
   }

@@ -6,6 +6,7 @@ import { StoreError } from "../../faults.ts";
 import { heldSetting } from "../../settings.ts";
 import { databaseIn } from "./directory.ts";
 import { codeOf, isDamage } from "./faults.ts";
+import { readOver } from "./look.ts";
 import { isOurs, missingIn } from "./migrations.ts";
 
 /**
@@ -33,16 +34,8 @@ export function databaseSize(directory: string): number {
 }
 
 function reading<T>(directory: string, read: (db: Database) => T): T {
-  return explained(() => {
-    // Not `query_only`, because it also prevents writing the copy.
-    const db = new Database(databaseIn(directory), { readonly: true });
-    try {
-      db.run("PRAGMA busy_timeout = 5000");
-      return read(db);
-    } finally {
-      db.close();
-    }
-  });
+  // Not `query_only`, because it also prevents writing the copy.
+  return explained(() => readOver(new Database(databaseIn(directory), { readonly: true }), read));
 }
 
 function vacuumInto(db: Database, file: string): void {

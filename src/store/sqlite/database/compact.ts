@@ -1,7 +1,8 @@
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, statfsSync, statSync } from "node:fs";
+import { closeSync, openSync, renameSync, statfsSync, statSync } from "node:fs";
 import { StoreError } from "../../faults.ts";
 import { checkDatabase, copyDatabase, databaseSize } from "./backup.ts";
-import { compactingIn, explain, removePartialCopy } from "./directory.ts";
+import { compactingIn, explain } from "./directory.ts";
+import { removeDatabase, removeLog, sync } from "./files.ts";
 import { settleDatabase } from "./open.ts";
 
 /** The size of a database before and after compacting. */
@@ -21,7 +22,7 @@ const spareBytes = 16 * 1024 * 1024;
 export function compactDatabase(directory: string): Compacted {
   const copy = compactingIn(directory);
   try {
-    removePartialCopy(directory);
+    removeDatabase(copy);
     const file = settleDatabase(directory);
     const beforeBytes = statSync(file).size;
     requireFreeSpace(directory);
@@ -31,12 +32,12 @@ export function compactDatabase(directory: string): Compacted {
     checkDatabase(copy, { thorough: false });
     sync(copy);
     // Reading has created these files again, empty.
-    for (const suffix of ["-wal", "-shm"]) rmSync(file + suffix, { force: true });
+    removeLog(file);
     renameSync(copy, file);
     sync(directory);
     return { beforeBytes, afterBytes: statSync(file).size };
   } catch (error) {
-    removePartialCopy(directory);
+    removeDatabase(copy);
     throw explain(error, directory);
   }
 }
@@ -50,13 +51,4 @@ function requireFreeSpace(directory: string): void {
   throw new StoreError(
     `There is not enough free space for a copy in ${directory}: it needs ${megabytes(needed)}, and ${megabytes(free)} are free. Nothing was changed. Free some space, or move old backups away.`,
   );
-}
-
-function sync(path: string): void {
-  const descriptor = openSync(path, "r");
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
 }

@@ -1,4 +1,4 @@
-import { accessSync, constants, lstatSync, readdirSync, rmSync, statSync } from "node:fs";
+import { accessSync, constants, lstatSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { StoreError } from "../../faults.ts";
 import { damaged, isDamage } from "./faults.ts";
@@ -38,12 +38,6 @@ export function requireNoParts(directory: string): void {
       continue;
     throw new StoreError(`${directory} has a part of ${what}, or move ${file} away.`, true);
   }
-}
-
-/** Removes the files of an interrupted compaction. */
-export function removePartialCopy(directory: string): void {
-  for (const suffix of ["", "-journal", "-wal", "-shm"])
-    rmSync(compactingIn(directory) + suffix, { force: true });
 }
 
 /**

@@ -8,6 +8,7 @@ import { users } from "../schema/platform.ts";
 import { searchIsUnfilled } from "../search/filling.ts";
 import { databaseIn, explain } from "./directory.ts";
 import { damaged } from "./faults.ts";
+import { logBytes } from "./files.ts";
 import { appliedMigrations, migrations } from "./migrations.ts";
 
 /**
@@ -27,21 +28,22 @@ function looking<T>(directory: string, read: (db: Database) => T): T {
   const file = databaseIn(directory);
   if (statSync(file, { throwIfNoEntry: false })?.size === 0) throw damaged(file, "it is empty");
   // A server that has ended leaves an empty log or none.
-  const hasLog = () => (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
+  const hasLog = () => logBytes(file) > 0;
   if (!hasLog()) {
     // No server has it open. SQLite would create an empty log to read it, unless it is opened as immutable.
     const uri = `${pathToFileURL(resolve(file)).href}?immutable=1`;
-    const found = reading(
+    const found = readOver(
       new Database(uri, constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI),
       read,
     );
     // With a log, a server has changed it meanwhile, and it must be read again.
     if (!hasLog()) return found;
   }
-  return reading(new Database(file, { readonly: true }), read);
+  return readOver(new Database(file, { readonly: true }), read);
 }
 
-function reading<T>(db: Database, read: (db: Database) => T): T {
+/** Reads over a connection, which may wait for another one, and closes it. */
+export function readOver<T>(db: Database, read: (db: Database) => T): T {
   try {
     db.run("PRAGMA busy_timeout = 5000");
     return read(db);

@@ -1,12 +1,14 @@
 import { Database } from "bun:sqlite";
-import { chmodSync, closeSync, existsSync, openSync, renameSync, rmSync, statSync } from "node:fs";
+import { chmodSync, closeSync, existsSync, openSync, renameSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { StoreError } from "../../faults.ts";
 import { moveStaged } from "../deliveries/staged.ts";
 import { fillingSearch, prepareSearch, searchIsUnfilled } from "../search/filling.ts";
-import { databaseIn, explain, removePartialCopy, requireNoParts, wrongFileIn } from "./directory.ts";
+import { compactingIn, databaseIn, explain, requireNoParts, wrongFileIn } from "./directory.ts";
 import { damaged } from "./faults.ts";
+import { logBytes, removeDatabase } from "./files.ts";
 import { type DirectoryLock, lockDirectory } from "./lock.ts";
+import { readOver } from "./look.ts";
 import { isNewest, isOurs, migrate, migrations, missingIn } from "./migrations.ts";
 
 /** An open data directory: its database, and the lock that keeps other servers out until `close`. */
@@ -29,7 +31,8 @@ export function openDatabase(
 ): OpenDatabase {
   try {
     const db = openForWriting(directory);
-    removePartialCopy(directory);
+    // The files of an interrupted compaction.
+    removeDatabase(compactingIn(directory));
     migrate(db, migrations, applying);
     moveStaged(db);
     prepareSearch(db);
@@ -93,7 +96,7 @@ function closeWriter(db: Database, lock: DirectoryLock): void {
  */
 function makeDatabase(directory: string): void {
   const partial = join(directory, "onair.making");
-  for (const suffix of ["", "-journal", "-wal", "-shm"]) rmSync(partial + suffix, { force: true });
+  removeDatabase(partial);
   // Created with this mode, because SQLite gives the log the mode that the database has.
   closeSync(openSync(partial, "wx", 0o600));
   const db = new Database(partial, { create: true });
@@ -113,9 +116,7 @@ function makeDatabase(directory: string): void {
  */
 function requireUsable(file: string): void {
   const mode = existsSync(`${file}-journal`) ? { create: false, readwrite: true } : { readonly: true };
-  const db = new Database(file, mode);
-  try {
-    db.run("PRAGMA busy_timeout = 5000");
+  readOver(new Database(file, mode), (db) => {
     if (statSync(file).size === 0) throw damaged(file, "it is empty");
     if (!isOurs(db)) {
       throw new StoreError(
@@ -124,9 +125,7 @@ function requireUsable(file: string): void {
     }
     const [missing] = missingIn(db);
     if (missing !== undefined) throw damaged(file, `${missing} is missing`);
-  } finally {
-    db.close();
-  }
+  });
 }
 
 /**
@@ -144,7 +143,7 @@ export function settleDatabase(directory: string): string {
   } catch (error) {
     throw explain(error, directory);
   }
-  if ((statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) === 0) return file;
+  if (logBytes(file) === 0) return file;
   throw new StoreError(
     `${file} is being read by another program: end that program, and try again. Nothing was changed.`,
   );

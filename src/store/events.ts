@@ -18,10 +18,7 @@ export interface EventStore {
    */
   publish(event: NewEvent, reserveSlot: ReserveSlot): Promise<StoredEvent>;
   /** Stores all of these events, or rejects with `BatchRefused` and stores none. */
-  publishAll(
-    events: readonly NewEvent[],
-    reserveSlot: ReserveSlot,
-  ): Promise<Pick<StoredEvent, "taken" | "streamed"> & { readonly published: readonly PublishedEvent[] }>;
+  publishAll(events: readonly NewEvent[], reserveSlot: ReserveSlot): Promise<StoredEvents>;
 }
 
 /** A published event with its new deliveries. */
@@ -30,4 +27,9 @@ export interface StoredEvent extends PublishedEvent {
   readonly taken: readonly DueDelivery[];
   /** Ids of applications with new deliveries on their event stream. */
   readonly streamed: readonly string[];
+}
+
+/** Events that were published together. */
+export interface StoredEvents extends Pick<StoredEvent, "taken" | "streamed"> {
+  readonly published: readonly PublishedEvent[];
 }

@@ -4,15 +4,10 @@ import type { StreamedDelivery } from "../../domain/deliveries.ts";
 export const mostStreamed = { deliveries: 256, bytes: 256 * 1024 } as const;
 
 /** A row with a delivery and its event, without the body. */
-export interface StreamedRow {
-  readonly seq: number;
-  readonly id: string;
-  readonly subscription_id: string;
-  readonly sequence: number;
+export interface StreamedRow
+  extends Omit<StreamedDelivery, "attempts" | "event">,
+    Omit<StreamedDelivery["event"], "id" | "body"> {
   readonly event_id: string;
-  readonly name: string;
-  readonly version: number;
-  readonly published_at: number;
 }
 
 export function streamedDelivery(row: StreamedRow, body: string): StreamedDelivery {

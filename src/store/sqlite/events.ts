@@ -4,6 +4,7 @@ import type { NewEvent } from "../../domain/deliveries.ts";
 import { DomainError, inOneLine } from "../../domain/errors.ts";
 import { BatchRefused } from "../batch.ts";
 import type { EventStore, StoredEvent } from "../events.ts";
+import { joinedEvents } from "../rows/stored-events.ts";
 import type { Commit } from "./database/commit.ts";
 import type { DataSize } from "./database/data-size.ts";
 import { eventFanOut } from "./deliveries/fan-out.ts";
@@ -33,11 +34,7 @@ export function eventStore(
       }
     });
     if (refusals.some((refusal) => refusal !== null)) throw new BatchRefused(refusals);
-    return {
-      published: published.map(({ id, deliveries }) => ({ id, deliveries })),
-      taken: published.flatMap(({ taken }) => taken),
-      streamed: [...new Set(published.flatMap(({ streamed }) => streamed))],
-    };
+    return joinedEvents(published);
   };
 
   return {

@@ -1,9 +1,9 @@
 import type { Database } from "bun:sqlite";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
+import type { ReplayRow } from "../drizzle/deliveries/replay-rows.ts";
 import { maxRows, replayStore } from "../drizzle/deliveries/replays.ts";
 import type { Dialect } from "../drizzle/dialect.ts";
 import type { ReplayStore } from "../replays.ts";
-import type { ReplayRow } from "../rows/replay-rows.ts";
 import { atOnce } from "./database/dialect.ts";
 import { deliveryIndexes } from "./deliveries/indexes.ts";
 import { deliveryLog, matches } from "./deliveries/log.ts";

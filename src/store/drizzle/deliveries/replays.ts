@@ -3,9 +3,9 @@ import { type DeliveryScope, everything } from "../../../domain/delivery-log.ts"
 import { ownerGone } from "../../../domain/errors.ts";
 import { checkBeside, type NewReplay, type Replay, replayLimits } from "../../../domain/replays.ts";
 import type { ReplayStore } from "../../replays.ts";
-import { afterStep, type ReplayRow, shownReplay } from "../../rows/replay-rows.ts";
 import { type Dialect, execute, type Orm, type Work } from "../dialect.ts";
 import { requireReceiver, whyNoReceiver } from "../endpoints.ts";
+import { afterStep, type ReplayRow, shownReplay } from "./replay-rows.ts";
 import { obstacleOf, requeue } from "./requeue.ts";
 
 /** The most deliveries that one step reads. */

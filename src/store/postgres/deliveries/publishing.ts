@@ -1,7 +1,8 @@
 import type { DueDelivery, NewEvent, PublishedEvent, SentEvent } from "../../../domain/deliveries.ts";
-import { DomainError, inOneLine, invalidFields } from "../../../domain/errors.ts";
+import { DomainError, inOneLine } from "../../../domain/errors.ts";
 import { BatchRefused } from "../../batch.ts";
 import type { EventStore, ReserveSlot, StoredEvent } from "../../events.ts";
+import { idOfOther, joinedEvents, newDelivery, unknownBroadcaster } from "../../rows/stored-events.ts";
 import type { Postgres, Queries } from "../database/pool.ts";
 import type { ClaimedDeliveries, StoreRead } from "./claimed-deliveries.ts";
 import { earlierEvents, type FannedOut, fanOut } from "./fan-out.ts";
@@ -91,11 +92,7 @@ export function eventPublisher(pool: Postgres, claimed: ClaimedDeliveries, owned
             const event = events[i];
             return event ? storedEvent({ claimed, owned, read, reserveSlot }, event, outcome) : [];
           });
-          return {
-            published: stored.map(({ id, deliveries }) => ({ id, deliveries })),
-            taken: stored.flatMap(({ taken }) => taken),
-            streamed: [...new Set(stored.flatMap(({ streamed }) => streamed))],
-          };
+          return joinedEvents(stored);
         } finally {
           read.end();
         }
@@ -138,8 +135,7 @@ async function outcomesOf(
     // An event may have the id of a later one only if it is refused for its broadcaster.
     const known = (newAt.get(id) ?? 0) > i ? undefined : earlier.get(id);
     if (known?.fingerprint.equals(fingerprint)) return { id, deliveries: known.deliveries, made: [] };
-    if (known) return new DomainError("conflict", `The id ${id} belongs to another event`);
-    return invalidFields([{ in: "body", field: "broadcaster_user_id", message: "is not a known user" }]);
+    return known ? idOfOther(id) : unknownBroadcaster();
   });
 }
 
@@ -153,21 +149,23 @@ interface Claiming {
 /** Claims deliveries for the dispatcher as far as the dispatcher has capacity. */
 function storedEvent(
   { claimed, owned, read, reserveSlot }: Claiming,
-  { id, name, version, body, expires_at }: NewEvent,
+  event: NewEvent,
   outcome: Outcome,
 ): StoredEvent {
+  const { id, name, version, body } = event;
   const taken: DueDelivery[] = [];
   const streamed = new Set<string>();
-  let event: SentEvent | null = null;
+  let sent: SentEvent | null = null;
   for (const delivery of outcome.made) {
     const { seq, application_id, subscription_id, sequence, mode, follows } = delivery;
     if (mode !== "webhook") streamed.add(application_id);
     if (mode === "stream" || seq === null) continue;
     // A concurrent claim may have taken it already.
     if (reserveSlot(application_id, !follows) && claimed.claim(read, owned.of(application_id), seq)) {
-      event ??= { id, name, version, body: Buffer.from(body) };
-      const state = { isSubscribed: true, attempts: 0, extra_attempts: 0, resume_at: null, expires_at };
-      taken.push({ seq, id: delivery.id, application_id, subscription_id, sequence, ...state, event });
+      sent ??= { id, name, version, body: Buffer.from(body) };
+      taken.push(
+        newDelivery({ seq, id: delivery.id, application_id, subscription_id, sequence }, event, sent),
+      );
     }
   }
   return { id: outcome.id, deliveries: outcome.deliveries, taken, streamed: [...streamed] };

@@ -6,16 +6,8 @@ import type { Commit } from "../database/commit.ts";
 import { deliveries, isHandedOut } from "../schema/events.ts";
 import { type KeptBody, readableBody } from "./bodies.ts";
 
-interface DueRow {
-  readonly seq: number;
-  readonly id: string;
-  readonly subscription_id: string;
+interface DueRow extends Omit<DueDelivery, "application_id" | "isSubscribed" | "event"> {
   readonly isSubscribed: 0 | 1;
-  readonly sequence: number;
-  readonly attempts: number;
-  readonly extra_attempts: number;
-  readonly resume_at: number | null;
-  readonly expires_at: number | null;
   readonly next_attempt_at: number;
   readonly event_seq: number;
 }

@@ -2,10 +2,11 @@ import type { Database } from "bun:sqlite";
 import { and, eq, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { DeliveryStatus, DueDelivery, NewEvent } from "../../../domain/deliveries.ts";
-import { DomainError, invalidFields } from "../../../domain/errors.ts";
+import type { DomainError } from "../../../domain/errors.ts";
 import { builtInEventTypes } from "../../../domain/events/catalogue.ts";
 import { newId } from "../../../domain/ids.ts";
 import type { StoredEvent } from "../../events.ts";
+import { idOfOther, newDelivery, unknownBroadcaster } from "../../rows/stored-events.ts";
 import { eventTypes, type StagedDelivery } from "../schema/events.ts";
 import { type KeptBody, keptBody } from "./bodies.ts";
 import type { DeliveryModes } from "./modes.ts";
@@ -104,17 +105,14 @@ export function eventFanOut(
       if (Buffer.from(earlier.fingerprint).equals(fingerprint)) {
         return { id, deliveries: earlier.deliveries, taken: [], streamed: [] };
       }
-      throw new DomainError("conflict", `The id ${id} belongs to another event`);
+      throw idOfOther(id);
     }
     if (fullError) throw fullError;
     const few = together < fewTogether ? fewOf(event) : null;
     if (few === null) staged.move();
     const receivers = few ?? subscribers.all(broadcaster_user_id, name, version);
     // Only a user who exists can have subscriptions.
-    if (receivers.length === 0 && !userExists.get(broadcaster_user_id)) {
-      const message = "is not a known user";
-      throw invalidFields([{ in: "body", field: "broadcaster_user_id", message }]);
-    }
+    if (receivers.length === 0 && !userExists.get(broadcaster_user_id)) throw unknownBroadcaster();
     if (!builtIn.has(name)) markPublished.run({ name, version });
     const first = nextDelivery;
     const sent = { id, name, version, body: Buffer.from(body) };
@@ -134,8 +132,7 @@ export function eventFanOut(
       const isTaken = reserveSlot(application_id);
       rows.push({ about, status: "pending", next_attempt_at: isTaken ? null : 0, finished_at: null });
       if (!isTaken) continue;
-      const state = { isSubscribed: true, attempts: 0, extra_attempts: 0, resume_at: null, expires_at };
-      taken.push({ seq, id: delivery, application_id, subscription_id, sequence, ...state, event: sent });
+      taken.push(newDelivery({ seq, id: delivery, application_id, subscription_id, sequence }, event, sent));
     }
     const stored = { id, deliveries: receivers.length, taken, streamed: [...streamed] };
     if (few !== null) {

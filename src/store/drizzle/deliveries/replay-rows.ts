@@ -1,18 +1,7 @@
-import type { NewReplay, Replay, ReplaySkips } from "../../domain/replays.ts";
+import type { Replay, ReplaySkips } from "../../../domain/replays.ts";
+import type { Tables } from "../dialect.ts";
 
-/** A replay as it is stored: with the numbers of its range, and the first number that was not read yet (`position`). */
-export interface ReplayRow
-  extends Omit<NewReplay, "from" | "to">,
-    Pick<Replay, "state" | "matched" | "queued" | "finished_at"> {
-  readonly from_at: number;
-  readonly to_at: number;
-  readonly first: number;
-  readonly end: number;
-  readonly position: number;
-  readonly skipped_body: number;
-  readonly skipped_subscription: number;
-  readonly skipped_attempts: number;
-}
+export type ReplayRow = Tables["replays"]["$inferSelect"];
 
 /** A delivery in the range of a replay. */
 export interface Candidate {

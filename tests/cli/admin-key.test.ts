@@ -7,7 +7,15 @@ import { secretHash } from "../../src/domain/tokens.ts";
 import { createLog } from "../../src/log/log.ts";
 import { ownListener } from "../support/listener.ts";
 import { databaseBefore } from "../support/migrated.ts";
-import { expectFailure, ownProcess, program, run, type ServerProcess, serve } from "../support/process.ts";
+import {
+  expectFailure,
+  ownProcess,
+  printedJson,
+  program,
+  run,
+  type ServerProcess,
+  serve,
+} from "../support/process.ts";
 import { onTerminal, RunningCommand } from "../support/running-command.ts";
 import { ownDirectory } from "../support/server.ts";
 
@@ -139,8 +147,7 @@ describe("a key in ONAIR_ADMIN_KEY", () => {
       reason: "ONAIR_ADMIN_KEY is no longer set, and no other key was created",
       advice: expect.stringContaining("onair admin-key reset --data DIR"),
     } as never);
-    const { stdout } = await run(["admin-key", "reset", "--data", data, "--json"]);
-    const { key } = JSON.parse(stdout) as { key: string };
+    const { key } = await printedJson<{ key: string }>(["admin-key", "reset", "--data", data]);
     const fourth = await started();
     expect([await statusOf(fourth, key), await statusOf(fourth, generated)]).toEqual([200, 401]);
     await fourth.end("SIGTERM");
@@ -218,15 +225,15 @@ test("reset revokes every operator key of the directory and leaves the others", 
   const lost = readFileSync(keyPath, "utf8").trim();
   const at = { ONAIR_ADMIN_KEY: lost };
   const make = async (role: string) => {
-    const args = ["create", "--name", role, "--role", role, "--url", server.adminUrl, "--json"];
-    return (JSON.parse((await run(["admin-key", ...args], { env: at })).stdout) as { key: string }).key;
+    const args = ["admin-key", "create", "--name", role, "--role", role, "--url", server.adminUrl];
+    return (await printedJson<{ key: string }>(args, { env: at })).key;
   };
   const [other, reader] = [await make("operator"), await make("reader")];
   expectFailure(await run(["admin-key", "reset", "--data", data]), 1, "is in use by");
   await server.end("SIGTERM");
-  const { code, stdout } = await run(["admin-key", "reset", "--data", data, "--json"]);
-  const { key, ended } = JSON.parse(stdout) as { key: string; ended: number };
-  expect([code, ended]).toEqual([0, 2]);
+  const reset = ["admin-key", "reset", "--data", data];
+  const { key, ended } = await printedJson<{ key: string; ended: number }>(reset);
+  expect(ended).toBe(2);
   const after = await started();
   const statuses = [lost, other, reader, key].map((one) => statusOf(after, one));
   expect(await Promise.all(statuses)).toEqual([401, 401, 200, 200]);

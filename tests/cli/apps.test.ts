@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
 import { ownListener } from "../support/listener.ts";
-import { expectFailure, program, run, untimed } from "../support/process.ts";
+import { expectFailure, printedJson, program, run, untimed } from "../support/process.ts";
 import { event as sample } from "../support/publishing.ts";
 import { ownReceiver } from "../support/receiver.ts";
 import { ndjson } from "../support/rows.ts";
@@ -23,11 +23,7 @@ describe.each(["at a running server", "in a data directory"])("%s", (way) => {
   const env = { ONAIR_ADMIN_KEY: adminKey, ONAIR_ALLOW_PRIVATE_WEBHOOKS: "true" };
   const to = () => (server ? ["--url", server.adminUrl] : ["--data", path]);
   const onair = (...args: string[]) => run([...args, ...to()], { env });
-  const answered = async <T>(...args: string[]): Promise<T> => {
-    const { code, stdout, stderr } = await onair(...args, "--json");
-    expect([args, code, stderr]).toEqual([args, 0, ""]);
-    return JSON.parse(stdout) as T;
-  };
+  const answered = <T>(...args: string[]) => printedJson<T>([...args, ...to()], { env });
   interface App {
     readonly id: string;
     readonly client_secret: string;
@@ -204,7 +200,6 @@ describe("wrong usage", () => {
 test("events types lists what can be published, with an example of one", async () => {
   const all = await run(["events", "types"]);
   for (const { name } of builtInEventTypes) expect(all.stdout).toContain(`${name} `);
-  const one = await run(["events", "types", "channel.followed", "--json"]);
   const type = {
     name: "channel.followed",
     version: 1,
@@ -212,7 +207,7 @@ test("events types lists what can be published, with an example of one", async (
     schema: expect.any(Object),
     example: event.data,
   };
-  expect(JSON.parse(one.stdout)).toEqual({ data: [type] });
+  expect(await printedJson<object>(["events", "types", "channel.followed"])).toEqual({ data: [type] });
 });
 
 test("the operator key for a server on this machine is not sent to the environment's proxy", async () => {

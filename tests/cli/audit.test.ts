@@ -1,11 +1,15 @@
 import { expect, test } from "bun:test";
-import { run } from "../support/process.ts";
+import { printedJson, run } from "../support/process.ts";
 import { adminKey, ownDirectory, startServer, testServer } from "../support/server.ts";
 
 const server = await testServer();
 const env = { ONAIR_ADMIN_KEY: adminKey, ONAIR_URL: server.adminUrl };
 const { id } = await server.application({ name: "Audited" });
 await server.admin("PATCH", `/admin/v1/applications/${id}`, { rate_limit: 5 });
+
+interface List {
+  readonly data: readonly object[];
+}
 
 test("lists changes with their actors, newest first, and applies filters", async () => {
   const { code, stdout } = await run(["audit"], { env });
@@ -14,8 +18,8 @@ test("lists changes with their actors, newest first, and applies filters", async
   expect(head?.split(/ {2,}/)).toEqual(["AT", "WHO", "ACTION", "OBJECT", "FIELDS", "FROM"]);
   expect(first).toContain(`ONAIR_ADMIN_KEY  changeApplication  applications ${id}  rate_limit`);
   expect(second).toContain("createApplication");
-  const filtered = await run(["audit", "--action", "createApplication", "--json"], { env });
-  expect((JSON.parse(filtered.stdout) as { data: object[] }).data).toHaveLength(1);
+  const filtered = await printedJson<List>(["audit", "--action", "createApplication"], { env });
+  expect(filtered.data).toHaveLength(1);
   const none = await run(["audit", "--since", "1h", "--key", "nobody"], { env });
   expect([none.code, none.stdout, none.stderr]).toEqual([0, "", "There are no such changes.\n"]);
 });
@@ -35,7 +39,6 @@ test("a command in the data directory is recorded as such", async () => {
   await (await startServer({ data: directory })).app.stop();
   const at = ["--data", directory];
   expect((await run(["apps", "create", "--name", "Offline", ...at])).code).toBe(0);
-  const { stdout } = await run(["audit", ...at, "--json"]);
-  const [entry] = (JSON.parse(stdout) as { data: object[] }).data;
+  const [entry] = (await printedJson<List>(["audit", ...at])).data;
   expect(entry).toMatchObject({ actor: { id: "command-line" }, action: "createApplication", address: "" });
 });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterTests } from "../support/after-tests.ts";
 import { backupFiles, inDatabase, type ShownBackup, sha256 } from "../support/backups.ts";
 import { ownListener } from "../support/listener.ts";
-import { expectFailure, program, run } from "../support/process.ts";
+import { expectFailure, printedJson, program, run } from "../support/process.ts";
 import { users } from "../support/real-data.ts";
 import { adminKey, startServer, type TestServer, testDirectory } from "../support/server.ts";
 import { until } from "../support/until.ts";
@@ -15,6 +15,12 @@ const env = { ONAIR_ADMIN_KEY: adminKey };
 const path = (name: string) => join(directory, name);
 const onair = (args: string[], more: Record<string, string> = {}) =>
   run(["backup", ...args], { env: { ...env, ...more }, cwd: directory });
+/** Makes a backup with the command, and returns what it prints. */
+const made = (args: string[], more: Record<string, string> = {}) =>
+  printedJson<ShownBackup & { file?: string }>(["backup", ...args], {
+    env: { ...env, ...more },
+    cwd: directory,
+  });
 const userCount = (file: string) =>
   inDatabase(file, (db) => db.query("SELECT count(*) AS n FROM users").get());
 let server: TestServer;
@@ -29,9 +35,7 @@ afterTests(() => server.stop());
 
 describe("backup of a running server", () => {
   test("makes a backup and waits until it is done", async () => {
-    const { code, stdout, stderr } = await onair(["--url", url, "--json"]);
-    const backup = JSON.parse(stdout) as ShownBackup;
-    expect([code, stderr]).toEqual([0, ""]);
+    const backup = await made(["--url", url]);
     expect(backup).toMatchObject({ status: "done", progress: 1, error: null });
     expect(backupFiles(data)).toEqual([`${backup.id}.${backup.sha256}.db`]);
     const readable = await onair(["--url", url]);
@@ -42,9 +46,8 @@ describe("backup of a running server", () => {
 
   test("downloads it into a file that only its owner can read, whatever the umask", async () => {
     const file = path("mine.db");
-    const { code, stdout, stderr } = await onair([file, "--url", url, "--json"]);
-    const backup = JSON.parse(stdout) as ShownBackup & { file: string };
-    expect([code, stderr, backup.file]).toEqual([0, "", file]);
+    const backup = await made([file, "--url", url]);
+    expect(backup.file).toBe(file);
     expect(sha256(readFileSync(file))).toBe(backup.sha256 ?? "");
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(userCount(file)).toEqual({ n: users.length });
@@ -179,11 +182,7 @@ test("a directory in use is refused; without a server, only the configured numbe
   await server.stop();
   try {
     const file = path("idle.db");
-    const { code, stdout, stderr } = await onair([file, "--data", data, "--json"], {
-      ONAIR_KEEP_BACKUPS: "1",
-    });
-    expect([code, stderr]).toEqual([0, ""]);
-    const backup = JSON.parse(stdout) as ShownBackup;
+    const backup = await made([file, "--data", data], { ONAIR_KEEP_BACKUPS: "1" });
     expect(backupFiles(data)).toEqual([`${backup.id}.${backup.sha256}.db`]);
     expect(sha256(readFileSync(file))).toBe(backup.sha256 ?? "");
     expect(userCount(file)).toEqual({ n: users.length });

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { afterTests } from "../support/after-tests.ts";
-import { expectFailure, run } from "../support/process.ts";
+import { expectFailure, printedJson, run } from "../support/process.ts";
 import { event, publish, settled, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { testReceiver } from "../support/receiver.ts";
@@ -33,11 +33,7 @@ beforeAll(async () => {
 afterTests(() => server.stop());
 
 const onair = (...args: string[]) => run(["deliveries", ...args, ...to], { env });
-async function answered<T>(...args: string[]): Promise<T> {
-  const { code, stdout, stderr } = await onair(...args, "--json");
-  expect([args, code, stderr]).toEqual([args, 0, ""]);
-  return JSON.parse(stdout) as T;
-}
+const answered = <T>(...args: string[]) => printedJson<T>(["deliveries", ...args, ...to], { env });
 interface Delivery {
   id: string;
   event_id: string;

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { ownListener } from "../support/listener.ts";
-import { expectFailure, run } from "../support/process.ts";
+import { expectFailure, printedJson, run } from "../support/process.ts";
 import { event, publish, settled, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { testReceiver } from "../support/receiver.ts";
@@ -20,15 +20,17 @@ await receiver.arrived(1);
 await settled(server);
 
 const env = { ONAIR_ADMIN_KEY: adminKey };
-const apps = (...args: string[]) => run(["apps", ...args, "--url", server.adminUrl], { env });
-const shown = async () => JSON.parse((await apps("show", app.id, "--json")).stdout).endpoint;
+const to = ["--url", server.adminUrl];
+const apps = (...args: string[]) => run(["apps", ...args, ...to], { env });
+const answered = <T>(...args: string[]) => printedJson<T>(["apps", ...args, ...to], { env });
+const shown = async () => (await answered<{ endpoint: object }>("show", app.id)).endpoint;
 
 test("list and show print the state of the endpoint beside that of the application", async () => {
   const { stdout } = await apps("list");
   expect(stdout).toMatch(new RegExp(`^${app.id}  enabled +disabled \\(gone\\) +Gone +http`, "m"));
   expect(stdout).toMatch(/ enabled +no URL +Silent +-$/m);
   expect(stdout).toMatch(/ enabled +stream only +Reader +http/m);
-  const { data } = JSON.parse((await apps("list", "--json")).stdout) as { data: { endpoint: object }[] };
+  const { data } = await answered<{ data: { endpoint: object }[] }>("list");
   expect(data[0]?.endpoint).toEqual({ status: "disabled", disabled_reason: "gone" });
   expect(await shown()).toMatchObject({ status: "disabled", disabled_reason: "gone", failures: 1 });
   for (const word of ["show", "get"]) {

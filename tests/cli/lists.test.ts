@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { expectFailure, program, run } from "../support/process.ts";
+import { expectFailure, printedJson, program, run } from "../support/process.ts";
 import { event, publishAll, settled, subscribe } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
 import { testReceiver } from "../support/receiver.ts";
@@ -31,8 +31,7 @@ interface List {
   readonly data: readonly { readonly id: string }[];
   readonly pagination: { readonly cursor: string; readonly has_more: boolean };
 }
-const listed = async (...args: string[]): Promise<List> =>
-  JSON.parse((await onair(...args, "--json")).stdout);
+const listed = (...args: string[]) => printedJson<List>(args, { env });
 
 describe.each([
   ["apps", applications],
@@ -74,7 +73,10 @@ test("wide characters take two columns", async () => {
 });
 
 test.each<[string[], string]>([
-  [["deliveries", "list", "--status", "failed"], "There are no such deliveries.\n"],
+  [
+    ["deliveries", "list", "--status", "failed"],
+    "There are no such deliveries. A delivery that will be attempted again is pending: see --status pending.\n",
+  ],
   [["deliveries", "list", "--type", "no.such"], "There are no such deliveries.\n"],
 ])("%j is empty and says so", async (args, said) => {
   expect(await onair(...args)).toEqual({ code: 0, stdout: "", stderr: said });

@@ -6,7 +6,7 @@ import { look, schemaState } from "../../src/store/sqlite/database/look.ts";
 import { migrate as applyMigrations, migrations } from "../../src/store/sqlite/database/migrations.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
 import { inDatabase, sha256 } from "../support/backups.ts";
-import { expectFailure, run } from "../support/process.ts";
+import { expectFailure, printedJson, run } from "../support/process.ts";
 import { users } from "../support/real-data.ts";
 import { ownServer, testDirectory } from "../support/server.ts";
 
@@ -48,9 +48,7 @@ const traces = () =>
 test("--dry-run lists the pending migrations and changes nothing", async () => {
   oldData();
   const before = traces();
-  const asked = await onair("--data", data, "--dry-run", "--json");
-  expect([asked.code, asked.stderr]).toEqual([0, ""]);
-  expect(JSON.parse(asked.stdout)).toEqual({
+  expect(await printedJson<object>(["migrate", "--data", data, "--dry-run"])).toEqual({
     data,
     version: expect.stringMatching(/^\d/),
     dry_run: true,
@@ -126,8 +124,8 @@ test("--rebuild-search restores users that the index has lost", async () => {
     return names;
   };
   expect(await found()).toEqual([]);
-  const { code, stdout } = await onair("--data", data, "--rebuild-search", "--json");
-  expect([code, JSON.parse(stdout)]).toMatchObject([0, { search_index: "migrated", users: users.length }]);
+  const rebuilt = await printedJson<object>(["migrate", "--data", data, "--rebuild-search"]);
+  expect(rebuilt).toMatchObject({ search_index: "migrated", users: users.length });
   expect(await found()).toEqual(expect.arrayContaining(["riotgames"]));
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { Webhook } from "standardwebhooks";
-import { expectFailure, run } from "../support/process.ts";
+import { expectFailure, printedJson, run } from "../support/process.ts";
 import { profileOf } from "../support/profile.ts";
 import { event, publish, settled } from "../support/publishing.ts";
 import { users } from "../support/real-data.ts";
@@ -20,11 +20,7 @@ const env = profileOf(server, mine, testDirectory());
 const broadcaster = users.find(({ id }) => id === 1001)?.username ?? "";
 
 const onair = (words: string) => run(words.split(" "), { env });
-async function answered<T>(words: string): Promise<T> {
-  const { code, stdout, stderr } = await onair(`${words} --json`);
-  expect([words, code, stderr]).toEqual([words, 0, ""]);
-  return JSON.parse(stdout) as T;
-}
+const answered = <T>(words: string) => printedJson<T>(words.split(" "), { env });
 interface Subscriptions {
   readonly data: readonly { id: string; event: string; broadcaster_user_id: number }[];
 }

@@ -14,7 +14,7 @@ import { join } from "node:path";
 import { sessionFamily } from "../../src/domain/tokens.ts";
 import { addBallast, backupFiles, breakIndex, inDatabase, madeBackup } from "../support/backups.ts";
 import { databaseBefore } from "../support/migrated.ts";
-import { expectFailure, program, run } from "../support/process.ts";
+import { expectFailure, printedJson, program, run } from "../support/process.ts";
 import { users } from "../support/real-data.ts";
 import { adminKey, ownServer, startServer, testDirectory, testServer } from "../support/server.ts";
 
@@ -37,20 +37,16 @@ name = backupFiles(served)[0] ?? "";
 copyFileSync(path("served", "backups", name), path("backup.db"));
 
 test("restores a backup into a new directory, from which a server answers as before", async () => {
-  const { code, stdout, stderr } = await onair("backup.db", "--data", "restored", "--json");
-  expect([code, stderr, JSON.parse(stdout)]).toEqual([
-    0,
-    "",
-    {
-      data: "restored",
-      size_bytes: backup.size_bytes,
-      sha256: backup.sha256,
-      users: users.length,
-      applications: 1,
-      subscriptions: 0,
-      events: 0,
-    },
-  ]);
+  const restored = ["restore", "backup.db", "--data", "restored"];
+  expect(await printedJson<object>(restored, { cwd: directory })).toEqual({
+    data: "restored",
+    size_bytes: backup.size_bytes,
+    sha256: backup.sha256,
+    users: users.length,
+    applications: 1,
+    subscriptions: 0,
+    events: 0,
+  });
   const rows = (file: string) =>
     inDatabase(file, (db) => db.query("SELECT * FROM settings WHERE key <> 'deliveries_held'").all());
   expect(rows(path("restored", "onair.db"))).toEqual(rows(path("backup.db")));

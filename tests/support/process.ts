@@ -144,6 +144,13 @@ export function expectFailure(
   expect(stderr).toContain(message);
 }
 
+/** Runs a command with `--json`. Expects that it succeeds and notes nothing, and returns what it prints. */
+export async function printedJson<T>(args: readonly string[], options: RunOptions = {}): Promise<T> {
+  const { code, stdout, stderr } = await run([...args, "--json"], options);
+  expect([args, code, stderr]).toEqual([args, 0, ""]);
+  return JSON.parse(stdout) as T;
+}
+
 /** What a command printed, without how long it took. */
 export function untimed<T extends { readonly stdout: string }>(result: T): T {
   return { ...result, stdout: result.stdout.replace(/ in ([0-9.]+ m?s|[0-9]+ min [0-9]+ s)\b/g, "") };

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { administer, bareDatabase, hasPostgres, type TestDatabase } from "../../support/postgres.ts";
-import { expectFailure, run, serve } from "../../support/process.ts";
+import { expectFailure, printedJson, run, serve } from "../../support/process.ts";
 import { ownDirectory } from "../../support/server.ts";
 
 const quiet = ["--port", "0", "--admin-port", "0"];
@@ -65,14 +65,12 @@ describe.skipIf(!hasPostgres)("commands on PostgreSQL", () => {
   });
 
   test("commands work with and without a running server", async () => {
-    const listed = await run(["apps", "list", "--json"], { env });
-    expect(JSON.parse(listed.stdout).data).toMatchObject([{ name: "Bot" }]);
+    expect(await printedJson<object>(["apps", "list"], { env })).toMatchObject({ data: [{ name: "Bot" }] });
     const exported = await run(["export", "users"], { env });
     expect(exported.stdout).toContain('"username":"ada"');
     const doctor = await run(["doctor", ...quiet], { env });
     expect([doctor.code, doctor.stdout]).toEqual([0, expect.stringContaining(databaseOf())]);
-    const reset = await run(["admin-key", "reset", "--json"], { env });
-    expect(JSON.parse(reset.stdout)).toMatchObject({ role: "operator" });
+    expect(await printedJson<object>(["admin-key", "reset"], { env })).toMatchObject({ role: "operator" });
     const backup = await run(["backup"], { env });
     expect([backup.code, backup.stderr]).toEqual([1, expect.stringContaining("makes its own backups")]);
     const restore = await run(["restore", "x"], { env });

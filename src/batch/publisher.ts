@@ -2,7 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import type { EventSink, NewEvent, PublishedEvent, TraceContext } from "../domain/deliveries.ts";
 import { invalidFields } from "../domain/errors.ts";
 import { Catalogue, checkPayload } from "../domain/events/catalogue.ts";
-import type { EventType } from "../domain/events/event-type.ts";
+import { type EventType, versionRange } from "../domain/events/event-type.ts";
 import { newId } from "../domain/ids.ts";
 import { isoTime, second } from "../domain/time.ts";
 import { about, Id } from "../domain/validation/fields.ts";
@@ -12,7 +12,7 @@ import type { PublishTraces } from "../tracing/publishing.ts";
 /** An event as the platform publishes it. */
 export const EventInput = Type.Object({
   name: Type.String({ minLength: 1, maxLength: 100, description: "Name of the event." }),
-  version: Type.Integer({ minimum: 1, maximum: 1_000_000, description: "Version of the event." }),
+  version: Type.Integer({ ...versionRange, description: "Version of the event." }),
   broadcaster_user_id: about(Id, "Id of the user whose channel the event belongs to."),
   data: Type.Object({}),
   id: Type.Optional(

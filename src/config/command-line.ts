@@ -10,11 +10,18 @@ export function nearest(word: string, known: readonly string[]): string | null {
   let best: string | null = null;
   let fewest = slips + 1;
   for (const one of known) {
-    // Among words that begin with the given one, the shortest is the most likely.
-    const distance = one.startsWith(word) ? 1 - 1 / one.length : editDistance(word, one);
+    const distance = distanceOf(word, one);
     if (distance < fewest) [best, fewest] = [one, distance];
   }
   return best;
+}
+
+function distanceOf(word: string, known: string): number {
+  // Among words that begin with the given one, the shortest is the most likely.
+  if (known.startsWith(word)) return 1 - 1 / known.length;
+  // Other programs have longer names for it, like --public-port. The longest known part is the most likely.
+  if (word.startsWith(`${known}-`) || word.endsWith(`-${known}`)) return 1 + 1 / known.length;
+  return editDistance(word, known);
 }
 
 /** Returns " Did you mean …?", to append to a sentence; "" when no known word is close. */

@@ -97,20 +97,8 @@ const indent = " ".repeat(indentWidth);
 
 /** Formats a term and its meaning. After a long term, the meaning begins on the next line. */
 function helpEntry(term: string, meaning: string): string {
-  const [first = "", ...more] = wrapped(meaning, helpColumns - indentWidth);
+  const [first = "", ...more] = Bun.wrapAnsi(meaning, helpColumns - indentWidth).split("\n");
   const head = `  ${term}`.padEnd(indentWidth);
   const lines = head.length > indentWidth ? [head, indent + first] : [head + first];
   return [...lines, ...more.map((line) => indent + line)].join("\n");
-}
-
-function wrapped(text: string, columns: number): string[] {
-  const lines: string[] = [];
-  let line = "";
-  for (const word of text.split(" ")) {
-    if (line !== "" && line.length + 1 + word.length > columns) {
-      lines.push(line);
-      line = word;
-    } else line = line === "" ? word : `${line} ${word}`;
-  }
-  return [...lines, line];
 }

@@ -1,4 +1,4 @@
-import { type Endpoint, endpointStatus } from "./endpoints.ts";
+import { type Endpoint, type EndpointStatus, endpointStatus } from "./endpoints.ts";
 import { DomainError } from "./errors.ts";
 import { day, second } from "./time.ts";
 import type { Scope } from "./tokens.ts";
@@ -115,9 +115,11 @@ export interface HashedSecret {
   readonly prefix: string;
 }
 
+export const secretKinds = ["client_secret", "webhook_secret"] as const;
+
 /** A valid secret, without its value. Times are milliseconds since the epoch. */
 export interface SecretInForce {
-  readonly kind: "client_secret" | "webhook_secret";
+  readonly kind: (typeof secretKinds)[number];
   /** Its first characters; null for a client secret of an earlier version. */
   readonly prefix: string | null;
   /** null for a secret of an earlier version. */
@@ -217,7 +219,7 @@ type Stateful = Pick<Application, "disabled" | "delivery" | "webhook_url">;
 /** @param endpoint the state of its endpoint; omitted when that accepts deliveries */
 export function applicationState(
   { disabled, delivery, webhook_url }: Stateful,
-  endpoint: "enabled" | "failing" | "disabled" = "enabled",
+  endpoint: EndpointStatus = "enabled",
 ): ApplicationState {
   if (disabled) return "disabled_by_operator";
   if (delivery === "stream") return "stream_only";

@@ -1,11 +1,11 @@
 import { DomainError } from "./errors.ts";
 
-type BackupStatus = "running" | "done" | "failed";
+export const backupStatuses = ["running", "done", "failed"] as const;
 
 /** A consistent copy of the whole database. */
 export interface Backup {
   readonly id: string;
-  readonly status: BackupStatus;
+  readonly status: (typeof backupStatuses)[number];
   /** The copied part of the database, from 0 to 1; a check of the copy follows. */
   readonly progress: number;
   /** Bytes written so far. */

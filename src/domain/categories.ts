@@ -1,7 +1,11 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { about, Id, multiLine, nullable, oneLine, webAddress } from "./validation/fields.ts";
 
-export const slugPattern = "^[^\\s/?#\\u0000-\\u001f]{1,200}$";
+/** The slugs of categories and channels. */
+export const slugForm = {
+  pattern: "^[^\\s/?#\\u0000-\\u001f]{1,200}$",
+  errorMessage: "must be 1 to 200 characters without spaces, slashes, ? or #",
+};
 
 /** A tag with the id that it had in an export. A tag given as a name gets its id from On Air. */
 const TagInput = Type.Object(
@@ -14,8 +18,7 @@ export const CategoryInput = Type.Object({
   id: about(Id, "Id of the category."),
   name: about(oneLine(1, 200), "Name of the category."),
   slug: Type.String({
-    pattern: slugPattern,
-    errorMessage: "must be 1 to 200 characters without spaces, slashes, ? or #",
+    ...slugForm,
     description: "Slug of the category, for URLs; unique.",
   }),
   icon: Type.Optional(

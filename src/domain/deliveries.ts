@@ -1,5 +1,6 @@
-/** The final states are `delivered`, `failed`, `expired` and `canceled`. */
-export type DeliveryStatus = "pending" | "delivered" | "failed" | "expired" | "canceled";
+/** All but `pending` are final. */
+export const deliveryStatuses = ["pending", "delivered", "failed", "expired", "canceled"] as const;
+export type DeliveryStatus = (typeof deliveryStatuses)[number];
 
 /** An event as the platform publishes it. */
 export interface NewEvent {

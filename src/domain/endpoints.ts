@@ -5,10 +5,12 @@ import { day, hour, minute } from "./time.ts";
  * The state of an application's endpoint, the receiver behind its webhook URL. `failing`: no success since the first
  * failure. `disabled`: nothing is sent.
  */
-type EndpointStatus = "enabled" | "failing" | "disabled";
+export const endpointStatuses = ["enabled", "failing", "disabled"] as const;
+export type EndpointStatus = (typeof endpointStatuses)[number];
 
-/** The reason why an endpoint was disabled. */
-export type DisabledReason = "gone" | "failing";
+/** The reasons why an endpoint is disabled. */
+export const disabledReasons = ["gone", "failing"] as const;
+export type DisabledReason = (typeof disabledReasons)[number];
 
 /** The stored state of an endpoint. Times are milliseconds since the epoch. */
 export interface Endpoint {

@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { slugPattern } from "./categories.ts";
+import { slugForm } from "./categories.ts";
 import { about, Count, Id, nullable, oneLine, Timestamp, webAddress } from "./validation/fields.ts";
 
 /** A user's channel as the platform reports it. */
@@ -7,8 +7,7 @@ export const ChannelInput = Type.Object({
   id: about(Id, "Id of the channel."),
   user_id: about(Id, "Id of the user who owns the channel."),
   slug: Type.String({
-    pattern: slugPattern,
-    errorMessage: "must be 1 to 200 characters without spaces, slashes, ? or #",
+    ...slugForm,
     description: "Slug of the channel, for URLs; unique.",
   }),
   name: Type.Optional(about(oneLine(1, 200), "Name of the channel; the slug by default.")),

@@ -3,7 +3,8 @@ import { type DeliveryScope, maxAttempts } from "./delivery-log.ts";
 import { DomainError, type FieldProblem, invalidFields } from "./errors.ts";
 import { day } from "./time.ts";
 
-export type ReplayState = "running" | "completed" | "canceled";
+export const replayStates = ["running", "completed", "canceled"] as const;
+export type ReplayState = (typeof replayStates)[number];
 
 /** The range of a replay: the deliveries of an application, of events published in a range of time. */
 interface ReplayRange {

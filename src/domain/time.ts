@@ -1,17 +1,9 @@
-let writtenSecond = Number.NaN;
-let secondText = "";
-
 /**
  * Milliseconds since the epoch as ISO 8601 in UTC, for example `2026-01-14T16:08:06.123Z`. Throws a `RangeError` for an
- * invalid time. The text of the last second is cached, because most formatted times are of the current one.
+ * invalid time.
  */
 export function isoTime(ms: number): string {
-  const started = Math.floor(ms / second);
-  if (started !== writtenSecond) {
-    secondText = new Date(started * second).toISOString().slice(0, -"000Z".length);
-    writtenSecond = started;
-  }
-  return `${secondText}${String(second + Math.floor(ms - started * second)).slice(1)}Z`;
+  return new Date(ms).toISOString();
 }
 
 /** The same for a time that may be absent. */

@@ -11,7 +11,10 @@ import {
 } from "./validation/fields.ts";
 
 /** Usernames are compared without ASCII case. */
-export const usernamePattern = "^[A-Za-z0-9_-]{1,64}$";
+export const usernameForm = {
+  pattern: "^[A-Za-z0-9_-]{1,64}$",
+  errorMessage: "must be 1 to 64 of the characters A-Z a-z 0-9 _ -",
+};
 
 /** Names that collide with another route of the public API. */
 const reservedUsernames = new Set(["search"]);
@@ -20,8 +23,7 @@ const reservedUsernames = new Set(["search"]);
 export const UserInput = Type.Object({
   id: about(Id, "Id of the user."),
   username: Type.String({
-    pattern: usernamePattern,
-    errorMessage: "must be 1 to 64 of the characters A-Z a-z 0-9 _ -",
+    ...usernameForm,
     description: "Unique without regard to ASCII case. `search` is reserved.",
   }),
   display_name: Type.Optional(about(oneLine(1, 200), "Display name; the username by default.")),

@@ -47,6 +47,15 @@ interface CacheEntry {
   readonly validAt: number;
 }
 
+/** Says what a secret of another kind is for, because the kinds are easily mixed up. */
+function refusalOf(token: string): string {
+  if (token.startsWith("onair_cs_"))
+    return "This is a client secret; POST /oauth/token exchanges it for an access token";
+  if (token.startsWith("onair_admin_"))
+    return "This is an operator key, for the admin API; the public API needs an access token";
+  return "The access token is unknown, revoked or expired";
+}
+
 const keyOf = (token: string) => Bun.CryptoHasher.hash("sha256", token, "base64");
 
 /**
@@ -94,7 +103,7 @@ export function authenticator(
       const caller = known(key) ?? (await load(token, key));
       if (caller) return caller;
       cache.delete(key);
-      throw new DomainError("invalid_token", "The access token is unknown, revoked or expired");
+      throw new DomainError("invalid_token", refusalOf(token));
     },
     /** Resolves to whether an authenticated caller is still valid. Used by long-lived streams. */
     async isInForce({ grant, application, tokenHash }: Caller): Promise<boolean> {

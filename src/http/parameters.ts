@@ -115,31 +115,21 @@ export function ListParameter(options: ListOptions): TUnsafe<string[]> {
   return Type.Unsafe<string[]>({ ...options, [Kind]: "ListParameter", type: "array" });
 }
 
-TypeRegistry.Set<TextOptions>("TextParameter", (schema, value) => {
-  return typeof value === "string" && formProblem(schema, value) === null;
-});
-TypeRegistry.Set<IntegerOptions>("IntegerParameter", ({ minimum, maximum }, value) => {
-  return Number.isInteger(value) && Number(value) >= minimum && Number(value) <= maximum;
-});
-TypeRegistry.Set<ListOptions>("ListParameter", ({ items, minItems, maxItems }, value) => {
-  if (!Array.isArray(value) || value.length < minItems || value.length > maxItems) return false;
-  return value.every((text) => typeof text === "string" && formProblem(items, text) === null);
-});
+// Elysia validates what `input.ts` has read and checked: only the type can be wrong, if a route is not read by it.
+TypeRegistry.Set("TextParameter", (_, value) => typeof value === "string");
+TypeRegistry.Set("IntegerParameter", (_, value) => typeof value === "number");
+TypeRegistry.Set("ListParameter", (_, value) => Array.isArray(value));
 
 /** Returns the problem of a text, or null. U+0000 is refused, because PostgreSQL cannot store it. */
 export function textProblem(schema: TextOptions, text: string): string | null {
+  const { minLength, maxLength, pattern, refine } = schema;
   if (text.includes("\0")) return "must not contain a NUL character";
-  return formProblem(schema, text) ?? schema.refine?.(text) ?? null;
-}
-
-/** Returns the problem of a text's length or form, or null. */
-function formProblem(schema: TextOptions, text: string): string | null {
-  const { minLength, maxLength, pattern } = schema;
   if (minLength !== undefined && codePoints(text) < minLength)
     return `must be at least ${minLength} character${minLength === 1 ? "" : "s"}`;
   if (maxLength !== undefined && codePoints(text) > maxLength)
     return `must be at most ${maxLength} characters`;
   const fits =
     (pattern === undefined || new RegExp(pattern).test(text)) && (schema.enum?.includes(text) ?? true);
-  return fits ? null : (schema.errorMessage ?? "does not have the right form");
+  if (!fits) return schema.errorMessage ?? "does not have the right form";
+  return refine?.(text) ?? null;
 }

@@ -1,6 +1,6 @@
 import type { Environment } from "../../config/read-config.ts";
+import { deliveryStatuses } from "../../domain/deliveries.ts";
 import { isoTime } from "../../domain/time.ts";
-import { deliveryStatuses } from "../../http/public/delivery-fields.ts";
 import { command, type Given, readSince, switches, valued } from "../arguments.ts";
 import { withAdminApi } from "../client/admin-api.ts";
 import { allDeliveries, type DeliveriesApi, ownDeliveries } from "../client/deliveries-api.ts";
@@ -207,8 +207,10 @@ async function list(
   );
 }
 
-/** Returns a hint when `--event` looks like an event type; "" otherwise. */
-function hintAt({ event = "" }: Values): string {
+/** Returns a hint for filters that often mean something else; "" for others. */
+function hintAt({ event = "", status }: Values): string {
+  // After a failed attempt people ask for failed deliveries, but those that are attempted again are pending.
+  if (status === "failed") return " A delivery that will be attempted again is pending: see --status pending.";
   return /^[a-z0-9_]+(\.[a-z0-9_]+)+$/.test(event)
     ? ` --event expects the id of an event; for an event type, use --type ${event}.`
     : "";

@@ -1,6 +1,9 @@
 import type { Static, TSchema } from "@sinclair/typebox";
 import type { FieldProblem } from "../errors.ts";
 
+/** The range of versions. */
+export const versionRange = { minimum: 1, maximum: 1_000_000 } as const;
+
 /** A type of event that the platform publishes and applications subscribe to. */
 export interface EventType<Payload extends TSchema = TSchema> {
   readonly name: string;

@@ -1,4 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
+import { usernameForm } from "../users.ts";
 import { about, Count, closed, Id, nullable, text, Url } from "../validation/fields.ts";
 
 const Badge = closed({
@@ -23,15 +24,9 @@ const Identity = closed(
   { description: "How the person appears in this channel's chat." },
 );
 
-const Username = Type.String({
-  pattern: "^[A-Za-z0-9_-]{1,64}$",
-  errorMessage: "must be 1 to 64 of the characters A-Z a-z 0-9 _ -",
-  description: "Username of the user.",
-});
-
 const named = {
   user_id: about(Id, "Id of the user."),
-  username: Username,
+  username: Type.String({ ...usernameForm, description: "Username of the user." }),
   is_verified: Type.Boolean({ description: "Whether the platform has verified the user." }),
   profile_picture: about(Url, 'URL of the profile picture; "" for none.'),
   channel_slug: text(100, { description: "Slug of the user's channel." }),

@@ -40,10 +40,12 @@ export interface NewNotice {
   readonly sending: NoticeSending;
 }
 
+/** `unsent`: there is no notify URL. */
+export const sendingStatuses = ["unsent", "pending", "delivered", "failed"] as const;
+
 /** The state of sending a notice to the operator. */
 export interface NoticeSending {
-  /** `unsent`: there is no notify URL. */
-  readonly status: "unsent" | "pending" | "delivered" | "failed";
+  readonly status: (typeof sendingStatuses)[number];
   readonly attempts: number;
   /** While pending: when the next attempt is due, in milliseconds since the epoch. */
   readonly next_attempt_at: number | null;

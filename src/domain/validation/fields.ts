@@ -61,6 +61,7 @@ export function oneOf<Word extends string>(words: readonly Word[], options: Sche
 export function nullable<Schema extends TSchema>(schema: Schema, options: SchemaOptions = {}) {
   return Type.Union([schema, Type.Null()], options);
 }
+
 /** A name or title: one line, without control characters. */
 export function oneLine(minLength: number, maxLength: number) {
   return Type.String({

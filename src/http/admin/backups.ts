@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { BackupKeeper } from "../../backups/elsewhere.ts";
-import type { Backup } from "../../domain/backups.ts";
+import { type Backup, backupStatuses } from "../../domain/backups.ts";
 import { DomainError } from "../../domain/errors.ts";
 import { isoTime, isoTimeOrNull } from "../../domain/time.ts";
 import { about, nullable, oneOf } from "../../domain/validation/fields.ts";
@@ -19,7 +19,7 @@ const mediaType = "application/vnd.sqlite3";
 
 export const BackupSchema = named("Backup", "A copy of the database.", {
   id: Type.String({ description: "Id of the backup." }),
-  status: oneOf(["running", "done", "failed"], { description: "Status of the backup." }),
+  status: oneOf(backupStatuses, { description: "Status of the backup." }),
   progress: Type.Number({
     minimum: 0,
     maximum: 1,

@@ -1,5 +1,5 @@
 import { type Static, type TObject, Type } from "@sinclair/typebox";
-import type { Attempt } from "../../domain/deliveries.ts";
+import { type Attempt, deliveryStatuses } from "../../domain/deliveries.ts";
 import {
   type DeliveryFilter,
   type DeliveryRecord,
@@ -19,8 +19,6 @@ import { ChoiceParameter, LimitParameter, rangeGiven, TextParameter, TimeParamet
 /*
  * Schemas of deliveries, for the public and the admin API.
  */
-
-export const deliveryStatuses = ["pending", "delivered", "failed", "expired", "canceled"] as const;
 
 export const DeliveryStatus = oneOf(deliveryStatuses, {
   $id: "DeliveryStatus",

@@ -1,7 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { type DomainError, invalidFields } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
-import { checkRange, type NewReplay, type Replay, replayLimits } from "../../domain/replays.ts";
+import { checkRange, type NewReplay, type Replay, replayLimits, replayStates } from "../../domain/replays.ts";
 import { day, isoTime, isoTimeOrNull, second } from "../../domain/time.ts";
 import { about, multiLine, nullable, oneOf, Timestamp } from "../../domain/validation/fields.ts";
 import type { Store } from "../../store/store.ts";
@@ -60,7 +60,7 @@ const count = (description: string) => Type.Integer({ minimum: 0, description })
 
 const shownFields = {
   id: Type.String({ description: "Id of the replay." }),
-  state: oneOf(["running", "completed", "canceled"], { description: "State of the replay." }),
+  state: oneOf(replayStates, { description: "State of the replay." }),
   dry_run: Type.Boolean({ description: "Whether the replay only counts deliveries." }),
   subscription_id: nullable(Type.String(), {
     description: "Only deliveries of this subscription; null for all.",

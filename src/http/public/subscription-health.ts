@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { newEndpoint } from "../../domain/endpoints.ts";
+import { endpointStatuses, newEndpoint } from "../../domain/endpoints.ts";
 import { isoTimeOrNull } from "../../domain/time.ts";
 import { nullable, oneOf } from "../../domain/validation/fields.ts";
 import { dataOf } from "../answers.ts";
@@ -21,7 +21,7 @@ const SubscriptionId = Type.Object({
 
 const HealthSchema = named("SubscriptionHealth", "A subscription with its health.", {
   ...subscriptionFields,
-  status: oneOf(["enabled", "failing", "disabled"], {
+  status: oneOf(endpointStatuses, {
     description:
       "Status of the endpoint. `failing`: no attempt has succeeded since a failure. `disabled`: nothing is sent.",
   }),

@@ -2,6 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import type { Application } from "../../domain/applications.ts";
 import { DomainError } from "../../domain/errors.ts";
 import type { Catalogue } from "../../domain/events/catalogue.ts";
+import { versionRange } from "../../domain/events/event-type.ts";
 import { exampleUser } from "../../domain/examples.ts";
 import { subscriptionLimits, whyNotSubscribed } from "../../domain/subscriptions.ts";
 import { about, Id, nullable } from "../../domain/validation/fields.ts";
@@ -59,8 +60,7 @@ const WantedEvent = Type.Object(
       examples: ["channel.followed"],
     }),
     version: Type.Integer({
-      minimum: 1,
-      maximum: 1_000_000,
+      ...versionRange,
       description: "Version of the event type.",
       examples: [1],
     }),

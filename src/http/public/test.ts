@@ -1,6 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { invalidFields } from "../../domain/errors.ts";
 import { checkPayload } from "../../domain/events/catalogue.ts";
+import { versionRange } from "../../domain/events/event-type.ts";
 import { about, nullable } from "../../domain/validation/fields.ts";
 import type { PassedStage } from "../../webhooks/client/sender.ts";
 import { diagnose } from "../../webhooks/diagnosis.ts";
@@ -31,7 +32,7 @@ const TestBody = Type.Object(
       }),
     ),
     version: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 1_000_000, description: "Version of the event type.", default: 1 }),
+      Type.Integer({ ...versionRange, description: "Version of the event type.", default: 1 }),
     ),
     data: Type.Optional(
       Type.Record(Type.String(), Type.Unknown(), {

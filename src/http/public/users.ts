@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { DomainError } from "../../domain/errors.ts";
 import { exampleUser } from "../../domain/examples.ts";
-import { searchLimits, usernamePattern } from "../../domain/users.ts";
+import { searchLimits, usernameForm } from "../../domain/users.ts";
 import { about, Count, Id } from "../../domain/validation/fields.ts";
 import { codePoints, fold } from "../../domain/validation/text.ts";
 import { answer, linksTo, listOf } from "../answers.ts";
@@ -13,8 +13,7 @@ import { defaultPictures } from "./assets.ts";
 import type { PublicDeps, TokenListener } from "./base.ts";
 
 const Username = TextParameter({
-  pattern: usernamePattern,
-  errorMessage: "must be 1 to 64 of the characters A-Z a-z 0-9 _ -",
+  ...usernameForm,
   description: "Username of the user. ASCII case is ignored.",
   examples: [exampleUser.username],
 });

@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Application } from "../../../domain/applications.ts";
-import { type Endpoint, endpointStatus, newEndpoint } from "../../../domain/endpoints.ts";
+import { disabledReasons, type Endpoint, endpointStatus, newEndpoint } from "../../../domain/endpoints.ts";
 import { isoTimeOrNull } from "../../../domain/time.ts";
 import { nullable, oneOf } from "../../../domain/validation/fields.ts";
 import { endpointSummary } from "../../../webhooks/endpoint-summary.ts";
@@ -13,7 +13,7 @@ import { operators, readers } from "../access.ts";
 import { ApplicationParams, exampleApplication } from "../application-fields.ts";
 import type { AdminDeps, AdminListener } from "../base.ts";
 
-const DisabledReason = oneOf(["gone", "failing"], {
+const DisabledReason = oneOf(disabledReasons, {
   $id: "DisabledReason",
   description:
     "Why the endpoint is disabled. `gone`: it answered 410. `failing`: every attempt failed for 24 hours.",

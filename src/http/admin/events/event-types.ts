@@ -1,6 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { DomainError } from "../../../domain/errors.ts";
 import { builtInEventTypes } from "../../../domain/events/catalogue.ts";
+import { versionRange } from "../../../domain/events/event-type.ts";
 import {
   eventNamePattern,
   eventTypeOf,
@@ -15,10 +16,8 @@ import { IntegerParameter, TextParameter } from "../../parameters.ts";
 import { everyRole, operators } from "../access.ts";
 import type { AdminDeps, AdminListener } from "../base.ts";
 
-const versions = { minimum: 1, maximum: 1_000_000 };
-
 const fields = {
-  version: Type.Integer({ ...versions, description: "Version of the event type." }),
+  version: Type.Integer({ ...versionRange, description: "Version of the event type." }),
   description: about(oneLine(0, 500), "When the event happens, for developers."),
   schema: Type.Record(Type.String(), Type.Unknown(), {
     description:
@@ -44,7 +43,7 @@ const NameParams = Type.Object({
   }),
 });
 const VersionQuery = Type.Object({
-  version: IntegerParameter({ ...versions, description: "Version of the event type." }),
+  version: IntegerParameter({ ...versionRange, description: "Version of the event type." }),
 });
 
 const RecordSchema = named("RegisteredEventType", "A registered event type.", {

@@ -1,5 +1,10 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { endpointNotices, type Notice, serverNotices } from "../../../domain/operations/notices.ts";
+import {
+  endpointNotices,
+  type Notice,
+  sendingStatuses,
+  serverNotices,
+} from "../../../domain/operations/notices.ts";
 import { isoTime, isoTimeOrNull } from "../../../domain/time.ts";
 import { about, nullable, oneOf } from "../../../domain/validation/fields.ts";
 import { pageOf } from "../../answers.ts";
@@ -18,7 +23,7 @@ const NoticeSchema = named("Notice", "A notice about an endpoint or the server."
   summary: Type.String({ description: "What happened, in one sentence." }),
   advice: nullable(Type.String(), { description: "Recommended action; null if none is needed." }),
   sending: named("NoticeSending", "The delivery of a notice to the notify URL.", {
-    status: oneOf(["unsent", "pending", "delivered", "failed"], {
+    status: oneOf(sendingStatuses, {
       description: "Status of the delivery. `unsent`: there was no notify URL.",
     }),
     attempts: Type.Integer({ description: "Number of attempts so far." }),

@@ -4,6 +4,7 @@ import {
   clientTypes,
   lockableFields,
   type SecretInForce,
+  secretKinds,
   usesOnlyStream,
 } from "../../../domain/applications.ts";
 import type { Endpoint } from "../../../domain/endpoints.ts";
@@ -43,7 +44,7 @@ const EndpointState = named("EndpointState", "The state of the endpoint at the w
 });
 
 const Secret = named("SecretInForce", "A secret that is valid now. The secret itself is not shown.", {
-  kind: oneOf(["client_secret", "webhook_secret"], { description: "Kind of the secret." }),
+  kind: oneOf(secretKinds, { description: "Kind of the secret." }),
   prefix: nullable(Type.String(), {
     description: "First characters of the secret; null for a client secret created by an earlier version.",
   }),

@@ -1,6 +1,11 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { type Application, usesOnlyStream } from "../../../domain/applications.ts";
-import { type Endpoint, endpointStatus } from "../../../domain/endpoints.ts";
+import {
+  disabledReasons,
+  type Endpoint,
+  endpointStatus,
+  endpointStatuses,
+} from "../../../domain/endpoints.ts";
 import { isoTime } from "../../../domain/time.ts";
 import { about, nullable, oneOf } from "../../../domain/validation/fields.ts";
 import { IsoTimestamp, named } from "../../fields.ts";
@@ -15,7 +20,7 @@ export const LastFailure = named("LastFailure", "The last failed attempt of an e
   error: nullable(Type.String(), { description: "Reason for the failure, in one sentence." }),
 });
 
-export const DisabledReason = oneOf(["gone", "failing", "no_webhook_url"], {
+export const DisabledReason = oneOf([...disabledReasons, "no_webhook_url"], {
   $id: "DisabledReason",
   description:
     "Why the endpoint is disabled. `gone`: it answered 410. `failing`: every attempt failed for 24 hours. `no_webhook_url`: the application has no webhook URL.",
@@ -23,7 +28,7 @@ export const DisabledReason = oneOf(["gone", "failing", "no_webhook_url"], {
 
 /** Fields of every schema that describes an endpoint. */
 export const endpointFields = {
-  status: oneOf(["enabled", "failing", "disabled"], {
+  status: oneOf(endpointStatuses, {
     description: "`failing`: no attempt has succeeded since a failure. `disabled`: nothing is sent.",
   }),
   failures: Type.Integer({ description: "Number of failed attempts since the last success." }),

@@ -1,4 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
+import { disabledReasons } from "../../../domain/endpoints.ts";
 import { endpointNotices, type Notice } from "../../../domain/operations/notices.ts";
 import { isoTime } from "../../../domain/time.ts";
 import { about, nullable, oneOf } from "../../../domain/validation/fields.ts";
@@ -22,7 +23,7 @@ export const EndpointNoticeData = named(
     advice,
     application_id: about(Ulid, "Id of the application."),
     status,
-    disabled_reason: nullable(oneOf(["gone", "failing"]), {
+    disabled_reason: nullable(oneOf(disabledReasons), {
       description: "Why the endpoint was disabled; null if it was not.",
     }),
     since: nullable(IsoTimestamp, {

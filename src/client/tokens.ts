@@ -43,6 +43,9 @@ export function tokenSource(url: string, credentials: Credentials, send: Send): 
   if (token !== undefined) return { current: async () => token, after: async () => null };
   if (clientId === undefined && clientSecret !== undefined)
     throw new TypeError("a client secret needs the client id");
+  // Options that are named but undefined come from environment variables that are not set.
+  if (clientId === undefined && "clientId" in credentials && "clientSecret" in credentials)
+    throw new TypeError("clientId and clientSecret are undefined: are their environment variables set?");
   if (clientId === undefined) return { current: async () => null, after: async () => null };
   if (clientSecret === undefined && session?.refreshToken === undefined)
     throw new TypeError("a client id needs a client secret, or the session of a user");

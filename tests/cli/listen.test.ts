@@ -63,6 +63,17 @@ test("--secret signs forwarded events with the local program's secret", async ()
   await listener.end();
 });
 
+test("the first 401 says that the secret is probably another one", async () => {
+  const receiver = ownReceiver(() => new Response(null, { status: 401 }));
+  const listener = listen(["--forward", receiver.url]);
+  await listener.shows("Listening to");
+  await publish(server, event("channel.followed"));
+  await publish(server, event("channel.followed"));
+  await listener.shows(/→ 401 in \d+ ms/, 2);
+  await listener.end();
+  expect(listener.output.split("or pass its own as --secret")).toHaveLength(2);
+});
+
 test("--json prints a line for each event with the local program's answer, and continues while that is down", async () => {
   const receiver = new Receiver();
   const { url } = receiver;

@@ -162,6 +162,8 @@ describe("tokens", () => {
     await expect(refused).rejects.toMatchObject({ status: 401, code: "missing_token" });
     expect(() => createClient({ url, clientId: "x" })).toThrow(TypeError);
     expect(() => createClient({ url, clientSecret: "x" })).toThrow("a client secret needs the client id");
+    const unset = { clientId: undefined, clientSecret: undefined };
+    expect(() => createClient({ url, ...unset })).toThrow("are their environment variables set?");
     for (const wrong of ["", "api.example.com", "ftp://api.example.com", undefined as unknown as string])
       expect(() => createClient({ url: wrong })).toThrow("url must be the URL of the platform");
   });

@@ -24,6 +24,13 @@ test("of several words that start with the typed text, the shortest is suggested
   expect(nearest("compl", ["compact", "completion", "complete"])).toBe("complete");
 });
 
+test("a longer name for a known word suggests that word", () => {
+  const settings = ["port", "host", "public-url", "broadcaster", "url"];
+  expect(nearest("public-port", settings)).toBe("port");
+  expect(nearest("broadcaster-id", settings)).toBe("broadcaster");
+  expect(nearest("the-public-url", settings)).toBe("public-url");
+});
+
 const options = {
   name: { type: "string" },
   json: { type: "boolean" },

@@ -92,6 +92,18 @@ describe("RFC 6750, section 2.1 and 3: a token", () => {
     expect((await errorOf(response)).code).toBe("invalid_token");
   });
 
+  test.each([
+    [app.client_secret, "This is a client secret; POST /oauth/token exchanges it for an access token"],
+    [
+      `onair_admin_${"x".repeat(43)}`,
+      "This is an operator key, for the admin API; the public API needs an access token",
+    ],
+  ])("a secret of another kind is refused with what it is for", async (secret, message) => {
+    const response = await server.get("/public/v1/users/x", secret);
+    expect(response.status).toBe(401);
+    expect(await errorOf(response)).toMatchObject({ code: "invalid_token", message });
+  });
+
   test.each(
     behindToken.flatMap(({ method, path, scopes }) => scopes.map((scope) => [method, path, scope] as const)),
   )("%s %s without the scope is 403 and names it: %s", async (method, path, scope) => {

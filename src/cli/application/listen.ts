@@ -38,6 +38,11 @@ ${publicHelp}
 Stop it with Ctrl-C. Exit code: 0 when stopped, 1 when the server refused, 2 for wrong usage.
 `;
 
+/** Hints after the first answer 401, without and with `--secret`. */
+const unknownSecretHint =
+  "It probably verifies with another secret. Give it the one shown above, or pass its own as --secret.";
+const wrongSecretHint = "It probably verifies with another secret than --secret.";
+
 export const listen = command({
   summary: "receive events over the stream; print and forward them",
   help,
@@ -54,6 +59,7 @@ export const listen = command({
     const { url } = target;
     const secret = given ?? newWebhookSecret();
     const signal = untilEnded();
+    let isToldAboutSecret = false;
     // With JSON on standard output, notices go to standard error.
     const terminal = terminalOn(json ? process.stderr : process.stdout, env);
     if (forwardUrl && given === undefined) {
@@ -80,7 +86,13 @@ export const listen = command({
           ? await forward(received.delivery, { url: forwardUrl, secret, signal })
           : null;
         if (json) await print(JSON.stringify(asJson(streamed, received, forwarded)));
-        else if (forwarded) printForwarded(terminal, forwarded);
+        else if (forwarded) {
+          printForwarded(terminal, forwarded);
+          if (forwarded.status === 401 && !isToldAboutSecret) {
+            isToldAboutSecret = true;
+            terminal.line(`           ${given === undefined ? unknownSecretHint : wrongSecretHint}`);
+          }
+        }
       }
     });
     await listening.catch((error) => {

@@ -113,11 +113,13 @@ function Sentence({ delivery: { status, attempts, next_attempt_at } }: { deliver
     return (
       <Notice tone={last ? "warn" : ""} title={last ? "Not delivered yet." : "Not attempted yet."}>
         {reason && <p>{reason}</p>}
-        {next_attempt_at && (
+        {next_attempt_at ? (
           <p>
             The next attempt is <Time at={next_attempt_at} />. You can also fix the receiver and send the
             delivery again now.
           </p>
+        ) : (
+          <p>Deliveries wait while the endpoint is failing or disabled, or others are being sent to it.</p>
         )}
       </Notice>
     );

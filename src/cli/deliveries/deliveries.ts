@@ -210,7 +210,8 @@ async function list(
 /** Returns a hint for filters that often mean something else; "" for others. */
 function hintAt({ event = "", status }: Values): string {
   // After a failed attempt people ask for failed deliveries, but those that are attempted again are pending.
-  if (status === "failed") return " A delivery that will be attempted again is pending: see --status pending.";
+  if (status === "failed")
+    return " A delivery that will be attempted again is pending: see --status pending.";
   return /^[a-z0-9_]+(\.[a-z0-9_]+)+$/.test(event)
     ? ` --event expects the id of an event; for an event type, use --type ${event}.`
     : "";

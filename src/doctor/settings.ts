@@ -2,6 +2,7 @@ import type { Config } from "../config/config.ts";
 import type { Environment } from "../config/read-config.ts";
 import { unknownVariables } from "../config/setting-names.ts";
 import { type Finding, findingsOf } from "../domain/operations/findings.ts";
+import { isThisMachineAlone } from "../serving/client-address.ts";
 import { isLoopback } from "./ask.ts";
 
 /** Reports the `mistakes` of `checkConfig`, and unknown variables. */
@@ -23,20 +24,18 @@ export function* settingFindings(mistakes: readonly string[], env: Environment):
 export function* exposureFindings(config: Config): Generator<Finding> {
   yield* publicUrlFindings(config);
   const { adminHost } = config;
-  if (isLoopback(adminHost) && !isEveryAddress(adminHost)) return;
+  if (isThisMachineAlone(adminHost)) return;
   yield findingsOf("admin_host").warning(
     `other machines can reach the admin listener (${adminHost})`,
     "make sure that only the platform's own machines can reach it",
   );
 }
 
-const isEveryAddress = (host: string) => host === "0.0.0.0" || host === "::";
-
 function* publicUrlFindings(config: Config): Generator<Finding> {
   const { host, publicUrl, trustedProxies, allowPrivateWebhooks, tlsCert } = config;
   const { ok, warning } = findingsOf("public_url");
   const url = publicUrl === null ? null : new URL(publicUrl);
-  if (url === null && isLoopback(host) && !isEveryAddress(host))
+  if (url === null && isThisMachineAlone(host))
     return yield ok("only this machine can reach the public listener, and no public URL is set");
   if (url === null)
     return yield warning(

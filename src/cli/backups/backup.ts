@@ -6,7 +6,7 @@ import { OnairError } from "../../client/errors.ts";
 import type { BackupSchema } from "../../http/admin/backups.ts";
 import { command, type Given, type Reading, switches } from "../arguments.ts";
 import { type AdminApi, withAdminApi } from "../client/admin-api.ts";
-import { poll } from "../client/poll.ts";
+import { poll } from "../client/polling.ts";
 import { readTarget, targetHelp, targetOptions } from "../client/target.ts";
 import { UsageError } from "../command.ts";
 import { counted, megabytes, stopwatch } from "../output/format.ts";

@@ -1,7 +1,7 @@
 import { sleep } from "../../client/sleep.ts";
-import { askingAgain } from "../client/absence.ts";
 import type { Fields } from "../client/admin-api.ts";
 import type { DeliveriesApi, Delivery } from "../client/deliveries-api.ts";
+import { askingAgain } from "../client/polling.ts";
 import { deliveryCells, deliveryColumns } from "../output/deliveries.ts";
 import type { Output } from "../output/output.ts";
 import { print, tableWriter } from "../output/print.ts";

@@ -1,7 +1,6 @@
-import { askingAgain } from "../client/absence.ts";
 import type { Fields } from "../client/admin-api.ts";
 import type { DeliveriesApi, ReplayAnswer } from "../client/deliveries-api.ts";
-import { poll } from "../client/poll.ts";
+import { askingAgain, poll } from "../client/polling.ts";
 import { noteOutcome, printDelivery } from "../output/deliveries.ts";
 import { counted } from "../output/format.ts";
 import type { Output } from "../output/output.ts";

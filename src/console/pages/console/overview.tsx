@@ -9,9 +9,9 @@ import { Figure } from "../../parts/figure.tsx";
 import { Read, Table } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { to } from "../../places.ts";
-import { OutcomeCard, type Range } from "../../statistics/plots.tsx";
-import { StorageFigures, StorageKinds, type StorageProblem, storageProblem } from "../../storage.tsx";
+import { OutcomeCard, type Range } from "../../statistics.tsx";
 import { useOperator } from "./operator.tsx";
+import { StorageFigures, StorageKinds, type StorageProblem, storageProblem } from "./storage.tsx";
 
 type Endpoint = components["schemas"]["Endpoint"];
 type Finding = components["schemas"]["Finding"];

@@ -6,7 +6,7 @@ import { Figure } from "../../parts/figure.tsx";
 import { Plot } from "../../parts/plot.tsx";
 import { Read, Table } from "../../parts/table.tsx";
 import { duration } from "../../parts/time.tsx";
-import { ArrivalPlot, OutcomePlot, seconds, useRange } from "../../statistics/plots.tsx";
+import { ArrivalPlot, OutcomePlot, seconds, useRange } from "../../statistics.tsx";
 
 type Statistics = components["schemas"]["Statistics"];
 

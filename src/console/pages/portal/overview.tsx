@@ -6,7 +6,7 @@ import { Card, Facts, Head, LinkButton, Notice, number, Value } from "../../part
 import { Bar } from "../../parts/figure.tsx";
 import { Time } from "../../parts/time.tsx";
 import { to } from "../../places.ts";
-import { OutcomeCard, type Range } from "../../statistics/plots.tsx";
+import { OutcomeCard, type Range } from "../../statistics.tsx";
 import { type OwnApplication, useApplication } from "./application.tsx";
 
 async function ownNotices(limit: number, signal: AbortSignal) {

@@ -2,6 +2,17 @@ import { OnairError } from "../../client/errors.ts";
 import { note } from "../output/print.ts";
 import { Unreachable } from "./http.ts";
 
+const firstPauseMs = 20;
+const longestPauseMs = 1_000;
+
+/** Calls `look` at growing intervals until the operation is no longer in progress. */
+export async function poll(isRunning: () => boolean, look: () => Promise<void>): Promise<void> {
+  for (let pause = firstPauseMs; isRunning(); pause = Math.min(longestPauseMs, pause * 1.5)) {
+    await Bun.sleep(pause);
+    await look();
+  }
+}
+
 /**
  * Returns a function for requests that are repeated every second. While the server is unreachable or busy, it returns
  * null, with a note the first time. Throws any other error.

@@ -1,11 +1,11 @@
-import { leastFreeBytes } from "../domain/operations/disk-forecast.ts";
-import { day } from "../domain/time.ts";
-import type { components } from "./generated/admin.d.ts";
-import { Card, size } from "./parts/basics.tsx";
-import { Bar, Figure } from "./parts/figure.tsx";
-import { Table } from "./parts/table.tsx";
-import { fullTime, Time } from "./parts/time.tsx";
-import { to } from "./places.ts";
+import { leastFreeBytes } from "../../../domain/operations/disk-forecast.ts";
+import { day } from "../../../domain/time.ts";
+import type { components } from "../../generated/admin.d.ts";
+import { Card, size } from "../../parts/basics.tsx";
+import { Bar, Figure } from "../../parts/figure.tsx";
+import { Table } from "../../parts/table.tsx";
+import { fullTime, Time } from "../../parts/time.tsx";
+import { to } from "../../places.ts";
 
 type Storage = Omit<components["schemas"]["Storage"], "message">;
 

@@ -1,11 +1,11 @@
-import type { components } from "../../client/api.d.ts";
-import { useLoad } from "../load.ts";
-import { Card, number } from "../parts/basics.tsx";
-import { Select } from "../parts/form.tsx";
-import { Plot } from "../parts/plot.tsx";
-import { Read } from "../parts/table.tsx";
-import { duration } from "../parts/time.tsx";
-import { useQuery } from "../places.ts";
+import type { components } from "../client/api.d.ts";
+import { useLoad } from "./load.ts";
+import { Card, number } from "./parts/basics.tsx";
+import { Select } from "./parts/form.tsx";
+import { Plot } from "./parts/plot.tsx";
+import { Read } from "./parts/table.tsx";
+import { duration } from "./parts/time.tsx";
+import { useQuery } from "./places.ts";
 
 type Step = components["schemas"]["DeliveryStep"];
 type Counts = components["schemas"]["DeliveryCounts"];

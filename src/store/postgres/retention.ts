@@ -2,13 +2,12 @@ import { idempotencyMs, type Retention } from "../../domain/deliveries.ts";
 import { keepDisabledMs } from "../../domain/endpoints.ts";
 import { day, minute } from "../../domain/time.ts";
 import type { RetentionStore } from "../retention.ts";
+import { advisoryLocks, takeLock } from "./database/locks.ts";
 import type { Postgres, Queries } from "./database/pool.ts";
 import { currentPart, firstOfPart, hasPart, keepOfPart, makePart } from "./deliveries/parts.ts";
 
 /** The most rows that one statement changes. */
 const stepRows = 5_000;
-/** The advisory lock with which one process at a time maintains the parts. */
-const turnLock = 0x6f6e_6170_74;
 
 interface LogPart {
   readonly part: number;
@@ -74,12 +73,9 @@ export function retentionStore(pool: Postgres): RetentionStore {
   return {
     async prune(retention, now) {
       const isTurn = await pool.transact(async (transaction) => {
-        const [turn] = await transaction.run<{ is_mine: boolean }>(
-          "SELECT pg_try_advisory_xact_lock($1) AS is_mine",
-          [turnLock],
-        );
-        if (turn?.is_mine) await keepParts(transaction, retention, now);
-        return turn?.is_mine ?? false;
+        const isMine = await takeLock(transaction, advisoryLocks.parts);
+        if (isMine) await keepParts(transaction, retention, now);
+        return isMine;
       });
       if (!isTurn) return true;
       if ((await expireDisabled(pool, now)) === stepRows) return false;

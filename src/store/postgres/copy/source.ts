@@ -13,6 +13,7 @@ import {
   movedSetting,
 } from "../../operations/copy.ts";
 import { type ConnectionSettings, namedLocation, shownLocation } from "../database/connection-url.ts";
+import { advisoryLocks, takeLock } from "../database/locks.ts";
 import { schemaOf } from "../database/open.ts";
 import { openPool, type Postgres, type Queries } from "../database/pool.ts";
 import { postgresTables } from "./tables.ts";
@@ -100,7 +101,7 @@ export async function reopenDatabase(settings: ConnectionSettings): Promise<bool
   try {
     return await pool.transact(async (transaction) => {
       await requireOnlyCopy(transaction, shownLocation(settings));
-      const wasMarked = (await markOf(transaction)) !== null;
+      const wasMarked = (await settingOf(transaction, movedSetting)) !== undefined;
       await removeMark(transaction);
       return wasMarked;
     });
@@ -109,16 +110,9 @@ export async function reopenDatabase(settings: ConnectionSettings): Promise<bool
   }
 }
 
-/** The advisory lock that a copy holds on its source. */
-const copyLock = 0x6f6e_6163_70;
-
 /** Prevents other copies of the database until the transaction ends. Throws a `StoreError` when one is running. */
 async function requireOnlyCopy(transaction: Queries, location: string): Promise<void> {
-  const [lock] = await transaction.run<{ is_mine: boolean }>(
-    "SELECT pg_try_advisory_xact_lock($1) AS is_mine",
-    [copyLock],
-  );
-  if (!lock?.is_mine)
+  if (!(await takeLock(transaction, advisoryLocks.copy)))
     throw new StoreError(`A copy of the database ${location} is running. Wait until it ends, or stop it.`);
 }
 
@@ -142,11 +136,9 @@ async function openNewest(settings: ConnectionSettings): Promise<Postgres> {
   return openPool(settings, { connections: 2, statementTimeoutMs: 0 });
 }
 
-async function markOf(queries: Queries): Promise<string | null> {
-  const [row] = await queries.run<{ value: string }>("SELECT value FROM settings WHERE key = $1", [
-    movedSetting,
-  ]);
-  return row?.value ?? null;
+export async function settingOf(queries: Queries, key: string): Promise<string | undefined> {
+  const [row] = await queries.run<{ value: string }>("SELECT value FROM settings WHERE key = $1", [key]);
+  return row?.value;
 }
 
 /**

@@ -13,7 +13,7 @@ import { openPostgres } from "../database/open.ts";
 import { openPool, type Postgres, type Queries } from "../database/pool.ts";
 import { currentPart, hasPart, makePart, partOf } from "../deliveries/parts.ts";
 import { foldedNames, termsOf } from "../search/terms.ts";
-import { countsOf, requireUnserved } from "./source.ts";
+import { countsOf, requireUnserved, settingOf } from "./source.ts";
 import { copiedColumns, type PostgresTable } from "./tables.ts";
 
 /**
@@ -47,19 +47,13 @@ export async function copyingToDatabase<T>(
 async function claim(pool: Postgres, location: string, copyId: string): Promise<void> {
   const isNew = await pool.transact(async (transaction) => {
     await transaction.run("LOCK TABLE settings IN ACCESS EXCLUSIVE MODE");
-    const setting = async (key: string) => {
-      const [row] = await transaction.run<{ value: string }>("SELECT value FROM settings WHERE key = $1", [
-        key,
-      ]);
-      return row?.value;
-    };
-    const marked = await setting(copyingSetting);
+    const marked = await settingOf(transaction, copyingSetting);
     if (marked === copyId) return false;
     if (marked)
       throw new StoreError(`${location} has a part of another copy: create the database again.`, true);
     const there = await countsOf(transaction);
     if (Object.values(there).some((count) => count > 0))
-      refuseFull(location, copyId, await setting(copiedSetting));
+      refuseFull(location, copyId, await settingOf(transaction, copiedSetting));
     await transaction.run("INSERT INTO settings (key, value) VALUES ($1, $2)", [copyingSetting, copyId]);
     return true;
   });

@@ -21,6 +21,7 @@ import {
   type Migration,
   statementsOf,
 } from "../../rows/applied-migrations.ts";
+import { advisoryLocks } from "./locks.ts";
 import { isConcurrent, runConcurrently, withLockTimeout } from "./online.ts";
 import type { Postgres, Queries } from "./pool.ts";
 
@@ -55,8 +56,6 @@ export const schemaSteps: readonly SchemaStep[] = [
   { name: "0013_refresh_rate", sql: refreshRate, isCompatible: true },
 ];
 
-/** The advisory lock held while migrations are applied, so that only one of several starting processes applies them. */
-const migrationLock = 0x6f6e_6169_72;
 /** The lock is polled: waiting in a statement would hold a snapshot, which blocks CREATE INDEX CONCURRENTLY. */
 const lockAgainMs = 50;
 /** Longer than the lease of a replica that was killed. */
@@ -94,13 +93,13 @@ export async function migrateDatabase(
     }
   } finally {
     // If this fails, closing the connection releases the lock.
-    await connection.run("SELECT pg_advisory_unlock($1)", [migrationLock]).catch(() => {});
+    await connection.run("SELECT pg_advisory_unlock($1)", [advisoryLocks.migration]).catch(() => {});
   }
 }
 
 async function isLocked(connection: Queries): Promise<boolean> {
   const [row] = await connection.run<{ is_locked: boolean }>("SELECT pg_try_advisory_lock($1) AS is_locked", [
-    migrationLock,
+    advisoryLocks.migration,
   ]);
   return row?.is_locked === true;
 }
@@ -128,9 +127,10 @@ const areAlive =
   "SELECT FROM replicas WHERE alive_until > extract(epoch FROM clock_timestamp()) * 1000 LIMIT 1";
 
 /** Waits until no replica is alive, for as long as the lease of a killed one lasts. */
-async function untilAlone({ run }: Queries): Promise<void> {
+async function untilAlone(connection: Queries): Promise<void> {
   const until = performance.now() + longestLeaseMs;
-  while (performance.now() < until && (await hasReplicas(run)) && (await run(areAlive)).length > 0) {
+  const hasReplicas = await hasTable(connection, "replicas");
+  while (hasReplicas && performance.now() < until && (await connection.run(areAlive)).length > 0) {
     await Bun.sleep(lockAgainMs);
   }
 }
@@ -139,17 +139,17 @@ async function untilAlone({ run }: Queries): Promise<void> {
  * Throws a `StoreError` when replicas run, because they do not know the step. None can join until this transaction
  * ends.
  */
-async function requireAlone({ run }: Queries, name: string): Promise<void> {
-  if (!(await hasReplicas(run))) return;
-  await run("LOCK TABLE replicas IN SHARE MODE");
-  if ((await run(areAlive)).length === 0) return;
+async function requireAlone(transaction: Queries, name: string): Promise<void> {
+  if (!(await hasTable(transaction, "replicas"))) return;
+  await transaction.run("LOCK TABLE replicas IN SHARE MODE");
+  if ((await transaction.run(areAlive)).length === 0) return;
   throw new StoreError(
     `Replicas of an earlier version use the database, and cannot continue after the migration ${name}. Stop them, and start this one again.`,
   );
 }
 
-async function hasReplicas(run: Queries["run"]): Promise<boolean> {
-  const [found] = await run<{ is_there: boolean }>("SELECT to_regclass('replicas') IS NOT NULL AS is_there");
+export async function hasTable({ run }: Queries, name: string): Promise<boolean> {
+  const [found] = await run<{ is_there: boolean }>("SELECT to_regclass($1) IS NOT NULL AS is_there", [name]);
   return found?.is_there === true;
 }
 
@@ -161,11 +161,7 @@ export async function appliedSteps(
   connection: Queries,
   list: readonly SchemaStep[] = schemaSteps,
 ): Promise<number> {
-  const [found] = await connection.run<{ is_ours: boolean }>(
-    "SELECT to_regclass($1) IS NOT NULL AS is_ours",
-    [table],
-  );
-  if (!found?.is_ours) {
+  if (!(await hasTable(connection, table))) {
     await requireEmpty(connection);
     return 0;
   }

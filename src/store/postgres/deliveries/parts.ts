@@ -1,4 +1,5 @@
 import { codeOf } from "../database/faults.ts";
+import { hasTable } from "../database/migrations.ts";
 import type { Postgres, Queries } from "../database/pool.ts";
 
 /** The numbers of one part: enough for a busy day, and few enough for millions of parts. */
@@ -33,12 +34,8 @@ export async function makePart(transaction: Queries, part: number): Promise<void
   }
 }
 
-export async function hasPart(queries: Queries, table: Parted, part: number): Promise<boolean> {
-  const [found] = await queries.run<{ is_there: boolean }>("SELECT to_regclass($1) IS NOT NULL AS is_there", [
-    `${table}_${part}`,
-  ]);
-  return found?.is_there ?? false;
-}
+export const hasPart = (queries: Queries, table: Parted, part: number): Promise<boolean> =>
+  hasTable(queries, `${table}_${part}`);
 
 /**
  * Replaces a part of a table by a copy with only some of its rows, or drops it if there are none. Returns false when

@@ -1,6 +1,6 @@
 import { noticeLimits } from "../domain/operations/notices.ts";
 import { hour, minute, second } from "../domain/time.ts";
-import { pause, repeating, type Service } from "../runtime/services.ts";
+import { pause, type Service } from "../runtime/services.ts";
 import type { Ownership } from "../store/replicas/ownership.ts";
 import type { Store } from "../store/store.ts";
 import type { EngineSettings } from "./engine.ts";
@@ -16,6 +16,9 @@ const shrinking = { stepMs: 100, everyMs: minute };
 
 /** The same for merging the search index, whose steps are longer. */
 const tidying = { stepMs: 20, everyMs: 10 * second };
+
+/** The same for idempotency keys, all of which are removed in one step. */
+const hourly = { stepMs: 0, everyMs: hour };
 
 /** Longer than the 5 minutes for which a pagination is kept, because its use is noted only once a minute. */
 const orderKeepMs = 7 * minute;
@@ -39,9 +42,7 @@ export function maintenance(
   });
   return [
     inSteps("expired tokens", () => store.tokens.removeExpired(now())),
-    repeating("idempotency keys", hour, async () => {
-      if (ownership.leads()) await store.idempotency.removeExpired(now());
-    }),
+    inSteps("idempotency keys", () => store.idempotency.removeExpired(now()).then(() => true), hourly),
     inSteps("notices", () => store.notices.prune(now() - noticeLimits.keepMs)),
     inSteps("audit", () => store.audit.prune(now() - auditMs)),
     inSteps("old statistics", () => store.statistics.prune(now())),

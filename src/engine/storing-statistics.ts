@@ -18,7 +18,7 @@ export function storingStatistics(
   counter: StatisticCounter,
   store: Pick<Store, "statistics">,
   log: Log,
-  stored: (rows: readonly StatisticRow[]) => void = () => {},
+  stored: (rows: readonly StatisticRow[]) => void,
 ): Service {
   const flush = async (): Promise<void> => {
     const rows = counter.take();

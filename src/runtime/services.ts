@@ -39,12 +39,16 @@ export function supervise(services: readonly Service[], log: Log): Supervised {
 }
 
 /** Returns a service that repeats `work`, with a pause of `everyMs` after each run. */
-export function repeating(name: string, everyMs: number, work: () => Promise<void>): Service {
+export function repeating(
+  name: string,
+  everyMs: number,
+  work: (signal: AbortSignal) => Promise<void>,
+): Service {
   return {
     name,
     async run(signal) {
       while (!signal.aborted) {
-        await work();
+        await work(signal);
         await pause(everyMs, signal);
       }
     },

@@ -13,7 +13,7 @@ test("what is counted while counts are being stored for the last time is stored,
   const statistics = { add } as Parameters<typeof storingStatistics>[1]["statistics"];
   counter.count("requests", "public earlier", "requests", 1);
   const stopping = new AbortController();
-  const running = storingStatistics(counter, { statistics }, createLog("off")).run(stopping.signal);
+  const running = storingStatistics(counter, { statistics }, createLog("off"), () => {}).run(stopping.signal);
   stopping.abort();
   await running;
   const subjects = stored.map(({ subject }) => subject);

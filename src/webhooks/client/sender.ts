@@ -58,10 +58,10 @@ export interface SenderOptions {
   readonly proxy?: string | undefined;
   /** Certificates (PEM) to trust instead of the well-known authorities. */
   readonly ca?: string | undefined;
-  /** The maximum number of connections, idle ones included; by default 1,024. */
-  readonly connections?: number | undefined;
+  /** The maximum number of connections, idle ones included. */
+  readonly connections: number;
   /** Returns milliseconds since the epoch, to read a date in `Retry-After`. */
-  readonly now?: () => number;
+  readonly now: () => number;
 }
 
 export interface SendRequest {
@@ -101,11 +101,11 @@ export function createSender(options: SenderOptions): Sender {
   const proxy = options.proxy === undefined ? null : proxyOf(options.proxy);
   const inFlight = new Set<OutgoingRequest>();
   const context: SenderContext = {
-    pool: new Pool({ capacity: options.connections ?? 1_024, inUse: () => inFlight.size }),
+    pool: new Pool({ capacity: options.connections, inUse: () => inFlight.size }),
     connect: { lookup: guardedLookup({ allowPrivate }, options.resolve), ca: options.ca, proxy },
     limits: { maxBodyBytes: maxReadBytes, keepBytes, keepHeaders },
     timeoutMs,
-    now: options.now ?? Date.now,
+    now: options.now,
     inFlight,
   };
   const common = commonLines(options.userAgent);

@@ -2,7 +2,7 @@ import type { KeyObject } from "node:crypto";
 import { type NewNotice, type NoticeSending, noticeLimits } from "../../domain/operations/notices.ts";
 import { minute, second } from "../../domain/time.ts";
 import type { Log } from "../../log/log.ts";
-import { pause, type Service } from "../../runtime/services.ts";
+import { repeating, type Service } from "../../runtime/services.ts";
 import type { Ownership } from "../../store/replicas/ownership.ts";
 import type { Store } from "../../store/store.ts";
 import type { Sender, SendResult } from "../client/sender.ts";
@@ -107,16 +107,7 @@ export function createNotifier(options: NotifierOptions): Notifier {
     await Promise.all([...inMemory, ...stored].map((notice) => send(notice, url, signal)));
   };
 
-  return {
-    name: "notices",
-    announce: keep,
-    async run(signal) {
-      while (!signal.aborted) {
-        await round(signal);
-        await pause(lookEveryMs, signal);
-      }
-    },
-  };
+  return { ...repeating("notices", lookEveryMs, round), announce: keep };
 }
 
 /** Returns the state of a notice after an attempt, by the rules of deliveries. */

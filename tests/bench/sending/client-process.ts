@@ -30,7 +30,7 @@ const { urls, atOnce } = JSON.parse(text) as ClientOptions;
 const resolve: Resolve = (_name, _options, callback) => callback(null, [{ address: "127.0.0.1", family: 4 }]);
 const ca = await Bun.file(join(import.meta.dir, "../../webhooks/fixtures/hook.test.cert.pem")).text();
 const options = { userAgent: "onair/0.1.0", resolve, ca };
-const ours = createSender({ ...options, allowPrivate: true });
+const ours = createSender({ ...options, allowPrivate: true, connections: 1_024, now: Date.now });
 const begin =
   kind === "node"
     ? createNodeSender(options).begin

@@ -1,7 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { EventSink, NewEvent, PublishedEvent, TraceContext } from "../domain/deliveries.ts";
 import { invalidFields } from "../domain/errors.ts";
-import { Catalogue, checkPayload } from "../domain/events/catalogue.ts";
+import { type Catalogue, checkPayload } from "../domain/events/catalogue.ts";
 import { type EventType, versionRange } from "../domain/events/event-type.ts";
 import { newId } from "../domain/ids.ts";
 import { isoTime, second } from "../domain/time.ts";
@@ -44,7 +44,7 @@ export interface Publisher {
 
 interface PublisherOptions {
   readonly now: () => number;
-  readonly catalogue?: Catalogue;
+  readonly catalogue: Catalogue;
   /** The time to live in seconds by event type, instead of the type's own; 0 for no limit. */
   readonly timeToLive?: Readonly<Record<string, number>>;
   /** null while tracing is off. */
@@ -57,7 +57,7 @@ interface PublisherOptions {
  */
 export function createPublisher(
   sink: EventSink,
-  { now, catalogue = new Catalogue(), timeToLive = {}, traces = null }: PublisherOptions,
+  { now, catalogue, timeToLive = {}, traces = null }: PublisherOptions,
 ): Publisher {
   const newEvent = (input: unknown): NewEvent => {
     const { event, type } = readEvent(input, catalogue);

@@ -6,7 +6,10 @@ export function listenAs(name: "public" | "admin", app: ServedApp, core: Core): 
   const { config, certificateWatch } = core;
   const certificate = core.certificates[name];
   const { host, port, adminHost, adminPort } = config;
-  const address = name === "public" ? { hostname: host, port } : { hostname: adminHost, port: adminPort };
+  const address =
+    name === "public"
+      ? { hostname: host, port, portOption: "--port" }
+      : { hostname: adminHost, port: adminPort, portOption: "--admin-port" };
   const listening = listen(app, { ...address, certificate });
   const replace = listening.replaceCertificate;
   if (certificate) certificateWatch.add({ name, certificate, replace });

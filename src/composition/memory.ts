@@ -9,7 +9,6 @@ import { invalidatingStore } from "../http/invalidating-store.ts";
 import { rateLimiter } from "../http/rate-limit.ts";
 import { RateShares } from "../http/replicas/rate-shares.ts";
 import { OutcomeStreams } from "../http/stream/outcome-streams.ts";
-import { PastOrders } from "../ranking/past-orders.ts";
 import { Ranking } from "../ranking/ranking.ts";
 import { SharedOrders } from "../ranking/shared-orders.ts";
 import type { Core } from "./core.ts";
@@ -29,7 +28,7 @@ export async function openMemory({ config, engine, log, now, location }: Core) {
     ? new RateShares((taken) => engine.broadcast({ kind: "taken", shares: taken }))
     : null;
   const sharedOrders = isReplica ? new SharedOrders(store.orders, now) : null;
-  const ranking = new Ranking(now, new PastOrders(), sharedOrders);
+  const ranking = new Ranking(now, sharedOrders);
   ranking.putCategories(await store.categories.all());
   ranking.putLive(await store.livestreams.all());
 

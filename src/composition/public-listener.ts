@@ -58,7 +58,7 @@ export async function startPublicListener(core: Core, memory: Memory) {
     log,
     now,
     ranking,
-    trustedProxies: config.trustedProxies.length > 0 ? trustedProxies(config.trustedProxies) : null,
+    trustedProxies: trustedProxies(config.trustedProxies),
     traffic,
     cursors,
     access,

@@ -21,6 +21,8 @@ function distanceOf(word: string, known: string): number {
   if (known.startsWith(word)) return 1 - 1 / known.length;
   // Other programs have longer names for it, like --public-port. The longest known part is the most likely.
   if (word.startsWith(`${known}-`) || word.endsWith(`-${known}`)) return 1 + 1 / known.length;
+  // --client-secret is called --secret-file here.
+  if (word.includes("-") && known.startsWith(`${word.slice(word.lastIndexOf("-") + 1)}-`)) return 2;
   return editDistance(word, known);
 }
 

@@ -21,12 +21,8 @@ export const CategoryInput = Type.Object({
     ...slugForm,
     description: "Slug of the category, for URLs; unique.",
   }),
-  icon: Type.Optional(
-    Type.Union([webAddress(), Type.Null()], { description: "URL of a small image; null for none." }),
-  ),
-  banner: Type.Optional(
-    Type.Union([webAddress(), Type.Null()], { description: "URL of a wide image; null for none." }),
-  ),
+  icon: Type.Optional(nullable(webAddress(), { description: "URL of a small image; null for none." })),
+  banner: Type.Optional(nullable(webAddress(), { description: "URL of a wide image; null for none." })),
   description: Type.Optional(
     nullable(multiLine(10_000), { description: "Description of the category; null or empty for none." }),
   ),

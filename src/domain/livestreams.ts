@@ -12,7 +12,7 @@ export const ChannelInput = Type.Object({
   }),
   name: Type.Optional(about(oneLine(1, 200), "Name of the channel; the slug by default.")),
   profile_image: Type.Optional(
-    Type.Union([webAddress(), Type.Null()], {
+    nullable(webAddress(), {
       description: "URL of an image; null for the user's profile picture.",
     }),
   ),

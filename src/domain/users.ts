@@ -33,7 +33,7 @@ export const UserInput = Type.Object({
     }),
   ),
   profile_picture: Type.Optional(
-    Type.Union([webAddress(), Type.Null()], { description: "URL of a picture; null or empty for none." }),
+    nullable(webAddress(), { description: "URL of a picture; null or empty for none." }),
   ),
   followers_count: Type.Optional(about(Count, "Number of followers.")),
   following_count: Type.Optional(about(Count, "Number of users that the user follows.")),

@@ -18,6 +18,6 @@ export function startRedirect({ hostname, port, to }: RedirectOptions) {
     return new Response(null, { status: 308, headers: { location: `${to}${pathname}${search}` } });
   };
   const options = { hostname, port, reusePort: false, development: false, idleTimeout: 10, fetch: answer };
-  const server = explainListenError(hostname, port, () => Bun.serve(options));
+  const server = explainListenError(hostname, port, "--redirect-port", () => Bun.serve(options));
   return { port: server.port ?? port, stop: (_graceMs: number) => server.stop(true) };
 }

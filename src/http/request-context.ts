@@ -3,7 +3,7 @@ import { newId } from "../domain/ids.ts";
 import type { OperatorKey } from "../domain/operator-keys.ts";
 import type { Grant } from "../domain/tokens.ts";
 import type { Log } from "../log/log.ts";
-import { clientAddress, clientNetwork, peerAddress, type TrustedProxies } from "../serving/client-address.ts";
+import { clientAddress, clientNetwork, type TrustedProxies } from "../serving/client-address.ts";
 import type { ActiveSpan } from "../tracing/tracer.ts";
 import type { RateLimitState } from "./rate-limit.ts";
 import type { Traffic } from "./traffic.ts";
@@ -79,9 +79,8 @@ export function commonHeaders(headers: ExtraHeaders): Headers {
 }
 
 function clientAddressOf(request: Request, { server, trustedProxies }: ListenerContext): string {
-  const address = server?.requestIP(request)?.address ?? "";
-  if (trustedProxies === null) return peerAddress(address);
-  return clientAddress(address, request.headers.get("x-forwarded-for"), trustedProxies);
+  const peer = server?.requestIP(request)?.address ?? "";
+  return clientAddress(peer, trustedProxies && request.headers.get("x-forwarded-for"), trustedProxies);
 }
 
 /** Returns the key of a client's rate limit: its IPv4 address or IPv6 /64; "" if unknown. */

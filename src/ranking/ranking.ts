@@ -45,11 +45,11 @@ export class Ranking {
   #snapshot: Snapshot | null = null;
   #takenAt = Number.NEGATIVE_INFINITY;
   #handedOutAt = 0;
+  readonly #pastOrders = new PastOrders();
   #changed = (): void => {};
 
   constructor(
     readonly now: () => number,
-    readonly pastOrders = new PastOrders(),
     /** The orders that replicas share; null without replicas. */
     readonly sharedOrders: SharedOrders | null = null,
   ) {}
@@ -118,7 +118,7 @@ export class Ranking {
   #takeLiveState(now: number): void {
     const { order: before } = this.#liveState;
     this.#liveState = this.#live.take(before, this.#uniqueTime(now));
-    if (this.#liveState.order !== before) this.pastOrders.add(before, this.#handedOutAt, now);
+    if (this.#liveState.order !== before) this.#pastOrders.add(before, this.#handedOutAt, now);
     this.#takenAt = now;
     this.#snapshot = null;
   }
@@ -140,7 +140,7 @@ export class Ranking {
   orderOf(takenAt: number): Order | Promise<Order> {
     const { order } = this.current();
     if (takenAt === order.takenAt) return order;
-    const past = this.pastOrders.use(takenAt, this.now());
+    const past = this.#pastOrders.use(takenAt, this.now());
     return past ?? (this.sharedOrders ? this.#orderElsewhere(this.sharedOrders, takenAt) : order);
   }
 
@@ -148,7 +148,7 @@ export class Ranking {
     const found = await orders.find(takenAt);
     if (!found) return this.current().order;
     const now = this.now();
-    if (!this.pastOrders.use(takenAt, now)) this.pastOrders.add(found, now, now);
+    if (!this.#pastOrders.use(takenAt, now)) this.#pastOrders.add(found, now, now);
     return found;
   }
 

@@ -5,11 +5,11 @@ const net = () => process.getBuiltinModule("node:net");
 export type TrustedProxies = (address: string) => boolean;
 
 /**
- * Parses addresses and networks, such as `10.0.0.0/8` and `::1`. Throws a `TypeError` that names the first invalid
- * entry.
+ * Parses addresses and networks, such as `10.0.0.0/8` and `::1`; returns null for none. Throws a `TypeError` that names
+ * the first invalid entry.
  */
-export function trustedProxies(entries: readonly string[]): TrustedProxies {
-  if (entries.length === 0) return () => false;
+export function trustedProxies(entries: readonly string[]): TrustedProxies | null {
+  if (entries.length === 0) return null;
   // One list for each version, because a BlockList applies IPv4 rules to IPv6.
   const ipv4 = new (net().BlockList)();
   const ipv6 = new (net().BlockList)();
@@ -31,12 +31,18 @@ function readNetwork(entry: string): { address: string; prefix: number } {
 }
 
 /**
- * Returns the client's address: the peer's, unless the peer is a trusted proxy. Then `X-Forwarded-For` is read from the
- * right, where each proxy appends the address of its own peer, up to the first address that is not a trusted proxy's.
- * Everything left of that is unverified. An invalid entry ends the search at the address before it.
+ * Returns the client's address: the peer's, unless the peer is a trusted proxy (null: there is none). Then
+ * `X-Forwarded-For` is read from the right, where each proxy appends the address of its own peer, up to the first
+ * address that is not a trusted proxy's. Everything left of that is unverified. An invalid entry ends the search at the
+ * address before it.
  */
-export function clientAddress(peer: string, forwardedFor: string | null, isTrusted: TrustedProxies): string {
-  if (forwardedFor === null) return peerAddress(peer);
+export function clientAddress(
+  peer: string,
+  forwardedFor: string | null,
+  isTrusted: TrustedProxies | null,
+): string {
+  // A socket of both versions shows IPv4 in IPv6 form.
+  if (isTrusted === null || forwardedFor === null) return mappedIpv4(peer) ?? peer;
   let client = plainAddress(peer) ?? peer;
   let rest: string | null = forwardedFor;
   while (rest !== null && net().isIP(client) !== 0 && isTrusted(client)) {
@@ -72,12 +78,7 @@ export function isThisMachineAlone(host: string): boolean {
   return /^(localhost|127(\.[0-9]{1,3}){3}|::1|::ffff:127(\.[0-9]{1,3}){3})$/i.test(host);
 }
 
-/** The peer's address. A socket of both versions shows IPv4 in IPv6 form, which is converted back. */
-export function peerAddress(address: string): string {
-  return mappedIpv4(address) ?? address;
-}
-
-/** The IPv4 address in an IPv4-mapped IPv6 address, as a socket of both versions shows it. */
+/** The IPv4 address in an IPv4-mapped IPv6 address; null for other addresses. */
 function mappedIpv4(address: string): string | null {
   return /^::ffff:([0-9.]+)$/i.exec(address)?.[1] ?? null;
 }

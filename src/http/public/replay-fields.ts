@@ -5,7 +5,7 @@ import { checkRange, type NewReplay, type Replay, replayLimits, replayStates } f
 import { day, isoTime, isoTimeOrNull, second } from "../../domain/time.ts";
 import { about, multiLine, nullable, oneOf, Timestamp } from "../../domain/validation/fields.ts";
 import type { Store } from "../../store/store.ts";
-import { IsoTimestamp, named, picked } from "../fields.ts";
+import { IsoTimestamp, named, otherFieldsIgnored, picked } from "../fields.ts";
 import { TextParameter } from "../parameters.ts";
 import { DeliveryStatus } from "./delivery-fields.ts";
 
@@ -38,7 +38,7 @@ const exampleReplayInput = {
 export const ReplayInput = Type.Object(fields, {
   $id: "ReplayInput",
   description: "The deliveries to send again.",
-  additionalProperties: true,
+  ...otherFieldsIgnored,
   examples: [exampleReplayInput],
 });
 
@@ -51,7 +51,7 @@ export const OperatorReplayInput = Type.Object(
   {
     $id: "ReplayInput",
     description: "The deliveries to send again.",
-    additionalProperties: true,
+    ...otherFieldsIgnored,
     examples: [{ application_id: "01KATHZX5M9S3E6R8B2D4F7G1H", ...exampleReplayInput }],
   },
 );

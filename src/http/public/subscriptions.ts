@@ -7,7 +7,7 @@ import { exampleUser } from "../../domain/examples.ts";
 import { subscriptionLimits, whyNotSubscribed } from "../../domain/subscriptions.ts";
 import { about, Id, nullable } from "../../domain/validation/fields.ts";
 import { listOf, noContent } from "../answers.ts";
-import { IsoTimestamp, named, Ulid } from "../fields.ts";
+import { IsoTimestamp, named, otherFieldsIgnored, Ulid } from "../fields.ts";
 import { subscriptionBudget } from "../openapi/headers.ts";
 import { ListParameter, TextParameter } from "../parameters.ts";
 import { reply } from "../request-context.ts";
@@ -65,7 +65,7 @@ const WantedEvent = Type.Object(
       examples: [1],
     }),
   },
-  { $id: "WantedEvent", description: "An event to subscribe to.", additionalProperties: true },
+  { $id: "WantedEvent", description: "An event to subscribe to.", ...otherFieldsIgnored },
 );
 
 const CreateBody = Type.Object(
@@ -91,7 +91,7 @@ const CreateBody = Type.Object(
   {
     $id: "SubscriptionInput",
     description: "The events to subscribe to, and their broadcaster.",
-    additionalProperties: true,
+    ...otherFieldsIgnored,
     examples: [
       {
         events: [{ name: "channel.followed", version: 1 }],

@@ -8,7 +8,7 @@ import { diagnose } from "../../webhooks/diagnosis.ts";
 import type { Sample, SampleExchange, UnsignedRequest, WatchSample } from "../../webhooks/sample.ts";
 import { dataOf, eventStream } from "../answers.ts";
 import { needsApplication } from "../auth.ts";
-import { named, WebUrl } from "../fields.ts";
+import { named, otherFieldsIgnored, WebUrl } from "../fields.ts";
 import { type RateLimiter, requireWithinLimit } from "../rate-limit.ts";
 import type { Caller } from "../request-context.ts";
 import { replyShortStream } from "../stream/reply-stream.ts";
@@ -44,7 +44,7 @@ const TestBody = Type.Object(
   {
     $id: "TestInput",
     description: "The sample to send.",
-    additionalProperties: true,
+    ...otherFieldsIgnored,
     examples: [{ event: "channel.followed" }],
   },
 );

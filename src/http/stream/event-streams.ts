@@ -67,7 +67,8 @@ export class EventStreams {
     const { caller, token, cut } = request;
     const { application, grant } = caller;
     const { position, frames } = await this.#reader.start(grant, request);
-    await this.#takeSlot(grant);
+    if (this.#isClosed) throw new DomainError("unavailable", "The server is stopping", tryAgainLater);
+    this.#options.slots.take(grant);
     const streams = this.#open.get(application.id) ?? new Set();
     const stream = new EventStream({
       position,
@@ -115,14 +116,6 @@ export class EventStreams {
 
   #all(): EventStream<StreamPosition>[] {
     return [...this.#open.values()].flatMap((streams) => [...streams]);
-  }
-
-  async #takeSlot(owner: StreamOwner): Promise<void> {
-    const { slots } = this.#options;
-    await slots.take(owner);
-    if (!this.#isClosed) return;
-    slots.release(owner);
-    throw new DomainError("unavailable", "The server is stopping", tryAgainLater);
   }
 
   #ended(stream: EventStream<StreamPosition>, owner: StreamOwner, reason: StreamEnding): void {

@@ -34,13 +34,18 @@ export function explainedUse(error: unknown, directory: string): unknown {
   const code = codeOf(error);
   if (/^(ENOSPC|EDQUOT)$/.test(code)) return noSpaceForBackup();
   if (!/^(E[A-Z]+|SQLITE_(CANTOPEN|IOERR|READONLY).*)$/.test(code)) return error;
-  const advice = /^(EACCES|EPERM|EROFS|ENOTDIR)$/.test(code)
-    ? "Give the user of the server the right to create, read and write it; under systemd, ReadWritePaths= must name it."
-    : "Check that it is there, and its disk.";
   return new DomainError(
     "unavailable",
-    `The directory of the backups, ${directory}, cannot be used (${code}). ${advice}`,
+    `The directory of the backups, ${directory}, cannot be used (${code}). ${adviceFor(code)}`,
   );
+}
+
+function adviceFor(code: string): string {
+  if (/^(EACCES|EPERM|EROFS|ENOTDIR)$/.test(code))
+    return "Give the user of the server the right to create, read and write it; under systemd, ReadWritePaths= must name it.";
+  if (/^(EMFILE|ENFILE)$/.test(code))
+    return "There are too many open files and connections: raise the limit (ulimit -n; LimitNOFILE= of systemd).";
+  return "Check that it is there, and its disk.";
 }
 
 /** The directory, or its nearest existing ancestor, in which it will be created. */

@@ -37,7 +37,9 @@ export async function writePrivately(
     await file.sync();
   } catch (error) {
     // The system names no file for a failed write.
-    throw error instanceof Error && "syscall" in error ? Object.assign(error, { path }) : error;
+    throw error instanceof Error && "syscall" in error && error.syscall !== "read"
+      ? Object.assign(error, { path })
+      : error;
   } finally {
     await file.close();
   }

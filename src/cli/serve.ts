@@ -8,6 +8,7 @@ import { createLog, errorFields, type Log, logFormats, logLevels } from "../log/
 import { fileLines } from "../log/log-file.ts";
 import { LogOutput } from "../log/log-output.ts";
 import { commit } from "../runtime/commit.ts";
+import { descriptorLimit } from "../runtime/descriptors.ts";
 import { version } from "../runtime/version.ts";
 import { isThisMachineAlone } from "../serving/client-address.ts";
 import { serviceManager } from "../serving/service-manager.ts";
@@ -42,6 +43,7 @@ SIGUSR2 are ignored.
   },
   async run(args: readonly string[], env: Environment) {
     const { config, secretFiles } = sound(checkConfig(args, env));
+    requireDescriptors();
     // Installed first, because Bun needs a moment for it, and a signal may be sent as soon as the ready line appears.
     const terminated = onTermination();
     const log = await logOf(config, env);
@@ -82,6 +84,18 @@ SIGUSR2 are ignored.
     return 0;
   },
 };
+
+/** With fewer descriptors, the database and its backups cannot be opened beside a few connections. */
+const fewestDescriptors = 64;
+
+/** Throws when this process may have too few open files and connections. */
+function requireDescriptors(): void {
+  const limit = descriptorLimit();
+  if (limit === null || limit >= fewestDescriptors) return;
+  throw new Error(
+    `The server needs at least ${fewestDescriptors} open files and connections, and may have only ${limit}: raise the limit (ulimit -n; LimitNOFILE= of systemd), better to some tens of thousands`,
+  );
+}
 
 /** Prints the operator key on standard output, because standard error has the log. */
 function printKey(secret: string): Promise<void> {

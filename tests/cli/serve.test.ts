@@ -83,6 +83,14 @@ describe("the log reports", () => {
   });
 });
 
+test("a start with too few descriptors is refused, and says what to raise", async () => {
+  const command = ["sh", "-c", 'ulimit -n 48 && exec "$@"', "sh", ...program];
+  const failed = await run(["serve", "--data", inDirectory("data"), "--port", "0", "--admin-port", "0"], {
+    command,
+  });
+  expectFailure(failed, 1, "at least 64 open files and connections, and may have only 48: raise the limit");
+});
+
 describe("--log-file", () => {
   test("receives the log, and is opened again after SIGHUP", async () => {
     const served = await start(["--log-file", logFile()]);

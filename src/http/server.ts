@@ -193,6 +193,8 @@ interface Address {
   readonly hostname: string;
   /** 0 selects a free port. */
   readonly port: number;
+  /** The option that sets the port, for error messages. */
+  readonly portOption?: string;
   /** null for plain HTTP. */
   readonly certificate?: Certificate | null;
 }
@@ -201,7 +203,8 @@ interface Address {
  * Serves an app with `Bun.serve`. Throws if the port is in use or a route has no gate. Bun's size limit is off, because
  * its response would have no body; the body readers have their own limits.
  */
-export function listen(app: ServedApp, { hostname, port, certificate = null }: Address): Listening {
+export function listen(app: ServedApp, address: Address): Listening {
+  const { hostname, port, portOption = "--port", certificate = null } = address;
   requireGates(app.routes);
   const { fetch } = app.compile();
   const context = app.decorator.listenerContext;
@@ -230,7 +233,7 @@ export function listen(app: ServedApp, { hostname, port, certificate = null }: A
     probe.stop(true);
     return secure(probe.port ?? port, certificate);
   };
-  let server = explainListenError(hostname, port, begin);
+  let server = explainListenError(hostname, port, portOption, begin);
   const former = new Set<typeof server>();
   context.server = server;
   return {
@@ -268,8 +271,11 @@ const reasons: Readonly<Record<string, string>> = {
   EACCES: "this user is not permitted to listen on this port",
 };
 
-/** Runs `serve`. Its errors name the address and the reason. */
-export function explainListenError<T>(hostname: string, port: number, serve: () => T): T {
+/**
+ * Runs `serve`. Its errors name the address and the reason.
+ * @param option the option that sets the port
+ */
+export function explainListenError<T>(hostname: string, port: number, option: string, serve: () => T): T {
   try {
     return serve();
   } catch (error) {
@@ -277,7 +283,8 @@ export function explainListenError<T>(hostname: string, port: number, serve: () 
     if (code?.startsWith("ERR_OSSL"))
       throw new Error(`${hostname}, port ${port}: the certificate or its key is invalid (${message})`);
     const why = reasons[code ?? ""] ?? "cannot listen on this address";
-    throw Object.assign(new Error(`${hostname}, port ${port}: ${why}`, { cause: error }), { code });
+    const remedy = code === "EADDRINUSE" ? ` with ${option}` : "";
+    throw Object.assign(new Error(`${hostname}, port ${port}: ${why}${remedy}`, { cause: error }), { code });
   }
 }
 

@@ -67,7 +67,11 @@ describe("files and options", () => {
     [["deliveries", "list", "--after", "noon"], 1, "--after must be"],
     [["deliveries", "list", "--application", "x"], 1, "--application is not an application"],
     [["deliveries", "list", "--cursor", "x"], 1, "--cursor is not a cursor of this server"],
-    [["apps", "show", "x"], 1, "the id must be a ULID, like 01"],
+    [
+      ["apps", "show", "My bot"],
+      1,
+      "the id must be a ULID, like 01KATHZX5M9S3E6R8B2D4F7G1H; the action list shows it",
+    ],
     [["apps", "list", "--cursor", "x"], 1, "--cursor is not a cursor of this server"],
     [["apps", "create", "--name", "x", "--scope", "all"], 1, "--scope may hold"],
     [["apps", "create", "--name", "x", "--redirect-uri", "x"], 1, "--redirect-uri"],
@@ -203,7 +207,7 @@ describe("servers", () => {
     expectFailure(
       await run(["serve", "--data", path("taken"), "--port", "0", "--admin-port", port]),
       1,
-      `onair: 127.0.0.1, port ${port}: another program uses this port; stop it, or choose another port\n`,
+      `onair: 127.0.0.1, port ${port}: another program uses this port; stop it, or choose another port with --admin-port\n`,
     );
   });
 });

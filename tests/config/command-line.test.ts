@@ -29,6 +29,7 @@ test("a longer name for a known word suggests that word", () => {
   expect(nearest("public-port", settings)).toBe("port");
   expect(nearest("broadcaster-id", settings)).toBe("broadcaster");
   expect(nearest("the-public-url", settings)).toBe("public-url");
+  expect(nearest("client-secret", ["client-id", "secret-file"])).toBe("secret-file");
 });
 
 const options = {

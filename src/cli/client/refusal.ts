@@ -41,6 +41,8 @@ function problemOf(field: string, message: string): string {
     const range = /an integer from ([0-9]+) to ([0-9]+)( or null)?$/;
     return message.replace(range, (_, least, most) => `from ${least}s to ${(Number(most) * second) / day}d`);
   }
+  // Often a name is given in place of the id.
+  if (field === "id" && message.startsWith("must be a ULID")) return `${message}; the action list shows it`;
   return message.replace(
     /(later than|days after) ([a-z]+)$/,
     (_, than, other) => `${than} ${optionOf(other)}`,

@@ -72,7 +72,7 @@ export function startApiEdge({ host, port, plan, tell }: ApiEdgeOptions): ApiEdg
     },
     error: () => new Response(null, { status: 502 }),
   };
-  const server = explainListenError(host, port, () => Bun.serve(options));
+  const server = explainListenError(host, port, "--port", () => Bun.serve(options));
   return {
     url: urlOf(host, server.port ?? port),
     connect(real) {

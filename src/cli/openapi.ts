@@ -1,5 +1,4 @@
 import type { Config } from "../config/config.ts";
-import { type Environment, readConfig } from "../config/read-config.ts";
 import { variablesOf } from "../config/setting-names.ts";
 import { adminApp } from "../http/admin/app.ts";
 import { openApiPath } from "../http/openapi/plugin.ts";
@@ -11,6 +10,7 @@ import { createLog } from "../log/log.ts";
 import { command, switches, valued } from "./arguments.ts";
 import { checkOutputFile, replaceFile } from "./output/output-file.ts";
 import { print, write } from "./output/print.ts";
+import { readSettings } from "./settings.ts";
 
 const help = `Usage: onair openapi [options]
 
@@ -30,12 +30,12 @@ has the address of the admin listener.
 Exit code: 0 on success, 1 on failure, 2 for wrong usage.
 `;
 
-const addressOptions = valued("host", "port", "admin-host", "admin-port", "public-url");
+const addressNames = ["host", "port", "admin-host", "admin-port", "public-url"] as const;
 
 export const openapi = command({
   summary: "print the OpenAPI document",
   help,
-  options: { ...addressOptions, ...switches("admin"), ...valued("out") },
+  options: { ...valued(...addressNames), ...switches("admin"), ...valued("out") },
   async run({ values, env, mistakes, check }) {
     const { admin = false, out = "-" } = values;
     if (admin && values["public-url"] !== undefined)
@@ -43,7 +43,9 @@ export const openapi = command({
         "--public-url is for the public document; the admin document has the address of the admin listener",
       );
     if (out !== "-") checkOutputFile(out, { force: true }, mistakes);
-    const address = addressOf(admin, readAddresses(values, env), mistakes);
+    // As for "onair serve", but all other settings are ignored.
+    const variables = variablesOf(env, "host", "port", "adminHost", "adminPort", "publicUrl");
+    const address = addressOf(admin, readSettings(values, addressNames, variables), mistakes);
     check();
     const document = await documentOf(admin ? adminRoutes(address) : publicRoutes(address));
     if (out === "-") await write(document);
@@ -53,15 +55,6 @@ export const openapi = command({
     }
   },
 });
-
-/** Reads the addresses like "onair serve", and ignores all other settings. */
-function readAddresses(values: Readonly<Record<string, string | boolean | undefined>>, env: Environment) {
-  const given = Object.keys(addressOptions).filter((name) => values[name] !== undefined);
-  return readConfig(
-    given.map((name) => `--${name}=${values[name]}`),
-    variablesOf(env, "host", "port", "adminHost", "adminPort", "publicUrl"),
-  );
-}
 
 function addressOf(admin: boolean, config: Config, mistakes: string[]): string {
   const { publicUrl, host, port, adminHost, adminPort, tlsCert, adminTlsCert } = config;

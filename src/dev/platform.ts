@@ -37,10 +37,7 @@ export type DevFacts = WelcomeFacts & { readonly secrets: NonNullable<WelcomeFac
 /** A running development platform. */
 export interface DevPlatform {
   readonly app: App;
-  /** The URL of the API. */
-  readonly publicUrl: string;
   readonly sample: SampleData;
-  readonly receiverUrl: string;
   /** Returns addresses and credentials for developers. */
   facts(): Promise<DevFacts>;
   /** Whether the receiver has recently received a delivery. */
@@ -151,9 +148,7 @@ export async function startDevPlatform(options: DevPlatformOptions): Promise<Dev
   const started = starting.move();
   return {
     app,
-    publicUrl: badDay?.url ?? app.publicUrl,
     sample,
-    receiverUrl: receiver.url,
     facts,
     hasArrived: (deliveryId) => receiver.inbox().some(({ id }) => id === deliveryId),
     isNew,

@@ -5,7 +5,7 @@ import { openCredentials, saveCredentials } from "../../src/dev/credentials.ts";
 import type { DevPlatform } from "../../src/dev/platform.ts";
 import { newWebhookSecret } from "../../src/webhooks/signature.ts";
 import { afterThisTest } from "../support/after-tests.ts";
-import { startPlatform } from "../support/dev-platform.ts";
+import { startPlatform, type TestPlatform } from "../support/dev-platform.ts";
 import { ownReceiver } from "../support/receiver.ts";
 import { ownDirectory, startServer } from "../support/server.ts";
 import { storedApplication } from "../support/store.ts";
@@ -222,7 +222,7 @@ describe("a platform to develop against", () => {
 
   test("renews a token that expired while the platform was stopped", async () => {
     const { access_token } = openCredentials(data);
-    const ask = (platform: DevPlatform) =>
+    const ask = (platform: TestPlatform) =>
       fetch(`${platform.publicUrl}/public/v1/users/LunaBytes`, {
         headers: { authorization: `Bearer ${access_token}` },
       });

@@ -13,12 +13,18 @@ interface Options {
   readonly now?: () => number;
 }
 
+/** A platform with its URLs, which `facts` has, too. */
+export interface TestPlatform extends DevPlatform {
+  readonly publicUrl: string;
+  readonly receiverUrl: string;
+}
+
 /** The platform of `onair dev` in this process, on free ports. */
-export function startPlatform(
+export async function startPlatform(
   data: string,
   { env = {}, portal = false, events = false, written = [], now = Date.now }: Options = {},
-): Promise<DevPlatform> {
-  return startDevPlatform({
+): Promise<TestPlatform> {
+  const platform = await startDevPlatform({
     config: readConfig(["--data", data, "--port", "0", "--admin-port", "0"], env, {
       allowPrivateWebhooks: "true",
       portal: String(portal),
@@ -31,4 +37,6 @@ export function startPlatform(
     random: Math.random,
     faults: null,
   });
+  const { public_url, receiver_url } = await platform.facts();
+  return { ...platform, publicUrl: public_url, receiverUrl: receiver_url };
 }

@@ -1,7 +1,6 @@
 import { statSync } from "node:fs";
 import { awsVariables, readDestination } from "../../backups/destination.ts";
 import { type BackupSource, fileSource, restoreBackup } from "../../backups/restore.ts";
-import { readConfig } from "../../config/read-config.ts";
 import { variablesOf } from "../../config/setting-names.ts";
 import { backupsOfPostgres } from "../../domain/backups.ts";
 import type { DatabaseCounts } from "../../store/sqlite/database/backup.ts";
@@ -11,6 +10,7 @@ import { sizeOf } from "../input.ts";
 import { countOf, stopwatch } from "../output/format.ts";
 import { note } from "../output/print.ts";
 import { type Progress, showProgress } from "../output/progress.ts";
+import { readSettings } from "../settings.ts";
 import { keptSource, readNamedSource, sourceHelp, sourceOptions } from "./kept-backups.ts";
 
 const help = `Usage: onair restore <file> [options]
@@ -43,10 +43,7 @@ export const restore = command({
   options,
   most: 1,
   async run({ words: [named], values, env, out, mistakes, check }) {
-    const options = (["data", "config"] as const).flatMap((name) =>
-      values[name] === undefined ? [] : `--${name}=${values[name]}`,
-    );
-    const settings = readConfig(options, variablesOf(env, "config", "data"));
+    const settings = readSettings(values, ["data", "config"], variablesOf(env, "config", "data"));
     const { data, backupTo, backupEndpoint: endpoint, backupRegion: region } = settings;
     const configured =
       named === undefined && values.config !== undefined && backupTo !== null

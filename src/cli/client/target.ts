@@ -1,10 +1,11 @@
 import { type AwsVariables, awsVariables } from "../../backups/destination.ts";
 import type { BackupConfig } from "../../backups/open-backups.ts";
-import { type Environment, readConfig, readSecret } from "../../config/read-config.ts";
+import { type Environment, readSecret } from "../../config/read-config.ts";
 import { variablesOf } from "../../config/setting-names.ts";
 import { type DataLocation, locationOf } from "../../data/location.ts";
 import { type Certificate, CertificateError, readCertificate } from "../../serving/certificates.ts";
 import { type Given, valued } from "../arguments.ts";
+import { readSettings } from "../settings.ts";
 
 /** The target of a command: a running server, or data that it opens itself. */
 export interface Target {
@@ -65,7 +66,7 @@ export function readTarget(given: GivenTarget, env: Environment, mistakes: strin
       mistakes.push(`${source} needs an operator key: set ONAIR_ADMIN_KEY`);
   }
   const certificate = address === undefined ? null : certificateOf(given, env, mistakes);
-  const config = configOf(given, dataVariables(env, address === undefined));
+  const config = readSettings(given, placeNames, dataVariables(env, address === undefined));
   const option = ["url" as const, ...named].map((name) => (given[name] ? ` --${name} ${given[name]}` : ""));
   return {
     server: url && key ? { url, key, certificate } : null,
@@ -77,14 +78,9 @@ export function readTarget(given: GivenTarget, env: Environment, mistakes: strin
   };
 }
 
-function configOf(given: NamedData, env: Environment) {
-  const args = placeNames.flatMap((name) => (given[name] === undefined ? [] : `--${name}=${given[name]}`));
-  return readConfig(args, env);
-}
-
 /** Returns the location of the data for a command that never uses a server. */
 export function locationOfCommand(given: NamedData, env: Environment): DataLocation {
-  return locationOf(configOf(given, dataVariables(env, true)));
+  return locationOf(readSettings(given, placeNames, dataVariables(env, true)));
 }
 
 /** Returns the variables about data. With a server, its location is ignored. */

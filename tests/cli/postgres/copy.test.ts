@@ -190,6 +190,14 @@ describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
       ),
     ]);
     expect(await usersThere()).toBe(1_000);
+    // A part of the data is not copied on as if it were all.
+    const back = ownDirectory();
+    const refused = await move(location, back);
+    expect([refused.code, refused.stderr]).toEqual([
+      2,
+      expect.stringContaining("has a part of an interrupted copy: continue it"),
+    ]);
+    expect(existsSync(join(back, "onair.db"))).toBe(false);
     // Existing rows are not copied again.
     await administer(url, "DROP TRIGGER refuse2100 ON users");
     await administer(url, refuse(1_001));

@@ -9,6 +9,8 @@ import {
   copiedNouns,
   copiedSettings,
   copyIdSetting,
+  copyingSetting,
+  incompleteMessage,
   movedMessage,
   movedSetting,
 } from "../../operations/copy.ts";
@@ -16,6 +18,7 @@ import { type ConnectionSettings, namedLocation, shownLocation } from "../databa
 import { advisoryLocks, takeLock } from "../database/locks.ts";
 import { schemaOf } from "../database/open.ts";
 import { openPool, type Postgres, type Queries } from "../database/pool.ts";
+import { isAnyAlive } from "../replicas/membership.ts";
 import { postgresTables } from "./tables.ts";
 
 const batchRows = 500;
@@ -62,6 +65,9 @@ export async function copyingFromDatabase<T>(
   const location = shownLocation(settings);
   const pool = await openNewest(settings);
   try {
+    // A part of a copy would be taken for all data.
+    if ((await settingOf(pool, copyingSetting)) !== undefined)
+      throw new StoreError(incompleteMessage(location), true);
     // Marks first and then checks for servers. A server does this in the opposite order, so one of them notices the
     // other.
     const { marked, copyId, isNew } = await mark(pool, to);
@@ -167,10 +173,7 @@ async function removeMark(queries: Queries): Promise<void> {
 
 /** Throws a `StoreError` when a server uses the database. */
 export async function requireUnserved(queries: Queries, location: string): Promise<void> {
-  const [alive] = await queries.run<{ n: number }>(
-    "SELECT count(*)::float8 AS n FROM replicas WHERE alive_until > extract(epoch FROM clock_timestamp()) * 1000",
-  );
-  if (!alive?.n) return;
+  if (!(await isAnyAlive(queries))) return;
   throw new StoreError(
     `A server uses the database ${location}, or ended within the last seconds. Stop all of them, and copy again.`,
   );

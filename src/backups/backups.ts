@@ -22,13 +22,13 @@ export interface BackupsOptions {
   readonly dataId: () => Promise<string>;
   readonly destination: DestinationSettings;
   /** Public keys of age; without any, backups are not encrypted. */
-  readonly recipients?: readonly string[];
+  readonly recipients: readonly string[];
   /** Milliseconds between the backups of the schedule; null for none. */
-  readonly everyMs?: number | null;
+  readonly everyMs: number | null;
   /** The number of backups to keep; the oldest is removed when a new one is complete. */
   readonly keep: number;
   /** Days after which backups are removed; null for never. */
-  readonly keepDays?: number | null;
+  readonly keepDays: number | null;
   /** The URL of `backup-worker.ts`. */
   readonly program: string;
   readonly now: () => number;
@@ -70,7 +70,7 @@ export class Backups {
   readonly #stopped = Promise.withResolvers<void>();
 
   constructor(options: BackupsOptions) {
-    const { everyMs = null, now, monotonic = () => performance.now(), announce = () => {} } = options;
+    const { everyMs, now, monotonic = () => performance.now(), announce = () => {} } = options;
     this.#options = options;
     this.#list = new KeptList(options.destination, options.dataId, monotonic);
     // Above all known ids, so that the newest backup has the highest id even if the clock was set back.
@@ -98,7 +98,7 @@ export class Backups {
 
   /** The state as known, without access to the destination. */
   get state(): BackupState {
-    const { everyMs = null } = this.#options;
+    const { everyMs } = this.#options;
     const { known, newestAt } = this.#list;
     return { isListed: known !== null, newestAt, everyMs, ...this.#counts };
   }
@@ -209,7 +209,7 @@ export class Backups {
   }
 
   #newBackup(): NewBackup {
-    const { data, destination, recipients = [] } = this.#options;
+    const { data, destination, recipients } = this.#options;
     return { data, destination, recipients, id: this.#newId() };
   }
 
@@ -280,7 +280,7 @@ export class Backups {
 
   /** Removes the backups that retention no longer keeps, but never the one just made. */
   async #removeOld(made: string): Promise<void> {
-    const { keep, keepDays = null, now, log, isHeld } = this.#options;
+    const { keep, keepDays, now, log, isHeld } = this.#options;
     if (await isHeld?.()) return;
     for (const old of outdated(this.#list.known ?? [], { keep, keepDays, now: now(), made })) {
       await this.#list.remove(old).catch((error) => {

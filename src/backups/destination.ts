@@ -5,16 +5,19 @@ import { backupDirectory, type KeptBackup } from "./files.ts";
 /** The settings of a destination of backups. They can be sent to threads. */
 export type DestinationSettings =
   | { readonly kind: "directory"; readonly directory: string }
-  | {
+  | (S3Options & {
       readonly kind: "s3";
       readonly bucket: string;
       /** Empty, or ends with a slash. */
       readonly prefix: string;
-      /** null for that of the environment variables, or else AWS. */
-      readonly endpoint: string | null;
-      readonly region: string | null;
-      readonly aws: AwsVariables;
-    };
+    });
+
+interface S3Options {
+  /** null for that of the environment variables, or else AWS. */
+  readonly endpoint: string | null;
+  readonly region: string | null;
+  readonly aws: AwsVariables;
+}
 
 /** Environment variables that AWS's own tools read. They contain secrets. */
 export type AwsVariables = Readonly<Partial<Record<(typeof awsNames)[number], string | undefined>>>;
@@ -104,12 +107,6 @@ export const destinationOfOthers = (shown: string): DomainError =>
   );
 
 const s3Form = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/([A-Za-z0-9._/-]{0,500}))?$/;
-
-interface S3Options {
-  readonly endpoint: string | null;
-  readonly region: string | null;
-  readonly aws: AwsVariables;
-}
 
 /** Parses a directory or `s3://bucket/prefix`. Throws a `TypeError` for anything else. */
 export function readDestination(

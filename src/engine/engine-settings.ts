@@ -19,7 +19,10 @@ export function engineSettings(config: Config, times: EngineTimes): EngineSettin
     allowPrivateWebhooks,
     webhookProxy,
     webhookConcurrency,
-    webhookConnections: webhookConnections(),
+    webhookConnections: connectionCapacity({
+      descriptors: descriptorLimit(),
+      memory: process.constrainedMemory(),
+    }),
     retention: {
       deliveredMs: keptMs(config.keepDeliveredDays),
       failedMs: keptMs(config.keepFailedDays),
@@ -34,11 +37,4 @@ export function engineSettings(config: Config, times: EngineTimes): EngineSettin
     holdDeliveries: config.holdDeliveries,
     ...times,
   };
-}
-
-/** Returns the number of webhook connections. They leave a quarter of the descriptors to listeners and files. */
-function webhookConnections(): number {
-  const descriptors = descriptorLimit();
-  const memory = process.constrainedMemory();
-  return connectionCapacity({ descriptors: descriptors && Math.floor(descriptors * 0.75), memory });
 }

@@ -4,12 +4,12 @@ import { connectionCapacity } from "../../src/webhooks/queues/connection-capacit
 const gib = 2 ** 30;
 
 test.each([
-  [{ descriptors: 10_000, memory: 16 * gib }, 9_936],
+  [{ descriptors: 10_000, memory: 16 * gib }, 7_436],
   [{ descriptors: 10_000, memory: gib }, 2_048],
-  [{ descriptors: 256, memory: 16 * gib }, 192],
+  [{ descriptors: 341, memory: 16 * gib }, 191],
   [{ descriptors: 1_000_000, memory: 256 * gib }, 16_384],
   [{ descriptors: null, memory: 2 * gib }, 4_096],
-  [{ descriptors: 8, memory: 16 * gib }, 16],
+  [{ descriptors: 100, memory: 16 * gib }, 16],
 ])("with %j there may be %p connections", (limits, connections) => {
   expect(connectionCapacity(limits)).toBe(connections);
 });

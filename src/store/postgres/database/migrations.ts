@@ -21,6 +21,7 @@ import {
   type Migration,
   statementsOf,
 } from "../../rows/applied-migrations.ts";
+import { isAnyAlive, leaseMs } from "../replicas/membership.ts";
 import { advisoryLocks } from "./locks.ts";
 import { isConcurrent, runConcurrently, withLockTimeout } from "./online.ts";
 import type { Postgres, Queries } from "./pool.ts";
@@ -59,7 +60,7 @@ export const schemaSteps: readonly SchemaStep[] = [
 /** The lock is polled: waiting in a statement would hold a snapshot, which blocks CREATE INDEX CONCURRENTLY. */
 const lockAgainMs = 50;
 /** Longer than the lease of a replica that was killed. */
-const longestLeaseMs = 4 * second;
+const longestLeaseMs = leaseMs + second;
 
 /** The table of applied migrations. No other program uses this name. */
 const table = "onair_migrations";
@@ -123,14 +124,11 @@ async function apply(connection: Postgres, number: number, step: SchemaStep): Pr
   });
 }
 
-const areAlive =
-  "SELECT FROM replicas WHERE alive_until > extract(epoch FROM clock_timestamp()) * 1000 LIMIT 1";
-
 /** Waits until no replica is alive, for as long as the lease of a killed one lasts. */
 async function untilAlone(connection: Queries): Promise<void> {
   const until = performance.now() + longestLeaseMs;
   const hasReplicas = await hasTable(connection, "replicas");
-  while (hasReplicas && performance.now() < until && (await connection.run(areAlive)).length > 0) {
+  while (hasReplicas && performance.now() < until && (await isAnyAlive(connection))) {
     await Bun.sleep(lockAgainMs);
   }
 }
@@ -142,7 +140,7 @@ async function untilAlone(connection: Queries): Promise<void> {
 async function requireAlone(transaction: Queries, name: string): Promise<void> {
   if (!(await hasTable(transaction, "replicas"))) return;
   await transaction.run("LOCK TABLE replicas IN SHARE MODE");
-  if ((await transaction.run(areAlive)).length === 0) return;
+  if (!(await isAnyAlive(transaction))) return;
   throw new StoreError(
     `Replicas of an earlier version use the database, and cannot continue after the migration ${name}. Stop them, and start this one again.`,
   );

@@ -48,6 +48,13 @@ UPDATE endpoint_shards s SET owner = NULL, epoch = s.epoch + 1
 FROM unnest($2::smallint[], $3::bigint[]) AS w(shard, epoch)
 WHERE w.shard = s.shard AND w.epoch = s.epoch AND s.owner = $1`;
 
+/** Whether any replica is alive, by the database's clock. */
+export async function isAnyAlive({ run }: Queries): Promise<boolean> {
+  const alive =
+    "SELECT FROM replicas WHERE alive_until > extract(epoch FROM clock_timestamp()) * 1000 LIMIT 1";
+  return (await run(alive)).length > 0;
+}
+
 const parameters = (replica: number, shards: readonly OwnedShard[]) => [
   replica,
   shards.map(({ shard }) => shard),

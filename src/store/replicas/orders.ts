@@ -8,3 +8,10 @@ export interface OrderStore {
   /** Removes snapshots last kept before a time. Resolves to true when none of them is left. */
   prune(before: number): Promise<boolean>;
 }
+
+/** Stores nothing: a process that is alone has its snapshots in memory. */
+export const noOrders: OrderStore = {
+  async keep() {},
+  find: async () => null,
+  prune: async () => true,
+};

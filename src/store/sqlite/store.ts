@@ -7,6 +7,7 @@ import { nounsOf, sharedNouns } from "../drizzle/nouns.ts";
 import { statisticStore } from "../drizzle/statistics.ts";
 import { subscriptionStore } from "../drizzle/subscriptions.ts";
 import type { OnFault } from "../faults.ts";
+import { noOrders } from "../replicas/orders.ts";
 import type { Store } from "../store.ts";
 import { type Commit, groupCommit } from "./database/commit.ts";
 import { dataSize } from "./database/data-size.ts";
@@ -23,7 +24,6 @@ import { type StagedEvents, settled, stagedEvents } from "./deliveries/staged.ts
 import { deliveryStore } from "./deliveries.ts";
 import { eventStore } from "./events.ts";
 import { livestreamStatements } from "./livestreams.ts";
-import { noOrders } from "./orders.ts";
 import { sqliteReplays } from "./replays.ts";
 import { retentionStore } from "./retention.ts";
 import { subscriptionStatements } from "./subscriptions.ts";

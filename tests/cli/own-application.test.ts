@@ -189,20 +189,14 @@ describe("onair app", () => {
     const { code, stdout, stderr } = await onair("app rotate-webhook-secret --overlap 10m");
     expect([code, stderr]).toEqual([0, "The secret is shown only once: store it now.\n"]);
     const secret = /whsec_\S+/.exec(stdout)?.[0] ?? "";
-    const before = receiver.received.length;
-    await onair("test");
-    const sent = (await receiver.arrived(before + 1))[before];
+    const sent = await receiver.next(() => onair("test"));
     for (const one of [secret, mine.webhook_secret])
-      expect(new Webhook(one).verify(sent?.body ?? "", sent?.headers ?? {})).toEqual(
-        JSON.parse(sent?.body ?? ""),
-      );
+      expect(new Webhook(one).verify(sent.body, sent.headers)).toEqual(JSON.parse(sent.body));
   });
 
   test("enable-endpoint after a 410", async () => {
     status = 410;
-    const before = receiver.received.length;
-    await publish(server, event("kicks.gifted"));
-    await receiver.arrived(before + 1);
+    await receiver.next(() => publish(server, event("kicks.gifted")));
     await settled(server);
     const shown = (await onair("app show")).stdout;
     expect(shown).toMatch(/^endpoint +disabled: /m);

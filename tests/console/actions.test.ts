@@ -211,13 +211,11 @@ describe.skipIf(chromium === null)("in the console, an operator", () => {
     await tab.go("/publish?event=raid.started");
     await tab.fill("Channel", "luna_bytes");
     await tab.fill("message", "Over to you");
-    const before = receiver.received.length;
-    await tab.click("Publish");
+    const sent = await receiver.next(() => tab.click("Publish"));
     await tab.see("Published: 1 delivery.");
-    await receiver.arrived(before + 1);
     // Its delivery is shown below, and its status is updated live.
     await tab.see("delivered");
-    expect(receiver.received.at(-1)?.body).toContain("Over to you");
+    expect(sent.body).toContain("Over to you");
     const unused = { version: 1, schema: { type: "object" }, example: {} };
     await server.admin("PUT", "/admin/v1/event-types/raid.ended", unused);
     await tab.go("/event-types?name=raid.ended");
@@ -278,10 +276,8 @@ describe.skipIf(chromium === null)("in the console, an operator", () => {
   test("finds an application, a user and a delivery by the palette", async () => {
     const app = await server.application({ name: "Palette bot", webhook_url: receiver.url });
     await subscribe(server, app, ["channel.followed"]);
-    const before = receiver.received.length;
-    await publish(server, event("channel.followed"));
-    await receiver.arrived(before + 1);
-    const id = receiver.received.at(-1)?.headers["webhook-id"] ?? "";
+    const { headers } = await receiver.next(() => publish(server, event("channel.followed")));
+    const id = headers["webhook-id"] ?? "";
     await using tab = await signedIn(server, operator);
     for (const [typed, shown, found] of [
       ["Palette", "Palette bot", "Palette bot"],

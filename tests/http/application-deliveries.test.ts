@@ -106,9 +106,7 @@ test("changes reach an engine in its own thread before they are answered", async
   const second = ownReceiver();
   const change = (body: object) => real.admin("PATCH", `${path}/${app.id}`, body);
   const publishTo = async (receiver: Receiver) => {
-    const before = receiver.received.length;
-    await publishEvent(real, event);
-    return (await receiver.arrived(before + 1)).at(-1);
+    return receiver.next(() => publishEvent(real, event));
   };
   await publishTo(first);
   await change({ webhook_url: second.url });

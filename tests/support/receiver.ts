@@ -55,6 +55,13 @@ export class Receiver implements AsyncDisposable {
     return this.received;
   }
 
+  /** Does what makes the platform send something, and resolves with the next delivery that arrives. */
+  async next(act: () => unknown): Promise<Received> {
+    const before = this.received.length;
+    await act();
+    return (await this.arrived(before + 1))[before] as Received;
+  }
+
   async stop(): Promise<void> {
     await this.#server.stop(true);
   }

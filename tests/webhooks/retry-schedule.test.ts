@@ -81,9 +81,7 @@ test("retries follow the schedule to its end under one id, each with its own tim
 
 test("retries wait as long as Retry-After asks", async () => {
   [status, headers["retry-after"]] = [503, "3600"];
-  const before = receiver.received.length;
-  await publish(server, event("channel.followed"));
-  await receiver.arrived(before + 1);
+  await receiver.next(() => publish(server, event("channel.followed")));
   expect(await dueIn()).toBeGreaterThanOrEqual(3_600_000);
   status = 204;
   delete headers["retry-after"];
@@ -93,9 +91,7 @@ test("retries wait as long as Retry-After asks", async () => {
 
 test("retries end with the time to live that is set for a type", async () => {
   status = 500;
-  const before = receiver.received.length;
-  await publish(server, event("livestream.status.updated"));
-  await receiver.arrived(before + 1);
+  await receiver.next(() => publish(server, event("livestream.status.updated")));
   expect(await dueIn()).toBe(5_000);
   await attemptAfter(5_000);
   // The next one would be due in five minutes.
@@ -107,8 +103,7 @@ test("retries end with the time to live that is set for a type", async () => {
 test("retries of a chat message end after 10 minutes", async () => {
   status = 500;
   const before = receiver.received.length;
-  await publish(server, event("chat.message.sent"));
-  await receiver.arrived(before + 1);
+  await receiver.next(() => publish(server, event("chat.message.sent")));
   expect(await dueIn()).toBe(5_000);
   await attemptAfter(5_000);
   expect(await dueIn()).toBe(300_000);

@@ -47,7 +47,7 @@ export interface ListOptions extends SchemaOptions {
 }
 
 /** A string parameter. */
-export function TextParameter(options: TextOptions = {}): TUnsafe<string> {
+export function TextParameter(options: TextOptions): TUnsafe<string> {
   return Type.Unsafe<string>({ ...options, [Kind]: "TextParameter", type: "string" });
 }
 
@@ -67,7 +67,7 @@ export function ChoiceParameter<Word extends string>(
 }
 
 /** An ISO 8601 timestamp in UTC that exists in the calendar. */
-export function TimeParameter(options: SchemaOptions = {}): TUnsafe<string> {
+export function TimeParameter(options: SchemaOptions): TUnsafe<string> {
   const { pattern = "", errorMessage } = Timestamp;
   const refine = (text: string) => (hasRealDate(text) ? null : noRealDate);
   return TextParameter({ ...options, pattern, errorMessage, refine });

@@ -38,7 +38,7 @@ export function about<Schema extends TSchema>(schema: Schema, description: strin
 export const Url = Type.String({ maxLength: 2048 });
 
 /** A text that users wrote, possibly empty. */
-export function text(maxLength: number, options: StringOptions = {}) {
+export function text(maxLength: number, options: StringOptions) {
   return Type.String({ ...options, maxLength });
 }
 

@@ -8,12 +8,12 @@ import { type ExtraHeaders, type RequestContext, reply } from "../request-contex
 /** The title and branding of a page. */
 export interface PageLook {
   readonly title: string;
-  /** A CSS colour; null for the default. */
-  readonly accent: string | null;
-  /** A picture; null for the default. */
-  readonly logo: Bun.BunFile | null;
+  /** A CSS colour in place of the default. */
+  readonly accent?: string | null;
+  /** A picture in place of the default. */
+  readonly logo?: Bun.BunFile | null;
   /** Whether the page also offers the platform's login. */
-  readonly hasLogin: boolean;
+  readonly hasLogin?: boolean;
 }
 
 interface PageOptions {
@@ -22,7 +22,7 @@ interface PageOptions {
   readonly path: string;
   /** Whether the page is also served at the root of the listener. */
   readonly isRoot?: boolean;
-  readonly look?: Partial<PageLook>;
+  readonly look: PageLook;
   /** The external prefix of the path, if a proxy serves the listener under a path of its own. */
   readonly prefix?: () => string;
 }
@@ -104,7 +104,7 @@ export async function font() {
  */
 export function pageRoutes(
   app: AnyElysia,
-  { page, path, isRoot = false, look = {}, prefix = () => "" }: PageOptions,
+  { page, path, isRoot = false, look, prefix = () => "" }: PageOptions,
 ): void {
   pageRoute(app, "file", `${path}/files/:file`, async (requestContext, { file = "" }) =>
     replyFile(requestContext, file, found((await pageFiles()).files, file)),
@@ -150,7 +150,7 @@ export async function replyFile(
 }
 
 /** Returns the accent colour as a style sheet, because the policy forbids inline styles. */
-function replyTheme(requestContext: RequestContext, { accent }: Partial<PageLook>): Response {
+function replyTheme(requestContext: RequestContext, { accent }: PageLook): Response {
   return reply(requestContext, 200, accent ? themeOf(accent) : "", {
     "content-type": types["css"] ?? "",
     "cache-control": "no-cache",
@@ -182,12 +182,12 @@ function luminance(color: string): number {
 interface HtmlOptions {
   readonly page: PageName;
   readonly base: string;
-  readonly look: Partial<PageLook>;
+  readonly look: PageLook;
   readonly entries: PageFiles["entries"];
 }
 
 function htmlOf({ page, base, look, entries }: HtmlOptions): string {
-  const title = Bun.escapeHTML(look.title ?? "On Air");
+  const title = Bun.escapeHTML(look.title);
   const at = Bun.escapeHTML(base);
   const file = (name: keyof PageFiles["entries"]) => `${at}/files/${entries[name]}`;
   return `<!doctype html>

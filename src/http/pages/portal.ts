@@ -7,7 +7,7 @@ import { requireClientStill } from "../oauth/client.ts";
 import type { PublicDeps, PublicListener, TokenListener } from "../public/base.ts";
 import { reply, replyJson } from "../request-context.ts";
 import { isFromPage, type PageCookie, sessionMs } from "./cookie.ts";
-import { pageRoutes } from "./files.ts";
+import { type PageLook, pageRoutes } from "./files.ts";
 
 const path = "/portal/session";
 const detail = { hide: true };
@@ -17,8 +17,12 @@ const detail = { hide: true };
  * itself in a cookie. It is stored hashed, and counts against the application's rate limit. It ends when the
  * application's tokens are revoked, its client secret is rotated, or its owner changes.
  */
-export function portalRoutes(app: PublicListener, deps: PublicDeps, cookie: PageCookie): void {
-  const { publicUrl, portal } = deps;
+export function portalRoutes(
+  app: PublicListener,
+  deps: PublicDeps,
+  look: PageLook,
+  cookie: PageCookie,
+): void {
   app.post(
     path,
     async ({ requestContext, client }) => {
@@ -34,8 +38,8 @@ export function portalRoutes(app: PublicListener, deps: PublicDeps, cookie: Page
   pageRoutes(app, {
     page: "portal",
     path: "/portal",
-    look: portal ?? {},
-    prefix: () => new URL(publicUrl()).pathname.replace(/\/$/, ""),
+    look,
+    prefix: () => new URL(deps.publicUrl()).pathname.replace(/\/$/, ""),
   });
 }
 

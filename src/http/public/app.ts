@@ -48,9 +48,10 @@ export function publicApp(deps: PublicDeps) {
   authorizeRoute(open, deps);
   metadataRoute(open, deps);
   // /portal and paths under it
-  const cookie = deps.portal ? pageCookie("onair_portal") : null;
-  if (cookie) portalRoutes(open, deps, cookie);
-  if (cookie && deps.portalLogin) ownerLoginRoutes(open, deps, deps.portalLogin, cookie);
+  const { portal, portalLogin } = deps;
+  const cookie = portal ? pageCookie("onair_portal") : null;
+  if (portal && cookie) portalRoutes(open, deps, portal, cookie);
+  if (portalLogin && cookie) ownerLoginRoutes(open, deps, portalLogin, cookie);
   // The root, and /welcome/facts, /welcome/events
   if (deps.welcome) welcomeRoutes(open, deps, deps.welcome);
   // /docs and paths under it

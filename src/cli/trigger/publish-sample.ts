@@ -5,6 +5,7 @@ import type { User } from "../../domain/users.ts";
 import { type AdminApi, withAdminApi } from "../client/admin-api.ts";
 import type { Target } from "../client/target.ts";
 import { UsageError } from "../command.ts";
+import { eventNames } from "../completion/event-names.ts";
 import { countOf } from "../output/format.ts";
 import type { Output } from "../output/output.ts";
 import { print } from "../output/print.ts";
@@ -56,7 +57,7 @@ interface SampleType {
 }
 
 async function findType(api: AdminApi, sample: SampleRequest): Promise<SampleType> {
-  const isBuiltIn = builtInEventTypes.some(({ name }) => name === sample.name);
+  const isBuiltIn = eventNames.includes(sample.name);
   return newestOf(isBuiltIn ? builtInEventTypes : await registeredTypes(api), sample);
 }
 
@@ -70,8 +71,7 @@ export function newestOf(
   const newest = found.sort((a, b) => b.version - a.version)[0];
   if (newest) return newest;
   const what = versions.length > 0 ? `version ${version} of ${name}` : `event type ${name}`;
-  const names = builtInEventTypes.map((type) => type.name);
-  const meant = versions.length > 0 ? "" : didYouMean(name, names);
+  const meant = versions.length > 0 ? "" : didYouMean(name, eventNames);
   throw new UsageError(`There is no ${what}.${meant} "onair events types" lists all.`);
 }
 

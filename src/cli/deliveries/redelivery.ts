@@ -23,6 +23,8 @@ export async function retry(id: string, { api, out, wait, option }: RedeliveryOp
   const isPending = () => delivery.status === "pending" && delivery.attempts.length <= before;
   const unlessAway = askingAgain();
   if (wait) {
+    if (before === 0)
+      note("It has no attempt yet, so it keeps its place behind earlier ones. Ctrl-C ends only the waiting.");
     await poll(isPending, async () => {
       delivery = (await unlessAway(() => api.show(id))) ?? delivery;
     });

@@ -1,7 +1,6 @@
 import { constants, Database } from "bun:sqlite";
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
-import { pathToFileURL } from "node:url";
 import { count } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/bun-sqlite";
 import { users } from "../schema/platform.ts";
@@ -31,7 +30,7 @@ function looking<T>(directory: string, read: (db: Database) => T): T {
   const hasLog = () => logBytes(file) > 0;
   if (!hasLog()) {
     // No server has it open. SQLite would create an empty log to read it, unless it is opened as immutable.
-    const uri = `${pathToFileURL(resolve(file)).href}?immutable=1`;
+    const uri = `${Bun.pathToFileURL(resolve(file)).href}?immutable=1`;
     const found = readOver(
       new Database(uri, constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI),
       read,

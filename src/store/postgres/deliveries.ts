@@ -1,4 +1,5 @@
 import { eq } from "drizzle-orm";
+import type { NewNotice } from "../../domain/operations/notices.ts";
 import type { DeliveryStore } from "../deliveries.ts";
 import { retryDelivery } from "../drizzle/deliveries/requeue.ts";
 import { noticeAdder } from "../drizzle/notices.ts";
@@ -10,6 +11,7 @@ import { deliveryLog } from "./deliveries/log.ts";
 import type { OwnedShards } from "./deliveries/owned-shards.ts";
 import { recordAttempts } from "./deliveries/record.ts";
 import { deliveryStream } from "./deliveries/stream.ts";
+import { isKeptState } from "./endpoints.ts";
 import { deliveries } from "./schema/deliveries.ts";
 
 /** The queue of deliveries, and the log that they become. */
@@ -27,9 +29,13 @@ export function deliveryStore(pool: Postgres, claimed: ClaimedDeliveries, owned:
       if (notices.length === 0) await record(pool);
       else {
         await pool.transact(async (transaction) => {
-          const kept = await record(transaction);
-          for (const notice of notices)
-            if (kept.has(notice.application_id ?? "")) await finished(addNotice(transaction.orm, notice));
+          await record(transaction);
+          const stateOf = ({ application_id: id }: NewNotice) =>
+            endpoints.find(({ application_id }) => application_id === id);
+          for (const notice of notices) {
+            if (await isKeptState(transaction, stateOf(notice)))
+              await finished(addNotice(transaction.orm, notice));
+          }
         });
       }
       claimed.release(results.map(({ seq }) => seq));

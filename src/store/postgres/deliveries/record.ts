@@ -54,28 +54,23 @@ kept AS (
     last_success_at = excluded.last_success_at, last_failure_at = excluded.last_failure_at,
     last_failure_status = excluded.last_failure_status, last_failure_error = excluded.last_failure_error,
     last_failure_outcome = excluded.last_failure_outcome, paused_until = excluded.paused_until
-  RETURNING application_id
-),
-recorded AS (
-  UPDATE deliveries d SET
-    attempts = g.attempts,
-    extra_attempts = g.extra_attempts,
-    attempt_log = CASE WHEN g.attempt IS NULL THEN d.attempt_log ELSE d.attempt_log || g.attempt::json END,
-    status = CASE WHEN g.is_accepted AND d.status = 'canceled' THEN 'delivered' WHEN d.status <> 'pending' THEN d.status
-      WHEN g.is_canceled THEN 'canceled' ELSE g.status END,
-    next_attempt_at = CASE WHEN d.status <> 'pending' OR g.is_canceled THEN NULL
-      WHEN g.is_due_now THEN least(g.next_attempt_at, g.at) ELSE g.next_attempt_at END,
-    resume_at = CASE WHEN d.status <> 'pending' OR g.is_canceled THEN NULL
-      WHEN g.is_due_now THEN coalesce(g.resume_at, g.next_attempt_at) ELSE g.resume_at END,
-    finished_at = CASE WHEN g.is_accepted AND d.status = 'canceled' THEN g.at WHEN d.status <> 'pending' THEN d.finished_at WHEN g.is_canceled OR g.status <> 'pending' THEN g.at END
-  FROM given g
-  WHERE d.seq = g.seq AND (d.attempts < g.attempts OR g.attempt IS NULL AND d.status = 'pending')
 )
-SELECT application_id FROM kept`;
+UPDATE deliveries d SET
+  attempts = g.attempts,
+  extra_attempts = g.extra_attempts,
+  attempt_log = CASE WHEN g.attempt IS NULL THEN d.attempt_log ELSE d.attempt_log || g.attempt::json END,
+  status = CASE WHEN g.is_accepted AND d.status = 'canceled' THEN 'delivered' WHEN d.status <> 'pending' THEN d.status
+    WHEN g.is_canceled THEN 'canceled' ELSE g.status END,
+  next_attempt_at = CASE WHEN d.status <> 'pending' OR g.is_canceled THEN NULL
+    WHEN g.is_due_now THEN least(g.next_attempt_at, g.at) ELSE g.next_attempt_at END,
+  resume_at = CASE WHEN d.status <> 'pending' OR g.is_canceled THEN NULL
+    WHEN g.is_due_now THEN coalesce(g.resume_at, g.next_attempt_at) ELSE g.resume_at END,
+  finished_at = CASE WHEN g.is_accepted AND d.status = 'canceled' THEN g.at WHEN d.status <> 'pending' THEN d.finished_at WHEN g.is_canceled OR g.status <> 'pending' THEN g.at END
+FROM given g
+WHERE d.seq = g.seq AND (d.attempts < g.attempts OR g.attempt IS NULL AND d.status = 'pending')`;
 
 /**
- * Records a batch of results and the states of endpoints. Ignores deliveries that were claimed in an earlier epoch, and
- * states of an earlier generation. Returns the applications whose states were stored.
+ * Records a batch of results and the states of endpoints. Ignores deliveries that were claimed in an earlier epoch.
  *
  * @param fenceOf returns the shard and epoch in which a delivery in memory was claimed
  */
@@ -85,7 +80,7 @@ export async function recordAttempts(
   fenceOf: (seq: number) => Fence | undefined,
   results: readonly AttemptResult[],
   endpoints: readonly Endpoint[],
-): Promise<ReadonlySet<string>> {
+): Promise<void> {
   // Deliveries that are no longer in memory were released before.
   const fenced = results.flatMap((result) => {
     const fence = fenceOf(result.seq);
@@ -99,7 +94,7 @@ export async function recordAttempts(
     ...states.map((one) => one.application_id),
   ];
   const fences = new Map([...fenced, ...states].map((one) => [`${one.shard} ${one.epoch}`, one]));
-  const kept = await connection.run<{ application_id: string }>(statement, [
+  await connection.run(statement, [
     [...fences.values()].map(({ shard }) => shard),
     [...fences.values()].map(({ epoch }) => epoch),
     fenced.map(({ seq }) => seq),
@@ -117,5 +112,4 @@ export async function recordAttempts(
     fenced.map(({ epoch }) => epoch),
     [...new Set(called)],
   ]);
-  return new Set(kept.map(({ application_id }) => application_id));
 }

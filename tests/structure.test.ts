@@ -98,12 +98,6 @@ test("no file imports itself by way of others, types included", () => {
   expect(importCycle()).toBeUndefined();
 });
 
-test("no folder has more files than one can look over", () => {
-  const sizes = new Map<string, number>();
-  for (const file of files) sizes.set(dirname(file), (sizes.get(dirname(file)) ?? 0) + 1);
-  expect([...sizes].filter(([, size]) => size > 22)).toEqual([]);
-});
-
 test("no two exported types share a name", () => {
   const places = new Map<string, string[]>();
   // The pages are a program of their own, whose types are those of the API.

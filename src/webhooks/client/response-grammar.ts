@@ -1,6 +1,6 @@
 /**
  * The grammar of a response's head and framing in HTTP/1.1 (RFC 9112), applied strictly. Pure. Lines are passed without
- * their CRLF.
+ * their end.
  */
 
 const anyText = "[\\t\\x20-\\x7e\\x80-\\xff]*";
@@ -45,6 +45,14 @@ export function chunkSizeOf(line: string): number | null {
 type BodyFraming =
   | { readonly kind: "none" | "chunked" | "until close" | "unknown" }
   | { readonly kind: "sized"; readonly bytes: number };
+
+/** The transfer codings of a response, in lower case. `identity` was one in RFC 2616 and codes nothing. */
+function codingsOf(value: string): string[] {
+  return value
+    .split(",")
+    .map((coding) => coding.trim())
+    .filter((coding) => coding !== "" && coding !== "identity");
+}
 
 /** The head of one response, interim or final. */
 export class ResponseHead {
@@ -120,6 +128,7 @@ export class ResponseHead {
     const { status } = this;
     const length = this.#length;
     const coding = this.#coding;
+    const codings = codingsOf(coding ?? "");
     if (status === 204 || status === 304 || (isTunnel && status < 300)) {
       // A receiver that announces a body here may send it.
       if (coding !== null || (length !== null && length !== "0")) this.#mayKeep = false;
@@ -127,8 +136,9 @@ export class ResponseHead {
     }
     if (coding !== null) {
       // With both headers, or with chunks before HTTP/1.1, the end is ambiguous.
-      if (length !== null || !this.#isHttp11) this.#mayKeep = false;
-      return { kind: coding === "chunked" ? "chunked" : "until close" };
+      // Other codings than chunked alone are rare: an intermediary may have read them differently.
+      if (length !== null || !this.#isHttp11 || coding !== "chunked") this.#mayKeep = false;
+      if (codings.length > 0) return { kind: codings.at(-1) === "chunked" ? "chunked" : "until close" };
     }
     if (length === null) return { kind: "until close" };
     return lengthForm.test(length) ? { kind: "sized", bytes: Number(length) } : { kind: "unknown" };

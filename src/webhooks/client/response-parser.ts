@@ -2,6 +2,9 @@
  * An incremental, bounded parser for the response to one request. Pure: the result depends on the bytes alone, not on
  * how they were split.
  *
+ * A line may end in LF alone (RFC 9112, section 2.2), as in the answers of shell scripts. An intermediary may divide
+ * such an answer differently, so the connection is not reused.
+ *
  * An invalid head is a fault. After the head, the status counts in any case: an error in the body or its framing only
  * ends the reading, and the connection is not reused.
  */
@@ -64,6 +67,8 @@ export class ResponseParser {
   #part: Part = "status line";
   #line = "";
   #lineBytes = 0;
+  /** Whether a line ended in LF alone. */
+  #hasBareLf = false;
   #head: ResponseHead | null = null;
   #kept: Uint8Array[] | null = null;
   #bodyBytes = 0;
@@ -131,8 +136,9 @@ export class ResponseParser {
     else {
       const line = this.#line + bytes.toString("latin1", from, end);
       this.#line = "";
-      if (line.endsWith("\r\n")) this.#readLine(line.slice(0, -2));
-      else this.#refuse(noHttp(line));
+      const hasCr = line.endsWith("\r\n");
+      if (!hasCr) this.#hasBareLf = true;
+      this.#readLine(line.slice(0, hasCr ? -2 : -1));
     }
     return end;
   }
@@ -171,7 +177,7 @@ export class ResponseParser {
   #beginHead(line: string): void {
     this.#head = ResponseHead.begin(line);
     this.#part = "head";
-    if (this.#head === null) this.#refuse(invalidResponse);
+    if (this.#head === null) this.#refuse(noHttp(line));
     else if (this.#head.status === 101) this.#refuse(switchedProtocols);
   }
 
@@ -246,7 +252,7 @@ export class ResponseParser {
   /** Ends reading at the unambiguous end of the response. */
   #complete(): void {
     this.#stop();
-    this.keepMs = this.#head?.keepMs ?? 0;
+    this.keepMs = this.#hasBareLf ? 0 : (this.#head?.keepMs ?? 0);
   }
 
   /** Ends reading; the connection is not reused. */

@@ -60,10 +60,3 @@ test("CI runs all of them", async () => {
   expect(names).toEqual(["test", "test:systems", "test:postgres"]);
   for (const name of names) expect(ci).toMatch(new RegExp(`^run run ${name}$`, "m"));
 });
-
-test("a migration gets a name, for both databases", () => {
-  for (const args of [[], ["Add Column"], ["../x"]]) {
-    const { exitCode, stderr } = Bun.spawnSync(["bun", "run", "migration", ...args], { cwd: root });
-    expect([exitCode, stderr.toString()]).toEqual([2, expect.stringContaining("bun run migration NAME")]);
-  }
-});

@@ -1,7 +1,7 @@
 import { Database } from "bun:sqlite";
 import { beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { databaseBefore } from "../support/migrated.ts";
+import { giveTables } from "../support/migrated.ts";
 import { expectFailure, run } from "../support/process.ts";
 import { ownDirectory } from "../support/server.ts";
 import { canMount, fillDisk, SmallDisk } from "../support/small-disk.ts";
@@ -10,9 +10,10 @@ const users = 4_000;
 
 const lines = Array.from({ length: users }, (_, n) => ({ id: n + 1, username: `user${n}` }));
 
-/** Makes a database of an earlier version with users. */
-function earlier(file: string): void {
-  const db = databaseBefore("operator_sessions", file);
+/** Makes a database with users in an empty directory. */
+function giveUsers(directory: string): void {
+  giveTables(directory);
+  const db = new Database(join(directory, "onair.db"));
   const insert = db.query(
     "INSERT INTO users (id, username, display_name, bio, profile_picture, followers_count, following_count, is_verified, created_at) VALUES (?, ?, ?, '', '', 0, 0, 0, 0)",
   );
@@ -40,8 +41,8 @@ describe.skipIf(!canMount)(
 
     test.each([
       [
-        "in a migration",
-        ["migrate"],
+        "in an upgrade",
+        ["migrate", "--rebuild-search"],
         users,
         /disk of the data directory .* is full \(SQLITE_FULL\)\. .* free some space there, then repeat this/,
       ],
@@ -55,7 +56,7 @@ describe.skipIf(!canMount)(
       const cwd = ownDirectory();
       const added = Array.from({ length: 100 }, (_, n) => ({ id: users + n + 1, username: `new${n}` }));
       await Bun.write(join(cwd, "new.ndjson"), added.map((line) => JSON.stringify(line)).join("\n"));
-      earlier(join(disk.data, "onair.db"));
+      giveUsers(disk.data);
       const command = [...args, "--data", disk.data];
       if (args[0] === "import") expect((await run(["migrate", "--data", disk.data])).code).toBe(0);
       fillDisk(disk.mount, 1 / 8);
@@ -70,8 +71,8 @@ describe.skipIf(!canMount)(
 
     test("in a restore, which leaves nothing", async () => {
       const directory = ownDirectory();
+      giveUsers(directory);
       const file = join(directory, "onair.db");
-      earlier(file);
       fillDisk(disk.mount, 1 / 4);
       const command = ["restore", file, "--data", disk.data];
       const message = `${join(disk.data, "onair.restoring")}: the disk is full; free some space there, and try again`;

@@ -1,8 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { join } from "node:path";
-import { databaseBefore } from "../support/migrated.ts";
 import { ndjson } from "../support/rows.ts";
-import { isOnPostgres, json, ownDirectory, ownServer, type TestServer } from "../support/server.ts";
+import { isOnPostgres, json, ownServer, type TestServer } from "../support/server.ts";
 
 const last = Number.MAX_SAFE_INTEGER;
 
@@ -95,53 +93,3 @@ describe("the id of a tag", () => {
     }
   });
 });
-
-test.skipIf(isOnPostgres)(
-  "ids above 2^53 in a database of an earlier version are replaced when it is opened",
-  async () => {
-    const data = ownDirectory();
-    const db = databaseBefore("_tag_ids", join(data, "onair.db"));
-    // As it came about: the last id was given by the platform, and each one made after it was one more.
-    const names: [string, bigint][] = [
-      ["one", 1n],
-      ["three", 3n],
-      ["last", BigInt(last)],
-      ["x", BigInt(last) + 1n],
-      ["y", BigInt(last) + 2n],
-      ["z", BigInt(last) + 3n],
-    ];
-    for (const [name, id] of names) db.run("INSERT INTO tags (id, name) VALUES (?, ?)", [id, name]);
-    const shown = (...tags: [string, number][]) => JSON.stringify(tags.map(([name, id]) => ({ id, name })));
-    const rows: [number, string][] = [
-      [1, shown(["y", last + 1], ["one", 1], ["x", last + 1])],
-      [2, shown(["z", last + 3], ["last", last])],
-      [3, shown(["three", 3])],
-      [4, "[]"],
-    ];
-    for (const [id, tags] of rows) {
-      db.run("INSERT INTO categories (id, name, slug, description, tags) VALUES (?, ?, ?, '', ?)", [
-        id,
-        `C ${id}`,
-        `c-${id}`,
-        tags,
-      ]);
-    }
-    db.close();
-    const server = await ownServer({ data });
-    const ndjson = await exported(server);
-    const found = rowsOf(ndjson);
-    expect(found.map(({ tags }) => tags.map(({ name }) => name))).toEqual([
-      ["y", "one", "x"],
-      ["z", "last"],
-      ["three"],
-      [],
-    ]);
-    const ids = idsByName(found);
-    expect(Object.fromEntries(ids)).toEqual({ one: 1, three: 3, last, x: 2, y: 4, z: 5 });
-    // What is exported can be imported, here and elsewhere.
-    for (const to of [server, await ownServer()])
-      expect(await put(to, ndjson)).toMatchObject({ accepted: 4, rejected: 0 });
-    await put(server, [category(5, ["new"])]);
-    idsByName(rowsOf(await exported(server)));
-  },
-);

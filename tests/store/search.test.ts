@@ -7,8 +7,6 @@ import { fold } from "../../src/domain/validation/text.ts";
 import { popularityBucket } from "../../src/store/sqlite/search/popularity.ts";
 import { openReader, openStore } from "../../src/store/sqlite/store.ts";
 import type { Store } from "../../src/store/store.ts";
-import { databaseBefore } from "../support/migrated.ts";
-import { ownDirectory } from "../support/server.ts";
 import { emptyStore, ownStore } from "../support/store.ts";
 
 const now = "2026-01-01T00:00:00Z";
@@ -178,20 +176,6 @@ test("the trigram counts, lost or wrong after a crash, change no answer", async 
     await expectCrowd(path);
   }
 });
-
-test.each(["_search_trigrams", "_search_runs"])(
-  "users of the version before %s are found: the index is filled anew when the store opens",
-  async (step) => {
-    const directory = ownDirectory();
-    const db = databaseBefore(step, join(directory, "onair.db"));
-    db.run("INSERT INTO user_search (rowid, username) VALUES (1, 'as it was')");
-    const insert = db.prepare("INSERT INTO users VALUES (?, ?, ?, '', NULL, ?, 0, 0, ?)");
-    for (const user of crowd)
-      insert.run(user.id, user.username, user.display_name, user.followers_count, now);
-    db.close();
-    await expectCrowd(directory);
-  },
-);
 
 test("the buckets follow the count of followers, and are one count each up to 255", () => {
   const counts = [0, 1, 2, 254, 255, 256, 300, 1_000, 1_000_000, 2 ** 40, Number.MAX_SAFE_INTEGER];

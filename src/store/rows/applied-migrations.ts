@@ -56,7 +56,7 @@ export function checkedCount(
     }
     if (known.name !== done.name || hashOf(known) !== done.hash) {
       throw new StoreError(
-        `${what} was written by another build of onair: its migration ${done.name} is not the one known here. Use the build that wrote it.`,
+        `${what} was written by a build of onair with another schema (its migration ${done.name} is not the one known here): write it out with "onair export" of that build, and import it into new data.`,
         isMisuse,
       );
     }

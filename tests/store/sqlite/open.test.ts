@@ -142,7 +142,7 @@ describe("migrations", () => {
     const changed = migrations.map(
       (one, i): Migration => (i === 0 ? { ...one, sql: `${one.sql}\n-- changed` } : one),
     );
-    expect(() => migrate(db, changed)).toThrow("written by another build");
+    expect(() => migrate(db, changed)).toThrow("written by a build of onair with another schema");
   });
 
   test("all steps are applied or none", () => {

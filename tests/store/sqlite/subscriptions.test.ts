@@ -5,13 +5,11 @@ import { drizzle } from "drizzle-orm/bun-sqlite";
 import type { Subscription } from "../../../src/domain/subscriptions.ts";
 import { isoTime } from "../../../src/domain/time.ts";
 import { userFrom } from "../../../src/domain/users.ts";
-import { migrate } from "../../../src/store/sqlite/database/migrations.ts";
 import { openForReading } from "../../../src/store/sqlite/database/open.ts";
 import { Snapshots } from "../../../src/store/sqlite/database/snapshots.ts";
 import { subscriptions } from "../../../src/store/sqlite/schema/events.ts";
 import { openReader, openStore } from "../../../src/store/sqlite/store.ts";
 import { subscriptionStatements } from "../../../src/store/sqlite/subscriptions.ts";
-import { databaseBefore } from "../../support/migrated.ts";
 import { ownDirectory } from "../../support/server.ts";
 import { emptyStore, storedApplication } from "../../support/store.ts";
 
@@ -92,28 +90,4 @@ test("a snapshot whose read fails ends, and the next one sees the current rows",
   expect(await snapshots.during(async (db) => count(db))).toEqual({ n: 3 });
   snapshots.close();
   await store.close();
-});
-
-test("the count of subscriptions is right in a database from before it was kept", () => {
-  const db = databaseBefore("_subscriptions");
-  db.run("PRAGMA foreign_keys = OFF");
-  const insert = db.prepare(
-    `INSERT INTO subscriptions (id, app_id, broadcaster_user_id, event, version, created_at, updated_at)
-     VALUES (?1, ?2, NULL, ?1, 1, '', '')`,
-  );
-  for (const [i, of] of ["a", "b", "b"].entries()) insert.run(`${i}`, of);
-  for (const of of ["a", "b"]) {
-    db.run(
-      `INSERT INTO applications (id, name, webhook_secret, scopes, redirect_uris, created_at, updated_at, client_secret_hash)
-       VALUES (?, '', '', '[]', '[]', '', '', x'')`,
-      [of],
-    );
-  }
-  migrate(db);
-  const kept = db.query("SELECT application_id, subscriptions FROM subscription_counts").values();
-  expect(kept).toEqual([
-    ["a", 1],
-    ["b", 2],
-  ]);
-  db.close();
 });

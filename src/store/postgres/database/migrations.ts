@@ -1,17 +1,4 @@
 import start from "../../../../drizzle/postgres/0000_start.sql" with { type: "text" };
-import deliveries from "../../../../drizzle/postgres/0001_deliveries.sql" with { type: "text" };
-import notices from "../../../../drizzle/postgres/0002_notices.sql" with { type: "text" };
-import audit from "../../../../drizzle/postgres/0003_audit.sql" with { type: "text" };
-import search from "../../../../drizzle/postgres/0004_search.sql" with { type: "text" };
-import statistics from "../../../../drizzle/postgres/0005_statistics.sql" with { type: "text" };
-import replicas from "../../../../drizzle/postgres/0006_replicas.sql" with { type: "text" };
-import replicaChanges from "../../../../drizzle/postgres/0007_replica_changes.sql" with { type: "text" };
-import popularity from "../../../../drizzle/postgres/0008_popularity.sql" with { type: "text" };
-import operatorSessions from "../../../../drizzle/postgres/0009_operator_sessions.sql" with { type: "text" };
-import sessionKeys from "../../../../drizzle/postgres/0010_session_keys.sql" with { type: "text" };
-import deliveriesEvent from "../../../../drizzle/postgres/0011_deliveries_event.sql" with { type: "text" };
-import endpointPauses from "../../../../drizzle/postgres/0012_endpoint_pauses.sql" with { type: "text" };
-import refreshRate from "../../../../drizzle/postgres/0013_refresh_rate.sql" with { type: "text" };
 import { second } from "../../../domain/time.ts";
 import { StoreError } from "../../faults.ts";
 import {
@@ -40,22 +27,7 @@ export interface SchemaStep extends Migration {
 }
 
 /** All migrations in order; imported as text, so that they are inside the executable. */
-export const schemaSteps: readonly SchemaStep[] = [
-  { name: "0000_start", sql: start },
-  { name: "0001_deliveries", sql: deliveries },
-  { name: "0002_notices", sql: notices },
-  { name: "0003_audit", sql: audit },
-  { name: "0004_search", sql: search },
-  { name: "0005_statistics", sql: statistics },
-  { name: "0006_replicas", sql: replicas },
-  { name: "0007_replica_changes", sql: replicaChanges },
-  { name: "0008_popularity", sql: popularity },
-  { name: "0009_operator_sessions", sql: operatorSessions, isCompatible: true },
-  { name: "0010_session_keys", sql: sessionKeys, isCompatible: true },
-  { name: "0011_deliveries_event", sql: deliveriesEvent, isCompatible: true },
-  { name: "0012_endpoint_pauses", sql: endpointPauses, isCompatible: true },
-  { name: "0013_refresh_rate", sql: refreshRate, isCompatible: true },
-];
+export const schemaSteps: readonly SchemaStep[] = [{ name: "0000_start", sql: start }];
 
 /** The lock is polled: waiting in a statement would hold a snapshot, which blocks CREATE INDEX CONCURRENTLY. */
 const lockAgainMs = 50;
@@ -107,8 +79,7 @@ async function isLocked(connection: Queries): Promise<boolean> {
 
 async function apply(connection: Postgres, number: number, step: SchemaStep): Promise<void> {
   const { name, sql, isCompatible = false } = step;
-  // drizzle-kit writes the schema "public", but this database may use another one.
-  const statements = statementsOf({ name, sql: sql.replaceAll('"public".', "") });
+  const statements = statementsOf(step);
   const note = ({ run }: Queries) =>
     run(`INSERT INTO ${table} VALUES ($1, $2, $3, $4)`, [number, name, hashOf(step), isCompatible]);
   if (isConcurrent(sql)) {

@@ -26,9 +26,8 @@ export const users = pgTable(
   // Usernames are ASCII, which `lower` folds with the collation "C".
   (table) => [
     uniqueIndex("users_username").on(sql`lower(${table.username} COLLATE "C")`),
-    // The migration also has INCLUDE (folded), which drizzle cannot express. A walk of the search reads only this
-    // index.
-    index("users_popularity").on(table.followers_count.desc(), table.id),
+    // The migration adds INCLUDE (folded), which drizzle cannot express.
+    index("users_popularity").on(table.followers_count.desc().nullsFirst(), table.id),
   ],
 );
 
@@ -45,7 +44,7 @@ export const userSearchTerms = pgTable(
      */
     popularity: smallint().notNull(),
   },
-  (table) => [index("user_search_terms").using("gin", table.terms)],
+  (table) => [index("user_search_terms").using("gin", table.terms).with({ gin_pending_list_limit: 256 })],
 );
 
 export const tags = pgTable("tags", {

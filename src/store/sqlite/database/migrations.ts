@@ -1,34 +1,5 @@
 import type { Database } from "bun:sqlite";
 import start from "../../../../drizzle/sqlite/0000_start.sql" with { type: "text" };
-import search from "../../../../drizzle/sqlite/0001_search.sql" with { type: "text" };
-import delivery from "../../../../drizzle/sqlite/0002_delivery.sql" with { type: "text" };
-import admin from "../../../../drizzle/sqlite/0003_admin.sql" with { type: "text" };
-import oauth from "../../../../drizzle/sqlite/0004_oauth.sql" with { type: "text" };
-import searchTrigrams from "../../../../drizzle/sqlite/0005_search_trigrams.sql" with { type: "text" };
-import stream from "../../../../drizzle/sqlite/0006_stream.sql" with { type: "text" };
-import wasItSent from "../../../../drizzle/sqlite/0007_was_it_sent.sql" with { type: "text" };
-import subscriptions from "../../../../drizzle/sqlite/0008_subscriptions.sql" with { type: "text" };
-import searchRuns from "../../../../drizzle/sqlite/0009_search_runs.sql" with { type: "text" };
-import accessBounds from "../../../../drizzle/sqlite/0010_access_bounds.sql" with { type: "text" };
-import webhookConcurrency from "../../../../drizzle/sqlite/0011_webhook_concurrency.sql" with {
-  type: "text",
-};
-import operatorKeys from "../../../../drizzle/sqlite/0012_operator_keys.sql" with { type: "text" };
-import removedDeliveries from "../../../../drizzle/sqlite/0013_removed_deliveries.sql" with { type: "text" };
-import tagIds from "../../../../drizzle/sqlite/0014_tag_ids.sql" with { type: "text" };
-import endpointGenerations from "../../../../drizzle/sqlite/0015_endpoint_generations.sql" with {
-  type: "text",
-};
-import selfService from "../../../../drizzle/sqlite/0016_self_service.sql" with { type: "text" };
-import notices from "../../../../drizzle/sqlite/0017_notices.sql" with { type: "text" };
-import audit from "../../../../drizzle/sqlite/0018_audit.sql" with { type: "text" };
-import statistics from "../../../../drizzle/sqlite/0019_statistics.sql" with { type: "text" };
-import stagedEvents from "../../../../drizzle/sqlite/0020_staged_events.sql" with { type: "text" };
-import operatorSessions from "../../../../drizzle/sqlite/0021_operator_sessions.sql" with { type: "text" };
-import packedBodies from "../../../../drizzle/sqlite/0022_packed_bodies.sql" with { type: "text" };
-import sessionKeys from "../../../../drizzle/sqlite/0023_session_keys.sql" with { type: "text" };
-import endpointPauses from "../../../../drizzle/sqlite/0024_endpoint_pauses.sql" with { type: "text" };
-import refreshRate from "../../../../drizzle/sqlite/0025_refresh_rate.sql" with { type: "text" };
 import { StoreError } from "../../faults.ts";
 import {
   type AppliedMigration,
@@ -40,34 +11,7 @@ import {
 import { missingObjects } from "./objects.ts";
 
 /** All migrations in order; imported as text, so that they are inside the executable. */
-export const migrations: readonly Migration[] = [
-  { name: "0000_start", sql: start },
-  { name: "0001_search", sql: search },
-  { name: "0002_delivery", sql: delivery },
-  { name: "0003_admin", sql: admin },
-  { name: "0004_oauth", sql: oauth },
-  { name: "0005_search_trigrams", sql: searchTrigrams },
-  { name: "0006_stream", sql: stream },
-  { name: "0007_was_it_sent", sql: wasItSent },
-  { name: "0008_subscriptions", sql: subscriptions },
-  { name: "0009_search_runs", sql: searchRuns },
-  { name: "0010_access_bounds", sql: accessBounds },
-  { name: "0011_webhook_concurrency", sql: webhookConcurrency },
-  { name: "0012_operator_keys", sql: operatorKeys },
-  { name: "0013_removed_deliveries", sql: removedDeliveries },
-  { name: "0014_tag_ids", sql: tagIds },
-  { name: "0015_endpoint_generations", sql: endpointGenerations },
-  { name: "0016_self_service", sql: selfService },
-  { name: "0017_notices", sql: notices },
-  { name: "0018_audit", sql: audit },
-  { name: "0019_statistics", sql: statistics },
-  { name: "0020_staged_events", sql: stagedEvents },
-  { name: "0021_operator_sessions", sql: operatorSessions },
-  { name: "0022_packed_bodies", sql: packedBodies },
-  { name: "0023_session_keys", sql: sessionKeys },
-  { name: "0024_endpoint_pauses", sql: endpointPauses },
-  { name: "0025_refresh_rate", sql: refreshRate },
-];
+export const migrations: readonly Migration[] = [{ name: "0000_start", sql: start }];
 
 /**
  * Migrates the database to the current schema, in one transaction. `applying` is called with the name of each migration

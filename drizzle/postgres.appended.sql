@@ -1,12 +1,23 @@
-CREATE TABLE "category_orders" (
-	"taken_at" double precision PRIMARY KEY NOT NULL,
-	"content" "bytea" NOT NULL,
-	"used_at" bigint NOT NULL
-);
+-- One part to write to, and the next one.
+CREATE TABLE "deliveries_0" PARTITION OF "deliveries" FOR VALUES FROM (0) TO (268435456);
 --> statement-breakpoint
-CREATE INDEX "category_orders_use" ON "category_orders" USING btree ("used_at");
+CREATE TABLE "deliveries_1" PARTITION OF "deliveries" FOR VALUES FROM (268435456) TO (536870912);
 --> statement-breakpoint
--- What a statement changes is told to all replicas with its commit. Their rows: in parts, as a notification has 8,000 bytes.
+CREATE TABLE "events_0" PARTITION OF "events" FOR VALUES FROM (0) TO (268435456);
+--> statement-breakpoint
+CREATE TABLE "events_1" PARTITION OF "events" FOR VALUES FROM (268435456) TO (536870912);
+--> statement-breakpoint
+INSERT INTO "endpoint_shards" ("shard") SELECT generate_series(0, 255);
+--> statement-breakpoint
+-- Enough statistics that a search knows which terms are common: all others are rare.
+ALTER TABLE "user_search" ALTER COLUMN "terms" SET STATISTICS 1000;
+--> statement-breakpoint
+-- How popular a user is, on a coarse scale that seldom changes. It never decreases with more followers.
+CREATE FUNCTION onair_popularity(followers bigint) RETURNS smallint LANGUAGE sql IMMUTABLE PARALLEL SAFE
+  RETURN trunc(2 * ln(followers::float8 + 1))::smallint;
+--> statement-breakpoint
+-- The triggers below notify all replicas of a statement's changes with its commit. A notification has at most 8,000
+-- bytes, so this one names its rows in parts.
 CREATE FUNCTION onair_tell_rows() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE part json;
 BEGIN

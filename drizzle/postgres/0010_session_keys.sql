@@ -1,1 +1,0 @@
-ALTER TABLE "operator_sessions" ADD COLUMN "key_id" text DEFAULT '' NOT NULL;

@@ -1,1 +1,0 @@
-CREATE INDEX CONCURRENTLY "deliveries_event" ON "deliveries" USING btree ("event_id");

@@ -1,1 +1,0 @@
-ALTER TABLE `applications` ADD `webhook_concurrency` integer;

@@ -1,4 +1,0 @@
-CREATE TABLE `operator_sessions` (
-	`hash` blob PRIMARY KEY NOT NULL,
-	`expires_at` integer NOT NULL
-);

@@ -1,1 +1,0 @@
-ALTER TABLE `operator_sessions` ADD `key_id` text DEFAULT '' NOT NULL;

@@ -1,1 +1,0 @@
-ALTER TABLE `endpoints` ADD `paused_until` integer;

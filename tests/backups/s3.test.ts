@@ -48,6 +48,18 @@ function backupOf(size: number): { file: CheckedFile; name: string; bytes: Buffe
   return { file, name: nameOf(newId(), file.sha256, false), bytes };
 }
 
+/** The longest time in milliseconds for which this thread did nothing else during `work`. */
+async function slowestTick(work: () => Promise<unknown>): Promise<number> {
+  let [slowest, last] = [0, performance.now()];
+  const timer = setInterval(() => {
+    const at = performance.now();
+    slowest = Math.max(slowest, at - last);
+    last = at;
+  }, 1);
+  await work().finally(() => clearInterval(timer));
+  return Math.max(slowest, performance.now() - last);
+}
+
 async function read(from: S3Destination, name: string, start: number, end: number): Promise<Buffer> {
   return Buffer.from(await new Response(from.read(name, { start, end })).arrayBuffer());
 }
@@ -219,7 +231,7 @@ describe("permanent faults give a one-sentence error, and leave nothing of the b
   test.each([
     [503, /answered 503 SlowDown/],
     [403, /answered 403 SlowDown/],
-    [200, /sent more than a list can contain\.$/],
+    [200, /sent more than 8388608 bytes\.$/],
   ])("of an endless answer with status %i only a part is read", async (status, sentence) => {
     s3.fault = () => ({ endless: status });
     const message = await messageOf(destination({ waits: { ...patience, attempts: 1 } }).list());
@@ -235,6 +247,50 @@ describe("permanent faults give a one-sentence error, and leave nothing of the b
     const message = await messageOf(destination().list());
     expect(message).toMatch(/^S3 lists more than 100 pages: set a prefix with --backup-to/);
     expect(s3.calls).toHaveLength(100);
+  });
+
+  const listed = (key: string) =>
+    `<Contents><Key>${key}</Key><LastModified>2026-01-14T16:08:06.123Z</LastModified><Size>1</Size></Contents>`;
+  const most = 7_000_000;
+  const filled = (text: string) => text.repeat(Math.floor(most / text.length));
+
+  test.each<[string, string]>([
+    ["entries that do not end", filled("<Contents>")],
+    ["keys that do not end", `<Contents>${filled("<Key>")}</Contents>`],
+    ["an endless key", listed(filled("k"))],
+    ["more entries than a page has", filled(listed("x"))],
+    ["empty entries", filled("<Contents></Contents>")],
+    ["an endless token", `<NextContinuationToken>${filled("t")}</NextContinuationToken>`],
+    ["tokens that do not end", filled("<NextContinuationToken>")],
+    ["entities", listed(filled("&amp;"))],
+  ])("a list with %s is read in linear time, and refused", async (_, body) => {
+    s3.fault = () => ({ xml: `<ListBucketResult>${body}</ListBucketResult>` });
+    const there = destination();
+    const slowest = await slowestTick(async () => {
+      await expect(there.list()).rejects.toThrow(/^S3 sent /);
+    });
+    expect(slowest).toBeLessThan(500);
+  });
+
+  test.each(["uploads", "owner"])("an oversized answer about %s is not read", async (about) => {
+    s3.fault = ({ key, query }) =>
+      (about === "uploads" ? query.has("uploads") && key !== "" : key.endsWith("onair-data-id"))
+        ? { endless: 200 }
+        : null;
+    const there = destination();
+    const { file, name } = backupOf(3 * partBytes);
+    const asked = about === "uploads" ? there.keep(file, name) : there.owner();
+    await expect(asked).rejects.toThrow("sent more than");
+    expect(s3.poured).toBeLessThan(8 << 20);
+  });
+
+  test("a download with more bytes than were asked for ends with those", async () => {
+    const { file, name, bytes } = backupOf(1_000);
+    const there = destination();
+    await there.keep(file, name);
+    s3.fault = ({ key }) => (key.endsWith(name) ? { endless: 206 } : null);
+    expect((await read(there, name, 0, bytes.length)).length).toBe(bytes.length);
+    expect(s3.poured).toBeLessThan(16 << 20);
   });
 
   test("a missing bucket", async () => {

@@ -13,12 +13,13 @@ export interface S3Call {
 }
 
 /**
- * A fault for one request: an answer with this status and code; an endless body; no answer; the connection cut before
+ * A fault for one request: an answer with this status and code; an endless body; a 200 with this body; no answer; the connection cut before
  * the answer, after this many bytes of it, or after the work was done; the body of a PUT stored differently.
  */
 export type S3Fault =
   | { readonly status: number; readonly code: string }
   | { readonly endless: number }
+  | { readonly xml: string }
   | { readonly hang: true }
   | { readonly cut: true }
   | { readonly cutAfterBytes: number }
@@ -84,6 +85,7 @@ export class FakeS3 {
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const sent = Buffer.concat(chunks);
     if (fault && "endless" in fault) return this.#pour(response, fault.endless);
+    if (fault && "xml" in fault) return this.#xml(response, fault.xml);
     if (fault && "status" in fault) return this.#refuse(response, fault.status, fault.code);
     if (!headers.authorization?.startsWith("AWS4-HMAC-SHA256 Credential="))
       return this.#refuse(response, 403, "AccessDenied");

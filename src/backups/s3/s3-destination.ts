@@ -8,6 +8,7 @@ import {
   ownerIn,
 } from "../destination.ts";
 import { type KeptBackup, readName } from "../files.ts";
+import { elements, field } from "./s3-answers.ts";
 import { S3Fault } from "./s3-fault.ts";
 import { type S3Patience, S3Requests } from "./s3-requests.ts";
 
@@ -47,8 +48,8 @@ export class S3Destination implements BackupDestination {
     let token: string | null = null;
     for (let page = 0; page < mostPages; page++) {
       const query = { "list-type": "2", prefix: this.#prefix, ...(token && { "continuation-token": token }) };
-      const answer: string = await this.#requests.text({ method: "GET", query });
-      for (const [, entry = ""] of answer.matchAll(/<Contents>(.*?)<\/Contents>/gs)) {
+      const answer: string = await this.#requests.list(query);
+      for (const entry of elements(answer, "Contents")) {
         const read = this.#nameOf(field(entry, "Key"));
         const keptAt = Date.parse(field(entry, "LastModified"));
         if (read) found.push({ ...read, size: Number(field(entry, "Size")), keptAt });
@@ -194,10 +195,12 @@ export class S3Destination implements BackupDestination {
     for (let at = start; at < end; ) {
       try {
         const headers = { range: `bytes=${at}-${end - 1}` };
-        for await (const chunk of this.#requests.bytes({ method: "GET", key, headers })) {
+        for await (const bytes of this.#requests.bytes({ method: "GET", key, headers })) {
+          const chunk = bytes.subarray(0, end - at);
           at += chunk.length;
           failures = 0;
           yield chunk;
+          if (at === end) return;
         }
         if (at < end)
           throw new S3Fault("S3 sent less than the whole backup: the stored one is incomplete.", true);
@@ -210,9 +213,8 @@ export class S3Destination implements BackupDestination {
 
   /** Aborts uploads that were never completed, for example because the server was killed. */
   async #abortAbandoned(): Promise<void> {
-    const query = { uploads: "", prefix: this.#prefix };
-    const answer = await this.#requests.text({ method: "GET", query });
-    for (const [, entry = ""] of answer.matchAll(/<Upload>(.*?)<\/Upload>/gs)) {
+    const answer = await this.#requests.list({ uploads: "", prefix: this.#prefix });
+    for (const entry of elements(answer, "Upload")) {
       const key = field(entry, "Key");
       const isOld = Date.parse(field(entry, "Initiated")) < this.#now() - abandonedAfterMs;
       if (isOld && this.#nameOf(key)) await this.#abort(key, field(entry, "UploadId"));
@@ -222,20 +224,6 @@ export class S3Destination implements BackupDestination {
   async #abort(key: string, uploadId: string): Promise<void> {
     await this.#requests.text({ method: "DELETE", key, query: { uploadId } });
   }
-}
-
-const entities: Readonly<Record<string, string>> = {
-  "&amp;": "&",
-  "&lt;": "<",
-  "&gt;": ">",
-  "&quot;": '"',
-  "&apos;": "'",
-};
-
-/** The text of the first element of this name; "" without one. */
-function field(xml: string, name: string): string {
-  const text = new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1] ?? "";
-  return text.replace(/&[a-z]+;/g, (entity) => entities[entity] ?? entity);
 }
 
 function escaped(text: string): string {

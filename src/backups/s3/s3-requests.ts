@@ -15,6 +15,8 @@ interface S3Request {
   readonly body?: Uint8Array<ArrayBuffer>;
   /** Overrides the time limit of all requests. */
   readonly timeoutMs?: number;
+  /** The longest answer. */
+  readonly answerBytes?: number;
 }
 
 /** Retries and time limits of requests to S3. */
@@ -32,7 +34,7 @@ export interface S3Patience {
 const patient: S3Patience = { attempts: 4, pauseMs: 1_000, timeoutMs: 60_000, partTimeoutMs: 300_000 };
 
 /** A page of a list has at most 1,000 keys of 1,024 bytes, each with entities. */
-const mostBytes = { answer: 8 * 1024 * 1024, error: 16 * 1024 };
+const mostBytes = { list: 8 * 1024 * 1024, answer: 64 * 1024, error: 16 * 1024 };
 
 type S3Settings = Extract<DestinationSettings, { kind: "s3" }>;
 
@@ -58,15 +60,20 @@ export class S3Requests {
     return (await this.answer(request)).text;
   }
 
+  /** Returns a page of a list of the bucket, as XML. */
+  async list(query: Readonly<Record<string, string>>): Promise<string> {
+    return this.text({ method: "GET", query, answerBytes: mostBytes.list });
+  }
+
   /** Sends a request and returns the body of the answer with its headers. */
   async answer(request: S3Request): Promise<{ readonly text: string; readonly headers: Headers }> {
-    const { timeoutMs = this.patience.timeoutMs } = request;
+    const { timeoutMs = this.patience.timeoutMs, answerBytes = mostBytes.answer } = request;
     return this.repeated(async () => {
       try {
         const { headers, body } = await this.#send(request, AbortSignal.timeout(timeoutMs));
-        const bytes = await beginningOf(body, mostBytes.answer + 1);
-        if (bytes.length <= mostBytes.answer) return { text: bytes.toString(), headers };
-        throw new S3Fault(`S3 at ${this.#root.host} sent more than a list can contain.`, false);
+        const bytes = await beginningOf(body, answerBytes + 1);
+        if (bytes.length <= answerBytes) return { text: bytes.toString(), headers };
+        throw new S3Fault(`S3 at ${this.#root.host} sent more than ${answerBytes} bytes.`, false);
       } catch (error) {
         throw brokenFault(error, this.#root.host, timeoutMs);
       }

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from "bun:test";
 import { newEndpoint } from "../../src/domain/endpoints.ts";
 import { day, isoTime, second } from "../../src/domain/time.ts";
 import { Cursors } from "../../src/http/cursors.ts";
-import { idOf, type StreamPosition } from "../../src/http/stream/stream-position.ts";
+import { idOf, type LastId, type StreamPosition } from "../../src/http/stream/stream-position.ts";
 import { StreamReader, type StreamStart } from "../../src/http/stream/stream-reader.ts";
 import { createLog } from "../../src/log/log.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -17,6 +17,7 @@ import { emptyStore, newEvent, subscriber } from "../support/store.ts";
 
 const cursors = new Cursors("secret");
 const signingKey = readSigningKey(newSigningKey());
+const inHeader = (text: string): LastId => ({ in: "header", field: "Last-Event-ID", text });
 
 describe("deliveries removed for --max-data-size are a gap of the stream", () => {
   const clock = new Clock();
@@ -56,7 +57,7 @@ describe("deliveries removed for --max-data-size are a gap of the stream", () =>
     });
   }
   const begin = (more: Partial<StreamStart>) => reader.start(owner(), { lastId: null, after: null, ...more });
-  const idOfFirst = () => idOf(cursors, { seq: 1, at: start, notice: 0 }, owner());
+  const idOfFirst = () => inHeader(idOf(cursors, { seq: 1, at: start, notice: 0 }, owner()));
 
   test.each<[string, () => Promise<{ position: StreamPosition; frames: string }>]>([
     ["was connected and had read nothing", () => begin({})],
@@ -110,7 +111,7 @@ test("a reader that continues after a notice gets no gap, although another repli
     reader.signed(await reader.read(owner, position), application) ?? undefined,
   );
   const [, lastId = ""] = /^id: (.*)\nevent: endpoint.failing$/m.exec(frames) ?? [];
-  const again = await reader.start(owner, { lastId, after: null });
+  const again = await reader.start(owner, { lastId: inHeader(lastId), after: null });
   expect(again.frames).not.toContain("gap");
   reader.forget();
   expect((await reader.read(owner, again.position)).deliveries).toEqual([]);

@@ -45,6 +45,20 @@ test("behind Last-Event-ID comes everything once, in order, and nothing twice", 
   expect(new Set(rest.map(({ id }) => id)).size).toBe(602);
 });
 
+test("behind ?lastEventId= too, unless the header names a later event", async () => {
+  const first = await openStream(server, token, both);
+  await publishAll(server, [event(followed), event(chat), event(followed)]);
+  const [seen, next] = await first.arrived(3);
+  first.close();
+  const path = (id = "") => `${streamPath}?lastEventId=${encodeURIComponent(id)}&after=${isoTime(0)}`;
+  const client = resumeStream(server, token, both, undefined, path(seen?.id));
+  expect(types(await client.arrived(2))).toEqual([chat, followed]);
+  const later = resumeStream(server, token, both, next?.id, path(seen?.id));
+  expect(types(await later.arrived(1))).toEqual([followed]);
+  const whole = resumeStream(server, token, both, undefined, path(""));
+  expect((await whole.arrived(4)).length).toBeGreaterThan(3);
+});
+
 test.each([
   ["without Last-Event-ID", () => streamPath],
   ["after a time to come", () => `${streamPath}?after=${isoTime(Date.now() + day)}`],

@@ -152,5 +152,12 @@ describe("refused is", () => {
   test.each(["x", "AAAAAAAAAAAAAAAAAAAAAA", "%00", "1", "A".repeat(23)])("Last-Event-ID %p", async (id) => {
     const headers = { "last-event-id": id };
     expect(await refusal(server.get(streamPath, app.token, { headers }))).toEqual([400, "invalid_cursor"]);
+    const path = `${streamPath}?lastEventId=${encodeURIComponent(id)}`;
+    expect(await refusal(server.get(path, app.token))).toEqual([400, "invalid_cursor"]);
+  });
+
+  test("an id in the query that is not one, by its name there", async () => {
+    const answer = await server.get(`${streamPath}?lastEventId=nonsense`, app.token);
+    expect(await json(answer)).toMatchObject({ errors: [{ in: "query", field: "lastEventId" }] });
   });
 });

@@ -17,6 +17,13 @@ export interface StreamPosition {
 /** A position whose `notice` is null if its id was made by a version without notices. */
 export type KnownPosition = Omit<StreamPosition, "notice"> & { readonly notice: number | null };
 
+/** The id of a position as a client sends it, and where it stands in the request. */
+export interface LastId {
+  readonly in: "header" | "query";
+  readonly field: string;
+  readonly text: string;
+}
+
 /** Returns the name of an owner's stream. */
 export function streamOf({ applicationId, userId }: StreamOwner): string {
   return `stream ${applicationId} ${userId ?? "all"}`;
@@ -28,15 +35,15 @@ export function idOf(cursors: Cursors, { seq, at, notice }: StreamPosition, owne
 }
 
 /** Returns the position of `lastId`. Throws `invalid_cursor` if it is not an id of this stream. */
-export function positionOfId(cursors: Cursors, lastId: string, owner: StreamOwner): KnownPosition {
-  const found = cursors.read(lastId);
-  if (!found?.isFor(streamOf(owner))) throw unknownId();
+export function positionOfId(cursors: Cursors, lastId: LastId, owner: StreamOwner): KnownPosition {
+  const found = cursors.read(lastId.text);
+  if (!found?.isFor(streamOf(owner))) throw unknownId(lastId);
   const [seq, at, notice = null] = found.position as [number, number, number?];
   return { seq, at, notice };
 }
 
-function unknownId(): DomainError {
+function unknownId({ in: place, field }: LastId): DomainError {
   const message = "is not an id of this stream; leave it out to begin with new events";
-  const errors = [{ in: "header" as const, field: "Last-Event-ID", message }];
-  return new DomainError("invalid_cursor", `Last-Event-ID ${message}`, { errors });
+  const errors = [{ in: place, field, message }];
+  return new DomainError("invalid_cursor", `${field} ${message}`, { errors });
 }

@@ -6,7 +6,14 @@ import { errorFields, type Log } from "../../log/log.ts";
 import type { Store } from "../../store/store.ts";
 import type { Cursors } from "../cursors.ts";
 import { deliveryFrame, gapFrame, noticeFrame, opening } from "./stream-frames.ts";
-import { idOf, type KnownPosition, positionOfId, type StreamPosition, streamOf } from "./stream-position.ts";
+import {
+  idOf,
+  type KnownPosition,
+  type LastId,
+  positionOfId,
+  type StreamPosition,
+  streamOf,
+} from "./stream-position.ts";
 import type { StreamOwner } from "./stream-slots.ts";
 
 export interface StreamReaderOptions {
@@ -24,8 +31,8 @@ export interface StreamReaderOptions {
 
 /** The start of a stream, as requested. */
 export interface StreamStart {
-  /** The header `Last-Event-ID`. */
-  readonly lastId: string | null;
+  /** The id after which the stream continues. */
+  readonly lastId: LastId | null;
   /** The publishing time to begin with if there is no id; null for new events only. */
   readonly after: number | null;
 }

@@ -69,6 +69,8 @@ export interface ListenerContext {
   readonly trustedProxies: TrustedProxies | null;
   /** Limits a request that no route limits. Throws `rate_limited`. null for no limit. */
   readonly admit: ((requestContext: RequestContext) => Promise<void>) | null;
+  /** Whether scripts of other origins may send requests (CORS). */
+  readonly isCrossOrigin: boolean;
   /** null until the listener accepts connections. */
   server: Bun.Server<undefined> | null;
 }

@@ -38,6 +38,8 @@ export function listener(options: {
   now?: () => number;
   /** Limits requests that no route limits; absent or null for no limit. */
   admit?: ListenerContext["admit"];
+  /** Whether scripts of other origins may send requests (CORS); by default they may not. */
+  isCrossOrigin?: boolean;
 }) {
   const none = null as unknown as RequestContext; // set by onRequest before anything reads it
   const {
@@ -46,6 +48,7 @@ export function listener(options: {
     trustedProxies = null,
     traffic = new Traffic(),
     admit = null,
+    isCrossOrigin = false,
     now = Date.now,
   } = options;
   const listenerContext: ListenerContext = {
@@ -56,6 +59,7 @@ export function listener(options: {
     headers: commonHeaders(headers),
     limitedHeaders: commonHeaders(headers),
     admit,
+    isCrossOrigin,
     server: null,
   };
   return (
@@ -63,6 +67,10 @@ export function listener(options: {
       .decorate("listenerContext", listenerContext)
       .decorate("requestContext", none)
       .onError({ as: "global" }, async ({ requestContext, error, code, set }) => {
+        const isUnrouted = code === "NOT_FOUND" || error instanceof URIError;
+        // Without this answer, a browser would report CORS in place of the 404 of the request itself.
+        if (isUnrouted && isCrossOrigin && requestContext.method === "OPTIONS")
+          return reply(requestContext, 204, null, preflightHeaders(requestContext.request));
         try {
           if (!requestContext.isAdmitted) await admit?.(requestContext);
         } catch (refusal) {
@@ -89,12 +97,9 @@ export function listener(options: {
           const { request } = context;
           context.requestContext = newRequestContext(request, listenerContext);
           requireClient(context.requestContext);
-          // The router searches for the path from the eleventh character of the URL on. With a shorter host, or without
-          // a valid one, where the URL is only a path, it would find another path than the requested one.
-          if (!request.url.startsWith("http"))
-            throw new DomainError("invalid_parameter", "The Host header is missing or not valid");
-          if (hostIsShort(request.url))
-            throw new DomainError("invalid_parameter", "The Host header must have at least 4 characters");
+          // Without a valid Host, the URL is only a path, in which the router would find another path.
+          if (isPathAlone(request.url))
+            throw new DomainError("invalid_parameter", "The Host header is not valid");
         }),
       )
   );
@@ -102,10 +107,10 @@ export function listener(options: {
 
 /**
  * Completes an app after all routes are registered: HEAD uses the route of GET, a wrong method is 405 with `Allow`, and
- * OPTIONS answers with the headers of `preflight`. HEAD has routes of its own, because Elysia's answer to it reads the
- * whole body for its length, which event streams and backups cannot afford; Bun drops the body.
+ * OPTIONS answers 204. HEAD has routes of its own, because Elysia's answer to it reads the whole body for its length,
+ * which event streams and backups cannot afford; Bun drops the body.
  */
-export function answerOtherMethods(app: AnyElysia, preflight: Readonly<Record<string, string>>): void {
+export function answerOtherMethods(app: AnyElysia): void {
   const methods = new Map<string, Set<string>>();
   for (const { method, path, handler, hooks } of [...app.routes]) {
     // A registered route has wider types than `route` accepts.
@@ -122,14 +127,28 @@ export function answerOtherMethods(app: AnyElysia, preflight: Readonly<Record<st
       (context) => {
         const { requestContext, request } = handlerContext(context);
         if (request.method === "OPTIONS") {
-          const headers = { ...preflight, allow, "access-control-allow-methods": allow };
-          return reply(requestContext, 204, null, headers);
+          const crossOrigin = requestContext.listener.isCrossOrigin ? preflightHeaders(request) : {};
+          return reply(requestContext, 204, null, { ...crossOrigin, allow });
         }
         throw new DomainError("method_not_allowed", `This path supports ${allow}`, { allow });
       },
       { transform: openGate, detail: { hide: true }, parse: "none" },
     );
   }
+}
+
+/**
+ * Returns the headers that permit the request that a preflight announces (Fetch Standard, "CORS-preflight fetch"). They
+ * permit every method and header, because requests of other origins carry no cookies: what an origin may do is decided
+ * by its token. So the request itself shows whether its path exists and which methods it has.
+ */
+function preflightHeaders({ headers }: Request): ExtraHeaders {
+  return {
+    "access-control-allow-methods": "GET, HEAD, POST, PUT, PATCH, DELETE",
+    // `*` does not include Authorization.
+    "access-control-allow-headers": headers.get("access-control-request-headers") ?? "*, Authorization",
+    "access-control-max-age": "86400",
+  };
 }
 
 /** Clones a `Response` that is a handler, such as the reference's page: Elysia reads its body once for each route. */
@@ -147,7 +166,22 @@ function requireClient(requestContext: RequestContext): void {
   throw new ClientClosedRequest("The connection was closed before the request was handled");
 }
 
-const hostIsShort = (url: string) => url.indexOf("/", 8) < 11;
+/** Whether the URL of a request lacks a host, because its `Host` is not valid or, in HTTP/1.0, missing. */
+const isPathAlone = (url: string) => url.startsWith("/");
+
+/**
+ * Returns a request whose URL Elysia's router can read. The router searches for the path from the eleventh character
+ * on, so that it finds another path after a host of fewer than four characters, and where a request of HTTP/1.0 has no
+ * `Host` (RFC 1945). In both cases `localhost` becomes the host of the URL. Nothing else reads that host.
+ */
+function routable(request: Request): Request {
+  const { url } = request;
+  const hasNoHost = isPathAlone(url);
+  if (hasNoHost ? request.headers.has("host") : url.indexOf("/", 8) >= 11) return request;
+  const target = hasNoHost ? url : url.slice(url.indexOf("/", 8));
+  // A copy of the request would have no client address.
+  return Object.defineProperty(request, "url", { value: `http://localhost${target}` });
+}
 
 /** A listener that accepts connections. */
 export interface Listening {
@@ -216,7 +250,7 @@ export function listen(app: ServedApp, address: Address): Listening {
     // Handling all requests of a tick together takes much less time than one by one; see docs/decisions.md.
     async fetch(request: Request) {
       await endOfTick();
-      return fetch(request);
+      return fetch(routable(request));
     },
     // Handles errors that Elysia throws before the listener's error handler applies, as when it compiles a route.
     error: (error: Error) => failed(error, context),

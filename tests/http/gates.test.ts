@@ -46,7 +46,7 @@ test("no listener serves a route that does not say who may call it", () => {
 
 test("a route added behind all others needs a gate, too", () => {
   const app = adminApp();
-  answerOtherMethods(app, {});
+  answerOtherMethods(app);
   app.post("/admin/v1/late", () => "secret");
   expect(() => listen(app, { hostname: "127.0.0.1", port: 0 })).toThrow("POST /admin/v1/late has no gate");
 });
@@ -54,7 +54,7 @@ test("a route added behind all others needs a gate, too", () => {
 test("a route that says who may call it is served, with its HEAD and OPTIONS", async () => {
   const app = adminApp();
   app.get("/admin/v1/known", () => "secret", { roles: ["operator"] });
-  answerOtherMethods(app, {});
+  answerOtherMethods(app);
   const one = listen(app, { hostname: "127.0.0.1", port: 0 });
   afterThisTest(() => one.stop(0));
   const statuses = ["GET", "HEAD", "POST", "OPTIONS"].map(

@@ -108,6 +108,8 @@ describe("an invalid request ends its connection, and bytes behind it are not re
     ["a chunk without a size", [400], () => `${post(chunked)}zz\r\n`],
     ["a size of a chunk that overflows", [400], () => `${post(chunked)}ffffffffffffffffff\r\n`],
     ["a chunk longer than its size", [400], () => `${post(chunked)}2\r\n{}}}\r\n${emptyChunk}`],
+    ["CRLF behind a body", [400], () => `${post("Content-Length: 2")}{}\r\n`],
+    ["a trailer behind chunks", [400], () => `${post(chunked)}0\r\nX-Checksum: 1\r\n\r\n`],
     ["chunks whose lines end with LF alone", [400], () => `${post(chunked)}2\n{}\n0\n\n`],
   ])("%s gets %j", async (_, expected, bytes) => {
     expect(statuses(await answersUntilEnd(bytes() + smuggled))).toEqual([...expected]);

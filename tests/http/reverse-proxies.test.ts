@@ -150,6 +150,34 @@ for (const { program, configure } of proxies) {
       client.reset();
     });
 
+    const form = "grant_type=client_credentials&client_id=a&client_secret=a";
+    const post = (length: string, body: string) =>
+      `POST /oauth/token HTTP/1.1\r\nHost: ${new URL(url).host}\r\nContent-Type: application/x-www-form-urlencoded\r\n${length}\r\n\r\n${body}`;
+    const sized = () => post(`Content-Length: ${form.length}`, form);
+    const trailed = () =>
+      post(
+        "Transfer-Encoding: chunked",
+        `${form.length.toString(16)}\r\n${form}\r\n0\r\nX-Checksum: 1\r\n\r\n`,
+      );
+
+    // As the table of docs/reverse-proxy.md has it.
+    const exceptions: Readonly<Record<string, readonly string[]>> = {
+      "a client that has closed its sending side": program === "nginx" ? [] : ["401"],
+      "a chunked body with a trailer": program === "haproxy" ? ["400"] : ["401"],
+    };
+    test.each([
+      ["a client that has closed its sending side", () => sized(), true],
+      ["a body with CRLF behind it", () => `${sized()}\r\n`, false],
+      ["a chunked body with a trailer", () => trailed(), false],
+    ])("%s is answered", async (name, bytes, isHalfClosed) => {
+      const client = new RawClient(url).send(bytes());
+      if (isHalfClosed) client.socket.end();
+      await until(() => client.text !== "" || client.hasEnded || client.isClosed);
+      const [, ...statuses] = /^HTTP\/1\.1 ([0-9]+) /.exec(client.text) ?? [];
+      expect(statuses).toEqual([...(exceptions[name] ?? ["401"])]);
+      client.reset();
+    });
+
     test("an oversized body is refused", async () => {
       const body = new Uint8Array(2 * 2 ** 20);
       const answer = await fetch(`${url}/oauth/token`, { method: "POST", body });

@@ -134,14 +134,44 @@ describe("methods", () => {
     }
   });
 
-  test("OPTIONS answers the preflight of any origin, without credentials", async () => {
-    const headers = { origin: "https://bot.example", "access-control-request-method": "DELETE" };
-    const response = await server.get(subscriptions, undefined, { method: "OPTIONS", headers });
-    expect(response.status).toBe(204);
-    expect(response.headers.get("access-control-allow-origin")).toBe("*");
-    expect(response.headers.get("access-control-allow-methods")).toContain("DELETE");
-    expect(response.headers.get("access-control-allow-headers")).toContain("Authorization");
-    expect(response.headers.get("access-control-allow-credentials")).toBeNull();
+  test.each([
+    ["a route", subscriptions],
+    ["a route that has other methods", "/public/v1/categories"],
+    ["an unknown path", "/public/v1/nothing"],
+    ["a path with a slash at its end", `${subscriptions}/`],
+    ["a path that does not decode", "/public/v1/users/%E0%A4%A"],
+  ])("OPTIONS permits every request of any origin to %s, without credentials", async (_, path) => {
+    const asked = [
+      "authorization",
+      "client-id",
+      "cache-control",
+      "x-requested-with",
+      "tracestate",
+      "baggage",
+    ];
+    const headers = {
+      origin: "https://bot.example",
+      "access-control-request-method": "DELETE",
+      "access-control-request-headers": asked.join(","),
+    };
+    const permitted = await server.get(path, undefined, { method: "OPTIONS", headers });
+    const plain = await server.get(path, undefined, { method: "OPTIONS" });
+    const words = (name: string) => permitted.headers.get(name)?.toLowerCase().split(/, ?/);
+    expect([permitted.status, plain.status]).toEqual([204, 204]);
+    expect(words("access-control-allow-origin")).toEqual(["*"]);
+    expect(words("access-control-allow-methods")).toContain("delete");
+    expect(words("access-control-allow-headers")).toEqual(asked);
+    expect(plain.headers.get("access-control-allow-headers")).toBe("*, Authorization");
+    expect(permitted.headers.get("access-control-allow-credentials")).toBeNull();
+  });
+
+  test("the admin listener permits nothing to other origins", async () => {
+    for (const path of ["/admin/v1/applications", "/nothing"]) {
+      const headers = { origin: "https://bot.example", "access-control-request-headers": "authorization" };
+      const response = await server.admin("OPTIONS", path, undefined, headers);
+      const names = [...response.headers.keys()].filter((name) => name.startsWith("access-control-"));
+      expect([path, names]).toEqual([path, []]);
+    }
   });
 
   test("answers and errors alike can be read from any origin", async () => {

@@ -48,7 +48,8 @@ export function startApiEdge({ host, port, plan, tell }: ApiEdgeOptions): ApiEdg
     development: false,
     idleTimeout: 0,
     async fetch(request: Request, server: Bun.Server<undefined>): Promise<Response> {
-      const { pathname, search } = new URL(request.url);
+      // The URL of a request without a valid Host is only a path.
+      const { pathname, search } = new URL(request.url, "http://localhost");
       if (behind === null) return busy(request, pathname, { status: 503, retryAfterSeconds: 1 });
       const about = `${request.method} ${pathname}`;
       const isCalled = isConcerned(pathname) && request.method !== "OPTIONS";

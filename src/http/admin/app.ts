@@ -73,6 +73,6 @@ export function adminApp(deps: AdminDeps) {
   outcomeRoute(app, { ...deps, sessions });
   consoleRoutes(app, { ...deps, sessions });
   openApiRoutes(app, adminReference(deps.adminUrl));
-  answerOtherMethods(app, {});
+  answerOtherMethods(app);
   return app;
 }

@@ -3,8 +3,8 @@ import { DomainError } from "../../domain/errors.ts";
 /**
  * Checks the `Host` header against DNS rebinding, with which a page of another site resolves its own name to this
  * listener and reads its responses. IP addresses and `localhost` cannot be rebound and are accepted with any port;
- * other names must be in `names`. A request without the header is accepted, because only this process sends such
- * requests.
+ * other names must be in `names`. A request without the header is accepted, because browsers always send it; load
+ * balancers that check the health by HTTP/1.0 do not.
  */
 export function knownHosts(names: readonly string[]): (host: string | null) => boolean {
   const known = new Set(names.map((name) => name.toLowerCase()));

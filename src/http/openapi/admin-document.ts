@@ -11,7 +11,7 @@ const rules: ListenerRules = {
 
 function errorsOf({ hasParameters, body, roles, codes }: Operation): AdminErrorCode[] {
   const errors: AdminErrorCode[] = [];
-  // Also without parameters: a Host header that is too short is refused before routing.
+  // Also without parameters: an invalid Host header is refused before routing.
   if (hasParameters || body === "json" || !roles) errors.push("invalid_parameter");
   if (body === "json") errors.push("invalid_json", "body_too_large", "unsupported_media_type");
   if (roles) errors.push("missing_token", "invalid_token", "rate_limited", "unknown_host");

@@ -2,8 +2,8 @@ import { hour } from "../../domain/time.ts";
 
 /*
  * The cookie of a signed-in page. It is accepted only in requests of the page itself, which have a header that other
- * sites cannot send: the listeners allow it for no other origin, and forms cannot set headers. Other clients of the
- * APIs must use a bearer token.
+ * sites cannot send together with a cookie: for scripts of other origins the listeners never allow credentials, and
+ * forms cannot set headers. Other clients of the APIs must use a bearer token.
  */
 
 /** The maximum duration of a session. */

@@ -18,7 +18,7 @@ import { outcomeRoute } from "./application/outcomes.ts";
 import { statisticRoutes } from "./application/statistics.ts";
 import { namedSubscriptionRoutes } from "./application/subscriptions.ts";
 import { assetRoutes } from "./assets.ts";
-import { type PublicDeps, preflight, publicListener, withTokens } from "./base.ts";
+import { type PublicDeps, publicListener, withTokens } from "./base.ts";
 import { categoryRoutes } from "./categories.ts";
 import { deliveryRoutes } from "./deliveries.ts";
 import { eventRoutes } from "./events.ts";
@@ -86,6 +86,6 @@ export function publicApp(deps: PublicDeps) {
   // GET, DELETE /portal/session
   if (cookie) portalSessionRoutes(app, deps, cookie);
 
-  answerOtherMethods(app, preflight);
+  answerOtherMethods(app);
   return app;
 }

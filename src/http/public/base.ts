@@ -89,12 +89,6 @@ export const crossOrigin = {
   "access-control-expose-headers": exposed.join(", "),
 };
 
-export const preflight = {
-  "access-control-allow-headers":
-    "Authorization, Content-Type, If-None-Match, Last-Event-ID, Traceparent, X-Request-Id",
-  "access-control-max-age": "86400",
-};
-
 /**
  * The public listener with the access checks that need no token. `anyone: true` applies the rate limit of the
  * application whose valid token the request has, else that of the address; unknown paths and wrong methods are limited
@@ -112,7 +106,15 @@ export function publicListener(
   const hsts = hstsSeconds > 0 && { "strict-transport-security": `max-age=${hstsSeconds}` };
   const admit = (requestContext: RequestContext) => admitWithOrWithout(access, requestContext);
   return (
-    listener({ log, now, headers: { ...crossOrigin, ...hsts }, trustedProxies, traffic, admit })
+    listener({
+      log,
+      now,
+      headers: { ...crossOrigin, ...hsts },
+      trustedProxies,
+      traffic,
+      admit,
+      isCrossOrigin: true,
+    })
       .macro("anyone", (_: true) => {
         const input = routeInput(() => ({ security: [] }));
         return {

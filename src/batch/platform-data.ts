@@ -1,11 +1,19 @@
-import type { TSchema } from "@sinclair/typebox";
+import { type TSchema, Type } from "@sinclair/typebox";
+import { Value } from "@sinclair/typebox/value";
 import { CategoryInput, categoryFrom } from "../domain/categories.ts";
-import { invalidFields } from "../domain/errors.ts";
-import { ChannelInput, channelFrom, LivestreamInput, livestreamFrom } from "../domain/livestreams.ts";
+import { DomainError, type FieldProblem, invalidFields } from "../domain/errors.ts";
+import {
+  ChannelInput,
+  channelFrom,
+  defaultConfirmAbovePercent,
+  LivestreamInput,
+  livestreamFrom,
+} from "../domain/livestreams.ts";
 import { isoTime } from "../domain/time.ts";
 import { UserInput, userFrom } from "../domain/users.ts";
 import { parseJson } from "../domain/validation/json.ts";
 import { problems } from "../domain/validation/problems.ts";
+import { grouped } from "../domain/validation/text.ts";
 import { unknownFields } from "../domain/validation/unknown-fields.ts";
 import type { Ranking } from "../ranking/ranking.ts";
 import type { Store } from "../store/store.ts";
@@ -22,19 +30,50 @@ const schemas = {
   livestreams: LivestreamInput,
 };
 
+/** Returns the value if it fits the schema; throws `invalid_parameter`. */
+function checked<Input>(schema: TSchema, value: unknown): Input {
+  const wrong = problems(schema, value, { in: "body" });
+  if (wrong.length > 0) throw invalidFields(wrong);
+  return value as Input;
+}
+
 function reader<Input>(schema: TSchema): Intake<Input>["read"] {
-  return (bytes) => {
-    const value = parseJson(bytes, "line");
-    const wrong = problems(schema, value, { in: "body" });
-    if (wrong.length > 0) throw invalidFields(wrong);
-    return value as Input;
-  };
+  return (bytes) => checked(schema, parseJson(bytes, "line"));
+}
+
+/** The part of a livestream that names its channel. */
+const namesChannel = Type.Pick(LivestreamInput, ["channel_id"]);
+
+const refusedLines = ({ errors }: BatchReport): FieldProblem[] =>
+  errors.map(({ line, message }) => ({ in: "body", field: `line ${line}`, message }));
+
+/** The error for a snapshot without a valid line, which changed nothing. */
+function emptySnapshot(report: BatchReport): DomainError {
+  const lines = report.rejected === 0 ? "no line" : "no valid line";
+  return new DomainError("empty_snapshot", `The snapshot has ${lines}; nothing was changed`, {
+    errors: refusedLines(report),
+  });
+}
+
+/** The result of a batch of livestreams. */
+interface LivestreamReport extends BatchReport {
+  /** The number of livestreams that a snapshot ended. */
+  readonly ended: number;
+}
+
+interface LivestreamOptions {
+  readonly atomic?: boolean;
+  readonly groupSize?: number;
+  /** Whether the snapshot may end any number of livestreams. */
+  readonly confirmed?: boolean;
 }
 
 interface PlatformDataOptions {
   readonly store: Store;
   readonly ranking: Ranking;
   readonly now: () => number;
+  /** See `SnapshotEnding`. */
+  readonly confirmAbovePercent?: number;
   /** Reads changed data again, because other processes may have changed it later; null without replicas. */
   readonly follower?: Pick<PlatformFollower, "changed"> | null;
 }
@@ -43,7 +82,13 @@ interface PlatformDataOptions {
 const livestreamGroup = 500;
 
 /** Returns the writer of the platform's data. It stores data first and then updates the parts in memory. */
-export function platformData({ store, ranking, now, follower = null }: PlatformDataOptions) {
+export function platformData({
+  store,
+  ranking,
+  now,
+  confirmAbovePercent = defaultConfirmAbovePercent,
+  follower = null,
+}: PlatformDataOptions) {
   const putLive = (livestreams: readonly LivestreamInput[]): void => {
     ranking.putLive(livestreams);
     follower?.changed(
@@ -72,14 +117,51 @@ export function platformData({ store, ranking, now, follower = null }: PlatformD
     putLive(items.filter((_, i) => results[i] === null));
     return results;
   });
-  /** Stores these livestreams and ends every other, in one transaction. */
-  const keepOnly: Keep<LivestreamInput> = async (items) => {
-    const mode = { atomic: true, only: true };
-    const results = await store.livestreams.upsert(items.map(livestreamFrom), isoTime(now()), mode);
-    const stay = new Set(items.map(({ channel_id }) => channel_id));
-    putLive(items);
-    endLive(ranking.liveChannelIds().filter((id) => !stay.has(id)));
-    return results;
+  /** Replaces the livestreams by a snapshot, all or nothing. */
+  const replaceLivestreams = async (stream: AsyncIterable<Uint8Array>, confirmAbovePercent: number) => {
+    let ended: readonly number[] = [];
+    const keep: Keep<LivestreamInput> = async (items) => {
+      if (items.length === 0) return [];
+      const rows = items.map(livestreamFrom);
+      ended = await store.livestreams.replaceAll(rows, isoTime(now()), confirmAbovePercent);
+      putLive(items);
+      endLive(ended);
+      return items.map(() => null);
+    };
+    let lines = 0;
+    const read = (bytes: Uint8Array) => {
+      lines++;
+      return livestreams.read(bytes);
+    };
+    const report = await applyAtomically(stream, { ...livestreams, read, keep });
+    if (report.rejected >= lines) throw emptySnapshot(report);
+    return { ...report, ended: ended.length };
+  };
+  /** Puts the livestreams of a snapshot as they arrive; after its last line, ends those that it does not name. */
+  const putSnapshot = async (
+    stream: AsyncIterable<Uint8Array>,
+    confirmAbovePercent: number,
+    groupSize: number,
+  ): Promise<LivestreamReport> => {
+    const liveBefore = ranking.liveChannelIds();
+    const named = new Set<number>();
+    const read = (bytes: Uint8Array) => {
+      const value = parseJson(bytes, "line");
+      // A refused line names its channel, too: it says that the channel is live.
+      if (Value.Check(namesChannel, value)) named.add(value.channel_id);
+      return checked<LivestreamInput>(schemas.livestreams, value);
+    };
+    const report = await applyBatch(stream, { ...livestreams, read }, groupSize);
+    if (report.accepted === 0) throw emptySnapshot(report);
+    try {
+      const ended = await store.livestreams.endOthers([...named], { confirmAbovePercent, liveBefore });
+      endLive(ended);
+      return { ...report, ended: ended.length };
+    } catch (error) {
+      if (!(error instanceof DomainError && error.code === "confirmation_required")) throw error;
+      const message = `${error.message}. Its valid lines (${grouped(report.accepted)}) are stored.`;
+      throw new DomainError(error.code, message, { errors: refusedLines(report) });
+    }
   };
   return {
     /** The live order of categories, for reading. */
@@ -123,26 +205,22 @@ export function platformData({ store, ranking, now, follower = null }: PlatformD
       ranking.touch();
     },
     /**
-     * Applies a stream of livestreams. A snapshot is the complete set: livestreams that are not in it end. They end
-     * only after its last line, so that an interrupted snapshot ends none, and not if all of its lines are refused.
+     * Applies a stream of livestreams. A snapshot is the complete set: livestreams that are not in it end, after its
+     * last line, so that an interrupted snapshot ends none. Throws `empty_snapshot` for a snapshot without a valid
+     * line, and `confirmation_required` for one that ends too many livestreams.
      */
     async applyLivestreams(
       stream: AsyncIterable<Uint8Array>,
       snapshot: boolean,
-      { atomic = false, groupSize = livestreamGroup }: { atomic?: boolean; groupSize?: number } = {},
-    ): Promise<BatchReport> {
-      if (atomic) return applyAtomically(stream, snapshot ? { ...livestreams, keep: keepOnly } : livestreams);
-      const brought = new Set<number>();
-      const keep: Keep<LivestreamInput> = async (items) => {
-        const results = await livestreams.keep(items);
-        for (const [i, { channel_id }] of items.entries()) if (results[i] === null) brought.add(channel_id);
-        return results;
-      };
-      const report = await applyBatch(stream, { ...livestreams, keep }, groupSize);
-      if (snapshot && (report.accepted > 0 || report.rejected === 0)) {
-        await end(ranking.liveChannelIds().filter((id) => !brought.has(id)));
-      }
-      return report;
+      { atomic = false, groupSize = livestreamGroup, confirmed = false }: LivestreamOptions = {},
+    ): Promise<LivestreamReport> {
+      const limit = confirmed ? 0 : confirmAbovePercent;
+      if (snapshot && atomic) return replaceLivestreams(stream, limit);
+      if (snapshot) return putSnapshot(stream, limit, groupSize);
+      const report = atomic
+        ? await applyAtomically(stream, livestreams)
+        : await applyBatch(stream, livestreams, groupSize);
+      return { ...report, ended: 0 };
     },
   };
 }

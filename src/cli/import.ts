@@ -2,10 +2,13 @@ import { applyBatch, type BatchReport, type Intake, maxErrors, maxLineBytes } fr
 import { untilSignal } from "../batch/lines.ts";
 import { type DataKind, dataKinds, platformData } from "../batch/platform-data.ts";
 import { openStorage } from "../data/open.ts";
+import { DomainError } from "../domain/errors.ts";
+import { confirmedFrom, defaultConfirmAbovePercent } from "../domain/livestreams.ts";
 import { Ranking } from "../ranking/ranking.ts";
 import { command, switches } from "./arguments.ts";
 import { withAdminApi } from "./client/admin-api.ts";
 import { Unreachable } from "./client/http.ts";
+import { withRefusedLines } from "./client/refusal.ts";
 import { readTarget, type Target, targetHelp, targetOptions } from "./client/target.ts";
 import { stoppedByUser } from "./command.ts";
 import { isTyped, lineEnds, sizeOf, streamOf } from "./input.ts";
@@ -27,8 +30,11 @@ imported again. "-" reads standard input.
 
 ${targetHelp}
   --snapshot     livestreams only: end every livestream that the file does not name
+  --confirm      with --snapshot: however many it ends; without it, a snapshot that would end more
+                 than ${defaultConfirmAbovePercent} % of at least ${confirmedFrom} livestreams (--confirm-snapshot-above of "onair serve")
+                 ends none
   --json         print the report as one line of JSON: accepted, rejected, ignored_fields,
-                 errors (the first ${maxErrors}), interrupted
+                 errors (the first ${maxErrors}), interrupted, and for livestreams ended
 
 The required fields of each kind; the documentation of the admin API lists all fields:
   users        {"id": 1, "username": "maya"}
@@ -36,7 +42,8 @@ The required fields of each kind; the documentation of the admin API lists all f
   channels     {"id": 1, "user_id": 1, "slug": "maya"}
   livestreams  {"channel_id": 1, "category_id": 1, "viewers": 12}
 
-Rejected lines are reported with number and reason; all others are imported. Unknown fields are
+Rejected lines are reported with number and reason; all others are imported. A snapshot without a
+valid line fails and ends nothing; a livestream on a rejected line goes on. Unknown fields are
 ignored and counted. Ctrl-C stops after the lines in progress and reports what was imported.
 Exit code: 0 if every line was accepted, 1 if some were rejected or the import failed, 2 for wrong
 usage, ${stoppedByUser} if it was stopped.
@@ -46,6 +53,8 @@ interface Import {
   readonly kind: DataKind;
   readonly target: Target;
   readonly snapshot: boolean;
+  /** Whether a snapshot may end any number of livestreams. */
+  readonly confirmed: boolean;
 }
 
 const needs = "the file";
@@ -53,16 +62,17 @@ const needs = "the file";
 export const importCommand = command({
   summary: "import the platform's data from a file",
   help,
-  options: { ...targetOptions, ...switches("snapshot", "json") },
+  options: { ...targetOptions, ...switches("snapshot", "confirm", "json") },
   called: "kind",
   actions: {
     users: { needs },
     categories: { needs },
     channels: { needs },
-    livestreams: { needs, options: ["snapshot"] },
+    livestreams: { needs, options: ["snapshot", "confirm"] },
   },
   async run({ action: kind, words: [file = ""], values, env, mistakes, check }) {
-    const { snapshot = false, json = false } = values;
+    const { snapshot = false, confirm: confirmed = false, json = false } = values;
+    if (confirmed && !snapshot) mistakes.push("--confirm is only for --snapshot");
     const target = readTarget(values, env, mistakes);
     check();
     const progress = { bytes: 0, totalBytes: sizeOf(file), rows: 0 };
@@ -76,7 +86,7 @@ export const importCommand = command({
     const input = snapshot ? whole(lines, stopped.signal) : lines;
     const took = stopwatch();
     const display = isTyped(file) ? { end() {} } : showProgress(progress);
-    const asked = { kind, target, snapshot };
+    const asked = { kind, target, snapshot, confirmed };
     try {
       const report = await (target.server ? importThrough(asked, progress, input) : importInto(asked, input));
       display.end();
@@ -118,16 +128,20 @@ async function* whole(input: AsyncIterable<Uint8Array>, stopped: AbortSignal): A
 
 /** Imports into data that no server uses. */
 async function importInto(
-  { kind, target, snapshot }: Import,
+  { kind, target, snapshot, confirmed }: Import,
   input: AsyncIterable<Uint8Array>,
 ): Promise<BatchReport> {
   const { store } = await openStorage(target.location);
   try {
     const ranking = new Ranking(Date.now);
     ranking.putLive(await store.livestreams.all());
-    const data = platformData({ store, ranking, now: Date.now });
-    if (kind === "livestreams") return await data.applyLivestreams(input, snapshot, { groupSize });
+    const { confirmAbovePercent } = target;
+    const data = platformData({ store, ranking, now: Date.now, confirmAbovePercent });
+    if (kind === "livestreams") return await data.applyLivestreams(input, snapshot, { groupSize, confirmed });
     return await applyBatch(input, data[kind] as Intake<unknown>, groupSize);
+  } catch (error) {
+    if (!(error instanceof DomainError)) throw error;
+    throw new Error(withRefusedLines(error.message, error.details.errors ?? []));
   } finally {
     await store.close();
   }
@@ -135,12 +149,14 @@ async function importInto(
 
 /** Imports through the admin API of a running server; the body is read at the server's pace. */
 async function importThrough(
-  { kind, snapshot, target }: Import,
+  { kind, snapshot, confirmed, target }: Import,
   progress: Readonly<Progress>,
   input: AsyncIterable<Uint8Array>,
 ): Promise<BatchReport> {
   const isLive = kind === "livestreams";
-  const path = isLive ? `/admin/v1/livestreams?snapshot=${snapshot}` : `/admin/v1/${kind}/batch`;
+  const path = isLive
+    ? `/admin/v1/livestreams?snapshot=${snapshot}&confirm=${confirmed}`
+    : `/admin/v1/${kind}/batch`;
   const send = { method: isLive ? "PUT" : "POST", path, lines: input } as const;
   try {
     return await withAdminApi(target, async (api) => (await api.send(send)).json() as Promise<BatchReport>);

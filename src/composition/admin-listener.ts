@@ -26,7 +26,13 @@ export async function startAdminListener(
   const { config, engine, log, now, storage, life, counter, tracing, options } = core;
   const { store, ranking, follower, catalogue, cursors, outcomes, operatorKeys, limiter } = memory;
   await operatorKeys.load();
-  const data = platformData({ store, ranking, now, follower });
+  const data = platformData({
+    store,
+    ranking,
+    now,
+    follower,
+    confirmAbovePercent: config.confirmSnapshotAbove,
+  });
   const { timeToLive } = config;
   const traces = tracing?.publishing ?? null;
   const publisher = createPublisher(engine, { now, catalogue, timeToLive, traces });

@@ -1,4 +1,5 @@
 import { maxWebhookConcurrency } from "../domain/applications.ts";
+import { confirmedFrom, defaultConfirmAbovePercent } from "../domain/livestreams.ts";
 import { logFormats, logLevels } from "../log/log.ts";
 import { baseUrl } from "../runtime/base-url.ts";
 import { backupSettings } from "./backup-settings.ts";
@@ -126,6 +127,12 @@ const table = {
     default: "100",
     help: "maximum number of open event streams of an application, and as many of all its users together; one user may have 5 % of it",
     read: integer(1, 10_000),
+  },
+  confirmSnapshotAbove: {
+    value: "PERCENT",
+    default: String(defaultConfirmAbovePercent),
+    help: `a snapshot of livestreams that ends more than this percentage of at least ${confirmedFrom} needs confirm=true (onair import --confirm); 0 is no limit`,
+    read: integer(0, 100),
   },
   trustedProxies: {
     value: "LIST",

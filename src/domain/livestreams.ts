@@ -1,6 +1,8 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { slugForm } from "./categories.ts";
+import { DomainError } from "./errors.ts";
 import { about, Count, Id, nullable, oneLine, Timestamp, webAddress } from "./validation/fields.ts";
+import { grouped } from "./validation/text.ts";
 
 /** A user's channel as the platform reports it. */
 export const ChannelInput = Type.Object({
@@ -70,4 +72,36 @@ export function livestreamFrom(input: LivestreamInput): NewLivestream {
     language: (input.language ?? "").toWellFormed(),
     started_at: input.started_at ?? null,
   };
+}
+
+/** A snapshot needs no confirmation while fewer livestreams than this are live. */
+export const confirmedFrom = 20;
+export const defaultConfirmAbovePercent = 50;
+
+/** What a snapshot may end without a confirmation. */
+export interface SnapshotEnding {
+  /** A snapshot that ends more than this percentage of the livestreams is refused; 0 for no limit. */
+  readonly confirmAbovePercent: number;
+  /** The channels that were live before the snapshot began. */
+  readonly liveBefore: readonly number[];
+}
+
+/**
+ * Returns which of the live channels a snapshot ends: those that it does not name. Throws `confirmation_required` where
+ * it ends too many.
+ */
+export function endedBySnapshot(
+  live: readonly number[],
+  named: ReadonlySet<number>,
+  { confirmAbovePercent, liveBefore }: SnapshotEnding,
+): number[] {
+  const ended = live.filter((id) => !named.has(id));
+  const before = ended.length + liveBefore.filter((id) => named.has(id)).length;
+  const isTooMuch = ended.length * 100 > before * confirmAbovePercent;
+  if (confirmAbovePercent === 0 || before < confirmedFrom || !isTooMuch) return ended;
+  const share = `${grouped(ended.length)} of ${grouped(before)} livestreams`;
+  throw new DomainError(
+    "confirmation_required",
+    `The snapshot would end ${share}, more than ${confirmAbovePercent} %, so it has ended none. If it is complete, send it again with confirm=true`,
+  );
 }

@@ -51,7 +51,9 @@ describe.each(["into a data directory", "through a running server"])("onair impo
     for (let i = 0; i < 2; i++) {
       for (const [kind, rows] of Object.entries({ users, categories, channels, livestreams })) {
         const result = await load(kind, fileOf(rows));
-        expect(result).toEqual({ code: 0, stdout: `${rows.length} accepted, 0 rejected\n`, stderr: "" });
+        const ended = kind === "livestreams" ? ", 0 livestreams ended" : "";
+        const stdout = `${rows.length} accepted, 0 rejected${ended}\n`;
+        expect(result).toEqual({ code: 0, stdout, stderr: "" });
       }
     }
   });
@@ -144,8 +146,23 @@ describe.each(["into a data directory", "through a running server"])("onair impo
   });
 
   test("with --snapshot ends every livestream that the file does not name", async () => {
-    const result = await load("livestreams", fileOf(livestreams.slice(0, 1)), "--snapshot");
-    expect(result).toMatchObject({ code: 0, stdout: "1 accepted, 0 rejected\n" });
+    const snapshot = (rows: readonly unknown[], ...more: string[]) =>
+      load("livestreams", fileOf(rows), "--snapshot", ...more);
+    const more = Array.from({ length: 10 }, (_, i) => 900_001 + i);
+    await load("users", fileOf(more.map((id) => ({ id, username: `more_${id}` }))));
+    await load("channels", fileOf(more.map((id) => ({ id, user_id: id, slug: `more-${id}` }))));
+    await load("livestreams", fileOf(more.map((channel_id) => ({ ...livestreams[0], channel_id }))));
+    const all = livestreams.length + more.length;
+    expect(await snapshot([])).toMatchObject({ code: 1, stdout: "" });
+    const cut = await snapshot([livestreams[0], "{"]);
+    expect([cut.code, cut.stdout]).toEqual([1, ""]);
+    const share = `${all - 1} of ${all} livestreams`;
+    expect(cut.stderr).toContain(`The snapshot would end ${share}, more than 50 %, so it has ended none.`);
+    expect(cut.stderr).toContain("import it again with --confirm");
+    expect(cut.stderr).toContain("line 2: The line is not valid JSON");
+    const result = await snapshot(livestreams.slice(0, 1), "--confirm");
+    const ended = `${all - 1} livestreams ended`;
+    expect(result).toMatchObject({ code: 0, stdout: `1 accepted, 0 rejected, ${ended}\n` });
     const reader = server ?? (await serve(["--data", data]));
     const { categories: shown } = (await (await reader.get("/public/v1/categories?limit=100")).json()) as {
       categories: { viewers: number }[];
@@ -169,6 +186,7 @@ describe("onair import, wrong usage", () => {
       {},
       "--snapshot is not for users, but for livestreams",
     ],
+    ["--confirm alone", () => ["livestreams", file(), "--confirm"], {}, "--confirm is only for --snapshot"],
   ])("%s ends with 2", async (_, args, env, message) => {
     expectFailure(await run(["import", ...args()], { env }), 2, message);
   });

@@ -38,6 +38,7 @@ describe("settings", () => {
       notifySecret: null,
       webhookConcurrency: 128,
       rateLimit: 800,
+      confirmSnapshotAbove: 50,
       streamLimit: 100,
       subscriptionLimit: 10_000,
       trustedProxies: [],

@@ -2,6 +2,7 @@ import { category, channel, live, ndjson, user } from "./rows.ts";
 import { Clock, json, type ownServer } from "./server.ts";
 
 interface Report {
+  readonly ended?: number;
   readonly errors: readonly object[];
 }
 

@@ -1,5 +1,5 @@
 import type { OnairError } from "../../client/errors.ts";
-import { withField } from "../../domain/errors.ts";
+import { type ErrorCode, withField } from "../../domain/errors.ts";
 import { day, second } from "../../domain/time.ts";
 import { printable } from "../../runtime/terminal.ts";
 
@@ -83,16 +83,35 @@ export function publicRefusal(error: OnairError, url: string, advice: string): s
 function sentenceOf(error: OnairError, origin: string | null, { elsewhere, unauthorized }: Hints): string {
   const { status, details } = error;
   const { body, errors } = details;
-  const fields = errors.map(({ field, message }) => withField(optionOf(field), problemOf(field, message)));
   // Every error answer of On Air has a message.
   const said = typeof body === "object" && body !== null && "message" in body ? error.message : null;
-  const message = fields.length > 0 ? fields.join("\n") : (said ?? foreignAnswer(error));
+  const message = aboutLines.has(error.code)
+    ? withRefusedLines(error.message, errors)
+    : errors.map(({ field, message }) => withField(optionOf(field), problemOf(field, message))).join("\n") ||
+      (said ?? foreignAnswer(error));
   if (origin === null) return message;
   const isForeign = said === null && (status === 401 || status === 404);
   const isElsewhere = isForeign || (status === 404 && said === "There is nothing at this path");
   const hint = isElsewhere ? ` ${elsewhere}` : status === 401 ? ` ${unauthorized}` : "";
   const end = hint === "" || message.endsWith(".") ? "" : ".";
   return `${origin} answered ${status}: ${message}${end}${hint}`;
+}
+
+/** Errors whose fields are refused lines of a file. */
+const aboutLines: ReadonlySet<string> = new Set<ErrorCode>(["empty_snapshot", "confirmation_required"]);
+
+const shownLines = 20;
+
+/** The message of a refused snapshot, with its first refused lines, and with options in place of parameters. */
+export function withRefusedLines(
+  message: string,
+  errors: readonly { readonly field: string; readonly message: string }[],
+): string {
+  const lines = errors.slice(0, shownLines).map(({ field, message }) => `${field}: ${message}`);
+  return [
+    message.replace("send it again with confirm=true", "import it again with --confirm"),
+    ...lines,
+  ].join("\n");
 }
 
 /** Describes an answer that does not come from an On Air server. */

@@ -18,6 +18,8 @@ export interface Target {
   /** The location of the data, used without a server. */
   readonly location: DataLocation;
   readonly allowPrivateWebhooks: boolean;
+  /** The setting for snapshots of livestreams, used without a server. */
+  readonly confirmAbovePercent: number;
   /** The settings of backups, used without a server. */
   readonly backups: BackupConfig;
   readonly aws: AwsVariables;
@@ -72,6 +74,7 @@ export function readTarget(given: GivenTarget, env: Environment, mistakes: strin
     server: url && key ? { url, key, certificate } : null,
     location: locationOf(config),
     allowPrivateWebhooks: config.allowPrivateWebhooks,
+    confirmAbovePercent: config.confirmSnapshotAbove,
     backups: config,
     aws: awsVariables(env),
     option: option.join(""),
@@ -87,7 +90,14 @@ export function locationOfCommand(given: NamedData, env: Environment): DataLocat
 function dataVariables(env: Environment, isHere: boolean): Environment {
   if (!isHere) return variablesOf(env, "allowPrivateWebhooks");
   const backups = ["keepBackups", "keepBackupsDays", "backupTo", "backupEndpoint", "backupRegion"] as const;
-  const data = ["allowPrivateWebhooks", "config", "data", "database", "databaseDirect"] as const;
+  const data = [
+    "allowPrivateWebhooks",
+    "confirmSnapshotAbove",
+    "config",
+    "data",
+    "database",
+    "databaseDirect",
+  ] as const;
   return variablesOf(env, ...data, ...backups, "backupRecipients");
 }
 

@@ -16,12 +16,12 @@ interface ReportOptions {
 
 /** Prints the result of a batch: rejected lines on standard error, counts on standard output. */
 export async function printReport(
-  { accepted, rejected, ignored_fields, errors }: BatchReport,
+  { accepted, rejected, ignored_fields, errors, ended }: BatchReport & { readonly ended?: number },
   { json, interrupted = false, alreadySent, took }: ReportOptions,
 ): Promise<void> {
   if (json) {
     const already_sent = alreadySent;
-    const report = { accepted, rejected, ignored_fields, errors, interrupted, already_sent };
+    const report = { accepted, rejected, ignored_fields, errors, ended, interrupted, already_sent };
     return print(JSON.stringify(report));
   }
   for (const { line, message } of errors.slice(0, shownErrors)) {
@@ -30,7 +30,8 @@ export async function printReport(
   const more = rejected - Math.min(shownErrors, errors.length);
   if (more > 0) note(`… and ${counted(more)} more; --json shows the first ${counted(maxErrors)}`);
   const ignored = ignored_fields ? `, ${countOf(ignored_fields, "unknown field")} ignored` : "";
-  const counts = `${counted(accepted)} accepted, ${counted(rejected)} rejected${ignored}`;
+  const left = ended === undefined ? "" : `, ${countOf(ended, "livestream")} ended`;
+  const counts = `${counted(accepted)} accepted, ${counted(rejected)} rejected${ignored}${left}`;
   if (alreadySent)
     return print(
       `This file was already published with this idempotency key (${counts}). Nothing was sent now.`,

@@ -32,6 +32,12 @@ const samples: Readonly<Record<AdminErrorCode, ErrorSample>> = {
   rate_limited: {
     message: "Too many wrong operator keys from this address (at most 20 a minute); try again in 3 seconds",
   },
+  empty_snapshot: { message: "The snapshot has no line; nothing was changed" },
+  confirmation_required: {
+    message:
+      "The snapshot would end 3,990 of 4,000 livestreams, more than 50 %, so it has ended none. If it is complete, send it again with confirm=true. Its valid lines (10) are stored.",
+    errors: [{ in: "body", field: "line 11", message: "The line is not valid JSON" }],
+  },
   user_not_found: { message: "There is no user with this id" },
   not_found: { message: "There is no application with this id" },
   conflict: { message: 'username "one" is taken by user 1' },

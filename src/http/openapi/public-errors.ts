@@ -7,7 +7,14 @@ import { challenge, notKept, requestIdHeader, retryAfter, subscriptionBudget } f
 
 /** The error codes of the public listener. */
 export type PublicErrorCode =
-  | Exclude<ErrorCode, "range_not_satisfiable" | "insufficient_role" | "unknown_host">
+  | Exclude<
+      ErrorCode,
+      | "range_not_satisfiable"
+      | "insufficient_role"
+      | "unknown_host"
+      | "empty_snapshot"
+      | "confirmation_required"
+    >
   | "internal_error";
 
 const missingBroadcaster = "Event channel.followed belongs to a channel: broadcaster_user_id is required";

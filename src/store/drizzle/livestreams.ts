@@ -1,5 +1,5 @@
-import { eq, gt, not } from "drizzle-orm";
-import type { NewLivestream } from "../../domain/livestreams.ts";
+import { eq, gt } from "drizzle-orm";
+import { endedBySnapshot, type NewLivestream, type SnapshotEnding } from "../../domain/livestreams.ts";
 import type { LivestreamStore } from "../livestreams.ts";
 import { keepEach } from "./batches.ts";
 import { type Dialect, execute, type Orm, type Work } from "./dialect.ts";
@@ -12,7 +12,7 @@ interface OwnStatements {
 }
 
 export function livestreamStore(db: Dialect, { put, all }: OwnStatements): LivestreamStore {
-  const { orm, tables, write, isOneOf } = db;
+  const { orm, tables, transact, write, isOneOf } = db;
   const { categories, channels, livestreams } = tables;
   const { channel_id } = livestreams;
 
@@ -23,18 +23,42 @@ export function livestreamStore(db: Dialect, { put, all }: OwnStatements): Lives
     return category.length === 0 ? `category_id ${category_id} is not a known category` : null;
   }
 
-  function* endOthers(orm: Orm, kept: readonly NewLivestream[]): Work<void> {
-    const ids = kept.map((one) => one.channel_id);
-    yield* execute(orm.delete(livestreams).where(not(isOneOf(channel_id, ids))));
+  /** Decides and ends in the caller's transaction. Ends only what the decision counted. */
+  function* endOthers(
+    orm: Orm,
+    named: readonly number[],
+    ending: Omit<SnapshotEnding, "liveBefore"> & Partial<SnapshotEnding>,
+  ): Work<readonly number[]> {
+    const live = (yield* execute(orm.select({ channel_id }).from(livestreams))).map((one) => one.channel_id);
+    const ended = endedBySnapshot(live, new Set(named), { liveBefore: live, ...ending });
+    if (ended.length > 0) yield* execute(orm.delete(livestreams).where(isOneOf(channel_id, ended)));
+    return ended;
   }
 
+  const putting = (now: string) => ({
+    put: (orm: Orm, rows: readonly NewLivestream[]) => put(orm, rows, now),
+    refusal,
+  });
+
   return {
-    upsert: (batch, now, { only, ...mode } = {}) =>
-      keepEach(db, batch, mode, {
-        put: (orm, rows) => put(orm, rows, now),
-        refusal,
-        ...(only && { finish: endOthers }),
-      }),
+    upsert: (batch, now, mode = {}) => keepEach(db, batch, mode, putting(now)),
+    async replaceAll(batch, now, confirmAbovePercent) {
+      let ended: readonly number[] = [];
+      await keepEach(
+        db,
+        batch,
+        { atomic: true },
+        {
+          ...putting(now),
+          *begin(orm, rows) {
+            const named = rows.map((one) => one.channel_id);
+            ended = yield* endOthers(orm, named, { confirmAbovePercent });
+          },
+        },
+      );
+      return ended;
+    },
+    endOthers: (named, ending) => transact((orm) => endOthers(orm, named, ending)),
     page: async (after, limit) =>
       orm.select().from(livestreams).where(gt(channel_id, after)).orderBy(channel_id).limit(limit),
     end: (ids) => write(orm.delete(livestreams).where(isOneOf(channel_id, ids))),

@@ -30,12 +30,17 @@ export interface DeliveryInfo {
   readonly sequence: number;
   /** The number of the attempt, from 1. */
   readonly attempt: number;
-  /** Whether it is a sample sent on request. */
+  /** Whether it is a sample: of `POST /public/v1/events/test`, or of `onair trigger`. */
   readonly isTest: boolean;
 }
 
 /** An event with its delivery. */
 export type ReceivedEvent<Event> = Event & { readonly delivery: DeliveryInfo };
+
+/** Whether a delivery is a sample of the platform. Its id is signed, unlike the header `Onair-Test`. */
+export function isSample(id: string): boolean {
+  return id.startsWith("test_");
+}
 
 /** Reads an event whose signature is verified. Throws when the body is not one. */
 export function eventOf<Event extends AnyEvent>(
@@ -53,7 +58,7 @@ export function eventOf<Event extends AnyEvent>(
       subscriptionId: text("onair-subscription-id"),
       sequence: Number(text("onair-sequence")),
       attempt: Number(text("onair-attempt")),
-      isTest: text("onair-test") === "true",
+      isTest: isSample(text("webhook-id")) || text("onair-test") === "true",
     },
   };
 }

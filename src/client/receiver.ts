@@ -1,6 +1,6 @@
 import { Webhook, WebhookVerificationError } from "standardwebhooks";
 import { chunksOf } from "./chunks.ts";
-import { type AnyEvent, eventOf, type PlatformEvent, type ReceivedEvent } from "./events.ts";
+import { type AnyEvent, eventOf, isSample, type PlatformEvent, type ReceivedEvent } from "./events.ts";
 
 /** The secret that verifies deliveries, and the handlers of their events. */
 export interface ReceiverOptions<Event> {
@@ -13,6 +13,11 @@ export interface ReceiverOptions<Event> {
   onEvent(event: ReceivedEvent<Event>): unknown;
   /** Called with an error of `onEvent`; by default it is written to the console. */
   onError?(error: unknown, event: ReceivedEvent<Event>): void;
+  /**
+   * Whether samples of the platform (`POST /public/v1/events/test`) are passed to `onEvent`, too, with
+   * `delivery.isTest`. By default they are refused, because every user of the application can ask for one.
+   */
+  readonly acceptTests?: boolean;
   /** The number of delivery ids to remember, to ignore repetitions; by default 10,000. */
   readonly remember?: number;
 }
@@ -51,18 +56,22 @@ interface Arrived {
   chunks(): AsyncIterable<Uint8Array>;
 }
 
+/** The platform recognises it by `test_`. */
+const sampleRefused =
+  "The signature is valid, but this is a sample (test_), and this receiver has not set acceptTests";
 const maxBodyBytes = 1024 * 1024;
 const defaultRemembered = 10_000;
 
 /**
  * Creates a receiver that verifies webhooks (Standard Webhooks) and passes their events to `onEvent`, each delivery
- * once as long as its id is remembered. Answers 204, 401 to an invalid signature, and 500 when `onEvent` fails. `Own`
- * are event types that the platform registered. Throws a `TypeError` for an invalid secret.
+ * once as long as its id is remembered. Answers 204, 401 to an invalid signature, 403 to a sample unless `acceptTests`
+ * is set, and 500 when `onEvent` fails. `Own` are event types that the platform registered. Throws a `TypeError` for an
+ * invalid secret.
  */
 export function receiver<Own extends AnyEvent = never>(
   options: ReceiverOptions<PlatformEvent | NoInfer<Own>>,
 ): WebhookReceiver {
-  const { secret, onEvent, onError = logError, remember = defaultRemembered } = options;
+  const { secret, onEvent, onError = logError, acceptTests = false, remember = defaultRemembered } = options;
   const webhook = verifierOf(secret);
   const once = remembering(remember);
 
@@ -72,6 +81,7 @@ export function receiver<Own extends AnyEvent = never>(
     if (body === null) return { status: 413, text: "The body is too large" };
     const refusal = refusalOf(webhook, body, header);
     if (refusal !== null) return { status: 401, text: refusal };
+    if (!acceptTests && isSample(header("webhook-id") ?? "")) return { status: 403, text: sampleRefused };
     let event: ReceivedEvent<PlatformEvent | Own>;
     try {
       event = eventOf<PlatformEvent | Own>(body, header);

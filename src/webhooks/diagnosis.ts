@@ -122,8 +122,12 @@ const timestampWords = /timestamp[^.]{0,40}(too (old|new)|tolerance|expired|past
 const wrongSecret =
   "probably the wrong secret: the receiver could not verify the signature. Give it the webhook secret in force (whsec_…), and have it verify the body as it arrived, before it is parsed.";
 
-/** Returns advice if the receiver could not verify the request. */
+const samplesRefused =
+  "the receiver refuses samples, whose webhook-id begins with test_. In production that is right: events reach it. To try the rest of it, let it accept samples.";
+
+/** Returns advice if the receiver could not verify the request, or refuses samples. */
 function verificationAdvice(status: number, responseBody: string): string | null {
+  if (status === 403 && /\btest_/.test(responseBody)) return samplesRefused;
   // An error that the library throws and the program does not catch becomes a 5xx.
   const isUncaught = status >= 500 && /WebhookVerificationError|no matching signature/i.test(responseBody);
   if (!refusals.has(status) && !isUncaught) return null;

@@ -45,6 +45,12 @@ interface SampleResponse {
   readonly body: string;
 }
 
+/**
+ * The beginning of a sample's `webhook-id`. Unlike `Onair-Test` it is signed, because a sample has the platform's
+ * signature and could otherwise be passed on as an event.
+ */
+const sampleIdPrefix = "test_";
+
 /** Bytes read beyond those shown, so that a signature that crosses the limit is recognised and replaced. */
 const signatureBytes = 1_024;
 
@@ -69,8 +75,8 @@ function firstBytes(text: string, most: number): string {
 }
 
 /**
- * Sends a sample event to an application's webhook. It is made and signed like a delivery and has the header
- * `Onair-Test`, but belongs to no subscription and is not stored.
+ * Sends a sample event to an application's webhook. It is made and signed like a delivery, but its `webhook-id`
+ * begins with `test_`, and it has the header `Onair-Test`. It belongs to no subscription and is not stored.
  */
 export async function sendSample(
   { sender, signingKey, now, isProxied, watch }: SampleSender,
@@ -80,7 +86,13 @@ export async function sendSample(
 ): Promise<SampleExchange> {
   const body = JSON.stringify({ type: name, version, timestamp: isoTime(now), data });
   const event = { id: newId(), name, version, body: Buffer.from(body) };
-  const delivery = { id: newId(), subscription_id: newId(), sequence: 0, attempts: 0, event };
+  const delivery = {
+    id: sampleIdPrefix + newId(),
+    subscription_id: newId(),
+    sequence: 0,
+    attempts: 0,
+    event,
+  };
   const { url, ...request } = signedRequest(delivery, application, isOwn ? null : signingKey, now);
   const headers: Record<string, string> = { ...request.headers, "onair-test": "true" };
   const { "webhook-signature": signature = "", ...unsigned } = headers;

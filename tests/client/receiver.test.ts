@@ -186,6 +186,24 @@ test("GET is 405, and an invalid secret is refused at once", async () => {
     expect(() => receiver({ secret: wrong, onEvent: () => {} })).toThrow("secret must be");
 });
 
+test("a sample is refused once it is verified, whatever its headers say, unless acceptTests is set", async () => {
+  const handled: Handled[] = [];
+  const onEvent = (one: Handled) => handled.push(one);
+  const handler = receiver({ secret, onEvent });
+  const id = "test_01KEYN3T9V5Z8N1F4T7Y0XW3CA";
+  const answer = await handler(
+    new Request("http://a/", delivery({ id, headers: { "onair-test": "false" } })),
+  );
+  expect(answer.status).toBe(403);
+  expect(await answer.text()).toContain("test_");
+  const forged = delivery({ id, signedWith: newWebhookSecret() });
+  expect((await handler(new Request("http://a/", forged))).status).toBe(401);
+  expect(handled).toEqual([]);
+  const accepting = receiver({ secret, onEvent, acceptTests: true });
+  expect((await accepting(new Request("http://a/", delivery({ id })))).status).toBe(204);
+  expect(handled.map(({ delivery: { isTest } }) => isTest)).toEqual([true]);
+});
+
 test("accepts deliveries of a running platform, also while a secret is replaced, and marks samples", async () => {
   const server = await testServer();
   await server.load("users", users);
@@ -205,10 +223,19 @@ test("accepts deliveries of a running platform, also while a secret is replaced,
   await publish(server, event("chat.message.sent"));
   await until(() => handled.length === 3);
   await settled(server);
-  const { data } = await json<{ data: { delivered: boolean } }>(
-    await server.post("/public/v1/events/test", { event: "kicks.gifted" }, app.token),
-  );
-  expect(data.delivered).toBe(true);
+  const sample = async () =>
+    (
+      await json<{ data: object }>(
+        await server.post("/public/v1/events/test", { event: "kicks.gifted" }, app.token),
+      )
+    ).data;
+  expect(await sample()).toMatchObject({
+    delivered: false,
+    response: { status: 403 },
+    problem: expect.stringContaining("refuses samples"),
+  });
+  handler = receiver({ secret: webhook_secret, onEvent: (one) => handled.push(one), acceptTests: true });
+  expect(await sample()).toMatchObject({ delivered: true });
   expect(handled.map(({ type, delivery: { isTest } }) => [type, isTest])).toEqual([
     ["chat.message.sent", false],
     ["chat.message.sent", false],

@@ -3,6 +3,7 @@ import { type AddressInfo, createServer, type Socket } from "node:net";
 import { Webhook } from "standardwebhooks";
 import { builtInEventTypes } from "../../src/domain/events/catalogue.ts";
 import { minute } from "../../src/domain/time.ts";
+import { readPublicKey, verify } from "../../src/webhooks/signature.ts";
 import { ownListener } from "../support/listener.ts";
 import { json, ownServer, type TestApplication } from "../support/server.ts";
 import { type Exchange, testedWebhook, testWebhookPath } from "../support/test-webhook.ts";
@@ -10,6 +11,17 @@ import { type Exchange, testedWebhook, testWebhookPath } from "../support/test-w
 const path = testWebhookPath;
 const webhook = await testedWebhook();
 const { app, clock, received, receiver, server, tested } = webhook;
+
+const { data: keys } = await json<{ data: { public_key: string } }>(
+  await server.get("/public/v1/public-key"),
+);
+const publicKey = readPublicKey(keys.public_key);
+
+/** The verdict of a receiver that knows only the platform's key. */
+function verifiedByKey(headers: Record<string, string>, body: string) {
+  const { "webhook-id": id, "webhook-timestamp": timestamp = "", "webhook-signature": signature } = headers;
+  return verify({ id, timestamp, signature, body, publicKey, now: Number(timestamp) * 1_000 });
+}
 
 describe("a test", () => {
   test.each(builtInEventTypes.map(({ name }) => name))(
@@ -26,6 +38,12 @@ describe("a test", () => {
       });
       const { body, headers } = received();
       expect(new Webhook(app.webhook_secret).verify(body, headers)).toMatchObject({ type: name });
+      // The id is signed: whoever forwards a sample cannot make an event of it.
+      expect(headers["webhook-id"]).toMatch(/^test_[0-9A-Z]{26}$/);
+      const [, v1a] = headers["webhook-signature"]?.split(" ") ?? [];
+      expect([verifiedByKey(headers, body), v1a?.slice(0, 4)]).toEqual(["ok", "v1a,"]);
+      const renamed = { ...headers, "webhook-id": headers["webhook-id"]?.slice("test_".length) ?? "" };
+      expect(verifiedByKey(renamed, body)).toBe("no_matching_signature");
       expect([headers["onair-test"], headers["onair-event-type"]]).toEqual(["true", name]);
       expect(data.request.body).toBe(body);
       expect(headers).toMatchObject(data.request.headers);

@@ -43,6 +43,15 @@ test.each<[number, string]>([
   expect(answered(status)).toContain(word);
 });
 
+test("a receiver that refuses samples is told that events reach it, if it says so", () => {
+  expect(answered(403, { responseBody: "test_ is refused" })).toContain("refuses samples");
+  for (const [status, responseBody] of [
+    [403, "Forbidden"],
+    [401, "test_ is refused"],
+  ] as const)
+    expect(answered(status, { responseBody })).not.toContain("refuses samples");
+});
+
 test("there is a warning for a slow success and for a web page", () => {
   expect(answered(204, { durationMs: 8_120 })).toContain("only after 8.1 seconds");
   for (const responseBody of ["<!DOCTYPE html><title>Hi", "\n<html lang=en>"])

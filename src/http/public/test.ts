@@ -87,7 +87,11 @@ const example: Static<typeof TestSchema> = {
   request: {
     method: "POST",
     url: "https://bot.example/webhook",
-    headers: { ...exampleSentDelivery.request?.headers, "onair-test": "true" },
+    headers: {
+      ...exampleSentDelivery.request?.headers,
+      "webhook-id": `test_${exampleSentDelivery.id}`,
+      "onair-test": "true",
+    },
     body: exampleSentDelivery.request?.body ?? "",
   },
   response: { status: 302, headers: { location: "/login", "content-length": "0" }, body: "" },
@@ -154,7 +158,7 @@ export function testRoutes(app: TokenListener, { access, catalogue, engine }: Pu
       detail: {
         operationId: "testWebhook",
         tags: ["Deliveries"],
-        description: `Sends a sample event to the webhook of the calling application and returns the request and the response. The sample is sent over a new connection, is signed like a delivery, and has the header \`Onair-Test: true\`. It belongs to no subscription and is not retried. ${limits}`,
+        description: `Sends a sample event to the webhook of the calling application and returns the request and the response. The sample is sent over a new connection, is signed like a delivery, and has the header \`Onair-Test: true\`. Its \`webhook-id\` begins with \`test_\`, which is signed, so that no receiver needs to take it for an event. It belongs to no subscription and is not retried. ${limits}`,
       },
     },
   );

@@ -36,20 +36,22 @@ export async function* serverSentEvents(stream: AsyncIterable<Uint8Array>): Asyn
   }
 }
 
-/** Yields the lines of each frame. Drops a last frame without a blank line. */
+/** Yields the lines of each frame. Drops a last frame without a blank line. Reads each chunk once. */
 async function* frames(stream: AsyncIterable<Uint8Array>): AsyncGenerator<string[]> {
   const decoder = new TextDecoder(); // removes a byte order mark
-  let rest = "";
+  // The beginning of a line, and a CR that may be the first half of a CRLF.
+  let begun = "";
+  let lastCr = "";
   let lines: string[] = [];
   let length = 0;
   for await (const bytes of stream) {
-    rest += decoder.decode(bytes, { stream: true });
-    for (;;) {
-      const end = /\r\n|\n|\r/.exec(rest);
-      // A CR at the end may be the first half of a CRLF.
-      if (!end || (end[0] === "\r" && end.index === rest.length - 1)) break;
-      const line = rest.slice(0, end.index);
-      rest = rest.slice(end.index + end[0].length);
+    const text = lastCr + decoder.decode(bytes, { stream: true });
+    lastCr = text.endsWith("\r") ? "\r" : "";
+    const parts = text.slice(0, text.length - lastCr.length).split(/\r\n|\n|\r/);
+    const rest = parts.pop() ?? "";
+    for (const part of parts) {
+      const line = begun + part;
+      begun = "";
       length += line.length;
       if (line !== "") lines.push(line);
       else if (lines.length > 0) {
@@ -58,6 +60,7 @@ async function* frames(stream: AsyncIterable<Uint8Array>): AsyncGenerator<string
         length = 0;
       }
     }
-    if (length + rest.length > longestFrame) throw new Error("The stream sent a frame that is too long");
+    begun += rest;
+    if (length + begun.length > longestFrame) throw new Error("The stream sent a frame that is too long");
   }
 }

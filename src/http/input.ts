@@ -184,11 +184,14 @@ function readQuery(
   problems: FieldProblem[],
 ) {
   const at = url.indexOf("?");
-  const fault = (field: string, message: string) => problems.push({ in: "query", field, message });
+  const isWrong = (field: string) => problems.some((one) => one.in === "query" && one.field === field);
+  const fault = (field: string, message: string) => {
+    if (!isWrong(field)) problems.push({ in: "query", field, message });
+  };
   const given = at === -1 ? null : split(url.slice(at + 1), schema, fault);
   const result: Record<string, unknown> = {};
   for (const field in schema.properties) {
-    if (problems.some((problem) => problem.field === field)) continue;
+    if (isWrong(field)) continue;
     const property = schema.properties[field] as TSchema;
     const texts = given?.get(field);
     if (!texts || isAbsent(property, texts)) {
@@ -222,6 +225,7 @@ function refused(problems: FieldProblem[]): DomainError {
   return new DomainError("invalid_cursor", error.message, error.details);
 }
 
+/** Returns the values of each parameter of the schema. A list has at most one item more than its schema allows. */
 function split(
   query: string,
   schema: TObject,
@@ -234,13 +238,26 @@ function split(
     if (name === null || !Object.hasOwn(schema.properties, name)) continue;
     const text = decode(equals === -1 ? "" : pair.slice(equals + 1));
     const earlier = found.get(name);
-    const isList = schema.properties[name]?.["type"] === "array";
+    const { type, maxItems } = schema.properties[name] as TSchema;
     if (text === null) fault(name, undecodable.message);
-    else if (isList) found.set(name, [...(earlier ?? []), ...text.split(",")]);
-    else if (earlier) fault(name, "must be given only once");
+    else if (type === "array") {
+      const items = earlier ?? [];
+      found.set(name, items);
+      addItems(items, text, maxItems + 1);
+    } else if (earlier) fault(name, "must be given only once");
     else found.set(name, [text]);
   }
   return found;
+}
+
+/** Appends the items of a text with commas that are not empty, until there are `most`. */
+function addItems(items: string[], text: string, most: number): void {
+  for (let start = 0; start < text.length && items.length < most; ) {
+    const comma = text.indexOf(",", start);
+    const end = comma === -1 ? text.length : comma;
+    if (end > start) items.push(text.slice(start, end));
+    start = end + 1;
+  }
 }
 
 /** Decodes a name or value of a query; null for invalid percent-encoding. */
@@ -271,12 +288,11 @@ function readInteger({ minimum, maximum }: TSchema, text: string): Read {
 }
 
 function readList({ minItems, maxItems, items }: ListOptions, texts: readonly string[]): Read {
-  const values = texts.filter((text) => text !== "");
-  if (values.length < minItems || values.length > maxItems) {
+  if (texts.length < minItems || texts.length > maxItems) {
     return { message: `must have ${minItems} to ${maxItems} values, repeated or separated by commas` };
   }
-  const wrong = values.map((text) => readText(items, text)).find(({ message }) => message);
-  return wrong ?? { value: values };
+  const wrong = texts.map((text) => readText(items, text)).find(({ message }) => message);
+  return wrong ?? { value: texts };
 }
 
 function readText(schema: TextOptions, text: string): Read {

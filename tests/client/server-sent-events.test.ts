@@ -54,3 +54,18 @@ test("an endless frame is an error", async () => {
 test("as many lines in complete frames are accepted", async () => {
   expect(await read(`data: ${"x".repeat(1_000)}\n\n`.repeat(9_000), 65_536)).toHaveLength(9_000);
 });
+
+test("a line that arrives in many pieces takes time in proportion to its length", async () => {
+  const leastMs = async (length: number) => {
+    let least = Number.POSITIVE_INFINITY;
+    for (let i = 0; i < 3; i++) {
+      const startedAt = performance.now();
+      await read(`data: ${"x".repeat(length)}\n\n`, 100);
+      least = Math.min(least, performance.now() - startedAt);
+    }
+    return least;
+  };
+  await leastMs(100_000);
+  // Work that grows with the square would take sixteen times as long.
+  expect(await leastMs(2_000_000)).toBeLessThan(10 * (await leastMs(500_000)));
+});

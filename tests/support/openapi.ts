@@ -13,13 +13,19 @@ export interface ResponseObject {
   content?: Record<string, MediaType>;
   links?: Record<string, { operationId: string; parameters: Record<string, string> }>;
 }
+export interface ParameterObject {
+  $ref?: string;
+  name: string;
+  in: string;
+  description?: string;
+}
 export interface OperationObject {
   operationId: string;
   summary: string;
   description: string;
   tags: string[];
   security: Record<string, string[]>[];
-  parameters?: { $ref?: string; name: string; in: string; description?: string }[];
+  parameters?: ParameterObject[];
   requestBody?: { $ref?: string; required?: boolean; content: Record<string, MediaType> };
   responses: Record<string, ResponseObject>;
 }
@@ -33,6 +39,7 @@ export interface OpenApiDocument {
   components: {
     schemas: Record<string, object>;
     responses: Record<string, ResponseObject>;
+    parameters?: Record<string, ParameterObject>;
     securitySchemes: Record<
       string,
       { flows?: Record<"clientCredentials" | "authorizationCode", { tokenUrl: string; scopes: object }> }
@@ -55,6 +62,16 @@ export function find(document: OpenApiDocument, name: string): OperationObject {
   const found = operations(document).find((one) => one.name === name);
   if (!found) throw new Error(`${name} is not in the document`);
   return found.operation;
+}
+
+/** The parameters of an operation, with references resolved. */
+export function parameters(document: OpenApiDocument, operation: OperationObject): ParameterObject[] {
+  return (operation.parameters ?? []).map((one) => {
+    if (!one.$ref) return one;
+    const found = document.components.parameters?.[one.$ref.split("/").at(-1) ?? ""];
+    if (!found) throw new Error(`${one.$ref} is not in the document`);
+    return found;
+  });
 }
 
 /** An operation's response for this status, with references resolved. */

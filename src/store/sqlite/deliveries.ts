@@ -54,7 +54,7 @@ export function deliveryStore(
     page: settled(staged, log.page),
     find: settled(staged, log.find),
     backlog: settled(staged, log.backlog),
-    backlogOfAll: settled(staged, () => snapshots.during(backlogOfAll)),
+    backlogOfAll: settled(staged, () => snapshots.during("backlog", backlogOfAll)),
     retry: (scope, id, now) =>
       commit(() => {
         const retried = log.one(finished(retryDelivery(shared, shared.orm, isOfUser, scope, id, now)));

@@ -12,7 +12,7 @@ export function subscriptionStatements(orm: BunSQLiteDatabase, snapshots: Snapsh
   const { application_id, subscriptions: n } = subscriptionCounts;
   return {
     list: (application, broadcaster) =>
-      snapshots.during((moment) => readSubscriptionList(moment, application, broadcaster)),
+      snapshots.during(application, (moment) => readSubscriptionList(moment, application, broadcaster)),
     counted: (_, id) => orm.select({ n }).from(subscriptionCounts).where(eq(application_id, id)),
     // Without INDEXED BY, SQLite reads all of the application's entries in `subscriptions_list`.
     isOf: (applicationId, broadcasters) =>

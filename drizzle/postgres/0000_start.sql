@@ -49,7 +49,6 @@ CREATE TABLE "consents" (
 CREATE TABLE "login_requests" (
 	"challenge_hash" "bytea" PRIMARY KEY NOT NULL,
 	"browser_hash" "bytea" NOT NULL,
-	"client" text NOT NULL,
 	"application_id" text COLLATE "C" NOT NULL,
 	"redirect_uri" text NOT NULL,
 	"scopes" text[] NOT NULL,
@@ -57,9 +56,8 @@ CREATE TABLE "login_requests" (
 	"code_challenge" text NOT NULL,
 	"expires_at" bigint NOT NULL,
 	"verifier_hash" "bytea",
-	"answer" json,
+	"answer" json NOT NULL,
 	"user_id" bigint,
-	"made" bigint GENERATED ALWAYS AS IDENTITY (sequence name "login_requests_made_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
 	CONSTRAINT "login_requests_verifier_hash_unique" UNIQUE("verifier_hash")
 );
 --> statement-breakpoint
@@ -373,8 +371,7 @@ CREATE INDEX "authorization_codes_application" ON "authorization_codes" USING bt
 CREATE INDEX "authorization_codes_user" ON "authorization_codes" USING btree ("user_id","application_id");--> statement-breakpoint
 CREATE INDEX "consents_application" ON "consents" USING btree ("application_id");--> statement-breakpoint
 CREATE INDEX "login_requests_expiry" ON "login_requests" USING btree ("expires_at");--> statement-breakpoint
-CREATE INDEX "login_requests_application" ON "login_requests" USING btree ("application_id","made");--> statement-breakpoint
-CREATE INDEX "login_requests_client" ON "login_requests" USING btree ("client","made");--> statement-breakpoint
+CREATE INDEX "login_requests_application" ON "login_requests" USING btree ("application_id");--> statement-breakpoint
 CREATE INDEX "login_requests_user" ON "login_requests" USING btree ("user_id");--> statement-breakpoint
 CREATE INDEX "refresh_tokens_expiry" ON "refresh_tokens" USING btree ("expires_at");--> statement-breakpoint
 CREATE INDEX "refresh_tokens_application" ON "refresh_tokens" USING btree ("application_id");--> statement-breakpoint

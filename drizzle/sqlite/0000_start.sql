@@ -58,7 +58,6 @@ CREATE INDEX `consents_application` ON `consents` (`application_id`);--> stateme
 CREATE TABLE `login_requests` (
 	`challenge_hash` blob PRIMARY KEY NOT NULL,
 	`browser_hash` blob NOT NULL,
-	`client` text,
 	`application_id` text NOT NULL,
 	`redirect_uri` text NOT NULL,
 	`scopes` text NOT NULL,
@@ -66,7 +65,7 @@ CREATE TABLE `login_requests` (
 	`code_challenge` text NOT NULL,
 	`expires_at` integer NOT NULL,
 	`verifier_hash` blob,
-	`answer` text,
+	`answer` text NOT NULL,
 	`user_id` integer,
 	FOREIGN KEY (`application_id`) REFERENCES `applications`(`id`) ON UPDATE no action ON DELETE cascade,
 	FOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE cascade
@@ -75,7 +74,6 @@ CREATE TABLE `login_requests` (
 CREATE UNIQUE INDEX `login_requests_verifier_hash_unique` ON `login_requests` (`verifier_hash`);--> statement-breakpoint
 CREATE INDEX `login_requests_expiry` ON `login_requests` (`expires_at`);--> statement-breakpoint
 CREATE INDEX `login_requests_application` ON `login_requests` (`application_id`);--> statement-breakpoint
-CREATE INDEX `login_requests_client` ON `login_requests` (`client`);--> statement-breakpoint
 CREATE INDEX `login_requests_user` ON `login_requests` (`user_id`);--> statement-breakpoint
 CREATE TABLE `refresh_tokens` (
 	`hash` blob PRIMARY KEY NOT NULL,

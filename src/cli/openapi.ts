@@ -85,6 +85,7 @@ function publicRoutes(url: string) {
       "store",
       "ranking",
       "cursors",
+      "challenges",
       "engine",
       "catalogue",
       "streams",
@@ -104,7 +105,17 @@ function publicRoutes(url: string) {
 
 function adminRoutes(url: string) {
   return adminApp({
-    ...without("store", "engine", "data", "publisher", "backups", "catalogue", "cursors", "now"),
+    ...without(
+      "store",
+      "engine",
+      "data",
+      "publisher",
+      "backups",
+      "catalogue",
+      "cursors",
+      "challenges",
+      "now",
+    ),
     ...without("whyNotReady", "publicUrl", "operatorKeys", "facts", "findings", "outcomes", "trail"),
     ...without("limiter"),
     traffic: { public: absent, admin: new Traffic() },

@@ -24,7 +24,8 @@ export async function startAdminListener(
   backups: BackupKeeper,
 ) {
   const { config, engine, log, now, storage, life, counter, tracing, options } = core;
-  const { store, ranking, follower, catalogue, cursors, outcomes, operatorKeys, limiter } = memory;
+  const { store, ranking, follower, catalogue, cursors, challenges, outcomes, operatorKeys, limiter } =
+    memory;
   await operatorKeys.load();
   const data = platformData({
     store,
@@ -47,6 +48,7 @@ export async function startAdminListener(
     backups,
     catalogue,
     cursors,
+    challenges,
     log,
     now,
     operatorKeys,

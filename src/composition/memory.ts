@@ -1,11 +1,12 @@
 import { PlatformFollower } from "../batch/platform-follower.ts";
 import { rereading } from "../batch/rereading.ts";
-import { cursorKeyOf } from "../data/stored-keys.ts";
+import { sealingKeyOf } from "../data/stored-keys.ts";
 import { catalogueOf, updateCatalogue } from "../domain/events/registered.ts";
 import { OperatorKeys } from "../http/admin/operator-keys.ts";
 import { Changes } from "../http/changes.ts";
 import { Cursors } from "../http/cursors.ts";
 import { invalidatingStore } from "../http/invalidating-store.ts";
+import { LoginChallenges } from "../http/login-challenges.ts";
 import { rateLimiter } from "../http/rate-limit.ts";
 import { RateShares } from "../http/replicas/rate-shares.ts";
 import { OutcomeStreams } from "../http/stream/outcome-streams.ts";
@@ -42,6 +43,7 @@ export async function openMemory({ config, engine, log, now, location }: Core) {
   const keys = rereading(() => operatorKeys.load());
   const follower = isReplica ? new PlatformFollower(store, ranking) : null;
   const outcomes = new OutcomeStreams(engine);
+  const sealingKey = await sealingKeyOf(store);
   return {
     /** The engine's store; `callers` notes the changes made through it. */
     store,
@@ -55,7 +57,8 @@ export async function openMemory({ config, engine, log, now, location }: Core) {
     operatorKeys,
     /** The reads that are repeated after changes by other replicas. */
     again: { eventTypes, operatorKeys: keys },
-    cursors: new Cursors(await cursorKeyOf(store)),
+    cursors: new Cursors(sealingKey),
+    challenges: new LoginChallenges(sealingKey),
     outcomes,
     /** Ends open streams and repeated reads. */
     async stop() {

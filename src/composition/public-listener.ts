@@ -23,7 +23,7 @@ export type RunningPublic = Awaited<ReturnType<typeof startPublicListener>>;
 /** Starts the public listener. Throws if the port is taken. */
 export async function startPublicListener(core: Core, memory: Memory) {
   const { config, engine, log, now, counter, tracing } = core;
-  const { store, callers, limiter, ranking, catalogue, cursors, outcomes } = memory;
+  const { store, callers, limiter, ranking, catalogue, cursors, challenges, outcomes } = memory;
   const access = {
     authenticator: authenticator(store, now, await jwtReader(config, store, now), callers),
     limiter,
@@ -61,6 +61,7 @@ export async function startPublicListener(core: Core, memory: Memory) {
     trustedProxies: trustedProxies(config.trustedProxies),
     traffic,
     cursors,
+    challenges,
     access,
     defaultSubscriptionLimit: () => config.subscriptionLimit,
     allowPrivateWebhooks: config.allowPrivateWebhooks,

@@ -9,11 +9,12 @@ export const dataIdOf = async ({ settings }: Pick<Store, "settings">): Promise<s
   (await settings.get("data_id")) ?? settings.settle("data_id", newId());
 
 /**
- * Returns the secret that encrypts cursors, generated on first use. It is stored, so that cursors survive a restart.
+ * Returns the secret that seals cursors and login challenges, generated on first use. It is stored, so that they
+ * survive a restart and are valid at every replica.
  */
-export async function cursorKeyOf({ settings }: Pick<Store, "settings">): Promise<string> {
-  const known = await settings.get("cursor_key");
+export async function sealingKeyOf({ settings }: Pick<Store, "settings">): Promise<string> {
+  const known = await settings.get("sealing_key");
   if (known !== null) return known;
   const made = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64url");
-  return settings.settle("cursor_key", made);
+  return settings.settle("sealing_key", made);
 }

@@ -9,17 +9,16 @@ export interface LoginRequest {
   readonly state: string | null;
   /** PKCE with S256 (RFC 7636, section 4.2). */
   readonly codeChallenge: string;
+  /** Hash of the secret in the cookie by which the browser is recognized when it returns. */
+  readonly browserHash: Uint8Array;
   /** Milliseconds since the epoch. */
   readonly expiresAt: number;
 }
 
-/** Limits of login requests, which can be made with a public `client_id` alone. */
 export const loginLimits = {
   maxStateBytes: 2048,
-  /** Above these limits the oldest requests end, so that a new login is always possible. */
-  openPerApplication: 10_000,
-  /** Per IPv4 address or IPv6 /64, over all applications. */
-  openPerClient: 1_000,
+  /** In characters: state and redirect URI of up to 2,048 bytes each and some 250 other bytes, in base64. */
+  maxChallengeLength: 6000,
 } as const;
 
 /** Errors with which the platform may reject a login request (RFC 6749, section 4.1.2.1). */
@@ -30,13 +29,13 @@ export type LoginAnswer =
   | { readonly userId: number; readonly scopes: readonly Scope[]; readonly remember: boolean }
   | { readonly error: (typeof rejections)[number]; readonly errorDescription: string | null };
 
-/** Throws `not_found` for a login request that is unknown or has expired, `conflict` for one that has an answer. */
-export function checkAnswerable(request: { readonly answer: LoginAnswer | null } | undefined): void {
-  if (!request)
-    throw new DomainError("not_found", "There is no login request with this challenge, or it has expired");
-  if (request.answer)
-    throw new DomainError("conflict", "This login request has already been accepted or rejected");
-}
+/** The error for a challenge that is not valid, has expired, or whose application is removed. */
+export const noLoginRequest = () =>
+  new DomainError("not_found", "There is no login request with this challenge, or it has expired");
+
+/** The error for a login request that has an answer. */
+export const loginAnswered = () =>
+  new DomainError("conflict", "This login request has already been accepted or rejected");
 
 /** The stored consent of a user, which later requests of the application reuse. */
 export interface Consent {

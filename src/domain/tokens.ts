@@ -19,7 +19,7 @@ export const userTokenLifetimeMs = 2 * hour;
 export const refreshTokenLifetimeMs = 30 * day;
 export const codeLifetimeMs = 10 * minute;
 /** The time limit of the platform's login and consent. */
-export const loginLifetimeMs = 30 * minute;
+export const loginLifetimeMs = 10 * minute;
 /** How long a used refresh token still works, for programs that lost the answer or refresh twice at once. */
 export const refreshGraceMs = 60 * second;
 /**
@@ -88,10 +88,10 @@ export function sessionFamily(applicationId: string): string {
 }
 
 /**
- * Access and refresh token, authorization code, login challenge and verifier, browser, client secret, operator key,
- * session of the console, sign-in to the portal.
+ * Access and refresh token, authorization code, login verifier, browser, client secret, operator key, session of the
+ * console, sign-in to the portal.
  */
-type SecretPrefix = `onair_${"at" | "rt" | "ac" | "lc" | "lv" | "br" | "cs" | "admin" | "os" | "po"}_`;
+type SecretPrefix = `onair_${"at" | "rt" | "ac" | "lv" | "br" | "cs" | "admin" | "os" | "po"}_`;
 
 /** A new secret: 256 random bits after a prefix that identifies a leaked secret: `onair_at_…`. */
 export function newSecret(prefix: SecretPrefix): string {

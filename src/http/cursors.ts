@@ -2,10 +2,10 @@ import { Type } from "@sinclair/typebox";
 import type { Grant } from "../domain/tokens.ts";
 import { named } from "./fields.ts";
 import { TextParameter } from "./parameters.ts";
+import { Seal } from "./seal.ts";
 
 /** The longest accepted cursor, in characters. */
 const maxLength = 200;
-const tagBytes = 16;
 const markBytes = 8;
 /** Positions are padded to blocks of this size, because their length would reveal the number of digits. */
 const blockBytes = 48;
@@ -14,39 +14,29 @@ const blockBytes = 48;
 type Position = readonly (number | string)[];
 
 /**
- * Makes and reads the opaque cursors of all lists and streams. A cursor is URL-safe and contains a position and a hash
- * of its filter, which includes the name of the list. It is encrypted, because plain numbers would
- * reveal the platform's volume, and authenticated. Equal positions give equal cursors, so that pages can have an ETag:
- * the tag over the content is the initialisation vector of its encryption (SIV, as in RFC 5297, with HMAC-SHA256 and
- * AES-256-CTR).
+ * Makes and reads the opaque cursors of all lists and streams. A cursor is sealed, because plain numbers would reveal
+ * the platform's volume. It contains a position and a hash of its filter, which includes the name of the list. Equal
+ * positions give equal cursors, so that pages can have an ETag.
  */
 export class Cursors {
-  readonly #encryptionKey: Uint8Array;
-  readonly #authenticationKey: Uint8Array;
+  readonly #seal: Seal;
 
   /** @param secret the same across restarts, so that cursors stay valid */
   constructor(secret: string) {
-    this.#encryptionKey = hmac(secret, "cursor encryption");
-    this.#authenticationKey = hmac(secret, "cursor authentication");
+    this.#seal = new Seal(secret, "cursor");
   }
 
   make(position: Position, filter: string): string {
     const text = JSON.stringify(position);
     const padded = text.padEnd(Math.ceil(text.length / blockBytes) * blockBytes);
-    const content = Buffer.concat([this.#mark(filter), Buffer.from(padded)]);
-    const tag = this.#tag(content);
-    return Buffer.concat([tag, this.#crypt(content, tag)]).toString("base64url");
+    return this.#seal.seal(Buffer.concat([this.#mark(filter), Buffer.from(padded)]));
   }
 
   /** Returns the content of a cursor; null if it was not made with this secret. */
   read(cursor: string): { readonly position: Position; isFor(filter: string): boolean } | null {
     if (cursor.length > maxLength) return null;
-    const bytes = Buffer.from(cursor, "base64url");
-    // Refuses other base64url spellings of the same bytes.
-    if (bytes.length <= tagBytes + markBytes || bytes.toString("base64url") !== cursor) return null;
-    const tag = bytes.subarray(0, tagBytes);
-    const content = this.#crypt(bytes.subarray(tagBytes), tag);
-    if (!crypto.timingSafeEqual(this.#tag(content), tag)) return null;
+    const content = this.#seal.open(cursor);
+    if (!content || content.length <= markBytes) return null;
     return {
       position: JSON.parse(content.subarray(markBytes).toString()),
       isFor: (filter) => this.#mark(filter).equals(content.subarray(0, markBytes)),
@@ -55,22 +45,8 @@ export class Cursors {
 
   /** Returns a short hash of a filter. */
   #mark(filter: string): Buffer {
-    return hmac(this.#authenticationKey, `filter ${filter}`).subarray(0, markBytes);
+    return this.#seal.hash(`filter ${filter}`).subarray(0, markBytes);
   }
-
-  #tag(content: Uint8Array): Buffer {
-    return hmac(this.#authenticationKey, content).subarray(0, tagBytes);
-  }
-
-  /** Encrypts and decrypts. Loads node:crypto with the first cursor to keep it out of the start. */
-  #crypt(content: Uint8Array, tag: Uint8Array): Buffer {
-    const { createCipheriv } = process.getBuiltinModule("node:crypto");
-    return createCipheriv("aes-256-ctr", this.#encryptionKey, tag).update(content);
-  }
-}
-
-function hmac(key: string | Uint8Array, content: string | Uint8Array): Buffer {
-  return new Bun.CryptoHasher("sha256", key).update(content).digest();
 }
 
 const notOurs = "is not a cursor of this server; use the one of the previous page";

@@ -149,9 +149,18 @@ export function reply(
   return response;
 }
 
+/** A secret of this server in a path, also with its underscores encoded. */
+const secretInPath = /onair(?:_|%5f)[a-z]{2,5}(?:_|%5f)[^/]{40,}/gi;
+
+/** Returns a path for the log and traces: without secrets, such as the challenge of a login. */
+function shownPath(path: string): string {
+  return path.includes("onair") ? path.replace(secretInPath, "***") : path;
+}
+
 /** Counts a response and logs it. */
 function recordAnswer(requestContext: RequestContext, status: number): void {
-  const { listener, request, requestId, method, path, startedAt, span, caller, operation } = requestContext;
+  const { listener, request, requestId, method, startedAt, span, caller, operation } = requestContext;
+  const path = shownPath(requestContext.path);
   const durationMs = performance.now() - startedAt;
   const applicationId = caller?.application.id ?? null;
   const traceId = span?.sampledTraceId ?? null;

@@ -5,6 +5,7 @@ import { adminApp } from "../../src/http/admin/app.ts";
 import { AuditTrail } from "../../src/http/admin/operations/audit-trail.ts";
 import { OperatorKeys } from "../../src/http/admin/operator-keys.ts";
 import { Cursors } from "../../src/http/cursors.ts";
+import { LoginChallenges } from "../../src/http/login-challenges.ts";
 import { rateLimiter } from "../../src/http/rate-limit.ts";
 import { Traffic } from "../../src/http/traffic.ts";
 import { createLog } from "../../src/log/log.ts";
@@ -51,6 +52,7 @@ describe("the admin document", () => {
       backups,
       catalogue: new Catalogue(),
       cursors: new Cursors("key"),
+      challenges: new LoginChallenges("key"),
       log: createLog("off"),
       now: Date.now,
       operatorKeys: new OperatorKeys({ store, now: Date.now }),

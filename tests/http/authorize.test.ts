@@ -27,10 +27,10 @@ describe("RFC 6749, section 4.1.1: a good request", () => {
     const { status, location, response } = await browser.open(authorizationRequest(app.client_id));
     expect(status).toBe(303);
     expect(location).toMatch(
-      /^https:\/\/platform\.example\/login\?theme=dark&login_challenge=onair_lc_[A-Za-z0-9_-]{43}$/,
+      /^https:\/\/platform\.example\/login\?theme=dark&login_challenge=onair_lc_[A-Za-z0-9_-]{300,500}$/,
     );
     expect(response.headers.get("set-cookie")).toMatch(
-      /^onair_browser=onair_br_[A-Za-z0-9_-]{43}; Path=\/; Max-Age=1800; HttpOnly; SameSite=Lax$/,
+      /^onair_browser_[0-9a-f]{8}=onair_br_[A-Za-z0-9_-]{43}; Path=\/; Max-Age=600; HttpOnly; SameSite=Lax$/,
     );
     expect(response.headers.get("cache-control")).toBe("no-store");
     expect(response.headers.get("referrer-policy")).toBe("no-referrer");
@@ -43,7 +43,7 @@ describe("RFC 6749, section 4.1.1: a good request", () => {
     });
     const { client_id } = await secure.application({ redirect_uris: [redirectUri] });
     const { response } = await new Browser(secure).open(authorizationRequest(client_id));
-    expect(response.headers.get("set-cookie")).toMatch(/^__Host-onair_browser=.*; Secure$/);
+    expect(response.headers.get("set-cookie")).toMatch(/^__Host-onair_browser_.*; Secure$/);
   });
 
   test("may leave out a redirect_uri that is the only one", async () => {
@@ -103,7 +103,20 @@ describe("RFC 6749, section 4.1.2.1: errors that must not be redirected end on a
   });
 });
 
-describe("RFC 6749, section 4.1.2.1, RFC 7636, section 4.4.1 and RFC 9207: errors that go to the application", () => {
+/** The address to which a page links. */
+function linkIn(html: string): string {
+  const [, href = ""] = /<a rel="noreferrer" href="([^"]*)">/.exec(html) ?? [];
+  const characters: Record<string, string> = { amp: "&", quot: '"', "#x27": "'", lt: "<", gt: ">" };
+  return href.replace(/&([a-z0-9#]+);/g, (entity, name) => characters[name] ?? entity);
+}
+
+async function linkFor(path: string, at = server): Promise<string> {
+  const { status, location, response } = await new Browser(at).open(path);
+  expect([status, location]).toEqual([400, ""]);
+  return linkIn(await response.text());
+}
+
+describe("RFC 9700, section 4.11.2: before a login no error is a redirect; a page links to the application, with", () => {
   test.each<[string, Fields, string]>([
     ["no response_type", { response_type: null }, "invalid_request"],
     ["the implicit grant", { response_type: "token" }, "unsupported_response_type"],
@@ -117,23 +130,28 @@ describe("RFC 6749, section 4.1.2.1, RFC 7636, section 4.4.1 and RFC 9207: error
     ["an empty list of scopes", { scope: " " }, "invalid_scope"],
   ])("%s", async (_, fields, error) => {
     const { status, location, response } = await open(fields);
-    expect([status, location.split("?")[0]]).toEqual([303, redirectUri]);
-    expect(Object.fromEntries(new URL(location).searchParams)).toEqual({
+    expect([status, location, response.headers.get("set-cookie")]).toEqual([400, "", null]);
+    expect(response.headers.get("content-security-policy")).toContain("default-src 'none'");
+    const link = linkIn(await response.text());
+    expect(link.split("?")[0]).toBe(redirectUri);
+    expect(Object.fromEntries(new URL(link).searchParams)).toEqual({
       error,
       error_description: expect.any(String),
       state: "xyz",
       iss: server.publicUrl,
     });
-    expect(response.headers.get("set-cookie")).toBeNull();
+    const program = await server.get(authorizationRequest(app.client_id, fields));
+    const problem = { error, code: error, error_description: expect.any(String) };
+    expect([program.status, await json(program)]).toEqual([400, expect.objectContaining(problem)]);
   });
 
   test("a repeated parameter", async () => {
     const path = `${authorizationRequest(app.client_id)}&state=abc`;
-    const { location } = await new Browser(server).open(path);
-    expect([parameter(location, "error"), parameter(location, "state")]).toEqual(["invalid_request", ""]);
-    expect(parameter(location, "error_description")).toBe("state is given more than once");
-    const unknown = await new Browser(server).open(`${authorizationRequest(app.client_id)}&x=1&x=2`);
-    expect(parameter(unknown.location, "error_description")).toBe("A parameter is given more than once");
+    const link = await linkFor(path);
+    expect([parameter(link, "error"), parameter(link, "state")]).toEqual(["invalid_request", ""]);
+    expect(parameter(link, "error_description")).toBe("state is given more than once");
+    const unknown = await linkFor(`${authorizationRequest(app.client_id)}&x=1&x=2`);
+    expect(parameter(unknown, "error_description")).toBe("A parameter is given more than once");
   });
 
   test.each<[string, Fields]>([
@@ -143,25 +161,36 @@ describe("RFC 6749, section 4.1.2.1, RFC 7636, section 4.4.1 and RFC 9207: error
       { code_challenge: "short" },
     ],
   ])("%s", async (message, fields) => {
-    expect(parameter((await open(fields)).location, "error_description")).toBe(message);
+    const link = await linkFor(authorizationRequest(app.client_id, fields));
+    expect(parameter(link, "error_description")).toBe(message);
   });
 
   test("a scope that the application may not have", async () => {
     const reader = await server.application({ redirect_uris: [redirectUri], scopes: ["users:read"] });
-    const { location } = await open({ scope: "events:subscribe" }, reader.client_id);
-    expect(parameter(location, "error")).toBe("invalid_scope");
+    const link = await linkFor(authorizationRequest(reader.client_id, { scope: "events:subscribe" }));
+    expect(parameter(link, "error")).toBe("invalid_scope");
   });
 
   test("no scope, of an application that has none", async () => {
     const bare = await server.application({ redirect_uris: [redirectUri], scopes: [] });
-    expect(parameter((await open({}, bare.client_id)).location, "error")).toBe("invalid_scope");
+    expect(parameter(await linkFor(authorizationRequest(bare.client_id)), "error")).toBe("invalid_scope");
   });
 
   test("a platform without a login page", async () => {
     const without = await ownServer({ clock });
     const { client_id } = await without.application({ redirect_uris: [redirectUri] });
-    const { location } = await new Browser(without).open(authorizationRequest(client_id));
-    expect(parameter(location, "error")).toBe("server_error");
+    const link = await linkFor(authorizationRequest(client_id), without);
+    expect(parameter(link, "error")).toBe("server_error");
+  });
+
+  test("its values escaped", async () => {
+    const uri = "https://app.example/?a='\"><script>1</script>&b";
+    const bad = await server.application({ name: "<b>Bad</b>", redirect_uris: [uri] });
+    const path = authorizationRequest(bad.client_id, { redirect_uri: uri, scope: "x", state: '"><script>' });
+    const html = await (await new Browser(server).open(path)).response.text();
+    expect(html).toContain("“&lt;b&gt;Bad&lt;/b&gt;”");
+    for (const text of ["<b>", "<script>"]) expect(html).not.toContain(text);
+    expect(linkIn(html)).toStartWith(`${uri}&error=invalid_scope`);
   });
 });
 
@@ -204,6 +233,27 @@ describe("the way back from the login page", () => {
     expect(await browser.open(back)).toMatchObject({ status: 400, location: "" });
   });
 
+  test("ends well for each of two logins that were begun at once in a browser without the cookie", async () => {
+    const [one, other, browser] = [new Browser(server), new Browser(server), new Browser(server)];
+    const first = await challengeFor(one, authorizationRequest(app.client_id, { state: "1" }));
+    const second = await challengeFor(other, authorizationRequest(app.client_id, { state: "2" }));
+    // Both answers set their cookies in one browser.
+    const cookies = [one, other].map(({ cookie }) => cookie?.split("=") ?? []);
+    browser.cookie = [...new Map(cookies.map(([name, value]) => [name, value]))]
+      .map((one) => one.join("="))
+      .join("; ");
+    for (const [challenge, state] of [
+      [first, "1"],
+      [second, "2"],
+    ] as const) {
+      const { location } = await browser.open(await accept(server, challenge, { user_id: 1001 }));
+      expect([parameter(location, "state"), parameter(location, "error")]).toEqual([state, ""]);
+    }
+    // Later logins add no cookie.
+    const { response } = await browser.open(authorizationRequest(app.client_id));
+    expect(response.headers.get("set-cookie")).toStartWith(`${one.cookie};`);
+  });
+
   test("works only in the browser that began, which another one does not disturb", async () => {
     const browser = new Browser(server);
     const challenge = await challengeFor(browser, authorizationRequest(app.client_id));
@@ -244,11 +294,11 @@ describe("the way back from the login page", () => {
       expect(await browser.open(to)).toMatchObject({ status: 400, location: "" });
   });
 
-  test("is closed after 30 minutes", async () => {
+  test("is closed after 10 minutes", async () => {
     const browser = new Browser(server);
     const challenge = await challengeFor(browser, authorizationRequest(app.client_id));
     const back = await accept(server, challenge, { user_id: 1001 });
-    clock.advance(30 * minute);
+    clock.advance(10 * minute);
     expect(await browser.open(back)).toMatchObject({ status: 400, location: "" });
   });
 });

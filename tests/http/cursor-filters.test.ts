@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { cursorKeyOf } from "../../src/data/stored-keys.ts";
+import { sealingKeyOf } from "../../src/data/stored-keys.ts";
 import { Cursors, listCursors } from "../../src/http/cursors.ts";
 import { streamOf } from "../../src/http/stream/stream-position.ts";
 import { type OpenApiDocument, operations } from "../support/openapi.ts";
@@ -14,7 +14,7 @@ import { json, testServer } from "../support/server.ts";
 const server = await testServer({ users });
 await server.load("categories", categories);
 const app = await server.application();
-const cursors = new Cursors(await cursorKeyOf(server.app.store));
+const cursors = new Cursors(await sealingKeyOf(server.app.store));
 const id = "01KATHZX5M9S3E6R8B2D4F7G1H";
 const other = "01KEYN2Q9GZ4T7RFDX6M8V3BHC";
 const [after, before] = ["2026-01-14T16:00:00Z", "2026-01-14T17:00:00Z"];

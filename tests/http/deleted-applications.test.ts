@@ -74,7 +74,6 @@ type Ready = () => Promise<Response | Awaited<ReturnType<typeof form>>>;
 
 const basic = 'Basic realm="onair"';
 const bearer = 'error="invalid_token"';
-const asPerson = { headers: { accept: "text/html" } };
 
 describe("an application that is deleted just before", () => {
   /** The status, what the text says, and the challenge. */
@@ -108,12 +107,6 @@ describe("an application that is deleted just before", () => {
         return () => refresh(stepped, app, refresh_token);
       },
       noGrant,
-    ],
-    [
-      "a login begins, which gets the page for people",
-      "loginRequests.create",
-      async (app) => () => stepped.get(authorizationRequest(app.client_id), undefined, asPerson),
-      [400, "no application"],
     ],
     [
       "the platform answers a login",

@@ -42,7 +42,7 @@ describe("GET", () => {
       application: { id: app.id, name: "Chat bot", client_type: "confidential" },
       redirect_uri: redirectUri,
       scopes: ["users:read"],
-      expires_at: isoTime(clock.ms + 30 * minute),
+      expires_at: isoTime(clock.ms + 10 * minute),
       message: "OK",
     });
   });
@@ -135,15 +135,43 @@ describe("a challenge", () => {
 
   test.each(actions)("that is expired: %s%s is 404", async (method, rest, body) => {
     const challenge = await newChallenge();
-    clock.advance(30 * minute);
+    clock.advance(10 * minute);
     expect((await call(method, path(challenge, rest), body)).status).toBe(404);
   });
 
-  test.each(actions)("of a browser that has been back: %s%s is 404", async (method, rest, body) => {
-    const browser = new Browser(server);
-    const challenge = await challengeFor(browser, authorizationRequest(app.client_id));
-    await browser.open(await accept(challenge, { user_id: 1001 }));
-    expect((await call(method, path(challenge, rest), body)).status).toBe(404);
+  test.each(actions)(
+    "that has an answer: %s%s is 409, also after its browser was back",
+    async (...action) => {
+      const [method, rest, body] = action;
+      const browser = new Browser(server);
+      const challenge = await challengeFor(browser, authorizationRequest(app.client_id));
+      const back = await accept(challenge, { user_id: 1001 });
+      for (const to of [null, back]) {
+        if (to) expect((await browser.open(to)).status).toBe(303);
+        const answer = await call(method, path(challenge, rest), body);
+        expect([answer.status, answer.body.code]).toEqual([409, "conflict"]);
+      }
+    },
+  );
+
+  test("changed in any character, cut off or spelt in another way is 404", async () => {
+    const challenge = await newChallenge({ state: "s" });
+    const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    const changed = Array.from({ length: challenge.length }, (_, at) => {
+      const other = letters[(letters.indexOf(challenge[at] ?? "") + 1 + (at % 63)) % 64];
+      return challenge.slice(0, at) + other + challenge.slice(at + 1);
+    });
+    for (const text of [
+      ...changed,
+      challenge.slice(0, -1),
+      `${challenge}A`,
+      `${challenge}=`,
+      "onair_lc_",
+      "x",
+    ]) {
+      expect((await call("GET", path(encodeURIComponent(text)))).status).toBe(404);
+    }
+    expect((await call("GET", path(challenge))).status).toBe(200);
   });
 
   test("is answered once: the first answer holds", async () => {

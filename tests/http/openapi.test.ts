@@ -4,6 +4,7 @@ import { endpointNotices } from "../../src/domain/operations/notices.ts";
 import { authenticator } from "../../src/http/auth.ts";
 import { Cursors } from "../../src/http/cursors.ts";
 import { statusOf } from "../../src/http/errors.ts";
+import { LoginChallenges } from "../../src/http/login-challenges.ts";
 import { publicApp } from "../../src/http/public/app.ts";
 import { rateLimiter } from "../../src/http/rate-limit.ts";
 import { createLog } from "../../src/log/log.ts";
@@ -118,6 +119,7 @@ describe("the operations", () => {
       allowPrivateWebhooks: false,
       ranking: new Ranking(Date.now),
       cursors: new Cursors("key"),
+      challenges: new LoginChallenges("key"),
       engine: server.app.engine,
       defaultSubscriptionLimit: () => 1,
       catalogue: new Catalogue(),

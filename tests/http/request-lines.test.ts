@@ -37,6 +37,23 @@ describe("the line of a request has the address of its client", () => {
   });
 });
 
+test("secrets in paths are not logged, and usernames like them are", async () => {
+  const secret = "onair_lc_4dJ0sF8gA3eK7qX9Mu8Q0xk3m9Zb7cT1vR5yW2nH6pL";
+  const encoded = secret.replaceAll("_", "%5F");
+  for (const path of [`/admin/v1/login-requests/${secret}`, `/admin/v1/login-requests/${encoded}`])
+    await direct.admin("GET", path);
+  await direct.admin("PUT", `/admin/v1/login-requests/${secret}/accept`, { user_id: 1 });
+  await direct.get(`/public/v1/users/${secret.replace("_lc_", "_at_")}`);
+  await direct.get("/public/v1/users/onair_at_work");
+  const lines = (await kept.lines()).join("\n");
+  expect(lines).not.toContain(secret.slice(10));
+  const of = (path: string) => clientsOf(kept, path).then(({ length }) => length);
+  expect(await of("/admin/v1/login-requests/***")).toBe(2);
+  expect(await of("/admin/v1/login-requests/***/accept")).toBe(1);
+  expect(await of("/public/v1/users/***")).toBe(1);
+  expect(await of("/public/v1/users/onair_at_work")).toBe(1);
+});
+
 test("while the database is away ten requests in a minute are logged with that reason, and how many others there were", async () => {
   const clock = new Clock();
   const own = keptLog("error", clock.now);

@@ -1,5 +1,14 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { openStream } from "../support/event-stream.ts";
+import {
+  accept,
+  authorizationRequest,
+  Browser,
+  challengeFor,
+  loginUrl,
+  parameter,
+  redirectUri,
+} from "../support/oauth.ts";
 import { hasPostgres } from "../support/postgres.ts";
 import { event, publish, subscribe } from "../support/publishing.ts";
 import { json, startServer, type TestServer, temporaryDirectory } from "../support/server.ts";
@@ -24,7 +33,13 @@ let other: TestServer;
 const numbered = (count: number) => Array.from({ length: count }, (_, i) => i + 1);
 
 describe.skipIf(!hasPostgres)("from one replica to another", () => {
-  const start = () => startServer({ engineThread: true, data: directory.path, isOnSqlite: false });
+  const start = () =>
+    startServer({
+      engineThread: true,
+      data: directory.path,
+      isOnSqlite: false,
+      args: ["--login-url", loginUrl],
+    });
   beforeAll(async () => {
     one = await start();
     other = await start();
@@ -45,6 +60,18 @@ describe.skipIf(!hasPostgres)("from one replica to another", () => {
     await other?.stop();
     await one?.stop();
     directory.remove();
+  });
+
+  test("a login that begins at one replica is answered at another, once, and ends at the first", async () => {
+    const app = await one.application({ redirect_uris: [redirectUri] });
+    const browser = new Browser(one);
+    const challenge = await challengeFor(browser, authorizationRequest(app.client_id));
+    const path = `/admin/v1/login-requests/${challenge}`;
+    expect((await other.admin("GET", path)).status).toBe(200);
+    const to = await accept(other, challenge, { user_id: 1001 });
+    expect((await one.admin("PUT", `${path}/reject`, {})).status).toBe(409);
+    const { location } = await browser.open(to.slice(to.indexOf("/oauth/")));
+    expect(parameter(location, "code")).not.toBe("");
   });
 
   const report = (viewers: (id: number) => number) =>

@@ -27,12 +27,14 @@ describe("a family of many tokens", () => {
     applicationId = await storedApplication(store);
     await store.users.upsert([userFrom({ id: 1, username: "user" })], isoTime(storedAt));
     const { loginRequests, tokens } = store;
-    const request = { applicationId, redirectUri, scopes: [], state: null, expiresAt: storedAt + hour };
-    const challenge = { codeChallenge: codeChallenge(codeVerifier) };
-    await loginRequests.create(hash("challenge"), hash("browser"), { ...request, ...challenge }, "network");
+    const request = {
+      ...{ applicationId, redirectUri, scopes: [], state: null, expiresAt: storedAt + hour },
+      ...{ codeChallenge: codeChallenge(codeVerifier), browserHash: hash("browser") },
+    };
     const answer = { userId: 1, scopes: [], remember: false };
-    await loginRequests.answer(hash("challenge"), answer, hash("verifier"), storedAt);
-    await loginRequests.redeem(hash("verifier"), hash("browser"), hash("code"), storedAt);
+    const hashes = { challenge: hash("challenge"), verifier: hash("verifier") };
+    await loginRequests.answer(request, answer, hashes);
+    await loginRequests.redeem(hash("verifier"), [hash("browser")], hash("code"), storedAt);
     await tokens.redeemCode(hash("code"), { applicationId, redirectUri, codeVerifier }, pair(0), storedAt);
     // Each hour a program refreshes in many places at once.
     for (let first = 1; first < many; first += refreshTokensAnHour) {

@@ -164,6 +164,15 @@ test("a span keeps only the beginning of a long path", async () => {
   await server.stop();
 });
 
+test("a span has no login challenge in its path", async () => {
+  const { collector, server } = await traced();
+  const path = "/admin/v1/login-requests/";
+  await server.admin("GET", `${path}onair_lc_4dJ0sF8gA3eK7qX9Mu8Q0xk3m9Zb7cT1vR5yW2nH6pL`);
+  const span = await collector.span(({ attributes }) => attributes["http.response.status_code"] === 404);
+  expect(span.attributes["url.path"]).toBe(`${path}***`);
+  await server.stop();
+});
+
 test("with a share of 0 only traces sampled by the platform are exported, not those of strangers; probes never are", async () => {
   const { collector, server } = await traced({ args: ["--otlp-sample", "0"] });
   await server.get("/public/v1/categories", undefined, { headers: given() });

@@ -3,7 +3,7 @@ import { openBackups } from "../../backups/open-backups.ts";
 import { platformData } from "../../batch/platform-data.ts";
 import { createPublisher } from "../../batch/publisher.ts";
 import { errorOf, OnairError } from "../../client/errors.ts";
-import { cursorKeyOf, dataIdOf } from "../../data/stored-keys.ts";
+import { dataIdOf, sealingKeyOf } from "../../data/stored-keys.ts";
 import { catalogueOf } from "../../domain/events/registered.ts";
 import { subscriptionLimits } from "../../domain/subscriptions.ts";
 import { newSecret } from "../../domain/tokens.ts";
@@ -12,6 +12,7 @@ import { adminApp } from "../../http/admin/app.ts";
 import { AuditTrail } from "../../http/admin/operations/audit-trail.ts";
 import { OperatorKeys } from "../../http/admin/operator-keys.ts";
 import { Cursors } from "../../http/cursors.ts";
+import { LoginChallenges } from "../../http/login-challenges.ts";
 import { rateLimiter } from "../../http/rate-limit.ts";
 import { OutcomeStreams } from "../../http/stream/outcome-streams.ts";
 import { Traffic } from "../../http/traffic.ts";
@@ -82,6 +83,7 @@ export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => P
     await operatorKeys.load();
     const trail = new AuditTrail({ store, log, now: Date.now });
     const catalogue = await catalogueOf(await store.eventTypes.all());
+    const sealingKey = await sealingKeyOf(store);
     const app = adminApp({
       store,
       engine,
@@ -89,7 +91,8 @@ export async function withAdminApi<T>(target: Target, work: (api: AdminApi) => P
       publisher: createPublisher(engine, { now: Date.now, catalogue }),
       backups,
       catalogue,
-      cursors: new Cursors(await cursorKeyOf(store)),
+      cursors: new Cursors(sealingKey),
+      challenges: new LoginChallenges(sealingKey),
       log,
       now: Date.now,
       operatorKeys,

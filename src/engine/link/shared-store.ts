@@ -23,7 +23,7 @@ export function sharedStore(reader: Store, engine: Remote<EngineThread["offers"]
         "page",
       ]),
     tokens: () => shared(reader.tokens, engine.tokens, ["find", "inspect", "ofApplication"]),
-    loginRequests: () => shared(reader.loginRequests, engine.loginRequests, ["find"]),
+    loginRequests: () => shared(reader.loginRequests, engine.loginRequests, ["isAnswered"]),
     consents: () => shared(reader.consents, engine.consents, ["ofUser"]),
     subscriptions: () =>
       shared(reader.subscriptions, engine.subscriptions, ["ofApplication", "list", "find", "count", "page"]),

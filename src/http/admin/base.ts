@@ -17,6 +17,7 @@ import type { SpanCounts } from "../../tracing/span-counts.ts";
 import { headerBearer, tokenOf } from "../auth.ts";
 import type { Cursors } from "../cursors.ts";
 import { asGate, type GateContext, opaque, operationOf, routeInput } from "../input.ts";
+import type { LoginChallenges } from "../login-challenges.ts";
 import type { AdminErrorCode } from "../openapi/admin-errors.ts";
 import { operatorScheme } from "../openapi/admin-reference.ts";
 import { type DescribedRoute, describeRoute, errorCodes } from "../openapi/declared.ts";
@@ -71,6 +72,7 @@ export interface AdminDeps {
   readonly backups: BackupKeeper;
   readonly catalogue: Catalogue;
   readonly cursors: Cursors;
+  readonly challenges: LoginChallenges;
   readonly log: Log;
   readonly now: () => number;
   readonly operatorKeys: OperatorKeys;

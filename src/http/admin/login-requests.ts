@@ -1,7 +1,14 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { clientTypes } from "../../domain/applications.ts";
-import { type LoginAnswer, rejections } from "../../domain/authorizations.ts";
-import { DomainError, invalidFields } from "../../domain/errors.ts";
+import {
+  type LoginAnswer,
+  type LoginRequest,
+  loginAnswered,
+  loginLimits,
+  noLoginRequest,
+  rejections,
+} from "../../domain/authorizations.ts";
+import { invalidFields } from "../../domain/errors.ts";
 import { exampleUser } from "../../domain/examples.ts";
 import { maxId } from "../../domain/ids.ts";
 import { mayReuseConsent } from "../../domain/redirect-uris.ts";
@@ -17,8 +24,10 @@ import type { AdminDeps, AdminListener } from "./base.ts";
 
 const ChallengeParams = Type.Object({
   challenge: TextParameter({
-    description: "The `login_challenge` with which the browser came to the login page.",
+    description:
+      "The `login_challenge` with which the browser came to the login page, valid for 10 minutes. It contains the request, encrypted: usually some 400 characters, more with a long `state` or redirect URI.",
     examples: ["onair_lc_4dJ0sF8gA3eK7qX9Mu8Q0xk3m9Zb7cT1vR5yW2nH6pL"],
+    maxLength: loginLimits.maxChallengeLength,
   }),
 });
 
@@ -144,19 +153,20 @@ export function loginRequestRoutes(app: AdminListener, options: AdminDeps): void
   app.get(
     "/admin/v1/login-requests/:challenge",
     async ({ params: { challenge }, query: { user_id } }) => {
-      const { application, redirectUri, scopes, expiresAt } = await find(challenge);
+      const { application, request, scopes } = await find(challenge);
+      if (await store.loginRequests.isAnswered(secretHash(challenge))) throw loginAnswered();
       const { id, name, client_type } = application;
       const consents = user_id === undefined ? [] : await store.consents.ofUser(user_id);
       const consent = consents.find(({ application_id }) => application_id === id);
-      const remembered = mayReuseConsent(redirectUri, client_type) ? (consent?.scopes ?? []) : [];
+      const remembered = mayReuseConsent(request.redirectUri, client_type) ? (consent?.scopes ?? []) : [];
       return {
         application: { id, name, client_type },
-        redirect_uri: redirectUri,
+        redirect_uri: request.redirectUri,
         scopes,
         ...(user_id !== undefined && {
           remembered_scopes: scopes.filter((scope) => remembered.includes(scope)),
         }),
-        expires_at: isoTime(expiresAt),
+        expires_at: isoTime(request.expiresAt),
         message: "OK",
       };
     },
@@ -165,11 +175,12 @@ export function loginRequestRoutes(app: AdminListener, options: AdminDeps): void
       params: ChallengeParams,
       query: UserQuery,
       response: { 200: FoundRequest },
-      errors: ["not_found"],
+      errors: ["not_found", "conflict"],
       detail: {
         operationId: "getLoginRequest",
         tags: ["Sign-in"],
-        description: "Returns a login request: the application, and the scopes that it requests.",
+        description:
+          "Returns a login request: the application, and the scopes that it requests. A request that has been accepted or rejected gets 409.",
       },
     },
   );
@@ -183,7 +194,7 @@ export function loginRequestRoutes(app: AdminListener, options: AdminDeps): void
         const message = `may hold ${asked.scopes.join(" and ")}`;
         throw invalidFields([{ in: "body", field: "scopes", message }]);
       }
-      return keep(challenge, { userId, scopes: granted, remember });
+      return keep(challenge, asked.request, { userId, scopes: granted, remember });
     },
     {
       roles: operators,
@@ -204,7 +215,7 @@ export function loginRequestRoutes(app: AdminListener, options: AdminDeps): void
     "/admin/v1/login-requests/:challenge/reject",
     async ({ params: { challenge }, body }) => {
       const { error = "access_denied", error_description: errorDescription = null } = body ?? {};
-      return keep(challenge, { error, errorDescription });
+      return keep(challenge, (await find(challenge)).request, { error, errorDescription });
     },
     {
       roles: operators,
@@ -222,17 +233,23 @@ export function loginRequestRoutes(app: AdminListener, options: AdminDeps): void
   );
 }
 
-function requests({ store, now, publicUrl }: AdminDeps) {
+function requests({ store, challenges, now, publicUrl }: AdminDeps) {
   return {
+    /** Returns the request of a challenge, whether it is answered or not. Throws `not_found`. */
     async find(challenge: string) {
-      const request = await store.loginRequests.find(secretHash(challenge), now());
+      const request = challenges.read(challenge, now());
       const application = request && (await store.applications.find(request.applicationId));
-      if (application) return { ...request, scopes: scopesNamed(request.scopes), application };
-      throw new DomainError("not_found", "There is no login request with this challenge, or it has expired");
+      if (!application) throw noLoginRequest();
+      return { request, scopes: scopesNamed(request.scopes), application };
     },
-    async keep(challenge: string, given: LoginAnswer): Promise<Static<typeof Answered>> {
+    async keep(
+      challenge: string,
+      request: LoginRequest,
+      given: LoginAnswer,
+    ): Promise<Static<typeof Answered>> {
       const verifier = newSecret("onair_lv_");
-      await store.loginRequests.answer(secretHash(challenge), given, secretHash(verifier), now());
+      const hashes = { challenge: secretHash(challenge), verifier: secretHash(verifier) };
+      await store.loginRequests.answer(request, given, hashes);
       return { redirect_to: `${publicUrl()}/oauth/authorize?login_verifier=${verifier}`, message: "OK" };
     },
   };

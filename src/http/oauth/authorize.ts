@@ -1,37 +1,17 @@
 import { Type } from "@sinclair/typebox";
 import type { Application } from "../../domain/applications.ts";
 import { loginLimits } from "../../domain/authorizations.ts";
-import { DomainError } from "../../domain/errors.ts";
 import { isRegistered, withParameters } from "../../domain/redirect-uris.ts";
 import { loginLifetimeMs, newSecret, secretHash } from "../../domain/tokens.ts";
 import { file, noContent } from "../answers.ts";
 import type { PublicDeps, PublicListener } from "../public/base.ts";
-import { clientNetworkOf, type RequestContext } from "../request-context.ts";
-import { browserCookie, redirect, replyToPerson } from "./browser.ts";
-import { OAuthError, oauthPaths } from "./errors.ts";
+import type { RequestContext } from "../request-context.ts";
+import { browserCookies, redirect, replyToPerson } from "./browser.ts";
+import { noLogin, OAuthError, oauthPaths } from "./errors.ts";
 import { exampleClientId, exampleRedirectUri, readScopes, scopeField } from "./fields.ts";
 import { type AskedParameters, readParameters, repetition } from "./form.ts";
 
-/** RFC 6749, section 4.1.2.1. */
-type AuthorizationErrorCode =
-  | "invalid_request"
-  | "unsupported_response_type"
-  | "invalid_scope"
-  | "server_error"
-  | "access_denied"
-  | "temporarily_unavailable";
-
-/** An error that is sent to the application's redirect URI. */
-class AuthorizationError extends Error {
-  constructor(
-    readonly code: AuthorizationErrorCode,
-    message: string,
-  ) {
-    super(message);
-  }
-}
-
-/** An error that is shown only in the browser. */
+/** An error that the application does not get, because it or its redirect URI is not valid. */
 class UndeliverableError extends Error {}
 
 const maxQueryLength = 8192;
@@ -81,8 +61,8 @@ const GoesOn = noContent("A redirect to the platform or back to the application.
 });
 
 /**
- * `GET /oauth/authorize` (RFC 6749, section 4.1.1): stores the request, and redirects the browser to the platform's
- * login and consent page with a challenge. The platform redirects it back here with a verifier, and this route then
+ * `GET /oauth/authorize` (RFC 6749, section 4.1.1): redirects the browser to the platform's login and consent page with
+ * a challenge, which contains the request. The platform redirects it back here with a verifier, and this route then
  * redirects it to the application with a code or an error.
  */
 export function authorizeRoute(app: PublicListener, deps: PublicDeps): void {
@@ -100,22 +80,21 @@ export function authorizeRoute(app: PublicListener, deps: PublicDeps): void {
           ? await startLogin(deps, requestContext, asked)
           : await finishLogin(deps, requestContext, verifier);
       } catch (error) {
-        const isGone = error instanceof DomainError && error.details.isOwnerGone;
-        if (!isGone && !(error instanceof UndeliverableError)) throw error;
-        return replyToPerson(requestContext, "invalid_request", isGone ? noApplication : error.message);
+        if (!(error instanceof UndeliverableError)) throw error;
+        return replyToPerson(requestContext, "invalid_request", error.message);
       }
     },
     {
       anyone: true,
       response: { 303: GoesOn, 400: file("A page that explains the error to the user.", "text/html") },
-      errors: ["invalid_request"],
+      errors: ["invalid_request", "unsupported_response_type", "invalid_scope", "server_error"],
       detail: {
         operationId: "authorize",
         tags: ["Tokens"],
         summary: "Ask a user for consent",
         description:
-          "Starts the sign-in of a user: redirect the user's browser here (RFC 6749, section 4.1.1, with PKCE). The browser is redirected to the login and consent page of the platform, and then to your `redirect_uri` with `code`, `state` and `iss`, or with `error` and `error_description`. If the application or its `redirect_uri` is invalid, the browser is not redirected, and the user sees the error.",
-        // Read by the handler, because most errors are sent to the application through its redirect URI.
+          "Starts the sign-in of a user: redirect the user's browser here (RFC 6749, section 4.1.1, with PKCE). The browser is redirected to the login and consent page of the platform, and then to your `redirect_uri` with `code`, `state` and `iss`, or with `error` and `error_description`. If the request is invalid, the browser is not redirected: the user sees the error and, unless the application or its `redirect_uri` is invalid, a link to your `redirect_uri` with `error`, `error_description`, `state` and `iss`.",
+        // Read by the handler, because a page for the user explains most errors.
         queryRead: AuthorizeQuery,
       },
     },
@@ -127,7 +106,7 @@ async function startLogin(
   requestContext: RequestContext,
   asked: AskedParameters,
 ): Promise<Response> {
-  const { store, now, publicUrl, loginUrl } = deps;
+  const { challenges, now, publicUrl, loginUrl } = deps;
   const { parameters, repeated } = asked;
   const application = await requestingApplication(deps, asked);
   const redirectUri = requestedRedirectUri(application, asked);
@@ -135,27 +114,26 @@ async function startLogin(
   try {
     const { scopes, codeChallenge } = readRequest(application, asked);
     if (loginUrl === null) {
-      throw new AuthorizationError("server_error", "This platform has not configured user login");
+      throw new OAuthError("server_error", noLogin);
     }
-    const challenge = newSecret("onair_lc_");
-    const cookie = browserCookie(publicUrl(), loginLifetimeMs);
-    const browser = cookie.read(requestContext.request) ?? cookie.make();
-    const login = {
+    const cookies = browserCookies(publicUrl(), loginLifetimeMs);
+    const [browser = cookies.make()] = cookies.read(requestContext.request);
+    const challenge = challenges.make({
       applicationId: application.id,
       redirectUri,
       scopes,
       state,
       codeChallenge,
+      browserHash: secretHash(browser),
       expiresAt: now() + loginLifetimeMs,
-    };
-    const hashes = [secretHash(challenge), secretHash(browser)] as const;
-    await store.loginRequests.create(...hashes, login, clientNetworkOf(requestContext));
+    });
     const location = withParameters(loginUrl, { login_challenge: challenge });
-    return redirect(requestContext, location, cookie.header(browser));
+    return redirect(requestContext, location, cookies.header(browser));
   } catch (error) {
-    if (!(error instanceof AuthorizationError || error instanceof OAuthError)) throw error;
+    if (!(error instanceof OAuthError)) throw error;
     const answer = { error: error.code, error_description: error.message, state, iss: publicUrl() };
-    return redirect(requestContext, withParameters(redirectUri, answer));
+    const asking = { name: application.name, errorUri: withParameters(redirectUri, answer) };
+    return replyToPerson(requestContext, error.code, error.message, asking);
   }
 }
 
@@ -184,7 +162,7 @@ function requestedRedirectUri(application: Application, { parameters, repeated }
 
 /** Checks the request. PKCE with S256 is required for all clients (OAuth 2.1; RFC 7636, section 4.4.1). */
 function readRequest(application: Application, { parameters, repeated }: AskedParameters) {
-  const refuse = (message: string) => new AuthorizationError("invalid_request", message);
+  const refuse = (message: string) => new OAuthError("invalid_request", message);
   if (repeated.size > 0) throw refuse(repetition(repeated, [AuthorizeQuery]));
   if (Buffer.byteLength(parameters.get("state") ?? "") > loginLimits.maxStateBytes) {
     throw refuse(`state may have at most ${loginLimits.maxStateBytes} bytes`);
@@ -192,7 +170,7 @@ function readRequest(application: Application, { parameters, repeated }: AskedPa
   const responseType = parameters.get("response_type");
   if (responseType === undefined) throw refuse("response_type is required");
   if (responseType !== "code") {
-    throw new AuthorizationError("unsupported_response_type", "The supported response_type is code");
+    throw new OAuthError("unsupported_response_type", "The supported response_type is code");
   }
   if ((parameters.get("response_mode") ?? "query") !== "query") {
     throw refuse("The supported response_mode is query");
@@ -205,7 +183,7 @@ function readRequest(application: Application, { parameters, repeated }: AskedPa
   }
   const scopes = readScopes(parameters.get("scope"), application.scopes);
   // The platform could only reject a request without scopes.
-  if (scopes.length === 0) throw new AuthorizationError("invalid_scope", "The application has no scopes");
+  if (scopes.length === 0) throw new OAuthError("invalid_scope", "The application has no scopes");
   return { scopes, codeChallenge };
 }
 
@@ -214,11 +192,16 @@ async function finishLogin(
   requestContext: RequestContext,
   verifier: string,
 ): Promise<Response> {
-  const browser = browserCookie(publicUrl(), loginLifetimeMs).read(requestContext.request);
+  const browsers = browserCookies(publicUrl(), loginLifetimeMs).read(requestContext.request);
   const code = newSecret("onair_ac_");
   const login =
-    browser &&
-    (await store.loginRequests.redeem(secretHash(verifier), secretHash(browser), secretHash(code), now()));
+    browsers.length > 0 &&
+    (await store.loginRequests.redeem(
+      secretHash(verifier),
+      browsers.map(secretHash),
+      secretHash(code),
+      now(),
+    ));
   if (!login) {
     throw new UndeliverableError(
       "This sign-in has ended already, took too long, or began in another browser",

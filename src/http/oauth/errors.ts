@@ -1,15 +1,17 @@
 import type { ErrorCode } from "../../domain/errors.ts";
 
-/** The error codes of endpoints that clients call (RFC 6749, section 5.2). */
+/** The error codes of RFC 6749, sections 4.1.2.1 and 5.2, for requests that are refused. */
 export type OAuthErrorCode =
   | "invalid_request"
   | "invalid_client"
   | "invalid_grant"
   | "unauthorized_client"
   | "unsupported_grant_type"
-  | "invalid_scope";
+  | "invalid_scope"
+  | "unsupported_response_type"
+  | "server_error";
 
-/** An error of an endpoint that clients call. Its code is sent as `error` and as `code`. */
+/** An error of an OAuth endpoint. Its code is sent as `error` and as `code`. */
 export class OAuthError extends Error {
   constructor(
     readonly code: OAuthErrorCode,
@@ -63,6 +65,9 @@ export function oauthFields(error: string, message: string) {
 /** The message for a scope that the platform has not granted to the application. */
 export const beyondApplication =
   "The application does not have all of these scopes; leave scope out to request those that it has";
+
+/** The message where the setting `login-url` is missing. */
+export const noLogin = "This platform has not configured user login";
 
 /** The message for a code or refresh token that cannot be exchanged. */
 export const notExchanged =

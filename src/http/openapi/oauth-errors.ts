@@ -4,6 +4,7 @@ import { statusOf } from "../errors.ts";
 import { named } from "../fields.ts";
 import {
   beyondApplication,
+  noLogin,
   notExchanged,
   type OAuthErrorCode,
   oauthCodeOf,
@@ -25,6 +26,8 @@ const failures: Readonly<Record<OAuthErrorCode, ErrorSample>> = {
     message: "The supported grant types are client_credentials, authorization_code, refresh_token",
   },
   invalid_scope: { message: beyondApplication },
+  unsupported_response_type: { message: "The supported response_type is code" },
+  server_error: { message: noLogin },
 };
 
 /** Errors that these endpoints share with all others. */
@@ -32,7 +35,7 @@ const always: readonly PublicErrorCode[] = ["rate_limited", "internal_error", "u
 const ofBodies: readonly PublicErrorCode[] = ["body_too_large", "unsupported_media_type"];
 
 const codes = [...Object.keys(failures), "method_not_allowed", ...ofBodies, ...always];
-const errorWords = [...Object.keys(failures), "temporarily_unavailable", "server_error"];
+const errorWords = [...Object.keys(failures), "temporarily_unavailable"];
 
 const OAuthErrorSchema = named(
   "OAuthError",

@@ -24,6 +24,12 @@ export function isFromPage(request: Request): boolean {
   return origin === null || (URL.canParse(origin) && new URL(origin).host === headers.get("host"));
 }
 
+/** Returns the names and values of the cookies of a request. */
+export function cookiesOf({ headers }: Request): readonly (readonly [name: string, value: string])[] {
+  const pairs = (headers.get("cookie") ?? "").split(";").map((pair) => pair.trim().split("="));
+  return pairs.map(([name = "", value = ""]) => [name, value]);
+}
+
 /**
  * A cookie that scripts cannot read. With https its name has the prefix that prevents other hosts of the domain from
  * setting it, and the unprefixed name is ignored: otherwise such a host could put a browser into a session of its own.
@@ -31,11 +37,9 @@ export function isFromPage(request: Request): boolean {
 export function privateCookie(plainName: string, isHttps: boolean, sameSite: "Strict" | "Lax") {
   const name = isHttps ? `__Host-${plainName}` : plainName;
   return {
+    name,
     /** Returns the value in a request; null without one. */
-    read({ headers }: Request): string | null {
-      const pairs = (headers.get("cookie") ?? "").split(";").map((pair) => pair.trim().split("="));
-      return pairs.find(([key]) => key === name)?.[1] ?? null;
-    },
+    read: (request: Request): string | null => cookiesOf(request).find(([key]) => key === name)?.[1] ?? null,
     /** Returns the header that sets it. */
     header: (value: string, maxAgeSeconds: number) =>
       `${name}=${value}; Path=/; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=${sameSite}${isHttps ? "; Secure" : ""}`,

@@ -23,6 +23,7 @@ import {
 } from "../auth.ts";
 import type { Cursors } from "../cursors.ts";
 import { asGate, type GateContext, type InputSchemas, type OpenContext, routeInput } from "../input.ts";
+import type { LoginChallenges } from "../login-challenges.ts";
 import { type ClientContext, type ClientKind, clientGate } from "../oauth/client.ts";
 import type { OAuthErrorCode } from "../oauth/errors.ts";
 import { type DescribedRoute, describeRoute, errorCodes } from "../openapi/declared.ts";
@@ -44,6 +45,7 @@ export interface PublicDeps {
   readonly catalogue: Catalogue;
   readonly ranking: Ranking;
   readonly cursors: Cursors;
+  readonly challenges: LoginChallenges;
   readonly streams: Pick<EventStreams, "open">;
   readonly outcomes: Pick<OutcomeStreams, "open" | "changed">;
   readonly log: Log;

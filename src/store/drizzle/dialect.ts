@@ -109,7 +109,7 @@ export interface Dialect {
     isIt: SQL | undefined,
   ): Work<void>;
   /** The column by which the rows of a table are in the order of their insertion. */
-  made(table: Tables["tokens" | "loginRequests"]): PgColumn;
+  made(table: Tables["tokens"]): PgColumn;
   /** The column that identifies a row of any table. */
   readonly rowId: SQL;
   /** Whether work failed because a row refers to one that does not exist. */

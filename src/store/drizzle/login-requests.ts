@@ -1,5 +1,5 @@
-import { and, eq, gt, isNotNull, sql } from "drizzle-orm";
-import { checkAnswerable, loginLimits } from "../../domain/authorizations.ts";
+import { and, eq, gt, inArray } from "drizzle-orm";
+import { loginAnswered, noLoginRequest } from "../../domain/authorizations.ts";
 import { invalidFields } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
 import { isoTime } from "../../domain/time.ts";
@@ -7,32 +7,17 @@ import { codeLifetimeMs, scopesWithin } from "../../domain/tokens.ts";
 import type { AnsweredLogin, LoginRequestStore } from "../login-requests.ts";
 import { rememberConsent } from "./consents.ts";
 import { type Dialect, execute, type Orm, type Work } from "./dialect.ts";
-import { newestKeeper } from "./removal.ts";
 
 export function loginRequestStore(db: Dialect): LoginRequestStore {
-  const { loginRequests, authorizationCodes } = db.tables;
-  const shown = {
+  const { applications, users, loginRequests, authorizationCodes } = db.tables;
+  const redeemed = {
     applicationId: loginRequests.application_id,
     redirectUri: loginRequests.redirect_uri,
     scopes: loginRequests.scopes,
     state: loginRequests.state,
     codeChallenge: loginRequests.code_challenge,
-    expiresAt: loginRequests.expires_at,
+    answer: loginRequests.answer,
   };
-  const kept = { table: loginRequests, made: db.made(loginRequests) };
-  const keepOfClient = newestKeeper(db, "logins_of_client", {
-    ...kept,
-    where: eq(loginRequests.client, sql.placeholder("owner")),
-    keep: loginLimits.openPerClient,
-  });
-  const keepOfApplication = newestKeeper(db, "logins_of_application", {
-    ...kept,
-    where: eq(loginRequests.application_id, sql.placeholder("owner")),
-    keep: loginLimits.openPerApplication,
-  });
-  const isLive = (challengeHash: Uint8Array, now: number) =>
-    and(eq(loginRequests.challenge_hash, Buffer.from(challengeHash)), gt(loginRequests.expires_at, now));
-
   /** Stores an authorization code if the user consented, and the consent if it is to be remembered. */
   function* keepCode(orm: Orm, login: AnsweredLogin, codeHash: Uint8Array, now: number): Work<void> {
     const { answer, applicationId, redirectUri, scopes: asked, codeChallenge } = login;
@@ -54,63 +39,62 @@ export function loginRequestStore(db: Dialect): LoginRequestStore {
   }
 
   return {
-    create: (challengeHash, browserHash, request, client) =>
-      db.runEach(function* (orm) {
-        yield* execute(
-          orm.insert(loginRequests).values({
-            challenge_hash: Buffer.from(challengeHash),
-            browser_hash: Buffer.from(browserHash),
-            client,
+    isAnswered: async (challengeHash) => {
+      const isIt = eq(loginRequests.challenge_hash, Buffer.from(challengeHash));
+      return (
+        (await db.orm.select({ at: loginRequests.expires_at }).from(loginRequests).where(isIt)).length > 0
+      );
+    },
+    answer: (request, answer, hashes) =>
+      db.transact(function* (orm) {
+        const userId = "userId" in answer ? answer.userId : null;
+        // Locks the application before the user, in the order in which their removal takes these locks.
+        for (const [table, id, error] of [
+          [applications, request.applicationId, noLoginRequest],
+          [users, userId, unknownUser],
+        ] as const) {
+          if (id === null) continue;
+          const owner = orm.select({ id: table.id }).from(table).where(eq(table.id, id));
+          if ((yield* execute(db.lock(owner, "key share"))).length === 0) throw error();
+        }
+        const added = orm
+          .insert(loginRequests)
+          .values({
+            challenge_hash: Buffer.from(hashes.challenge),
+            verifier_hash: Buffer.from(hashes.verifier),
+            browser_hash: Buffer.from(request.browserHash),
             application_id: request.applicationId,
+            user_id: userId,
             redirect_uri: request.redirectUri,
             scopes: request.scopes,
             state: request.state,
             code_challenge: request.codeChallenge,
+            answer,
             expires_at: request.expiresAt,
-          }),
-        );
-        yield* keepOfClient(orm, client);
-        yield* keepOfApplication(orm, request.applicationId);
+          })
+          .onConflictDoNothing({ target: loginRequests.challenge_hash })
+          .returning({ at: loginRequests.expires_at });
+        if ((yield* execute(added)).length === 0) throw loginAnswered();
       }),
-    find: async (hash, now) =>
-      (await db.orm.select(shown).from(loginRequests).where(isLive(hash, now)))[0] ?? null,
-    answer: (hash, answer, verifierHash, now) => {
-      const kept = db.transact(function* (orm) {
-        const query = orm.select({ answer: loginRequests.answer }).from(loginRequests);
-        const [request] = yield* execute(db.lock(query.where(isLive(hash, now)), "update"));
-        checkAnswerable(request);
-        const userId = "userId" in answer ? answer.userId : null;
-        yield* execute(
-          orm
-            .update(loginRequests)
-            .set({ answer, verifier_hash: Buffer.from(verifierHash), user_id: userId })
-            .where(isLive(hash, now)),
-        );
-      });
-      return kept.catch((error) => {
-        if (!db.isForeignKeyViolation(error)) throw error;
-        throw invalidFields([{ in: "body", field: "user_id", message: "is not a known user" }]);
-      });
-    },
-    redeem: (verifierHash, browserHash, codeHash, now) =>
+    redeem: (verifierHash, browserHashes, codeHash, now) =>
       db.transact(function* (orm) {
         const isIt = and(
           eq(loginRequests.verifier_hash, Buffer.from(verifierHash)),
-          eq(loginRequests.browser_hash, Buffer.from(browserHash)),
+          inArray(
+            loginRequests.browser_hash,
+            browserHashes.map((hash) => Buffer.from(hash)),
+          ),
           gt(loginRequests.expires_at, now),
-          isNotNull(loginRequests.answer),
         );
         yield* db.lockOwners(orm, loginRequests, isIt);
-        const [taken] = yield* execute(
-          orm
-            .delete(loginRequests)
-            .where(isIt)
-            .returning({ ...shown, answer: loginRequests.answer }),
+        const [login] = yield* execute(
+          orm.update(loginRequests).set({ verifier_hash: null }).where(isIt).returning(redeemed),
         );
-        if (!taken?.answer) return null;
-        const login = { ...taken, answer: taken.answer };
+        if (!login) return null;
         yield* keepCode(orm, login, codeHash, now);
         return login;
       }),
   };
 }
+
+const unknownUser = () => invalidFields([{ in: "body", field: "user_id", message: "is not a known user" }]);

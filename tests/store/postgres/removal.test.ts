@@ -31,16 +31,18 @@ const made = { accessHash: hash("access"), refreshHash: hash("refresh") };
 
 const grant = (applicationId: string) => ({ applicationId, userId: 1, scopes: [], expiresAt: now + 1e6 });
 
-async function logsIn({ loginRequests }: Store, applicationId: string): Promise<void> {
-  const request = { applicationId, redirectUri, scopes: [], state: null, expiresAt: now + 1e6 };
-  const challenge = { codeChallenge: codeChallenge(verifier) };
-  await loginRequests.create(hash("challenge"), hash("browser"), { ...request, ...challenge }, "network");
+function logsIn({ loginRequests }: Store, applicationId: string): Promise<void> {
+  const request = {
+    ...{ applicationId, redirectUri, scopes: [], state: null, expiresAt: now + 1e6 },
+    ...{ codeChallenge: codeChallenge(verifier), browserHash: hash("browser") },
+  };
   const answer = { userId: 1, scopes: [], remember: true };
-  await loginRequests.answer(hash("challenge"), answer, hash("verifier"), now);
+  const hashes = { challenge: hash("challenge"), verifier: hash("verifier") };
+  return loginRequests.answer(request, answer, hashes);
 }
 
 const comesBack = ({ loginRequests }: Store) =>
-  loginRequests.redeem(hash("verifier"), hash("browser"), hash("code"), now);
+  loginRequests.redeem(hash("verifier"), [hash("browser")], hash("code"), now);
 
 const redeems = ({ tokens }: Store, applicationId: string) =>
   tokens.redeemCode(hash("code"), { applicationId, redirectUri, codeVerifier: verifier }, made, now);
@@ -61,6 +63,7 @@ const uses: readonly Use[] = [
     },
   },
   { name: "a token", use: ({ tokens }, application) => tokens.create(hash("token"), grant(application)) },
+  { name: "the answer to a login", use: logsIn },
   { name: "a code, as a browser comes back", prepare: logsIn, use: comesBack },
   {
     name: "tokens for a code",
@@ -107,6 +110,7 @@ describe.skipIf(!hasPostgres)("while it is removed", () => {
       await isUsed;
       expect(await remover.run("SELECT FROM tokens")).toEqual([]);
       expect(await remover.run("SELECT FROM subscriptions")).toEqual([]);
+      expect(await remover.run("SELECT FROM login_requests")).toEqual([]);
     });
   }
 });

@@ -120,7 +120,7 @@ async function secretsIn(data: string): Promise<string[]> {
   const db = new Database(fileIn(data), { readonly: true });
   const kept = [
     ...db
-      .query<{ value: string }, []>("SELECT value FROM settings WHERE key IN ('signing_key', 'cursor_key')")
+      .query<{ value: string }, []>("SELECT value FROM settings WHERE key IN ('signing_key', 'sealing_key')")
       .all(),
     ...db.query<{ value: string }, []>("SELECT webhook_secret AS value FROM applications").all(),
   ];

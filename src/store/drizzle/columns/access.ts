@@ -67,17 +67,16 @@ export const loginRequestColumns = (
 ) => ({
   challenge_hash: bytes().primaryKey(),
   browser_hash: bytes().notNull(),
-  /** The network of the browser: an IPv4 address or an IPv6 /64. */
-  client: text().notNull(),
   application_id: text().notNull().references(application, { onDelete: "cascade" }),
   redirect_uri: text().notNull(),
   scopes: words<ScopeName>().notNull(),
   state: text(),
   code_challenge: text().notNull(),
   expires_at: integer().notNull(),
-  /** Null until the platform has answered, as are the columns below. */
+  /** Null after its only use. */
   verifier_hash: bytes().unique(),
-  answer: json<LoginAnswer>(),
+  answer: json<LoginAnswer>().notNull(),
+  /** Null for a rejection. */
   user_id: integer().references(user, { onDelete: "cascade" }),
 });
 

@@ -221,7 +221,7 @@ function statementOf(noun: CopiedNoun): string {
   if (noun === "events") return events;
   if (noun === "deliveries") return deliveries;
   if (noun === "settings") return `SELECT * FROM settings WHERE ${copiedSettings} ORDER BY key`;
-  if (noun === "tokens" || noun === "login_requests") return `SELECT * FROM ${noun} ORDER BY made`;
+  if (noun === "tokens") return "SELECT * FROM tokens ORDER BY made";
   return `SELECT * FROM ${noun} ORDER BY ${keyOf(noun).join()}`;
 }
 

@@ -27,7 +27,6 @@ export type PostgresTable = CopiedNoun | "event_ids" | "delivery_times";
 export const ownColumns: Readonly<Record<string, string>> = {
   "users.folded": "is made of the names",
   "tokens.made": "counts the rows, which are copied in their order",
-  "login_requests.made": "counts the rows, which are copied in their order",
   "subscriptions.published_by": "says which process has published last",
 };
 

@@ -35,11 +35,10 @@ export const tokens = pgTable(
 
 export const loginRequests = pgTable(
   "login_requests",
-  { ...loginRequestColumns(kinds, application, user), made: made() },
+  loginRequestColumns(kinds, application, user),
   (table) => [
     index("login_requests_expiry").on(table.expires_at),
-    index("login_requests_application").on(table.application_id, table.made),
-    index("login_requests_client").on(table.client, table.made),
+    index("login_requests_application").on(table.application_id),
     index("login_requests_user").on(table.user_id),
   ],
 );

@@ -119,8 +119,6 @@ async function* rowsOf(
       // It was in memory when its server ended. `releaseAll` does the same at the next start.
       if (row["status"] === "pending") row["next_attempt_at"] ??= 0;
     }
-    // Requests of an older version have no client.
-    if (noun === "login_requests") row["client"] ??= "";
     batch.push(row);
     if (batch.length < batchRows) continue;
     yield batch;

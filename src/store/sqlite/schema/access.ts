@@ -33,15 +33,10 @@ export const tokens = sqliteTable("tokens", shared(tokenColumns, application, us
 
 export const loginRequests = sqliteTable(
   "login_requests",
-  {
-    ...shared(loginRequestColumns, application, user),
-    /** Null for a request of an older version. */
-    client: text(),
-  },
+  shared(loginRequestColumns, application, user),
   (table) => [
     index("login_requests_expiry").on(table.expires_at),
     index("login_requests_application").on(table.application_id),
-    index("login_requests_client").on(table.client),
     index("login_requests_user").on(table.user_id),
   ],
 );

@@ -23,7 +23,6 @@ export const commands: Readonly<Record<string, () => Promise<Command>>> = {
   restore: async () => (await import("./backups/restore.ts")).restore,
   migrate: async () => (await import("./migrate.ts")).migrate,
   doctor: async () => (await import("./doctor.ts")).doctor,
-  compact: async () => (await import("./operations/compact.ts")).compact,
   copy: async () => (await import("./operations/copy.ts")).copy,
   config: async () => (await import("./operations/config.ts")).configCommand,
   completion: async () => (await import("./completion/completion.ts")).completion,

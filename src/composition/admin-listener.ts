@@ -106,7 +106,7 @@ function factsOf(core: Core, { store, limiter }: Memory, { streams }: RunningPub
     kindSizes: hourlyKinds(async () => {
       if ("database" in location) return store.statistics.kindSizes();
       const { measuredSizes } = await import("../doctor/database.ts");
-      return (await measuredSizes(databaseCheckProgram, location.directory)).kinds;
+      return measuredSizes(databaseCheckProgram, location.directory);
     }, now),
     watched: {
       database: "directory" in location ? "sqlite" : "postgresql",

@@ -12,7 +12,7 @@ import {
   type FileFacts,
 } from "../store/sqlite/database/facts.ts";
 import { look } from "../store/sqlite/database/look.ts";
-import { givesBack, sizesByKind } from "../store/sqlite/database/sizes.ts";
+import { sizesByKind } from "../store/sqlite/database/sizes.ts";
 import type { NoCalls, ThreadContract } from "../threads/contract.ts";
 import { runThread } from "../threads/run.ts";
 
@@ -33,7 +33,7 @@ export interface DatabaseThread extends ThreadContract {
     danglingTables(): string[];
     brokenBodies(): BrokenBodies;
     facts(): FileFacts;
-    sizes(): { readonly kinds: KindSizes; readonly givesBack: boolean };
+    sizes(): KindSizes;
   };
   readonly calls: NoCalls;
 }
@@ -43,5 +43,5 @@ runThread<DatabaseThread>(async ({ start: { data, full } }) => ({
   danglingTables: () => look(data, danglingTables),
   brokenBodies: () => look(data, brokenBodies),
   facts: () => look(data, databaseFacts),
-  sizes: () => look(data, (db) => ({ kinds: sizesByKind(db), givesBack: givesBack(db) })),
+  sizes: () => look(data, sizesByKind),
 }));

@@ -90,17 +90,11 @@ export async function measuredSizes(program: string, data: string) {
   return started.then(() => remote.sizes()).finally(end);
 }
 
-/** Free bytes in a database from which compacting is advised. */
-const muchFree = 64 * 1024 * 1024;
-
 /** Reports the space used by each kind of data. */
 export async function sizeFinding(program: string, data: string): Promise<Finding> {
-  const { ok, warning, skipped } = findingsOf("sizes");
+  const { ok, skipped } = findingsOf("sizes");
   try {
-    const { kinds, givesBack } = await measuredSizes(program, data);
-    if (kinds.free < muchFree || givesBack) return ok(shownSizes(kinds));
-    const advice = 'stop the server and run "onair compact", which returns the free space to the disk';
-    return warning(shownSizes(kinds), advice);
+    return ok(shownSizes(await measuredSizes(program, data)));
   } catch (error) {
     return skipped(messageOf(error));
   }

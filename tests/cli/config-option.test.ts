@@ -19,7 +19,6 @@ test.each([
   ["apps list", "There are no applications."],
   ["migrate --dry-run", `${data} has the schema of`],
   ["backup", "done"],
-  ["compact", `The database in ${data} was compacted from`],
   ["deliveries list", "There are no deliveries"],
   ["admin-key reset", "onair_admin_"],
 ])("onair %s --config FILE works on its data", async (words, shown) => {

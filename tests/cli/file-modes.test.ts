@@ -81,11 +81,10 @@ describe.skipIf(process.getuid?.() !== 0)(
       chownSync(data, owner, owner);
     });
 
-    test("by backup, restore and compact", async () => {
+    test("by backup and restore", async () => {
       expect((await run(["import", "users", "/dev/null", "--data", data])).code).toBe(0);
       expect((await run(["backup", "--data", data])).code).toBe(0);
       const [name = ""] = backupFiles(data);
-      expect((await run(["compact", "--data", data])).code).toBe(0);
       const files = ["onair.db", "onair.lock", "onair.pid"].map((file) => [file, owner]);
       const backups = [
         ["backups", owner],

@@ -1,10 +1,7 @@
 import { Database } from "bun:sqlite";
 import { beforeEach, describe, expect, test } from "bun:test";
-import { statSync } from "node:fs";
 import { everything } from "../../../src/domain/delivery-log.ts";
 import { day, hour } from "../../../src/domain/time.ts";
-import { compactDatabase } from "../../../src/store/sqlite/database/compact.ts";
-import { openStore } from "../../../src/store/sqlite/store.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { randomText } from "../../support/bodies.ts";
 import {
@@ -183,39 +180,4 @@ describe("free pages", () => {
     expect(after.all).toBeLessThan(before.all - 1_000);
     expect(after.ok).toBe("ok");
   });
-
-  test("of a database of an older version stay, until it is compacted", async () => {
-    await freed();
-    await store.close();
-    const db = new Database(`${path}/onair.db`);
-    // The mode changes with the next VACUUM, which an open log does not allow.
-    db.run("PRAGMA wal_checkpoint(TRUNCATE)");
-    db.run("PRAGMA auto_vacuum = NONE");
-    db.run("VACUUM");
-    const values = JSON.stringify(Array(6_000).fill(0));
-    db.run("CREATE TABLE waste (text)");
-    db.run("INSERT INTO waste SELECT hex(zeroblob(2000)) FROM json_each(?)", [values]);
-    db.run("DROP TABLE waste");
-    db.close();
-    store = openStore(path);
-    expect(await store.retention.shrink()).toBe(true);
-    expect(pages().free).toBeGreaterThan(5_000);
-    const before = await loggedDeliveries(store);
-    await store.close();
-    const { beforeBytes, afterBytes } = compactDatabase(path);
-    expect(afterBytes).toBeLessThan(beforeBytes / 5);
-    expect(statSync(`${path}/onair.db`).mode & 0o777).toBe(0o600);
-    store = openStore(path);
-    expect(pages()).toMatchObject({ free: 0, ok: "ok" });
-    expect(await loggedDeliveries(store)).toEqual(before);
-    await freed2();
-    expect(await store.retention.shrink()).toBe(false);
-    await store.close();
-  });
-
-  /** The same again, under other ids. */
-  async function freed2(): Promise<void> {
-    await published("gone again", 6_000, "delivered");
-    while (!(await store.retention.prune(noRetention, now + 1)));
-  }
 });

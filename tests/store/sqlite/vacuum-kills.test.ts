@@ -1,6 +1,5 @@
 import { Database } from "bun:sqlite";
 import { beforeEach, expect, test } from "bun:test";
-import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { openStore } from "../../../src/store/sqlite/store.ts";
 import { ownDirectory } from "../../support/server.ts";
@@ -22,9 +21,9 @@ beforeEach(async () => {
 /**
  * Starts the program, and kills it at a random moment after its first round; returns the last round that it reported.
  */
-async function kill(mode: string[]): Promise<number> {
+async function kill(): Promise<number> {
   const program = join(import.meta.dir, "fixtures/vacuum-worker.ts");
-  const child = Bun.spawn([process.execPath, program, path, ...mode], { stdout: "pipe", stderr: "pipe" });
+  const child = Bun.spawn([process.execPath, program, path], { stdout: "pipe", stderr: "pipe" });
   const [reader, decoder] = [child.stdout.getReader(), new TextDecoder()];
   const first = await reader.read();
   if (first.done) throw new Error(await new Response(child.stderr).text());
@@ -54,7 +53,7 @@ async function pending(): Promise<string[]> {
 
 test("while rows are removed and free pages are given back: the database is whole, and no round is lost", async () => {
   for (let n = 0; n < kills; n++) {
-    const told = await kill([]);
+    const told = await kill();
     expect(integrity()).toBe("ok");
     const db = new Database(join(path, "onair.db"), { readonly: true });
     const kept = db.query<{ value: string }, []>("SELECT value FROM settings WHERE key = 'round'").get();
@@ -63,13 +62,4 @@ test("while rows are removed and free pages are given back: the database is whol
   }
   expect(await pending()).toEqual(["pending 1", "pending 2"]);
   expect(integrity()).toBe("ok");
-}, 300_000);
-
-test("while the database is made anew: the one or the other is there, and nothing beside it after the next start", async () => {
-  for (let n = 0; n < kills; n++) {
-    await kill(["compact"]);
-    expect(integrity()).toBe("ok");
-    expect(await pending()).toEqual(["pending 1", "pending 2"]);
-    expect(existsSync(join(path, "onair.compacting"))).toBe(false);
-  }
 }, 300_000);

@@ -13,17 +13,9 @@ import { isOurs, missingIn } from "./migrations.ts";
  * Copies a consistent snapshot of a directory's database into an empty file. Writes continue meanwhile, and the
  * write-ahead log grows until the copy is complete. This takes long: do not call it in a thread that answers requests.
  * Throws `unavailable` when the disk is full, and a `StoreError` when the database is damaged.
- *
- * @param givesBack whether the copy returns free pages to the file system (`auto_vacuum`), even if the database does
- * not
  */
-export function copyDatabase(directory: string, file: string, { givesBack = false } = {}): void {
-  reading(directory, (db) => {
-    // From mode 0 the pragma takes effect only with VACUUM, so it changes the copy alone. From mode 1 it would write.
-    const mode = db.query<{ auto_vacuum: number }, []>("PRAGMA auto_vacuum").get()?.auto_vacuum;
-    if (givesBack && mode === 0) db.run("PRAGMA auto_vacuum = INCREMENTAL");
-    vacuumInto(db, file);
-  });
+export function copyDatabase(directory: string, file: string): void {
+  reading(directory, (db) => vacuumInto(db, file));
 }
 
 /** Returns the size of such a copy in bytes: all pages in use. Throws as `copyDatabase` does. */
@@ -94,11 +86,8 @@ export function beginCopy(file: string, since: string): void {
   const db = new Database(file, { create: false, readwrite: true });
   try {
     db.run("INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)", [heldSetting, since]);
-    // A database of an older version may lack this table and this column.
-    const has = (found: string) => db.query(`SELECT 1 FROM ${found}`).get() !== null;
-    if (has("sqlite_master WHERE name = 'operator_sessions'")) db.run("DELETE FROM operator_sessions");
-    if (has("pragma_table_info('tokens') WHERE name = 'family_id'"))
-      db.run("DELETE FROM tokens WHERE family_id LIKE ? || '%'", [sessionFamily("")]);
+    db.run("DELETE FROM operator_sessions");
+    db.run("DELETE FROM tokens WHERE family_id LIKE ? || '%'", [sessionFamily("")]);
     // The log is not moved with the file. Closing would do this as well, but would not report a failure.
     db.run("PRAGMA wal_checkpoint(TRUNCATE)");
   } finally {

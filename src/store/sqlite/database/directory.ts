@@ -12,9 +12,6 @@ export const pidFile = "onair.pid";
 /** Returns the path of the database in a data directory. */
 export const databaseIn = (directory: string): string => join(directory, databaseFile);
 
-/** Returns the path of the copy that `compactDatabase` makes. */
-export const compactingIn = (directory: string): string => join(directory, "onair.compacting");
-
 /** Returns the path that a backup is restored to, before it replaces the database. */
 export const restoringIn = (directory: string): string => join(directory, "onair.restoring");
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { StoreError } from "../../faults.ts";
 import { moveStaged } from "../deliveries/staged.ts";
 import { fillingSearch, prepareSearch, searchIsUnfilled } from "../search/filling.ts";
-import { compactingIn, databaseIn, explain, requireNoParts, wrongFileIn } from "./directory.ts";
+import { databaseIn, explain, requireNoParts, wrongFileIn } from "./directory.ts";
 import { damaged } from "./faults.ts";
 import { logBytes, removeDatabase } from "./files.ts";
 import { type DirectoryLock, lockDirectory } from "./lock.ts";
@@ -31,8 +31,6 @@ export function openDatabase(
 ): OpenDatabase {
   try {
     const db = openForWriting(directory);
-    // The files of an interrupted compaction.
-    removeDatabase(compactingIn(directory));
     migrate(db, migrations, applying);
     moveStaged(db);
     prepareSearch(db);
@@ -100,7 +98,7 @@ function makeDatabase(directory: string): void {
   // Created with this mode, because SQLite gives the log the mode that the database has.
   closeSync(openSync(partial, "wx", 0o600));
   const db = new Database(partial, { create: true });
-  // This must be set while the database is empty. `compactDatabase` converts an existing one.
+  // This must be set while the database is empty.
   db.run("PRAGMA auto_vacuum = INCREMENTAL");
   db.run("PRAGMA journal_mode = WAL");
   migrate(db);

@@ -9,6 +9,9 @@ CREATE VIRTUAL TABLE `user_search` USING fts5(
 	tokenize = 'trigram case_sensitive 1'
 );
 --> statement-breakpoint
+-- Automatic merges are off, because each batch merges some pages. The unbounded crisis merge is only a last resort.
+INSERT INTO `user_search` (`user_search`, `rank`) VALUES ('automerge', 0), ('usermerge', 2), ('crisismerge', 64);
+--> statement-breakpoint
 CREATE TRIGGER `subscription_made` AFTER INSERT ON `subscriptions` BEGIN
 	INSERT INTO `subscription_counts` VALUES (new.`app_id`, 1)
 	ON CONFLICT (`application_id`) DO UPDATE SET `subscriptions` = `subscriptions` + 1;

@@ -9,9 +9,9 @@ CREATE TABLE "applications" (
 	"webhook_secret" text NOT NULL,
 	"retired_webhook_secrets" json DEFAULT '[]'::json NOT NULL,
 	"retired_client_secrets" json DEFAULT '[]'::json NOT NULL,
-	"client_secret_prefix" text,
-	"client_secret_created_at" bigint,
-	"webhook_secret_created_at" bigint,
+	"client_secret_prefix" text NOT NULL,
+	"client_secret_created_at" bigint NOT NULL,
+	"webhook_secret_created_at" bigint NOT NULL,
 	"locked" text[] DEFAULT '{}' NOT NULL,
 	"owner_user_id" bigint,
 	"disabled" boolean DEFAULT false NOT NULL,
@@ -240,7 +240,7 @@ CREATE TABLE "operator_keys" (
 CREATE TABLE "operator_sessions" (
 	"hash" "bytea" PRIMARY KEY NOT NULL,
 	"expires_at" bigint NOT NULL,
-	"key_id" text DEFAULT '' NOT NULL
+	"key_id" text NOT NULL
 );
 --> statement-breakpoint
 CREATE TABLE "settings" (

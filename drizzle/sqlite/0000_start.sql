@@ -1,16 +1,16 @@
 CREATE TABLE `applications` (
 	`id` text PRIMARY KEY NOT NULL,
 	`name` text NOT NULL,
-	`client_type` text DEFAULT 'confidential' NOT NULL,
+	`client_type` text NOT NULL,
 	`client_secret_hash` blob NOT NULL,
 	`delivery` text DEFAULT 'webhook' NOT NULL,
 	`webhook_url` text,
 	`webhook_secret` text NOT NULL,
 	`retired_webhook_secrets` text DEFAULT '[]' NOT NULL,
 	`retired_client_secrets` text DEFAULT '[]' NOT NULL,
-	`client_secret_prefix` text,
-	`client_secret_created_at` integer,
-	`webhook_secret_created_at` integer,
+	`client_secret_prefix` text NOT NULL,
+	`client_secret_created_at` integer NOT NULL,
+	`webhook_secret_created_at` integer NOT NULL,
 	`locked` text DEFAULT '[]' NOT NULL,
 	`owner_user_id` integer,
 	`disabled` integer DEFAULT false NOT NULL,
@@ -322,7 +322,7 @@ CREATE UNIQUE INDEX `operator_keys_hash_unique` ON `operator_keys` (`hash`);--> 
 CREATE TABLE `operator_sessions` (
 	`hash` blob PRIMARY KEY NOT NULL,
 	`expires_at` integer NOT NULL,
-	`key_id` text DEFAULT '' NOT NULL
+	`key_id` text NOT NULL
 );
 --> statement-breakpoint
 CREATE TABLE `settings` (
@@ -411,6 +411,9 @@ CREATE VIRTUAL TABLE `user_search` USING fts5(
 	detail = none,
 	tokenize = 'trigram case_sensitive 1'
 );
+--> statement-breakpoint
+-- Automatic merges are off, because each batch merges some pages. The unbounded crisis merge is only a last resort.
+INSERT INTO `user_search` (`user_search`, `rank`) VALUES ('automerge', 0), ('usermerge', 2), ('crisismerge', 64);
 --> statement-breakpoint
 CREATE TRIGGER `subscription_made` AFTER INSERT ON `subscriptions` BEGIN
 	INSERT INTO `subscription_counts` VALUES (new.`app_id`, 1)

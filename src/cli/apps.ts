@@ -97,8 +97,6 @@ export const apps = command({
   options,
   choices: { delivery: deliveryModes, lock: lockableFields },
   actions,
-  // The former name of the action.
-  synonyms: { get: "show" },
   values: { scope: scopes },
   async run({ action, words: [id = ""], values, env, out, mistakes, check }) {
     const target = readTarget(values, env, mistakes);

@@ -40,8 +40,6 @@ interface Definition<Options extends ParseArgsOptionsConfig, Action extends stri
   readonly choices?: Partial<Record<keyof Options & string, readonly string[]>>;
   /** The possible first words. An option listed by an action is refused with actions that do not list it. */
   readonly actions?: Readonly<Record<Action, Words<keyof Options & string>>>;
-  /** Former names of actions. */
-  readonly synonyms?: Readonly<Record<string, NoInfer<Action>>>;
   /** The noun for an action in error messages, if not "action". */
   readonly called?: string;
   /** Returns the exit code, or nothing for 0. Throws like `run` of a `Command`. */
@@ -70,7 +68,7 @@ export type Reading = Pick<Asked<never, never>, "env" | "out" | "mistakes">;
 export function command<const Options extends ParseArgsOptionsConfig, const Action extends string = never>(
   definition: Definition<Options, Action>,
 ): Command {
-  const { run, options, actions, synonyms = {}, choices = {}, called = "action", ...rest } = definition;
+  const { run, options, actions, choices = {}, called = "action", ...rest } = definition;
   const known = Object.keys(actions ?? {}) as Action[];
   return {
     ...rest,
@@ -83,8 +81,7 @@ export function command<const Options extends ParseArgsOptionsConfig, const Acti
       const check = () => {
         if (mistakes.length > 0) throw new UsageError(mistakes.join("\n"));
       };
-      const [word = "", ...others] = positionals;
-      const first = Object.hasOwn(synonyms, word) ? synonyms[word] : positionals[0];
+      const [first, ...others] = positionals;
       const action = actions && readWord(called, first, known, mistakes);
       if (actions && action === undefined) check();
       const words = actions ? others : positionals;

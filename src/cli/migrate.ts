@@ -148,8 +148,7 @@ function reportOf({ applied, pending }: Pick<SchemaState, "applied" | "pending">
 
 /** Adds the facts of a data directory to the report. */
 function directoryReport(state: SchemaState, { data, backup, rebuildSearch }: Planned, dryRun: boolean) {
-  const isIndexed = state.isSearchReady && !rebuildSearch;
-  const search_index = isIndexed ? "ready" : dryRun ? "pending" : "migrated";
+  const search_index = rebuildSearch ? "migrated" : "ready";
   return { data, ...reportOf(state, dryRun), search_index, users: state.users, backup };
 }
 

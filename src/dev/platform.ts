@@ -1,7 +1,7 @@
 import { type App, startApp } from "../app.ts";
 import type { Config } from "../config/config.ts";
 import type { WelcomeFacts } from "../console/session.ts";
-import { type NewApplication, usesOnlyStream } from "../domain/applications.ts";
+import { type NewApplication, secretPrefix, usesOnlyStream } from "../domain/applications.ts";
 import { isoTime } from "../domain/time.ts";
 import { appTokenLifetimeMs, scopes, secretHash } from "../domain/tokens.ts";
 import type { Log } from "../log/log.ts";
@@ -193,6 +193,7 @@ async function keepApplication(
       created_at: isoTime(now),
       updated_at: isoTime(now),
       client_secret_hash: secretHash(credentials.client_secret),
+      client_secret_prefix: secretPrefix(credentials.client_secret),
     };
     await store.applications.create(application);
     return;

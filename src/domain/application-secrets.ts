@@ -15,10 +15,10 @@ export interface StoredSecrets
   /** Empty for a public client. */
   readonly client_secret_hash: Buffer;
   readonly retired_client_secrets: readonly RetiredSecret[];
-  /** null for secrets of an earlier version. */
-  readonly client_secret_prefix: string | null;
-  readonly client_secret_created_at: number | null;
-  readonly webhook_secret_created_at: number | null;
+  /** Empty for a public client. */
+  readonly client_secret_prefix: string;
+  readonly client_secret_created_at: number;
+  readonly webhook_secret_created_at: number;
 }
 
 /** Returns the fields that replace the client secret. Throws `conflict` for a public client, and as `retire` does. */
@@ -56,7 +56,7 @@ export function goodClientSecrets(stored: StoredSecrets, now: number): Buffer[] 
 export function secretsInForce(stored: StoredSecrets, now: number): SecretInForce[] {
   const retired = (kind: SecretInForce["kind"], earlier: readonly RetiredSecret[]) =>
     inForce(earlier, now)
-      .map(({ secret, prefix = null, created_at = null, expires_at }) => {
+      .map(({ secret, prefix = "", created_at, expires_at }) => {
         const shown = kind === "webhook_secret" ? secretPrefix(secret) : prefix;
         return { kind, prefix: shown, created_at, expires_at };
       })

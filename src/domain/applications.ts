@@ -76,7 +76,7 @@ export interface NewApplication
   /** null for a public client. */
   readonly client_secret_hash: Uint8Array | null;
   /** Its first characters; see `secretPrefix`. */
-  readonly client_secret_prefix?: string | null;
+  readonly client_secret_prefix?: string;
 }
 
 /** The fields of an application that can change. */
@@ -120,10 +120,9 @@ export const secretKinds = ["client_secret", "webhook_secret"] as const;
 /** A valid secret, without its value. Times are milliseconds since the epoch. */
 export interface SecretInForce {
   readonly kind: (typeof secretKinds)[number];
-  /** Its first characters; null for a client secret of an earlier version. */
-  readonly prefix: string | null;
-  /** null for a secret of an earlier version. */
-  readonly created_at: number | null;
+  /** Its first characters. */
+  readonly prefix: string;
+  readonly created_at: number;
   /** null for the newest of its kind, which is valid until it is rotated. */
   readonly expires_at: number | null;
 }
@@ -139,10 +138,9 @@ export interface RetiredSecret {
   readonly secret: string;
   /** Milliseconds since the epoch. */
   readonly expires_at: number;
-  /** When it was created; unknown for a secret of an earlier version. */
-  readonly created_at?: number | null;
+  readonly created_at: number;
   /** The first characters of a client secret. */
-  readonly prefix?: string | null;
+  readonly prefix?: string;
 }
 
 /** Options of a secret rotation. */

@@ -142,16 +142,6 @@ export function enabledAgain(endpoint: Endpoint, generation: number): Endpoint {
   return { ...endpoint, generation, ...well };
 }
 
-/**
- * The end of the pause in a stored state; 0 for none. Enabling an endpoint clears its pause, but replicas of an earlier
- * version leave it there. Such a pause is ignored: the endpoint counts as enabled although its last attempt failed.
- */
-export function storedPause(endpoint: Endpoint): number {
-  const { failing_since, last_failure_at, last_success_at, paused_until } = endpoint;
-  if (failing_since === null && (last_success_at ?? 0) < (last_failure_at ?? 1)) return 0;
-  return paused_until ?? 0;
-}
-
 /** The state of a new generation with another URL: initial, except that `warned_at` stays. */
 export function atAnotherUrl({ application_id, warned_at }: Endpoint, generation: number): Endpoint {
   return { ...newEndpoint(application_id, generation), warned_at };

@@ -19,7 +19,6 @@ export interface KnownRequest {
 interface StoredRequest {
   /** Empty for a key that was released because its request was refused. Any other request may use it. */
   readonly fingerprint: Buffer;
-  /** For a released key, earlier by `idempotencyMs`, so that replicas of an earlier version treat it as expired. */
   readonly first_seen_at: number;
   readonly status: number | null;
   readonly answer: string | null;
@@ -32,7 +31,7 @@ interface StoredRequest {
 const releasedMs = 10 * minute;
 
 /** Keys first seen at or before this time can be deleted. */
-export const expiredSince = (now: number) => now - idempotencyMs - releasedMs;
+export const expiredSince = (now: number) => now - idempotencyMs;
 
 /** The fingerprint of a released key. */
 export const released = Buffer.alloc(0);
@@ -47,11 +46,9 @@ export function knownRequest(
   now: number,
 ): KnownRequest | null {
   const { first_seen_at: firstSeenAt, status, answer } = stored;
-  if (stored.fingerprint.equals(released)) {
-    const isKept = firstSeenAt > expiredSince(now);
-    return isKept ? { firstSeenAt: firstSeenAt + idempotencyMs, answer: null } : null;
-  }
-  if (firstSeenAt <= now - idempotencyMs) return null;
+  if (stored.fingerprint.equals(released))
+    return firstSeenAt > now - releasedMs ? { firstSeenAt, answer: null } : null;
+  if (firstSeenAt <= expiredSince(now)) return null;
   if (!stored.fingerprint.equals(fingerprint)) {
     const message = `The Idempotency-Key ${key} came with another body at ${isoTime(firstSeenAt)}`;
     throw new DomainError("conflict", message);

@@ -91,7 +91,7 @@ describe.each(["at a running server", "in a data directory"])("%s", (way) => {
     expect(rotated.webhook_secret).not.toBe(webhook_secret);
     expect((await answered<App>("apps", "rotate-client-secret", id)).client_secret).toMatch(/^onair_cs_/);
     expect(await answered<object>("apps", "delete", id)).toEqual({ id, deleted: true });
-    expectFailure(await onair("apps", "get", id), 1, "There is no application with this id");
+    expectFailure(await onair("apps", "show", id), 1, "There is no application with this id");
   });
 
   test("tokens are created, listed and revoked", async () => {
@@ -167,13 +167,13 @@ describe("wrong usage", () => {
   test.each<[string[], string]>([
     [["apps"], "the action must be one of list, show, create, change, delete"],
     [["apps", "constructor"], "the action must be one of"],
-    [["apps", "get"], "the id of the application is missing"],
+    [["apps", "show"], "the id of the application is missing"],
     [["apps", "create"], "--name is missing"],
     [["apps", "change", "x"], "nothing to change: give at least one option"],
     [["apps", "change", "x", "--enable", "--disable"], "exclude each other"],
     [["apps", "change", "x", "--rate-limit", "many"], "--rate-limit must be a number"],
     [["apps", "list", "x"], '"x" is not expected here'],
-    [["apps", "get", "x", "--name", "y"], "--name is not for show"],
+    [["apps", "show", "x", "--name", "y"], "--name is not for show"],
     [["apps", "list", "--url", "http://127.0.0.1:9"], "ONAIR_ADMIN_KEY"],
     [["apps", "list", "--data", "nowhere"], "There is no data in nowhere"],
     [["tokens", "make", "x"], "the action must be one of create, list, revoke"],

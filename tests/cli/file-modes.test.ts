@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import {
-  chmodSync,
   chownSync,
   linkSync,
   mkdirSync,
@@ -48,10 +47,9 @@ describe("only the owner has permissions on the files of a data directory", () =
     expect(openFiles(data)).toEqual([]);
   });
 
-  test("of commands, even if an earlier version created the lock", async () => {
+  test("of commands", async () => {
     const server = await serve(["--data", data], { command: open, log });
     await server.end("SIGTERM");
-    chmodSync(join(data, "onair.lock"), 0o644);
     await run(["admin-key", "list", "--data", data], { command: open });
     expect(openFiles(data)).toEqual([]);
   });
@@ -91,7 +89,10 @@ describe.skipIf(process.getuid?.() !== 0)(
         ["backups/BACKUP", owner],
         ["backups/onair-data-id", owner],
       ];
-      expect(ownersOf(data).sort()).toEqual([...backups, ...files]);
+      const owners = ownersOf(data).sort();
+      // The backup may leave the log of the database.
+      expect(owners.filter(([file]) => !/-(wal|shm)$/.test(String(file)))).toEqual([...backups, ...files]);
+      expect(owners.every(([, of]) => of === owner)).toBe(true);
 
       const restored = `${data}-restored`;
       mkdirSync(restored);

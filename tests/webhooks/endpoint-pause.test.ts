@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "bun:test";
-import { hour, minute } from "../../src/domain/time.ts";
+import { hour } from "../../src/domain/time.ts";
 import type { Answer } from "../support/receiver.ts";
 import { until } from "../support/until.ts";
 import { type OwnEndpoint, ownEndpoint } from "./fixtures/own-endpoint.ts";
@@ -30,21 +30,6 @@ describe("a stored pause of an endpoint that answered 429", () => {
       number === 1 ? first() : later();
   const accepted = () => new Response(null, { status: 204 });
   const patience = () => tooManyRequests(3600);
-
-  test("ends when a replica of an earlier version, which does not clear it, enables the endpoint", async () => {
-    const { app, receiver } = await endpoint.subscribed(answeringFirst(patience, accepted));
-    await endpoint.publish();
-    await receiver.arrived(1);
-    await endpoint.settled();
-    const paused = await endpoint.stored(app.id);
-    if (!paused) throw new Error("the endpoint is not paused");
-    expect(paused.paused_until).toBeGreaterThan(endpoint.clock.ms + 50 * minute);
-    const { deliveries } = endpoint.server.app.store;
-    await deliveries.record([], [{ ...paused, failing_since: null, failures: 0 }]);
-    await endpoint.restart();
-    await endpoint.publish();
-    await receiver.arrived(2);
-  });
 
   test("moves with the clock, also when an earlier attempt succeeds after it", async () => {
     const held = Promise.withResolvers<Response>();

@@ -35,19 +35,6 @@ export function boundedPattern(pattern: string, flags: string): Pattern {
   return expression;
 }
 
-/**
- * Compiles a pattern that an earlier version stored. If RE2 does not support it, JavaScript's own engine is used, so
- * that registered types keep working.
- */
-export function storedPattern(pattern: string, flags: string): Pattern {
-  try {
-    return compiled(pattern);
-  } catch {
-    const expression = new RegExp(pattern, flags);
-    return { size: pattern.length, test: (text) => expression.test(text) };
-  }
-}
-
 function compiled(pattern: string): Pattern {
   try {
     const translated = RE2JS.translateRegExp(asInRe2(pattern));

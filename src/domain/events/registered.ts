@@ -33,13 +33,10 @@ export const eventNamePattern = "^[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)+$";
 
 /**
  * The type in the catalogue's form. Throws `invalid_parameter` for an invalid schema, or an example that does not match
- * it. A stored schema may have patterns that only earlier versions accepted.
+ * it.
  */
-export async function eventTypeOf(
-  given: NewEventType,
-  { isStored = false }: { readonly isStored?: boolean } = {},
-): Promise<EventType> {
-  const validate = await compiled(given.schema, isStored);
+export async function eventTypeOf(given: NewEventType): Promise<EventType> {
+  const validate = await compiled(given.schema);
   const wrong = schemaErrors(validate, given.example, "example", given.name);
   if (wrong.length > 0) throw invalidFields(wrong);
   return typeOf(given, validate);
@@ -70,7 +67,7 @@ export async function updateCatalogue(
     const known = catalogue.find(type.name, type.version);
     // Compiling takes milliseconds, so unchanged types are skipped. Examples were checked when they were stored.
     const isKnown = known && isSame(known, type);
-    if (!isKnown) catalogue.put(typeOf(type, await compiled(type.schema, true)));
+    if (!isKnown) catalogue.put(typeOf(type, await compiled(type.schema)));
   }
   for (const { name, version } of catalogue.registered) {
     if (!kept.has(`${name} ${version}`)) catalogue.remove(name, version);
@@ -114,7 +111,7 @@ export function checkRemoval({ name, version, is_published }: RegisteredEventTyp
 /** Returns the errors of a payload. Throws a `RangeError` when the check would take too long. */
 type SchemaCheck = (data: unknown) => readonly ErrorObject[];
 
-async function compiled(schema: JsonObject, isStored: boolean): Promise<SchemaCheck> {
+async function compiled(schema: JsonObject): Promise<SchemaCheck> {
   const refuse = (message: string) => invalidFields([{ in: "body", field: "schema", message }]);
   if (schema["type"] !== "object") throw refuse('must describe an object: "type": "object"');
   if (JSON.stringify(schema).length > eventTypeLimits.schemaBytes) {
@@ -124,12 +121,12 @@ async function compiled(schema: JsonObject, isStored: boolean): Promise<SchemaCh
   if ("$async" in schema) throw refuse("must not have $async");
   // Loaded on demand, because it takes longer than the rest of a start.
   const { Ajv2020 } = await import("ajv/dist/2020");
-  const { boundedPattern, PatternError, storedPattern } = await import("./patterns.ts");
+  const { boundedPattern, PatternError } = await import("./patterns.ts");
   const { boundedUniqueItems } = await import("./unique-items.ts");
   const { boundPattern, boundWork, WorkBudget } = await import("./bounded-work.ts");
   const budget = new WorkBudget();
-  const patternOf = isStored ? storedPattern : boundedPattern;
-  const regExp = (pattern: string, flags: string) => boundPattern(pattern, patternOf(pattern, flags), budget);
+  const regExp = (pattern: string, flags: string) =>
+    boundPattern(pattern, boundedPattern(pattern, flags), budget);
   regExp.code = "regExp";
   const checkBy = (allErrors: boolean): SchemaCheck => {
     // One instance for each schema, so that their ids do not collide. `format` is an annotation, as in the draft.

@@ -157,7 +157,7 @@ export function applicationRoutes(app: AdminListener, options: AdminDeps): void 
       await store.applications.create({
         ...application,
         client_secret_hash: secret === null ? null : secretHash(secret),
-        client_secret_prefix: secret === null ? null : secretPrefix(secret),
+        client_secret_prefix: secret === null ? "" : secretPrefix(secret),
       });
       const created = shown({ ...application, disabled: false });
       return status(201, { ...created, client_secret: secret, webhook_secret });

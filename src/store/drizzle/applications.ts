@@ -109,6 +109,7 @@ export function applicationStore(db: Dialect): ApplicationStore {
         orm.insert(applications).values({
           ...application,
           client_secret_hash: Buffer.from(application.client_secret_hash ?? []),
+          client_secret_prefix: application.client_secret_prefix ?? "",
           client_secret_created_at: made,
           webhook_secret_created_at: made,
         }),

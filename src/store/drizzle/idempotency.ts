@@ -1,5 +1,4 @@
 import { and, eq, inArray, isNull, lte, sql } from "drizzle-orm";
-import { idempotencyMs } from "../../domain/deliveries.ts";
 import { expiredSince, knownRequest, released } from "../../domain/idempotency.ts";
 import type { IdempotencyStore } from "../idempotency.ts";
 import { type Dialect, execute } from "./dialect.ts";
@@ -46,11 +45,10 @@ export function idempotencyStore(db: Dialect): IdempotencyStore {
       }),
     release({ key, fingerprint }) {
       const isSame = eq(keys.fingerprint, Buffer.from(fingerprint));
-      const set = { fingerprint: released, first_seen_at: sql`${keys.first_seen_at} - ${idempotencyMs}` };
       return write(
         orm
           .update(keys)
-          .set(set)
+          .set({ fingerprint: released })
           .where(and(isIt(key), isSame, isNull(keys.status))),
       );
     },

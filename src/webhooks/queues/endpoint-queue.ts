@@ -1,6 +1,6 @@
 import type { Recipient } from "../../domain/applications.ts";
 import type { AttemptResult, DueDelivery } from "../../domain/deliveries.ts";
-import { type Endpoint, newEndpoint, storedPause } from "../../domain/endpoints.ts";
+import { type Endpoint, newEndpoint } from "../../domain/endpoints.ts";
 import { hour } from "../../domain/time.ts";
 import { maxRetryAfterMs } from "../retry.ts";
 import { DeliveryQueue } from "./delivery-queue.ts";
@@ -144,7 +144,7 @@ export class EndpointQueue {
     if (this.endpoint) return;
     this.endpoint = endpoint;
     // Bounded, because a clock that was far ahead may have set the time.
-    const pausedUntil = this.#isRequested ? 0 : Math.min(storedPause(endpoint), now + maxRetryAfterMs);
+    const pausedUntil = this.#isRequested ? 0 : Math.min(endpoint.paused_until ?? 0, now + maxRetryAfterMs);
     this.#isRequested = false;
     if (endpoint.failing_since === null && pausedUntil <= now) return;
     this.pace = new Pace({ max: this.pace.max, first: 1, pausedUntil });

@@ -48,9 +48,10 @@ async function fill(pool: Postgres, applications: readonly string[]): Promise<vo
     "INSERT INTO users SELECT g, g, '', '', NULL, 0, 0, false, '', '' FROM generate_series(1, 3) g",
   );
   await pool.run(
-    `INSERT INTO applications (id, name, client_type, client_secret_hash, delivery, webhook_url, webhook_secret,
+    `INSERT INTO applications (id, name, client_type, client_secret_hash, client_secret_prefix,
+       client_secret_created_at, webhook_secret_created_at, delivery, webhook_url, webhook_secret,
        retired_webhook_secrets, retired_client_secrets, disabled, endpoint_generation, scopes, redirect_uris, created_at, updated_at)
-     SELECT id, '', 'confidential', '', 'both', 'https://receiver.test/', '', '[]', '[]', false, 0, '{}', '{}', '', ''
+     SELECT id, '', 'confidential', '', '', 0, 0, 'both', 'https://receiver.test/', '', '[]', '[]', false, 0, '{}', '{}', '', ''
      FROM unnest($1::text[]) AS id`,
     [applications],
   );

@@ -112,8 +112,9 @@ describe("pending deliveries are counted", () => {
     db.run("UPDATE deliveries SET status = 'pending', next_attempt_at = 0 WHERE application_id = 'small-3'");
     for (const id of ["large-1", "small-3-0"]) {
       db.run(
-        `INSERT INTO applications (id, name, client_secret_hash, webhook_secret, scopes, redirect_uris, created_at, updated_at)
-         VALUES (?, '', zeroblob(32), '', '[]', '[]', '', '')`,
+        `INSERT INTO applications (id, name, client_type, client_secret_hash, client_secret_prefix, client_secret_created_at,
+           webhook_secret, webhook_secret_created_at, scopes, redirect_uris, created_at, updated_at)
+         VALUES (?, '', 'confidential', zeroblob(32), '', 0, '', 0, '[]', '[]', '', '')`,
         [`app-${id}`],
       );
       db.run(

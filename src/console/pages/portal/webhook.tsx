@@ -122,7 +122,7 @@ function Secrets({ application }: { application: OwnApplication }) {
           },
           {
             name: "Created",
-            show: ({ created_at }) => (created_at ? <Time at={created_at} /> : "by an earlier version"),
+            show: ({ created_at }) => <Time at={created_at} />,
           },
           {
             name: "Expires",

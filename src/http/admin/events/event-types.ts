@@ -129,9 +129,7 @@ export function eventTypeRoutes(app: AdminListener, options: AdminDeps): void {
       refuseBuiltIn(name);
       const { version, schema, example, description = "", time_to_live_seconds = null } = body;
       const given = { name, version, schema, example, description, time_to_live_seconds };
-      const all = await store.eventTypes.all();
-      const known = all.find((one) => one.name === name && one.version === version);
-      const type = await eventTypeOf(given, { isStored: Bun.deepEquals(known?.schema, schema) });
+      const type = await eventTypeOf(given);
       const kept = await store.eventTypes.put(given, now());
       catalogue.put(type);
       return { event_type: shown(kept), message: "OK" };

@@ -45,12 +45,8 @@ const EndpointState = named("EndpointState", "The state of the endpoint at the w
 
 const Secret = named("SecretInForce", "A secret that is valid now. The secret itself is not shown.", {
   kind: oneOf(secretKinds, { description: "Kind of the secret." }),
-  prefix: nullable(Type.String(), {
-    description: "First characters of the secret; null for a client secret created by an earlier version.",
-  }),
-  created_at: nullable(IsoTimestamp, {
-    description: "Time of its creation; null for a secret created by an earlier version.",
-  }),
+  prefix: about(Type.String(), "First characters of the secret."),
+  created_at: about(IsoTimestamp, "Time of its creation."),
   expires_at: nullable(IsoTimestamp, {
     description: "Time at which a replaced secret expires; null for the newest of its kind.",
   }),
@@ -166,7 +162,7 @@ export function shownOwn(
 
 /** Returns the public facts about a secret, without the secret. */
 export function shownSecret({ kind, prefix, created_at, expires_at }: SecretInForce): Static<typeof Secret> {
-  return { kind, prefix, created_at: isoTimeOrNull(created_at), expires_at: isoTimeOrNull(expires_at) };
+  return { kind, prefix, created_at: isoTime(created_at), expires_at: isoTimeOrNull(expires_at) };
 }
 
 function shownEndpoint(application: Application, endpoint: Endpoint): Static<typeof EndpointState> {

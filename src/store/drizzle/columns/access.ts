@@ -19,10 +19,10 @@ export const applicationColumns = (
   webhook_secret: text().notNull(),
   retired_webhook_secrets: json<readonly RetiredSecret[]>().notNull().default([]),
   retired_client_secrets: json<readonly RetiredSecret[]>().notNull().default([]),
-  /** Null for a secret that was created by an earlier version, as are the two times below. */
-  client_secret_prefix: text(),
-  client_secret_created_at: integer(),
-  webhook_secret_created_at: integer(),
+  /** Empty for a public client. */
+  client_secret_prefix: text().notNull(),
+  client_secret_created_at: integer().notNull(),
+  webhook_secret_created_at: integer().notNull(),
   locked: words<LockableField>().notNull().default([]),
   owner_user_id: integer().references(user, { onDelete: "set null" }),
   disabled: boolean().notNull().default(false),

@@ -42,8 +42,8 @@ export const operatorSessionColumns = ({ text, integer, bytes }: Kinds) => ({
   /** SHA-256 over the secret in the cookie and the hash of the key. */
   hash: bytes().primaryKey(),
   expires_at: integer().notNull(),
-  /** The operator key that it was begun with; "" for a session of an earlier version. */
-  key_id: text().notNull().default(""),
+  /** The operator key that it was begun with. */
+  key_id: text().notNull(),
 });
 
 /**

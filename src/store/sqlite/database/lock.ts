@@ -1,5 +1,5 @@
 import { Database, SQLiteError } from "bun:sqlite";
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { StoreError } from "../../faults.ts";
 import { explain, lockFile, pidFile } from "./directory.ts";
@@ -23,9 +23,8 @@ export function lockDirectory(directory: string): DirectoryLock {
   const [pidPath, lockPath] = [join(directory, pidFile), join(directory, lockFile)];
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
-    // Created with this mode, as all files of the directory. An older version may have created it with another one.
+    // Created with this mode, as all files of the directory.
     closeSync(openSync(lockPath, "a", 0o600));
-    chmodSync(lockPath, 0o600);
     const lock = new Database(lockPath, { create: false, readwrite: true });
     // Long enough for `holderOf` in another process to finish its read.
     lock.run("PRAGMA busy_timeout = 50");

@@ -4,7 +4,6 @@ import { resolve } from "node:path";
 import { count } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/bun-sqlite";
 import { users } from "../schema/platform.ts";
-import { searchIsUnfilled } from "../search/filling.ts";
 import { databaseIn, explain } from "./directory.ts";
 import { damaged } from "./faults.ts";
 import { logBytes } from "./files.ts";
@@ -57,8 +56,6 @@ export interface SchemaState {
   readonly applied: readonly string[];
   /** Names of the migrations that this version would apply. */
   readonly pending: readonly string[];
-  /** Whether the search index has this version's layout, and need not be rebuilt from all users. */
-  readonly isSearchReady: boolean;
   readonly users: number;
 }
 
@@ -66,13 +63,11 @@ export interface SchemaState {
 export function schemaState(db: Database): SchemaState {
   const made = appliedMigrations(db);
   const pending = migrations.slice(made);
-  const isLaidOutAnew = pending.some(({ sql }) => sql.includes("CREATE VIRTUAL TABLE `user_search`"));
   const counted = made === 0 ? undefined : drizzle(db).select({ n: count() }).from(users).get();
   const nameOf = ({ name }: { name: string }) => name;
   return {
     applied: migrations.slice(0, made).map(nameOf),
     pending: pending.map(nameOf),
-    isSearchReady: !counted?.n || !(isLaidOutAnew || searchIsUnfilled(db)),
     users: counted?.n ?? 0,
   };
 }

@@ -3,7 +3,7 @@ import { chmodSync, closeSync, existsSync, openSync, renameSync, statSync } from
 import { join } from "node:path";
 import { StoreError } from "../../faults.ts";
 import { moveStaged } from "../deliveries/staged.ts";
-import { fillingSearch, prepareSearch, searchIsUnfilled } from "../search/filling.ts";
+import { fillingSearch } from "../search/filling.ts";
 import { databaseIn, explain, requireNoParts, wrongFileIn } from "./directory.ts";
 import { damaged } from "./faults.ts";
 import { logBytes, removeDatabase } from "./files.ts";
@@ -33,7 +33,6 @@ export function openDatabase(
     const db = openForWriting(directory);
     migrate(db, migrations, applying);
     moveStaged(db);
-    prepareSearch(db);
     return { db, close: () => closeWriter(db, lock) };
   } catch (error) {
     lock.close();
@@ -148,7 +147,7 @@ export function settleDatabase(directory: string): string {
 }
 
 interface UpgradeOptions {
-  /** Whether to rebuild the search index in any case. */
+  /** Whether to rebuild the search index. */
   readonly rebuildSearch: boolean;
   /** Called with the name of each migration before it begins. */
   readonly applying: (name: string) => void;
@@ -169,7 +168,7 @@ export async function upgradeDatabase(
   try {
     db = openForWriting(directory);
     migrate(db, undefined, applying);
-    for (const users of fillingSearch(db, { anew: rebuildSearch })) {
+    for (const users of rebuildSearch ? fillingSearch(db) : []) {
       indexed(users);
       await Bun.sleep(0);
     }
@@ -182,15 +181,15 @@ export async function upgradeDatabase(
 }
 
 /**
- * Opens a second connection without waiting for the one that writes. Returns null when that one must first create,
- * migrate or index the database, or report an error in it.
+ * Opens a second connection without waiting for the one that writes. Returns null when that one must first create or
+ * migrate the database, or report an error in it.
  */
 export function openIfReady(directory: string): Database | null {
   if (!existsSync(databaseIn(directory))) return null;
   let db: Database | null = null;
   try {
     db = openForReading(directory);
-    if (isNewest(db) && !searchIsUnfilled(db)) return db;
+    if (isNewest(db)) return db;
   } catch {
     // The connection that writes finds the same error and reports it.
   }

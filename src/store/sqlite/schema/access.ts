@@ -1,5 +1,4 @@
 import { index, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
-import type { ClientType } from "../../../domain/applications.ts";
 import {
   applicationColumns,
   authorizationCodeColumns,
@@ -14,14 +13,9 @@ import { users } from "./platform.ts";
 const user = () => users.id;
 const application = () => applications.id;
 
-export const applications = sqliteTable(
-  "applications",
-  {
-    ...shared(applicationColumns, user),
-    client_type: text().$type<ClientType>().notNull().default("confidential"),
-  },
-  (table) => [index("applications_owner").on(table.owner_user_id)],
-);
+export const applications = sqliteTable("applications", shared(applicationColumns, user), (table) => [
+  index("applications_owner").on(table.owner_user_id),
+]);
 
 export const tokens = sqliteTable("tokens", shared(tokenColumns, application, user), (table) => [
   index("tokens_expiry").on(table.expires_at),

@@ -4,8 +4,8 @@ import { type Indexed, userSearch } from "./search.ts";
 const rebuiltAtOnce = 5_000;
 
 /**
- * Fills the search index from all users, in one transaction. Each step yields the number of users in the index. A caller
- * that stops early leaves the index unchanged.
+ * Fills the search index from all users, in one transaction. Each step yields the number of users in the index. A
+ * caller that stops early leaves the index unchanged.
  */
 export function* fillingSearch(db: Database): Generator<number> {
   const next = db.query<Indexed, [number, number]>(

@@ -6,7 +6,7 @@ import { type Scope, secretHash } from "../domain/tokens.ts";
 import type { Store } from "../store/store.ts";
 import { Changes } from "./changes.ts";
 import type { PlatformJwtReader } from "./platform-jwt.ts";
-import { type RateLimiter, requireWithinLimit } from "./rate-limit.ts";
+import { type LimitedBy, type RateLimiter, requireWithinLimit } from "./rate-limit.ts";
 import { type Caller, clientNetworkOf, type RequestContext } from "./request-context.ts";
 
 /** A name that no caller can send. */
@@ -232,16 +232,32 @@ export async function admitWithOrWithout(access: Access, requestContext: Request
   if (caller) admitCaller(access, requestContext, caller);
 }
 
-/** Counts a request against the limit of the caller's application. Throws `rate_limited`. */
-function admitCaller(
-  { limiter, defaultRateLimit }: Access,
-  requestContext: RequestContext,
-  caller: Caller,
-): void {
-  const { application } = caller;
+/**
+ * Returns the limits by which a request of a caller counts. A user has at most half of the application's limit, so that
+ * one of them cannot use it up for the others and the application itself. The portal has a bucket of its own, so that
+ * the developer of a busy application can look after it.
+ */
+function limitsOf(
+  { defaultRateLimit }: Access,
+  { grant: { userId }, application: { id, rate_limit } }: Caller,
+  isFromPortal: boolean,
+): readonly LimitedBy[] {
+  const limit = rate_limit ?? defaultRateLimit;
+  if (isFromPortal) return [[`portal of ${id}`, limit]];
+  if (userId === null) return [[id, limit]];
+  const share = limit === 0 ? 0 : Math.max(1, Math.floor(limit / 2));
+  return [
+    [`user ${userId} of ${id}`, share],
+    [id, limit],
+  ];
+}
+
+/** Counts a request against the limits of its caller. Throws `rate_limited`. */
+function admitCaller(access: Access, requestContext: RequestContext, caller: Caller): void {
   requestContext.isAdmitted = true;
   requestContext.caller = caller;
-  requestContext.rateLimit = limiter.take(application.id, application.rate_limit ?? defaultRateLimit);
+  const limits = limitsOf(access, caller, requestContext.isFromPortal);
+  requestContext.rateLimit = access.limiter.takeEach(limits);
   requireWithinLimit(requestContext.rateLimit);
 }
 
@@ -256,21 +272,19 @@ async function admitAgain(access: Access, requestContext: RequestContext, token:
 }
 
 /**
- * The same after a change that came while the request was read. It takes from the limit as it is now, in place of the
- * former one, so that the answer shows one state.
+ * Admits a request again after a change that came while it was read. It takes from the limits as they are now, in place
+ * of the former ones, so that the answer shows one state.
  */
 export async function admitChanged(
   access: Access,
   requestContext: RequestContext,
   token: string,
 ): Promise<Caller> {
+  const { caller: former, isFromPortal } = requestContext;
   const caller = await admitAgain(access, requestContext, token);
-  const { limiter, defaultRateLimit } = access;
-  const { id, rate_limit } = caller.application;
-  requestContext.caller = caller;
-  limiter.giveBack(id, requestContext.rateLimit?.limit ?? 0);
-  requestContext.rateLimit = limiter.take(id, rate_limit ?? defaultRateLimit);
-  requireWithinLimit(requestContext.rateLimit);
+  if (former)
+    for (const [key, limit] of limitsOf(access, former, isFromPortal)) access.limiter.giveBack(key, limit);
+  admitCaller(access, requestContext, caller);
   return caller;
 }
 

@@ -29,6 +29,9 @@ export function requireWithinLimit(state: RateLimitState | null, what?: string):
   throw new DomainError("rate_limited", `Too many ${many}; try again in ${seconds}`, { retryAfterSeconds });
 }
 
+/** The key of a bucket, and its requests per minute; 0 means no limit. */
+export type LimitedBy = readonly [key: string, limit: number];
+
 interface Bucket {
   /** Requests taken and not yet refilled, so that a changed limit applies from the next request on. */
   taken: number;
@@ -69,26 +72,54 @@ export function rateLimiter(now: () => number, shares: RateShares | null = null)
     return bucket;
   };
 
+  /** Takes one request from the bucket of `key`. Returns null for a `limit` of 0, which means no limit. */
+  const take = (key: string, limit: number): RateLimitState | null => {
+    if (limit === 0) return null;
+    const perMs = limit / 60_000;
+    const bucket = bucketOf(key, limit);
+    const most = bucket.limit === limit ? limit * fullest : limit;
+    const left = Math.min(most, bucket.taken);
+    const allowed = left <= limit - 1;
+    const taken = allowed ? left + 1 : left;
+    bucket.taken = taken;
+    bucket.limit = limit;
+    if (allowed) shares?.count(key, limit, 1);
+    return {
+      allowed,
+      limit,
+      remaining: Math.max(0, Math.floor(limit - taken)),
+      resetSeconds: Math.ceil(taken / perMs / 1000),
+      retryAfterSeconds: allowed ? 0 : Math.max(1, Math.ceil((taken + 1 - limit) / perMs / 1000)),
+    };
+  };
+
+  /** Puts back one request that was taken with the same `key` and `limit`. */
+  const giveBack = (key: string, limit: number): void => {
+    const bucket = limit === 0 ? undefined : buckets.get(key);
+    if (!bucket) return;
+    bucket.taken = Math.max(0, bucket.taken - 1);
+    shares?.count(key, limit, -1);
+  };
+
   return {
-    /** Takes one request from the bucket of `key`. Returns null for a `limit` of 0, which means no limit. */
-    take(key: string, limit: number): RateLimitState | null {
-      if (limit === 0) return null;
-      const perMs = limit / 60_000;
-      const bucket = bucketOf(key, limit);
-      const most = bucket.limit === limit ? limit * fullest : limit;
-      const left = Math.min(most, bucket.taken);
-      const allowed = left <= limit - 1;
-      const taken = allowed ? left + 1 : left;
-      bucket.taken = taken;
-      bucket.limit = limit;
-      if (allowed) shares?.count(key, limit, 1);
-      return {
-        allowed,
-        limit,
-        remaining: Math.max(0, Math.floor(limit - taken)),
-        resetSeconds: Math.ceil(taken / perMs / 1000),
-        retryAfterSeconds: allowed ? 0 : Math.max(1, Math.ceil((taken + 1 - limit) / perMs / 1000)),
-      };
+    take,
+    giveBack,
+    /**
+     * Takes one request from each of several buckets, or from none if one of them is empty. Returns the state of the
+     * empty one, else of the one with the least left; null if none has a limit.
+     */
+    takeEach(several: readonly LimitedBy[]): RateLimitState | null {
+      let least: RateLimitState | null = null;
+      for (const [i, [key, limit]] of several.entries()) {
+        const state = take(key, limit);
+        if (state === null) continue;
+        if (!state.allowed) {
+          for (const [taken, ofTaken] of several.slice(0, i)) giveBack(taken, ofTaken);
+          return state;
+        }
+        if (least === null || state.remaining < least.remaining) least = state;
+      }
+      return least;
     },
     /** Returns the current state of the bucket of `key` without taking from it; null for a `limit` of 0. */
     look(key: string, limit: number): Pick<RateLimitState, "limit" | "remaining"> | null {
@@ -96,13 +127,6 @@ export function rateLimiter(now: () => number, shares: RateShares | null = null)
       const bucket = buckets.peek(key);
       const taken = bucket ? Math.min(limit, takenAt(bucket, limit, now())) : 0;
       return { limit, remaining: Math.floor(limit - taken) };
-    },
-    /** Puts back one request that was taken with the same `key` and `limit`. */
-    giveBack(key: string, limit: number): void {
-      const bucket = limit === 0 ? undefined : buckets.get(key);
-      if (!bucket) return;
-      bucket.taken = Math.max(0, bucket.taken - 1);
-      shares?.count(key, limit, -1);
     },
     /** Counts requests that another replica reported; a negative count gives back. */
     takenElsewhere([key, limit, count]: Share): void {

@@ -31,6 +31,8 @@ export interface RequestContext {
   readonly span: ActiveSpan | null;
   /** null until the token is verified. */
   caller: Caller | null;
+  /** Whether the portal sent it, with the cookie of a session as its token. */
+  isFromPortal: boolean;
   /** The operator key of the request; null until it is verified. */
   operatorKey: OperatorKey | null;
   /** Checks during the transfer of a long body; null on routes with short bodies. */
@@ -112,6 +114,7 @@ export function newRequestContext(request: Request, listener: ListenerContext): 
     startedAt: performance.now(),
     span: traces?.begin(path, request.headers.get("traceparent")) ?? null,
     caller: null,
+    isFromPortal: false,
     operatorKey: null,
     longBody: null,
     client: null,

@@ -100,7 +100,8 @@ describe("a token that is not known", () => {
       .setAudience(audience)
       .setExpirationTime(Math.floor(clock.ms / 1000) + 600)
       .sign(privateKey);
-    expect(limitsOf(await cold.get(path, token))).toEqual([200, 100, 99]);
+    // A token of a user has half of the application's limit.
+    expect(limitsOf(await cold.get(path, token))).toEqual([200, 50, 49]);
     expect(limitsOf(await cold.get("/public/v1/categories"))).toEqual([200, limit, limit - 1]);
   });
 });

@@ -35,6 +35,23 @@ test("returned tokens are notified as well, and never more than were taken", asy
   ]);
 });
 
+test("a request that takes from two buckets is notified for both, and one that is refused for neither", async () => {
+  const { here, other, told } = replicas();
+  const buckets = [
+    ["user", 10],
+    ["application", 20],
+  ] as const;
+  for (let i = 0; i < 4; i++) here.takeEach(buckets);
+  await until(
+    () => other.look("user", 10)?.remaining === 6 && other.look("application", 20)?.remaining === 16,
+  );
+  for (let i = 0; i < 6; i++) other.takeEach(buckets);
+  expect(other.takeEach(buckets)).toMatchObject({ allowed: false, limit: 10, remaining: 0 });
+  expect(other.look("application", 20)?.remaining).toBe(10);
+  const sum = (of: string) => told.reduce((all, [key, , count]) => all + (key === of ? count : 0), 0);
+  expect([sum("user"), sum("application")]).toEqual([4, 4]);
+});
+
 test("tokens that are returned before the notification are not notified", async () => {
   const { here, told } = replicas();
   here.take("key", 20);

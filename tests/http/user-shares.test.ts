@@ -16,7 +16,7 @@ const clock = new Clock();
 const tokens: string[] = [];
 
 // A share of 2 for each user, of 30 for all of them, and of 30 for the application.
-const { server, userTokens } = await signInServer({ clock, args: ["--stream-limit", "30"] });
+const { server, userTokens } = await signInServer({ clock, args: ["--stream-limit", "30", "--portal"] });
 /** What the receiver waits for before it answers. */
 let gate: PromiseWithResolvers<void> | null = null;
 const receiver = testReceiver(async () => {
@@ -34,6 +34,86 @@ for (const user of users.slice(0, 20)) {
 beforeEach(() => clock.advance(60_000));
 
 const user = (i: number) => tokens[i] ?? "";
+
+describe("requests", () => {
+  const limit = 10;
+  const path = "/public/v1/events/subscriptions";
+  beforeAll(async () => {
+    await server.admin("PATCH", `/admin/v1/applications/${app.id}`, { rate_limit: limit });
+  });
+  afterAll(async () => {
+    await server.admin("PATCH", `/admin/v1/applications/${app.id}`, { rate_limit: 0 });
+  });
+  const ask = async (token: string, path_ = path) => {
+    const { status, headers } = await server.get(path_, token);
+    return [status, ...["limit", "remaining"].map((name) => Number(headers.get(`ratelimit-${name}`)))];
+  };
+  const asked = async (token: string, times: number) => {
+    const statuses: (number | undefined)[] = [];
+    for (let i = 0; i < times; i++) statuses.push((await ask(token))[0]);
+    return statuses;
+  };
+
+  test("of one user are at most half of the limit, and the rest is for the others and the application", async () => {
+    for (const remaining of [4, 3, 2, 1, 0]) expect(await ask(user(0))).toEqual([200, 5, remaining]);
+    expect(await ask(user(0))).toEqual([429, 5, 0]);
+    // Also where a token is not needed.
+    expect(await ask(user(0), "/public/v1/categories")).toEqual([429, 5, 0]);
+    expect(await ask(user(1))).toEqual([200, 5, 4]);
+    expect(await asked(app.token, 5)).toEqual([200, 200, 200, 200, 429]);
+    expect(await ask(user(1))).toEqual([429, limit, 0]);
+  });
+
+  test("show the smaller of what remains for the user and for the application", async () => {
+    expect(await ask(user(0))).toEqual([200, 5, 4]);
+    expect(await asked(app.token, 7)).toEqual(Array(7).fill(200));
+    expect(await ask(user(0))).toEqual([200, limit, 1]);
+    expect(await ask(app.token)).toEqual([200, limit, 0]);
+  });
+
+  test("that the application's limit refuses take nothing from the user's share", async () => {
+    await asked(app.token, limit);
+    expect(await asked(user(0), 20)).toEqual(Array(20).fill(429));
+    clock.advance(30_000);
+    expect(await asked(user(0), 6)).toEqual([200, 200, 200, 200, 200, 429]);
+  });
+
+  test("after a change of the limit count once by the new one", async () => {
+    const change = (rate_limit: number) =>
+      server.admin("PATCH", `/admin/v1/applications/${app.id}`, { rate_limit });
+    await change(20);
+    expect(await ask(user(0))).toEqual([200, 10, 9]);
+    await change(1);
+    clock.advance(60_000);
+    expect(await ask(user(0))).toEqual([200, 1, 0]);
+    await change(0);
+    expect(await ask(user(0))).toEqual([200, 0, 0]);
+    await change(limit);
+  });
+
+  test("of the portal have a share of their own", async () => {
+    const page = { "onair-page": "http", "sec-fetch-site": "same-origin" };
+    const body = new URLSearchParams({ client_id: app.client_id, client_secret: app.client_secret });
+    const begun = await fetch(`${server.publicUrl}/portal/session`, { method: "POST", headers: page, body });
+    const headers = { ...page, cookie: begun.headers.get("set-cookie")?.split(";")[0] ?? "" };
+    const portal = () => server.get("/public/v1/application", undefined, { headers });
+    await asked(app.token, limit);
+    const statuses: number[] = [];
+    for (let i = 0; i < limit; i++) {
+      const answer = await portal();
+      statuses.push(answer.status);
+      expect(answer.headers.get("ratelimit-remaining")).toBe(String(limit - 1 - i));
+      // The state of the application's own limit, which the portal shows.
+      const { data } = await json<{ data: { rate_limit: object } }>(answer);
+      expect(data.rate_limit).toEqual({ limit, remaining: 0 });
+    }
+    expect(statuses).toEqual(Array(limit).fill(200));
+    expect((await portal()).status).toBe(429);
+    clock.advance(60_000);
+    for (let i = 0; i < limit; i++) await portal();
+    expect(await asked(app.token, limit)).toEqual(Array(limit).fill(200));
+  });
+});
 
 describe("event streams", () => {
   const open: { cancel(): Promise<void> }[] = [];

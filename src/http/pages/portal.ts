@@ -14,8 +14,8 @@ const detail = { hide: true };
 
 /**
  * The portal for developers, and the start of its sessions. A session is a short-lived access token of the application
- * itself in a cookie. It is stored hashed, and counts against the application's rate limit. It ends when the
- * application's tokens are revoked, its client secret is rotated, or its owner changes.
+ * itself in a cookie. It is stored hashed, and has a rate limit of its own. It ends when the application's tokens are
+ * revoked, its client secret is rotated, or its owner changes.
  */
 export function portalRoutes(
   app: PublicListener,

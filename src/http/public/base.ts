@@ -161,8 +161,12 @@ export type PublicListener = ReturnType<typeof publicListener>;
  * `cookie`.
  */
 export function withTokens(app: PublicListener, access: Access, cookie: PageCookie | null = null) {
-  const tokenIn = ({ bearer, headers: { authorization }, request }: GateContext) =>
-    authorization === undefined ? (cookie?.read(request) ?? null) : tokenOf(bearer, authorization);
+  const tokenIn = ({ bearer, headers: { authorization }, request, requestContext }: GateContext) => {
+    if (authorization !== undefined) return tokenOf(bearer, authorization);
+    const session = cookie?.read(request) ?? null;
+    requestContext.isFromPortal = session !== null;
+    return session;
+  };
   const { authenticator } = access;
   const guarded = (requirement: Requirement, ...needed: readonly Scope[]) => {
     const input = routeInput(() => ({ security: tokenSecurity(...needed) }));

@@ -9,7 +9,7 @@ import type { Sample, SampleExchange, UnsignedRequest, WatchSample } from "../..
 import { dataOf, eventStream } from "../answers.ts";
 import { needsApplication } from "../auth.ts";
 import { named, otherFieldsIgnored, WebUrl } from "../fields.ts";
-import { type RateLimiter, requireWithinLimit } from "../rate-limit.ts";
+import { type LimitedBy, type RateLimiter, requireWithinLimit } from "../rate-limit.ts";
 import type { Caller } from "../request-context.ts";
 import { replyShortStream } from "../stream/reply-stream.ts";
 import { frame } from "../stream/stream-frames.ts";
@@ -224,19 +224,14 @@ function streamed(
 /** Takes a test from the limits of the caller. Throws `rate_limited`. */
 function takeTest(limiter: RateLimiter, applicationId: string, userId: number | null): void {
   const own = `tests of ${applicationId}`;
-  const shares: [string, number][] =
+  const shares: LimitedBy[] =
     userId === null
       ? [[own, testsPerMinute.application]]
       : [
           [`${own} by ${userId}`, testsPerMinute.user],
           [`${own} by users`, testsPerMinute.users],
         ];
-  for (const [i, [key, limit]] of shares.entries()) {
-    const budget = limiter.take(key, limit);
-    if (budget === null || budget.allowed) continue;
-    for (const [taken, ofTaken] of shares.slice(0, i)) limiter.giveBack(taken, ofTaken);
-    requireWithinLimit(budget, "tests");
-  }
+  requireWithinLimit(limiter.takeEach(shares), "tests");
 }
 
 function shownRequest({ url, headers, body }: UnsignedRequest) {

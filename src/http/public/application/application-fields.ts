@@ -141,7 +141,7 @@ interface Circumstances {
   readonly secrets: readonly SecretInForce[];
   readonly subscriptions: { readonly used: number; readonly limit: number };
   /** null means unlimited. */
-  readonly rateLimit: RateLimitState | null;
+  readonly rateLimit: Pick<RateLimitState, "limit" | "remaining"> | null;
 }
 
 /** Returns an application as its developer sees it: without fields that only operators see, and without secrets. */

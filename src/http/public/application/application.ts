@@ -52,8 +52,8 @@ export function applicationRoutes(
   app: TokenListener,
   { store, engine, access, now, log, allowPrivateWebhooks, defaultSubscriptionLimit }: PublicDeps,
 ): void {
-  const shown = async (application: Application, { rateLimit }: RequestContext) => {
-    const { id, subscription_limit } = application;
+  const shown = async (application: Application) => {
+    const { id, subscription_limit, rate_limit } = application;
     const [endpoint, notices, secrets, used] = await Promise.all([
       store.endpoints.find(id),
       store.notices.page(id, null, shownNotices),
@@ -61,6 +61,7 @@ export function applicationRoutes(
       store.subscriptions.count(id),
     ]);
     const subscriptions = { used, limit: subscription_limit ?? defaultSubscriptionLimit() };
+    const rateLimit = access.limiter.look(id, rate_limit ?? access.defaultRateLimit);
     const known = { endpoint: endpoint ?? newEndpoint(id), notices, secrets, subscriptions, rateLimit };
     return { data: shownOwn(application, known), message: "OK" };
   };
@@ -85,7 +86,7 @@ export function applicationRoutes(
     await store.audit.add(entry).catch((error) => log.error("audit_failed", errorFields(error)));
   };
 
-  app.get(path, ({ caller, requestContext }) => shown(caller.application, requestContext), {
+  app.get(path, ({ caller }) => shown(caller.application), {
     application: "reads",
     response: { 200: OwnApplication },
     detail: {
@@ -112,10 +113,10 @@ export function applicationRoutes(
         ...(redirect_uris && { redirect_uris }),
       };
       const fields = Object.keys(changes);
-      if (fields.length === 0) return shown(application, requestContext);
+      if (fields.length === 0) return shown(application);
       const changed = stillExisting(await store.applications.update(id, changes, now(), "developer"));
       await note("changeOwnApplication", application, requestContext, fields);
-      return shown(changed, requestContext);
+      return shown(changed);
     },
     {
       application: "changes",
@@ -169,7 +170,7 @@ export function applicationRoutes(
       }
       await engine.enable(id);
       await note("enableOwnEndpoint", application, requestContext);
-      return shown(application, requestContext);
+      return shown(application);
     },
     {
       application: "changes",

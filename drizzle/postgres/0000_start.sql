@@ -68,6 +68,7 @@ CREATE TABLE "refresh_tokens" (
 	"scopes" text[] NOT NULL,
 	"family_id" text COLLATE "C" NOT NULL,
 	"expires_at" bigint NOT NULL,
+	"parent_hash" "bytea",
 	"rotated_at" bigint
 );
 --> statement-breakpoint
@@ -78,6 +79,7 @@ CREATE TABLE "tokens" (
 	"scopes" text[] NOT NULL,
 	"expires_at" bigint NOT NULL,
 	"family_id" text COLLATE "C",
+	"refresh_hash" "bytea",
 	"made" bigint GENERATED ALWAYS AS IDENTITY (sequence name "tokens_made_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1)
 );
 --> statement-breakpoint

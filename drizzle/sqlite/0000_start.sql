@@ -82,6 +82,7 @@ CREATE TABLE `refresh_tokens` (
 	`scopes` text NOT NULL,
 	`family_id` text NOT NULL,
 	`expires_at` integer NOT NULL,
+	`parent_hash` blob,
 	`rotated_at` integer,
 	FOREIGN KEY (`application_id`) REFERENCES `applications`(`id`) ON UPDATE no action ON DELETE cascade,
 	FOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE cascade
@@ -98,6 +99,7 @@ CREATE TABLE `tokens` (
 	`scopes` text NOT NULL,
 	`expires_at` integer NOT NULL,
 	`family_id` text,
+	`refresh_hash` blob,
 	FOREIGN KEY (`application_id`) REFERENCES `applications`(`id`) ON UPDATE no action ON DELETE cascade,
 	FOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE cascade
 );

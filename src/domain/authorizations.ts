@@ -96,11 +96,18 @@ interface RefreshToken {
   readonly applicationId: string;
   readonly scopes: readonly ScopeName[];
   readonly expiresAt: number;
-  /** When it was first used, and so replaced. */
+  /** When it was first used, and so replaced; `graceEnded` for one that must not be used. */
   readonly rotatedAt: number | null;
 }
 
-/** Whether a refresh token may be used. `reused`: used after its grace period, so it may be stolen. */
+/**
+ * The `rotatedAt` that leaves no grace. When the first child of a refresh token is itself exchanged, that token and its
+ * other children get it: from then on, they are only in the hands of a thief, or of the client while a thief has used
+ * the child.
+ */
+export const graceEnded = 0;
+
+/** Whether a refresh token may be used. `reused`: used after its grace has ended, so it may be stolen. */
 export function judgeRefresh(
   token: RefreshToken | null,
   applicationId: string,

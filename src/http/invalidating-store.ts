@@ -34,7 +34,7 @@ const tokens: Effects<TokenStore> = {
   find: "none",
   inspect: "none",
   redeemCode: (result) => "refused" in result && result.refused === "reused",
-  refresh: (result) => "refused" in result && result.refused === "reused",
+  refresh: (result) => ("refused" in result ? result.refused === "reused" : result.endedOthers),
   revoke: (result) => result === "revoked",
   ofApplication: "none",
   removeOfApplication: "changes",

@@ -18,8 +18,8 @@ export interface TokenStore {
   /** Exchanges an authorization code for the first tokens of its family. */
   redeemCode(hash: Uint8Array, given: CodePresentation, tokens: NewTokens, now: number): Promise<Exchanged>;
   /**
-   * Exchanges a refresh token for new tokens. `scopes` are those of the access token; null for all of the refresh
-   * token.
+   * Exchanges a refresh token for new tokens. The first exchange of a token ends the grace of its parent, and its
+   * siblings with their access tokens. `scopes` are those of the access token; null for all of the refresh token.
    */
   refresh(
     hash: Uint8Array,
@@ -53,7 +53,8 @@ export interface NewTokens {
  * (`limited`), and the token stays valid.
  */
 export type Exchanged =
-  | { readonly grant: AskedGrant }
+  /** `endedOthers`: other access tokens are revoked. */
+  | { readonly grant: AskedGrant; readonly endedOthers: boolean }
   | { readonly refused: "invalid" | "reused" | "exceeded" }
   | { readonly refused: "limited"; readonly retryAfterMs: number };
 

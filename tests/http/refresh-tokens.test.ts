@@ -1,10 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import { day, hour, minute, second } from "../../src/domain/time.ts";
-import { type Fields, signInServer } from "../support/oauth.ts";
+import { keptLog } from "../support/kept-log.ts";
+import { credentials, type Fields, signInServer } from "../support/oauth.ts";
 import { Clock } from "../support/server.ts";
 
 const clock = new Clock();
-const { newApp, refresh, userTokens, works } = await signInServer({ clock });
+const kept = keptLog("warn", clock.now);
+const { form, newApp, refresh, userTokens, works } = await signInServer({ clock, log: kept.log });
 const confidential = await newApp();
 const publicClient = await newApp({ client_type: "public" });
 const other = await newApp();
@@ -87,10 +89,91 @@ describe("RFC 9700, section 4.14.2: refresh tokens rotate", () => {
     ]);
     expect(both.map(({ status }) => status)).toEqual([200, 200]);
     clock.advance(60 * second - 1);
-    expect((await refresh(publicClient, first.refresh_token)).status).toBe(200);
-    for (const { body } of both) {
-      expect((await refresh(publicClient, body.refresh_token)).status).toBe(200);
-    }
+    const third = await refresh(publicClient, first.refresh_token);
+    for (const { body } of [...both, third]) expect(await works(body.access_token)).toBe(true);
+    expect((await refresh(publicClient, third.body.refresh_token)).status).toBe(200);
+  });
+
+  /** Two pairs for one refresh token, as of a client and a thief. */
+  async function siblings() {
+    const first = await userTokens(publicClient);
+    const [one, other] = [
+      (await refresh(publicClient, first.refresh_token)).body,
+      (await refresh(publicClient, first.refresh_token)).body,
+    ];
+    // The use of an access token says nothing of who has the other pair.
+    for (const { access_token } of [one, other]) expect(await works(access_token)).toBe(true);
+    return { first, one, other };
+  }
+
+  test("the first of two siblings that is refreshed ends the other pair", async () => {
+    const bystander = await siblings();
+    const { first, one, other } = await siblings();
+    clock.advance(hour);
+    const next = (await refresh(publicClient, one.refresh_token)).body;
+    expect(await works(other.access_token)).toBe(false);
+    for (const { access_token } of [one, next]) expect(await works(access_token)).toBe(true);
+    for (const { access_token } of [first, bystander.one, bystander.other])
+      expect(await works(access_token)).toBe(true);
+    // A lost answer to the second refresh.
+    const repeated = (await refresh(publicClient, one.refresh_token)).body;
+    for (const { access_token } of [next, repeated]) expect(await works(access_token)).toBe(true);
+    expect((await refresh(publicClient, repeated.refresh_token)).status).toBe(200);
+    expect(await works(next.access_token)).toBe(false);
+  });
+
+  test("the ended sibling, presented, ends the whole sign-in: it is the client's or a thief's", async () => {
+    const { first, one, other } = await siblings();
+    const next = (await refresh(publicClient, one.refresh_token)).body;
+    const reused = await refresh(publicClient, other.refresh_token);
+    expect([reused.status, reused.body.error]).toEqual([400, "invalid_grant"]);
+    const told = (await kept.lines()).map((line) => JSON.parse(line));
+    expect(told.filter(({ event }) => event === "token_reused")).toEqual([
+      expect.objectContaining({ level: "warn", application_id: publicClient.id }),
+    ]);
+    for (const { access_token } of [first, one, other, next]) expect(await works(access_token)).toBe(false);
+    expect((await refresh(publicClient, next.refresh_token)).body.error).toBe("invalid_grant");
+  });
+
+  test("the grace of a token ends when one of its children is refreshed", async () => {
+    const first = await userTokens(publicClient);
+    const child = (await refresh(publicClient, first.refresh_token)).body;
+    const next = (await refresh(publicClient, child.refresh_token)).body;
+    clock.advance(1);
+    expect((await refresh(publicClient, first.refresh_token)).body.error).toBe("invalid_grant");
+    expect(await works(next.access_token)).toBe(false);
+  });
+
+  test("of siblings that are refreshed at once one counts, and then none of them is left", async () => {
+    const first = await userTokens(publicClient);
+    const children = [];
+    for (let i = 0; i < 5; i++) children.push((await refresh(publicClient, first.refresh_token)).body);
+    const answers = await Promise.all(children.map((child) => refresh(publicClient, child.refresh_token)));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    for (const { body } of answers) if (body.access_token) expect(await works(body.access_token)).toBe(false);
+  });
+
+  test("a refusal ends no sibling: too many scopes, another client", async () => {
+    const { one, other } = await siblings();
+    const scope = "users:read events:subscribe";
+    expect((await refresh(confidential, one.refresh_token, { scope })).status).toBe(400);
+    expect(await works(other.access_token)).toBe(true);
+    expect((await refresh(publicClient, other.refresh_token)).status).toBe(200);
+  });
+
+  test("an ended sibling is not active, and the application's introspection shows it", async () => {
+    const first = await userTokens(confidential);
+    const one = (await refresh(confidential, first.refresh_token)).body;
+    const other = (await refresh(confidential, first.refresh_token)).body;
+    const isActive = async (token: string) => {
+      const { body } = await form("/oauth/introspect", { ...credentials(confidential), token });
+      return (body as unknown as { active: boolean }).active;
+    };
+    expect(await isActive(other.refresh_token)).toBe(true);
+    await refresh(confidential, one.refresh_token);
+    for (const token of [other.refresh_token, other.access_token, first.refresh_token])
+      expect(await isActive(token)).toBe(false);
+    for (const token of [one.refresh_token, one.access_token]) expect(await isActive(token)).toBe(true);
   });
 
   test("after that it ends everything that came of the same code, and nothing else", async () => {

@@ -18,6 +18,8 @@ const pair = (nth: number) => ({ accessHash: hash(`access ${nth}`), refreshHash:
 const hours = 20;
 const many = hours * refreshTokensAnHour + 1;
 const last = storedAt + hours * hour;
+/** The access tokens that no refresh has ended: those of the last hour, and one of each before. */
+const accessTokens = hours + refreshTokensAnHour;
 
 describe("a family of many tokens", () => {
   let store: Store;
@@ -60,7 +62,11 @@ describe("a family of many tokens", () => {
     ["that is revoked", () => store.tokens.revoke(pair(many - 1).refreshHash, applicationId), "revoked"],
     ["of which one is reused", () => refresh(0, many, last), { refused: "reused" }],
     ["whose consent is revoked", () => store.consents.revoke(1, applicationId, last), []],
-    ["whose application loses all tokens", () => store.tokens.removeOfApplication(applicationId), many],
+    [
+      "whose application loses all tokens",
+      () => store.tokens.removeOfApplication(applicationId),
+      accessTokens,
+    ],
     ["whose application is removed", () => store.applications.remove(applicationId, last), true],
     ["whose user is removed", () => store.users.remove(1, last), { channelIds: [], subscriptions: [] }],
   ];

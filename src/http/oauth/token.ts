@@ -136,7 +136,7 @@ export function tokenRoute(app: PublicListener, deps: PublicDeps): void {
         tags: ["Tokens"],
         summary: "Get an access token",
         description:
-          "Returns a token of the application itself (`client_credentials`), or tokens of a user in exchange for a code (`authorization_code`) or a refresh token (`refresh_token`; RFC 6749). The application authenticates either with HTTP Basic or with `client_id` and `client_secret` in the form. A `Bearer` header is ignored. A public client sends only its `client_id`. Errors have `error` and `error_description` as in RFC 6749, in addition to the usual fields.\n\nEach refresh token can be exchanged once. It works for another 60 seconds, for clients that lost the response. If it is used later, all tokens of the same sign-in are revoked. A sign-in can have at most 60 new refresh tokens per hour. Beyond that, the response is 429 with `Retry-After`, and the refresh token remains valid.",
+          "Returns a token of the application itself (`client_credentials`), or tokens of a user in exchange for a code (`authorization_code`) or a refresh token (`refresh_token`; RFC 6749). The application authenticates either with HTTP Basic or with `client_id` and `client_secret` in the form. A `Bearer` header is ignored. A public client sends only its `client_id`. Errors have `error` and `error_description` as in RFC 6749, in addition to the usual fields.\n\nEach refresh token can be exchanged once. It works for another 60 seconds, for clients that lost the response, until one of the refresh tokens that were given for it is exchanged: the others then end with their access tokens. If any of these is used later, all tokens of the same sign-in are revoked. A sign-in can have at most 60 new refresh tokens per hour. Beyond that, the response is 429 with `Retry-After`, and the refresh token remains valid.",
       },
     },
   );
@@ -172,7 +172,7 @@ function authorizationCode(
     );
   }
   const given = { applicationId: application.id, redirectUri: redirect_uri ?? null, codeVerifier };
-  return userTokens(application, (tokens) => {
+  return userTokens(deps, application, (tokens) => {
     return deps.store.tokens.redeemCode(secretHash(code), given, tokens, deps.now());
   });
 }
@@ -184,13 +184,14 @@ function refreshToken(
   { refresh_token: token, scope }: Static<typeof RefreshTokenForm>,
 ) {
   const scopes = scope === undefined ? null : readScopes(scope, application.scopes);
-  return userTokens(application, (tokens) => {
+  return userTokens(deps, application, (tokens) => {
     const given = { applicationId: application.id, scopes };
     return deps.store.tokens.refresh(secretHash(token), given, tokens, deps.now());
   });
 }
 
 async function userTokens(
+  { log }: PublicDeps,
   application: Application,
   exchange: (tokens: NewTokens) => Promise<Exchanged>,
 ): Promise<TokenAnswer> {
@@ -214,11 +215,11 @@ async function userTokens(
       { retryAfterSeconds: Math.ceil(result.retryAfterMs / second) },
     );
   }
+  if (result.refused === "invalid") throw new OAuthError("invalid_grant", notExchanged);
+  log.warn("token_reused", { application_id: application.id });
   throw new OAuthError(
     "invalid_grant",
-    result.refused === "reused"
-      ? "The code or refresh token was already used; all tokens of its sign-in are revoked"
-      : notExchanged,
+    "The code or refresh token was already used; all tokens of its sign-in are revoked",
   );
 }
 

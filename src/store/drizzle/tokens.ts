@@ -1,8 +1,10 @@
-import { and, desc, eq, gt, inArray, isNull, lte, ne, sql } from "drizzle-orm";
-import { judgeCode, judgeRefresh } from "../../domain/authorizations.ts";
+import { and, between, desc, eq, gt, inArray, isNull, lte, ne, type SQL, sql } from "drizzle-orm";
+import { graceEnded, judgeCode, judgeRefresh } from "../../domain/authorizations.ts";
 import { hour } from "../../domain/time.ts";
 import {
+  type AskedGrant,
   appTokensKept,
+  refreshGraceMs,
   refreshTokenLifetimeMs,
   refreshTokensAnHour,
   type ScopeName,
@@ -37,6 +39,8 @@ export function tokenStore(db: Dialect): TokenStore {
     expiresAt: tokens.expires_at,
   };
   const refresh = {
+    hash: refreshTokens.hash,
+    parentHash: refreshTokens.parent_hash,
     applicationId: refreshTokens.application_id,
     userId: refreshTokens.user_id,
     scopes: refreshTokens.scopes,
@@ -81,23 +85,77 @@ export function tokenStore(db: Dialect): TokenStore {
   function* issue(
     orm: Orm,
     { familyId, applicationId, userId, scopes: all }: Family,
-    scopes: readonly ScopeName[],
+    { scopes, parentHash }: { readonly scopes: readonly ScopeName[]; readonly parentHash: Buffer | null },
     hashes: NewTokens,
     now: number,
-  ): Work<Exchanged> {
+  ): Work<AskedGrant> {
     const common = { application_id: applicationId, user_id: userId, family_id: familyId };
     const expiresAt = now + userTokenLifetimeMs;
-    const accessToken = { ...common, hash: Buffer.from(hashes.accessHash), scopes, expires_at: expiresAt };
-    yield* execute(orm.insert(tokens).values(accessToken));
+    const refreshHash = Buffer.from(hashes.refreshHash);
+    yield* execute(
+      orm.insert(tokens).values({
+        ...common,
+        hash: Buffer.from(hashes.accessHash),
+        scopes,
+        expires_at: expiresAt,
+        refresh_hash: refreshHash,
+      }),
+    );
     yield* execute(
       orm.insert(refreshTokens).values({
         ...common,
-        hash: Buffer.from(hashes.refreshHash),
+        hash: refreshHash,
+        parent_hash: parentHash,
         scopes: all,
         expires_at: now + refreshTokenLifetimeMs,
       }),
     );
-    return { grant: { applicationId, userId, scopes, expiresAt } };
+    return { applicationId, userId, scopes, expiresAt };
+  }
+
+  /**
+   * Locks a refresh token with its parent and siblings, and returns the siblings; null when it does not exist. Parents
+   * are locked before children, and children in a fixed order, so that exchanges at once cannot deadlock.
+   */
+  function* lockSiblings(orm: Orm, hash: Uint8Array) {
+    const isIt = eq(refreshTokens.hash, Buffer.from(hash));
+    const [known] = yield* execute(refreshToken(orm, hash));
+    if (!known) return null;
+    yield* db.lockOwners(orm, refreshTokens, isIt);
+    const rows = (which: SQL | undefined) =>
+      execute(
+        db.lock(orm.select(refresh).from(refreshTokens).where(which).orderBy(refreshTokens.hash), "update"),
+      );
+    const { familyId, parentHash, expiresAt } = known;
+    if (parentHash === null) return { token: (yield* rows(isIt))[0] ?? null, others: [] };
+    yield* rows(eq(refreshTokens.hash, parentHash));
+    // Siblings are issued within the grace of their parent. The limits of their expiry are for the index.
+    const [earliest, latest] = [expiresAt - refreshGraceMs, expiresAt + refreshGraceMs];
+    const children = yield* rows(
+      and(
+        eq(refreshTokens.family_id, familyId),
+        between(refreshTokens.expires_at, earliest, latest),
+        eq(refreshTokens.parent_hash, parentHash),
+      ),
+    );
+    const isAsked = (row: (typeof children)[number]) => row.hash.equals(hash);
+    return { token: children.find(isAsked) ?? null, others: children.filter((row) => !isAsked(row)) };
+  }
+
+  /** Ends the grace of a refresh token's parent, and its siblings with their access tokens. */
+  function* endOthers(
+    orm: Orm,
+    { parentHash, familyId }: { readonly parentHash: Buffer | null; readonly familyId: string },
+    others: readonly { readonly hash: Buffer }[],
+  ): Work<boolean> {
+    if (parentHash === null) return false;
+    const siblings = others.map(({ hash }) => hash);
+    const ended = inArray(refreshTokens.hash, [parentHash, ...siblings]);
+    yield* execute(orm.update(refreshTokens).set({ rotated_at: graceEnded }).where(ended));
+    if (siblings.length === 0) return false;
+    const isTheirs = and(eq(tokens.family_id, familyId), inArray(tokens.refresh_hash, siblings));
+    yield* execute(orm.delete(tokens).where(isTheirs));
+    return true;
   }
 
   /** Returns how many milliseconds a family has to wait for its next refresh; 0 when it need not wait. */
@@ -186,15 +244,14 @@ export function tokenStore(db: Dialect): TokenStore {
         if (!found || verdict === "invalid") return { refused: "invalid" };
         if (verdict === "reused") return { ended: found.familyId };
         yield* execute(orm.update(authorizationCodes).set({ used_at: now }).where(isIt));
-        return yield* issue(orm, found, found.scopes, hashes, now);
+        const first = { scopes: found.scopes, parentHash: null };
+        return { grant: yield* issue(orm, found, first, hashes, now), endedOthers: false };
       });
       return exchanged(settled, hash);
     },
     async refresh(hash, { applicationId, scopes }, hashes, now) {
       const settled = await db.transact(function* (orm): Work<Settled> {
-        const isIt = eq(refreshTokens.hash, Buffer.from(hash));
-        yield* db.lockOwners(orm, refreshTokens, isIt);
-        const [token = null] = yield* execute(db.lock(refreshToken(orm, hash), "update"));
+        const { token = null, others = [] } = (yield* lockSiblings(orm, hash)) ?? {};
         const verdict = judgeRefresh(token, applicationId, now);
         if (!token || verdict === "invalid") return { refused: "invalid" };
         if (verdict === "reused") return { ended: token.familyId };
@@ -203,10 +260,14 @@ export function tokenStore(db: Dialect): TokenStore {
         }
         const retryAfterMs = yield* refreshWait(orm, token.familyId, now);
         if (retryAfterMs > 0) return { refused: "limited", retryAfterMs };
+        let endedOthers = false;
         if (token.rotatedAt === null) {
+          const isIt = eq(refreshTokens.hash, token.hash);
           yield* execute(orm.update(refreshTokens).set({ rotated_at: now }).where(isIt));
+          endedOthers = yield* endOthers(orm, token, others);
         }
-        return yield* issue(orm, token, scopes ?? token.scopes, hashes, now);
+        const next = { scopes: scopes ?? token.scopes, parentHash: token.hash };
+        return { grant: yield* issue(orm, token, next, hashes, now), endedOthers };
       });
       return exchanged(settled, hash);
     },

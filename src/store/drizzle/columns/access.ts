@@ -51,6 +51,8 @@ export const tokenColumns = (
    * Shared by tokens that are revoked together: those of one authorization code, or an application's portal sessions.
    */
   family_id: text(),
+  /** The refresh token that was issued with it; null for a token without one. */
+  refresh_hash: bytes(),
 });
 
 /** Columns of grants on behalf of a user. Such a row is removed with its application or its user. */
@@ -100,7 +102,11 @@ export const refreshTokenColumns = (kinds: Kinds, application: ReferredColumn, u
   ...onBehalf(kinds, application, user),
   family_id: kinds.text().notNull(),
   expires_at: kinds.integer().notNull(),
-  /** When it was first used. A used token is kept until it expires, so that its reuse is noticed. */
+  /** The token that was exchanged for it; null for the first of a family. Tokens of one parent are siblings. */
+  parent_hash: kinds.bytes(),
+  /**
+   * When it was first used, or `graceEnded`. A used token is kept until it expires, so that its reuse is noticed.
+   */
   rotated_at: kinds.integer(),
 });
 

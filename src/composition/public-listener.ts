@@ -12,6 +12,7 @@ import { Traffic } from "../http/traffic.ts";
 import type { Ranking } from "../ranking/ranking.ts";
 import { lazily } from "../runtime/lazily.ts";
 import { trustedProxies } from "../serving/client-address.ts";
+import { watchDescriptors } from "../serving/descriptor-watch.ts";
 import type { Store } from "../store/store.ts";
 import { publicKeyForms, readSigningKey } from "../webhooks/signature.ts";
 import type { Core } from "./core.ts";
@@ -76,6 +77,7 @@ export async function startPublicListener(core: Core, memory: Memory) {
     welcome: core.options.welcome ?? null,
   });
   const listening = listenAs("public", app, core);
+  const descriptors = watchDescriptors({ log, scarce: (areScarce) => listening.makeRoom(areScarce) });
   url ||= listening.url;
   return {
     /** The URL of the listener. */
@@ -88,6 +90,7 @@ export async function startPublicListener(core: Core, memory: Memory) {
     async stop(graceMs: number) {
       // Before the listener stops, because it waits for open answers, and streams never end by themselves.
       streams.close();
+      descriptors.stop();
       await listening.stop(graceMs);
     },
   };

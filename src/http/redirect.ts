@@ -15,7 +15,10 @@ interface RedirectOptions {
 export function startRedirect({ hostname, port, to }: RedirectOptions) {
   const answer = ({ url }: Request) => {
     const { pathname, search } = new URL(url, to);
-    return new Response(null, { status: 308, headers: { location: `${to}${pathname}${search}` } });
+    return new Response(null, {
+      status: 308,
+      headers: { location: `${to}${pathname}${search}`, connection: "close" },
+    });
   };
   const options = { hostname, port, reusePort: false, development: false, idleTimeout: 10, fetch: answer };
   const server = explainListenError(hostname, port, "--redirect-port", () => Bun.serve(options));

@@ -73,6 +73,8 @@ export interface ListenerContext {
   readonly admit: ((requestContext: RequestContext) => Promise<void>) | null;
   /** Whether scripts of other origins may send requests (CORS). */
   readonly isCrossOrigin: boolean;
+  /** Whether every response ends its connection, because descriptors are scarce. */
+  endsConnections: boolean;
   /** null until the listener accepts connections. */
   server: Bun.Server<undefined> | null;
 }
@@ -81,6 +83,10 @@ export interface ListenerContext {
 export function commonHeaders(headers: ExtraHeaders): Headers {
   return new Headers({ "content-type": "application/json", "cache-control": "no-store", ...headers });
 }
+
+/** The address of the other end of the connection; "" when unknown. */
+const peerOf = (request: Request, { server }: ListenerContext) =>
+  clientAddress(server?.requestIP(request)?.address ?? "", null, null);
 
 function clientAddressOf(request: Request, { server, trustedProxies }: ListenerContext): string {
   const peer = server?.requestIP(request)?.address ?? "";
@@ -146,6 +152,8 @@ export function reply(
   const response = new Response(body, { status, headers });
   for (const name in extra) response.headers.set(name, extra[name] ?? "");
   if (body === null) response.headers.delete("content-type");
+  if (listener.endsConnections || isRefusedAddress(requestContext, status))
+    response.headers.set("connection", "close");
   // Bun adds the header to all other responses.
   if (requestContext.method === "HEAD") response.headers.set("date", new Date().toUTCString());
   recordAnswer(requestContext, status);
@@ -158,6 +166,14 @@ const secretInPath = /onair(?:_|%5f)[a-z]{2,5}(?:_|%5f)[^/]{40,}/gi;
 /** Returns a path for the log and traces: without secrets, such as the challenge of a login. */
 function shownPath(path: string): string {
   return path.includes("onair") ? path.replace(secretInPath, "***") : path;
+}
+
+/**
+ * Whether a response refuses a client by its address, and the connection is that client's own. It is closed, so that
+ * such a client does not hold descriptors. A connection of a trusted proxy has requests of other clients, too.
+ */
+function isRefusedAddress({ listener, request, caller, clientAddress }: RequestContext, status: number) {
+  return status === 429 && caller === null && clientAddress === peerOf(request, listener);
 }
 
 /** Counts a response and logs it. */

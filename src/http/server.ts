@@ -60,6 +60,7 @@ export function listener(options: {
     limitedHeaders: commonHeaders(headers),
     admit,
     isCrossOrigin,
+    endsConnections: false,
     server: null,
   };
   return (
@@ -193,6 +194,11 @@ export interface Listening {
    * completed. Throws if the listener has no certificate, or this one is invalid.
    */
   replaceCertificate(certificate: Certificate): void;
+  /**
+   * While `isFull`, each response ends its connection; connections without a request in progress are closed at each
+   * call.
+   */
+  makeRoom(isFull: boolean): void;
   /** Stops accepting connections, waits up to `graceMs` for requests in flight, then closes them. */
   stop(graceMs: number): Promise<void>;
 }
@@ -280,6 +286,10 @@ export function listen(app: ServedApp, address: Address): Listening {
       context.server = server;
       former.add(last);
       void last.stop().then(() => former.delete(last));
+    },
+    makeRoom(isFull) {
+      context.endsConnections = isFull;
+      if (isFull) server.closeIdleConnections();
     },
     async stop(graceMs) {
       const all = [...former, server];

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 
 /** The limit of open files and connections (`ulimit -n`); null when the system does not provide it. */
 export function descriptorLimit(): number | null {
@@ -13,8 +13,8 @@ export function descriptorLimit(): number | null {
 /** The number of open descriptors; null when the system does not provide it. */
 export function openDescriptors(): number | null {
   try {
-    // Minus the descriptor of this read.
-    return readdirSync("/proc/self/fd").length - 1;
+    // Linux counts them itself since 6.2. A list of them includes the descriptor that reads it.
+    return statSync("/proc/self/fd").size || readdirSync("/proc/self/fd").length - 1;
   } catch {
     return null;
   }

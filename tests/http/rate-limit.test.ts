@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { rateLimiter } from "../../src/http/rate-limit.ts";
 import { form } from "../support/oauth.ts";
+import { RawClient } from "../support/raw-client.ts";
 import { users } from "../support/real-data.ts";
 import { Clock, json, ownServer, type TestServer, testServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
@@ -137,6 +138,37 @@ test("over the limit of its address, a request without a good token is 429, not 
   const status = async (given?: string) => (await own.get("/public/v1/users/xqcow", given)).status;
   expect([await status(), await status("onair_at_bad"), await status()]).toEqual([401, 401, 401]);
   expect([await status(), await status("onair_at_bad")]).toEqual([429, 429]);
+});
+
+describe("the connection of a request that is refused", () => {
+  const ask = async (to: TestServer, path: string, more = "") => {
+    const client = new RawClient(to.publicUrl).send(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n${more}\r\n`);
+    const [answer] = await client.answers();
+    const isClosed = answer?.headers.get("connection") === "close";
+    if (isClosed) await until(() => client.hasEnded || client.isClosed);
+    client.reset();
+    return [answer?.status, isClosed];
+  };
+  const path = "/public/v1/users/nobody";
+
+  test("because of its address is closed, that of an application is kept", async () => {
+    const own = await ownServer({ clock, args: ["--rate-limit", "1"], users });
+    const { token } = await own.application();
+    clock.advance(60_000);
+    const authorization = `Authorization: Bearer ${token}\r\n`;
+    expect(await ask(own, path, authorization)).toEqual([404, false]);
+    expect(await ask(own, path, authorization)).toEqual([429, false]);
+    expect(await ask(own, path)).toEqual([401, false]);
+    for (const one of [path, "/nothing", "/docs"]) expect(await ask(own, one)).toEqual([429, true]);
+  });
+
+  test("is kept where it is the connection of a trusted proxy, which has requests of others", async () => {
+    const args = ["--rate-limit", "1", "--trusted-proxies", "127.0.0.1"];
+    const own = await ownServer({ clock, args, users });
+    const forwarded = "X-Forwarded-For: 203.0.113.1\r\n";
+    expect(await ask(own, path, forwarded)).toEqual([401, false]);
+    expect(await ask(own, path, forwarded)).toEqual([429, false]);
+  });
 });
 
 test("a clock that jumps back neither refills nor locks", async () => {

@@ -2,8 +2,11 @@
 const bytesPerConnection = 64 * 1024;
 /** The share of memory for connections of deliveries. */
 const memoryPart = 1 / 8;
-/** The share of descriptors for connections of deliveries. The rest is for listeners and files. */
-const descriptorPart = 3 / 4;
+/**
+ * The share of descriptors for connections of deliveries. A quarter is for public connections, before they have to make
+ * room (`serving/descriptor-watch.ts`), and another one for the admin listener and files.
+ */
+const descriptorPart = 1 / 2;
 /** Of that share, descriptors left to the database, the log, and files that are open for a short time. */
 const otherDescriptors = 64;
 /** About half of the local ports for one address, because a closed connection keeps its port for a while. */

@@ -6,6 +6,7 @@ CREATE TABLE "applications" (
 	"client_secret_hash" "bytea" NOT NULL,
 	"delivery" text DEFAULT 'webhook' NOT NULL,
 	"webhook_url" text,
+	"webhook_headers" json DEFAULT '[]'::json NOT NULL,
 	"webhook_secret" text NOT NULL,
 	"retired_webhook_secrets" json DEFAULT '[]'::json NOT NULL,
 	"retired_client_secrets" json DEFAULT '[]'::json NOT NULL,

@@ -5,6 +5,7 @@ CREATE TABLE `applications` (
 	`client_secret_hash` blob NOT NULL,
 	`delivery` text DEFAULT 'webhook' NOT NULL,
 	`webhook_url` text,
+	`webhook_headers` text DEFAULT '[]' NOT NULL,
 	`webhook_secret` text NOT NULL,
 	`retired_webhook_secrets` text DEFAULT '[]' NOT NULL,
 	`retired_client_secrets` text DEFAULT '[]' NOT NULL,

@@ -12,6 +12,7 @@ import {
 } from "./output/applications.ts";
 import { pagingHelp, pagingNames, pagingOptions, readPaging } from "./output/list.ts";
 import { note } from "./output/print.ts";
+import { readWebhookHeaders, webhookHeaderHelp } from "./webhook-headers.ts";
 
 const help = `Usage: onair apps <action> [options]
 
@@ -32,7 +33,9 @@ Options of create and change:
 
   --name NAME                   its name
   --delivery MODE               how it gets its events: webhook (the default), stream, or both
-  --webhook-url URL             the URL that its events are sent to; "" for none
+  --webhook-url URL             the URL that its events are sent to; "" for none. Another origin
+                                needs --webhook-header, if there are any: it gets only those
+${webhookHeaderHelp(32)}
   --scope SCOPE                 a scope that its tokens may have; may be repeated (default: all)
   --redirect-uri URI            where its users may be redirected after sign-in; may be repeated
   --public                      for create: it runs on users' devices and has no client secret
@@ -40,8 +43,9 @@ Options of create and change:
   --subscription-limit N        maximum number of subscriptions; "default" for the server's
   --webhook-concurrency N       maximum number of concurrent deliveries; "default" for the
                                 server's
-  --lock FIELD                  a field that its developer may not change: webhook_url, delivery,
-                                redirect_uris; may be repeated; "" for none
+  --lock FIELD                  a field that its developer may not change: webhook_url,
+                                webhook_headers, delivery, redirect_uris; may be repeated; ""
+                                for none
   --owner USER                  the id of the user who owns it; "" for none
   --disable, --enable           for change: refuse its tokens and send it nothing, or undo this;
                                 a disabled endpoint stays so until enable-endpoint
@@ -66,7 +70,7 @@ const fields = {
     "webhook-concurrency",
     "owner",
   ),
-  ...repeatable("scope", "redirect-uri", "lock"),
+  ...repeatable("scope", "redirect-uri", "lock", "webhook-header"),
 };
 const fieldNames = Object.keys(fields) as (keyof typeof fields)[];
 const options = {
@@ -128,10 +132,12 @@ function fieldsOf(values: Values, mistakes: string[]): Record<string, unknown> {
   const owner = values.owner === "" ? null : readNumber("owner", values.owner, mistakes);
   const uris = values["redirect-uri"];
   const url = values["webhook-url"];
+  const headers = readWebhookHeaders(values["webhook-header"], mistakes);
   return {
     ...(name !== undefined && { name }),
     ...(values.delivery !== undefined && { delivery: values.delivery }),
     ...(url !== undefined && { webhook_url: url || null }),
+    ...(headers !== undefined && { webhook_headers: headers }),
     ...(scope && { scopes: scope }),
     ...(uris && { redirect_uris: uris }),
     ...(values.public && { client_type: "public" }),

@@ -44,12 +44,14 @@ export function useForm<T extends object>(
   const problems = fault?.fields ?? {};
   /** The problems that are shown at their fields. */
   const shown = new Set<string>();
-  /** The problem of a field, or of the first item of a list. */
+  /** The problem of a field, of the first item of a list, or of the first named part. */
   const problemAt = (name: string) => {
-    const key = [name, `${name}[0]`].find((one) => one in problems);
+    const parts = Object.keys(problems).filter((one) => one.startsWith(`${name}.`));
+    const key = [name, `${name}[0]`, ...parts].find((one) => one in problems);
     if (key === undefined) return undefined;
     shown.add(key);
-    return problems[key];
+    const part = key.slice(name.length + 1);
+    return parts.includes(key) ? `${part}: ${problems[key]}` : problems[key];
   };
   const put = (more: Partial<T>) => setTyped((last) => ({ ...last, ...more }));
   return {

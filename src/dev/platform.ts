@@ -199,9 +199,11 @@ async function keepApplication(
     return;
   }
   const others = known.redirect_uris.filter((uri) => !isSampleRedirectUri(uri));
+  const headers = Object.fromEntries(known.webhook_headers.map(({ name, value }) => [name, value]));
   const changes = {
+    // The same receiver on another port gets the same headers.
     ...(known.webhook_url !== webhookUrl &&
-      isReceiverUrl(known.webhook_url ?? "") && { webhook_url: webhookUrl }),
+      isReceiverUrl(known.webhook_url ?? "") && { webhook_url: webhookUrl, webhook_headers: headers }),
     ...(!known.redirect_uris.includes(redirectUri) && { redirect_uris: [redirectUri, ...others] }),
   };
   if (Object.keys(changes).length > 0) await store.applications.update(known.id, changes, now);

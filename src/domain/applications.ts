@@ -3,6 +3,7 @@ import { DomainError } from "./errors.ts";
 import { day, second } from "./time.ts";
 import type { Scope } from "./tokens.ts";
 import { fold } from "./validation/text.ts";
+import type { WebhookHeader, WebhookHeaderChanges } from "./webhook-headers.ts";
 
 /**
  * Whether a program can keep a secret (RFC 6749, section 2.1). A program on its users' devices cannot: it is public and
@@ -16,7 +17,7 @@ export const deliveryModes = ["webhook", "stream", "both"] as const;
 export type DeliveryMode = (typeof deliveryModes)[number];
 
 /** Fields that a developer may change with the application's own token, unless the operator has locked them. */
-export const lockableFields = ["webhook_url", "delivery", "redirect_uris"] as const;
+export const lockableFields = ["webhook_url", "webhook_headers", "delivery", "redirect_uris"] as const;
 export type LockableField = (typeof lockableFields)[number];
 
 /** The upper limit of an application's concurrent deliveries. */
@@ -29,6 +30,8 @@ export interface Application {
   readonly client_type: ClientType;
   readonly delivery: DeliveryMode;
   readonly webhook_url: string | null;
+  /** Sent with every webhook, in plain text. */
+  readonly webhook_headers: readonly WebhookHeader[];
   /** Stored in plain text, because every delivery is signed with it: `whsec_…`. */
   readonly webhook_secret: string;
   /** Former secrets that still sign; see `webhookSecrets`. */
@@ -61,6 +64,7 @@ export interface NewApplication
   extends Omit<
     Application,
     | "delivery"
+    | "webhook_headers"
     | "retired_webhook_secrets"
     | "webhook_concurrency"
     | "locked"
@@ -73,6 +77,7 @@ export interface NewApplication
   readonly webhook_concurrency?: number | null;
   /** `webhook` by default. */
   readonly delivery?: DeliveryMode;
+  readonly webhook_headers?: readonly WebhookHeader[];
   /** null for a public client. */
   readonly client_secret_hash: Uint8Array | null;
   /** Its first characters; see `secretPrefix`. */
@@ -95,7 +100,10 @@ export type ApplicationChanges = Partial<
     | "owner_user_id"
     | "disabled"
   >
->;
+> & {
+  /** As `changedWebhookHeaders` applies them. */
+  readonly webhook_headers?: WebhookHeaderChanges;
+};
 
 /** Throws `locked` with the problems of all given fields that are locked. */
 export function requireUnlocked(
@@ -261,6 +269,7 @@ export type Recipient = Pick<
   Application,
   | "delivery"
   | "webhook_url"
+  | "webhook_headers"
   | "webhook_secret"
   | "retired_webhook_secrets"
   | "webhook_concurrency"
@@ -269,11 +278,12 @@ export type Recipient = Pick<
 
 /** Drops all other fields, because thousands of recipients may be in memory. */
 export function recipientOf(application: Application): Recipient {
-  const { delivery, webhook_url, webhook_secret, retired_webhook_secrets } = application;
+  const { delivery, webhook_url, webhook_headers, webhook_secret, retired_webhook_secrets } = application;
   const { webhook_concurrency, endpoint_generation } = application;
   return {
     delivery,
     webhook_url,
+    webhook_headers,
     webhook_secret,
     retired_webhook_secrets,
     webhook_concurrency,

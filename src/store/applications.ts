@@ -15,7 +15,7 @@ export interface ApplicationStore {
    * Changes these fields and returns the application. Its pending deliveries are canceled when it no longer receives
    * any, and become `delivered` when it now uses only its event stream. Another URL, or `delivery: "stream"`, begins a
    * new generation of its endpoint, as `endpoints.enable` does. Rejects with `locked` when a developer may not change a
-   * field.
+   * field, and with `invalid_parameter` as `changedWebhookHeaders` does.
    *
    * @param by the person who changes it; the operator by default
    */

@@ -10,8 +10,8 @@ type SignedDelivery<Body> = Pick<DueDelivery, "id" | "subscription_id" | "sequen
 };
 
 /**
- * Returns the request of an attempt that begins at `now`, signed with the application's secrets and, if given, the
- * platform's key.
+ * Returns the request of an attempt that begins at `now`, with the application's own headers, signed with its secrets
+ * and, if given, the platform's key.
  */
 export function signedRequest(
   delivery: SignedDelivery<Uint8Array>,
@@ -20,10 +20,11 @@ export function signedRequest(
   now: number,
 ): SendRequest & { readonly headers: Record<string, string> } {
   const headers = signedHeaders(delivery, recipient, signingKey, now);
+  for (const { name, value } of recipient.webhook_headers) headers[name] = value;
   return { url: recipient.webhook_url ?? "", body: delivery.event.body, headers };
 }
 
-/** Returns the headers of that request. */
+/** Returns the headers of that request, without the application's own. */
 export function signedHeaders(
   delivery: SignedDelivery<Uint8Array | string>,
   recipient: Recipient,

@@ -13,6 +13,7 @@ import type { EndpointQueue, InFlightAttempt } from "./queues/endpoint-queue.ts"
 import type { Pace } from "./queues/pace.ts";
 import type { Priority } from "./queues/scheduler.ts";
 import { isOverloaded } from "./retry.ts";
+import { withoutHeaderValues } from "./shown-response.ts";
 
 interface DeliveryOptions
   extends Pick<
@@ -73,13 +74,14 @@ export function createDeliveryWorker(context: DispatcherContext, options: Delive
       const request = signedRequest(delivery, recipient, signingKey, startedAt);
       if (span) traces?.addHeader(request.headers, span);
       stage = "send";
-      sent = await sender.send({
+      const result = await sender.send({
         ...request,
         mayBeSent: () => !attempt.isOutdated && !attempt.mayBeOutdated && maySend(queue),
         connecting(cancel) {
           attempt.cancel = cancel;
         },
       });
+      sent = withoutHeaderValues(result, recipient.webhook_headers);
     } catch (error) {
       // It counts as an attempt, so that the retry schedule advances and the delivery ends at some time.
       log.error("attempt_failed", { delivery_id: delivery.id, stage, ...errorFields(error) });

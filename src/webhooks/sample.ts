@@ -2,9 +2,10 @@ import type { KeyObject } from "node:crypto";
 import type { Application } from "../domain/applications.ts";
 import { newId } from "../domain/ids.ts";
 import { isoTime } from "../domain/time.ts";
+import { maskedWebhookHeaders } from "../domain/webhook-headers.ts";
 import { signedRequest } from "./attempt.ts";
 import { keptBytes, type PassedStage, type Sender, type SendResult } from "./client/sender.ts";
-import { shownHeaders, withoutSignature } from "./shown-response.ts";
+import { secretsSent, shownHeaders, withoutSecrets } from "./shown-response.ts";
 
 /** A sample event: an event type and a payload for it. */
 export interface Sample {
@@ -18,7 +19,7 @@ export interface Sample {
   readonly isOwn: boolean;
 }
 
-/** A request as it is sent, without its signature. */
+/** A request as it is sent, without its signature, and with masked values of the application's own headers. */
 export interface UnsignedRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -51,11 +52,11 @@ interface SampleResponse {
  */
 const sampleIdPrefix = "test_";
 
-/** Bytes read beyond those shown, so that a signature that crosses the limit is recognised and replaced. */
-const signatureBytes = 1_024;
+/** Bytes read beyond those shown, so that a secret that crosses the limit is recognised and replaced. */
+const secretBytes = 1_024;
 
 /** The options with which a sender of samples must be made. */
-export const sampleLimits = { keepBytes: keptBytes + signatureBytes, keepHeaders: true } as const;
+export const sampleLimits = { keepBytes: keptBytes + secretBytes, keepHeaders: true } as const;
 
 /** Dependencies of sending a sample. */
 interface SampleSender {
@@ -96,7 +97,10 @@ export async function sendSample(
   const { url, ...request } = signedRequest(delivery, application, isOwn ? null : signingKey, now);
   const headers: Record<string, string> = { ...request.headers, "onair-test": "true" };
   const { "webhook-signature": signature = "", ...unsigned } = headers;
-  const sent = { url, headers: { "content-type": "application/json", ...unsigned }, body };
+  const { webhook_headers } = application;
+  const shown = { "content-type": "application/json", ...unsigned, ...maskedWebhookHeaders(webhook_headers) };
+  const sent = { url, headers: shown, body };
+  const secrets = secretsSent(signature, webhook_headers);
   watch?.({ request: sent });
   const toSend = {
     url,
@@ -107,8 +111,8 @@ export async function sendSample(
   const result = await sender.send(toSend, signal);
   const answer = {
     status: result.status,
-    headers: shownHeaders(result.headers ?? [], signature, isProxied && url.startsWith("http:")),
-    body: firstBytes(withoutSignature(result.responseBody, signature), keptBytes),
+    headers: shownHeaders(result.headers ?? [], secrets, isProxied && url.startsWith("http:")),
+    body: firstBytes(withoutSecrets(result.responseBody, secrets), keptBytes),
   };
   return { ...sent, result, answer };
 }

@@ -1,6 +1,7 @@
 /** The part of a response that is shown to the receiver's developer: bounded, and without confidential values. */
 
-import type { ResponseHeaders } from "./client/sender.ts";
+import type { WebhookHeader } from "../domain/webhook-headers.ts";
+import { keptBytes, type ResponseHeaders, type SendResult } from "./client/sender.ts";
 
 const longestValue = 500;
 
@@ -13,12 +14,12 @@ const shownBehindProxy = new Set(["allow", "content-type", "location", "retry-af
 /**
  * Returns the headers to show. Values of the same name are joined by commas.
  *
- * @param signature the value of `webhook-signature` in the request, which a receiver may repeat
+ * @param secrets the secrets of the request, which a receiver may repeat
  * @param isProxied whether an egress proxy could read the response
  */
 export function shownHeaders(
   headers: ResponseHeaders,
-  signature: string,
+  secrets: readonly string[],
   isProxied: boolean,
 ): Record<string, string> {
   const shown = new Map<string, string>();
@@ -28,18 +29,56 @@ export function shownHeaders(
     shown.set(name, before === undefined ? value : `${before}, ${value}`);
   }
   return Object.fromEntries(
-    [...shown].map(([name, value]) => [name, cut(withoutSignature(value, signature), longestValue)]),
+    [...shown].map(([name, value]) => [name, cut(withoutSecrets(value, secrets), longestValue)]),
   );
 }
 
-/** Replaces the signatures that a text of the receiver may repeat. */
-export function withoutSignature(text: string, signature: string): string {
-  let rest = text;
-  for (const one of signature.split(" ")) {
-    const value = one.slice(one.indexOf(",") + 1);
-    if (value !== "") rest = rest.replaceAll(value, "(signature)");
-  }
-  return rest;
+/** Shorter values of headers are no secrets: replacing them would spoil the text. */
+const shortestSecret = 6;
+
+/** Returns the secrets of a request: its signatures and the values of the application's own headers. */
+export function secretsSent(signature: string, headers: readonly WebhookHeader[]): string[] {
+  const signatures = signature.split(" ").map((one) => one.slice(one.indexOf(",") + 1));
+  return [...signatures.filter((one) => one !== ""), ...headerSecrets(headers)];
+}
+
+/** A value with a scheme, such as `Basic …`, may be repeated without it, and any value as JSON. */
+function headerSecrets(headers: readonly WebhookHeader[]): string[] {
+  const parts = headers.flatMap(({ value }) => [value, value.slice(value.indexOf(" ") + 1)]);
+  const forms = parts.flatMap((part) => [part, JSON.stringify(part).slice(1, -1)]);
+  // Longer ones first, because they may contain others.
+  return [...new Set(forms)]
+    .filter(({ length }) => length >= shortestSecret)
+    .sort((one, other) => other.length - one.length);
+}
+
+/** Replaces the secrets that a text of the receiver may repeat. */
+export function withoutSecrets(text: string, secrets: readonly string[]): string {
+  return secrets.reduce((rest, secret) => rest.replaceAll(secret, "(secret)"), text);
+}
+
+/** Returns a result whose response does not repeat the values of the application's own headers. */
+export function withoutHeaderValues(sent: SendResult, headers: readonly WebhookHeader[]): SendResult {
+  const { responseBody } = sent;
+  if (headers.length === 0 || responseBody === "") return sent;
+  const secrets = headerSecrets(headers);
+  const text = withoutSecrets(responseBody, secrets);
+  // The text may have been cut within a value.
+  const isCut = Buffer.byteLength(responseBody) > keptBytes - longestCharacter;
+  return { ...sent, responseBody: isCut ? withoutBeginnings(text, secrets) : text };
+}
+
+/** In bytes of UTF-8. */
+const longestCharacter = 4;
+
+/** Removes the longest beginning of a secret with which a text ends. */
+function withoutBeginnings(text: string, secrets: readonly string[]): string {
+  const most = (secret: string): number => {
+    for (let length = secret.length - 1; length > 0; length--)
+      if (text.endsWith(secret.slice(0, length))) return length;
+    return 0;
+  };
+  return text.slice(0, text.length - Math.max(0, ...secrets.map(most)));
 }
 
 /** Returns the first `most` characters of a text, with "…" if it is longer. */

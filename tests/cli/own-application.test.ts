@@ -1,4 +1,6 @@
 import { describe, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { Webhook } from "standardwebhooks";
 import { expectFailure, printedJson, run } from "../support/process.ts";
 import { profileOf } from "../support/profile.ts";
@@ -174,6 +176,32 @@ describe("onair app", () => {
   test("change updates the application and refuses locked fields", async () => {
     const changed = await answered<object>("app change --delivery both --redirect-uri https://a.example/");
     expect(changed).toMatchObject({ delivery: "both", redirect_uris: ["https://a.example/"] });
+    const file = join(testDirectory(), "headers.txt");
+    writeFileSync(file, "X-Api-Key: s3cret-key\n\nAuthorization: Basic a:b\r\n");
+    const masked = "••••••••";
+    expect(await answered<object>(`app change --webhook-header @${file}`)).toMatchObject({
+      webhook_headers: { "X-Api-Key": masked, Authorization: masked },
+    });
+    expect(
+      await answered<object>("app change --webhook-header x-api-key: --webhook-header A:b"),
+    ).toMatchObject({
+      webhook_headers: { Authorization: masked, A: masked },
+    });
+    expect((await onair("app show")).stdout).toMatch(/^webhook_headers +Authorization: •+, A: •+$/m);
+    const sent = (await server.app.store.applications.find(mine.id))?.webhook_headers;
+    expect(sent).toEqual([
+      { name: "Authorization", value: "Basic a:b" },
+      { name: "A", value: "b" },
+    ]);
+    expectFailure(await onair("app change --webhook-url="), 1, "--webhook-header must be given with");
+    expectFailure(await onair("app change --webhook-header Host:x"), 1, "--webhook-header Host is reserved");
+    expectFailure(
+      await onair("app change --webhook-header s3cret"),
+      2,
+      "--webhook-header must be NAME: VALUE",
+    );
+    expectFailure(await onair("app change --webhook-header @/missing"), 2, "/missing, which does not exist");
+    expect(await answered<object>("app change --webhook-header=")).toMatchObject({ webhook_headers: {} });
     expect(await answered<object>("app change --webhook-url=")).toMatchObject({ webhook_url: null });
     expect(await answered<object>(`app change --webhook-url ${receiver.url}`)).toMatchObject({
       webhook_url: receiver.url,

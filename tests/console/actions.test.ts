@@ -5,6 +5,7 @@ import { event, publish, subscribe } from "../support/publishing.ts";
 import { ownReceiver, testReceiver } from "../support/receiver.ts";
 import { category, user } from "../support/rows.ts";
 import { isOnPostgres, json, ownServer, testServer } from "../support/server.ts";
+import { until } from "../support/until.ts";
 
 const server = await testServer({ args: ["--portal"] });
 const receiver = testReceiver();
@@ -71,6 +72,33 @@ describe.skipIf(chromium === null)("in the portal, a developer", () => {
       await tab.click(language);
       await tab.see(part);
     }
+  });
+
+  test("sets headers of their webhooks, whose values are masked as soon as they are saved", async () => {
+    const app = await server.application({ webhook_url: receiver.url });
+    const stored = async () => (await server.app.store.applications.find(app.id))?.webhook_headers;
+    await using tab = await signedIn(server, app);
+    await tab.click("Webhook", "link");
+    await tab.fill("Webhook headers", "Host: x");
+    await tab.click("Save");
+    await tab.see("is reserved");
+    await tab.fill("Webhook headers", "X-Api-Key: s3cret\nX-Other: one");
+    await tab.click("Save");
+    await tab.see("Saved.");
+    const field = () => tab.page.$eval("textarea", ({ value }) => value);
+    await until(async () => (await field()) === "X-Api-Key: ••••••••\nX-Other: ••••••••");
+    await tab.fill("Webhook headers", "X-Api-Key: ••••••••\nX-New: two");
+    await tab.click("Save");
+    await until(async () => (await stored())?.length === 2 && (await stored())?.[1]?.name === "X-New");
+    expect(await stored()).toEqual([
+      { name: "X-Api-Key", value: "s3cret" },
+      { name: "X-New", value: "two" },
+    ]);
+    await tab.fill("Webhook URL", "http://127.0.0.1:9/other");
+    await tab.fill("Webhook headers", "X-Api-Key: ••••••••\nX-New: three");
+    await tab.click("Save");
+    await tab.see("leave the header out");
+    expect((await stored())?.[1]?.value).toBe("two");
   });
 
   test("navigates by keyboard alone", async () => {

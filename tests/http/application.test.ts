@@ -70,6 +70,7 @@ describe("Get Application", () => {
         client_type: "confidential",
         scopes: ["users:read", "events:subscribe"],
         webhook_url,
+        webhook_headers: {},
         delivery: "webhook",
         redirect_uris: [],
         locked: [],

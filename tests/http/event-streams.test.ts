@@ -18,6 +18,7 @@ const application = {
   delivery: "stream" as const,
   webhook_url: null,
   webhook_secret: newWebhookSecret(),
+  webhook_headers: [],
   retired_webhook_secrets: [],
   scopes: ["events:subscribe" as const],
   redirect_uris: [],

@@ -222,7 +222,7 @@ describe("the headers of the answer", () => {
         });
       };
       const { data } = await tested();
-      expect(data.response?.headers["x-echo"]).toBe("v1,(signature) v1a,(signature)");
+      expect(data.response?.headers["x-echo"]).toBe("v1,(secret) v1a,(secret)");
       expect(Buffer.byteLength(data.response?.body ?? "")).toBeLessThanOrEqual(1_024);
       for (const one of (received().headers["webhook-signature"] ?? "").split(" ")) {
         const [, value = ""] = one.split(",");

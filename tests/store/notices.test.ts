@@ -8,6 +8,7 @@ const recipient = {
   delivery: "webhook",
   webhook_url: "https://bot.example/",
   webhook_secret: "",
+  webhook_headers: [],
   retired_webhook_secrets: [],
   webhook_concurrency: null,
   endpoint_generation: 0,

@@ -54,6 +54,21 @@ test("a rotated secret: the request is signed again, and counts as one attempt",
   await one.stop();
 });
 
+test("another header of its own: the request has the new one, and never the old one", async () => {
+  const set = (value: string) => ({ webhook_headers: { "X-Key": value } });
+  await store.applications.update(application, set("old"), 0);
+  const one = dispatching(store, { send });
+  await one.publish("e1");
+  await until(() => requests.length === 1);
+  await one.store.applications.update(application, set("new"), one.now());
+  expect(requests[0]?.mayBeSent?.()).toBe(false);
+  connected.resolve();
+  await until(() => requests.length === 2);
+  await one.settled();
+  expect(requests.map(({ headers }) => headers["X-Key"])).toEqual(["old", "new"]);
+  await one.stop();
+});
+
 test.each([
   ["disabled", (id: string, { applications }: Store) => applications.update(id, { disabled: true }, 0)],
   ["removed", (id: string, { applications }: Store) => applications.remove(id, 0)],

@@ -5,9 +5,11 @@ import { publicHelp, publicOptions, readPublicTarget, withPublicApi } from "../c
 import { counted } from "../output/format.ts";
 import type { Output } from "../output/output.ts";
 import { note, recordLines, table } from "../output/print.ts";
+import { readWebhookHeaders, webhookHeaderHelp, webhookHeadersText } from "../webhook-headers.ts";
 
 const help = `Usage: onair app show
-       onair app change [--webhook-url URL] [--delivery MODE] [--redirect-uri URI …]
+       onair app change [--webhook-url URL] [--webhook-header HEADER …] [--delivery MODE]
+                        [--redirect-uri URI …]
        onair app rotate-webhook-secret [--overlap DURATION]
        onair app enable-endpoint
 
@@ -19,7 +21,9 @@ refused.
   rotate-webhook-secret  makes a new secret, shown only once; both secrets sign during the overlap
   enable-endpoint        sends to the webhook URL again, after a 410 or a day of failures
 
-  --webhook-url URL      the URL that its events are sent to; "" for none
+  --webhook-url URL      the URL that its events are sent to; "" for none. Another origin needs
+                         --webhook-header, if there are any: it gets only those
+${webhookHeaderHelp(25)}
   --delivery MODE        how it gets its events: webhook, stream, or both
   --redirect-uri URI     where its users may be redirected after sign-in; may be repeated
   --overlap DURATION     how long the old secret stays valid, like 90s, 30m, 1h or 2d (default: 1d)
@@ -33,7 +37,7 @@ const options = {
   ...publicOptions,
   ...switches("json"),
   ...valued("webhook-url", "delivery", "overlap"),
-  ...repeatable("redirect-uri"),
+  ...repeatable("redirect-uri", "webhook-header"),
 };
 type Values = Given<typeof options>;
 
@@ -47,14 +51,14 @@ export const app = command({
   choices: { delivery: deliveryModes },
   actions: {
     show: {},
-    change: { options: ["webhook-url", "delivery", "redirect-uri"] },
+    change: { options: ["webhook-url", "webhook-header", "delivery", "redirect-uri"] },
     "rotate-webhook-secret": { options: ["overlap"] },
     "enable-endpoint": {},
   },
   async run({ action, values, env, out, mistakes, check }) {
     const overlap = readSeconds("overlap", values.overlap, mistakes);
-    const changes = changesOf(values);
-    if (action === "change" && Object.keys(changes).length === 0)
+    const changes = changesOf(values, mistakes);
+    if (action === "change" && Object.keys(changes).length === 0 && mistakes.length === 0)
       mistakes.push("nothing to change: give at least one option, such as --webhook-url");
     const target = readPublicTarget(values, env, mistakes);
     check();
@@ -66,9 +70,12 @@ export const app = command({
   },
 });
 
-function changesOf({ delivery, "webhook-url": url, "redirect-uri": uris }: Values): Record<string, unknown> {
+function changesOf(values: Values, mistakes: string[]): Record<string, unknown> {
+  const { delivery, "webhook-url": url, "redirect-uri": uris } = values;
+  const headers = readWebhookHeaders(values["webhook-header"], mistakes);
   return {
     ...(url !== undefined && { webhook_url: url || null }),
+    ...(headers !== undefined && { webhook_headers: headers }),
     ...(delivery !== undefined && { delivery }),
     ...(uris !== undefined && { redirect_uris: uris.filter((uri) => uri !== "") }),
   };
@@ -96,6 +103,7 @@ async function show(application: OwnApplication, out: Output): Promise<void> {
   const on = out.screen;
   const record = {
     ...rest,
+    webhook_headers: webhookHeadersText(application.webhook_headers),
     rate_limit:
       remaining === null
         ? "unlimited"

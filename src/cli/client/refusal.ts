@@ -10,6 +10,7 @@ const optionNames: Readonly<Record<string, string>> = {
   event_id: "--event",
   scopes: "--scope",
   redirect_uris: "--redirect-uri",
+  webhook_headers: "--webhook-header",
   locked: "--lock",
   owner_user_id: "--owner",
   event: "the event type",
@@ -29,7 +30,8 @@ function optionOf(field: string): string {
     ? optionNames[head]
     : `--${head.toLowerCase().replaceAll("_", "-")}`;
   // The index of a list is left out, because its option is repeated.
-  return head === "data" && rest !== "" ? `${option} ${rest.replace(/^\./, "")}` : `${option}`;
+  const hasNames = head === "data" || head === "webhook_headers";
+  return hasNames && rest !== "" ? `${option} ${rest.replace(/^\./, "")}` : `${option}`;
 }
 
 /** Fields in seconds whose options are durations. */

@@ -2,6 +2,7 @@ import type { Static } from "@sinclair/typebox";
 import type { ApplicationSchema } from "../../http/admin/application-fields.ts";
 import type { EndpointSchema } from "../../http/admin/events/endpoints.ts";
 import type { AdminApi, Fields } from "../client/admin-api.ts";
+import { webhookHeadersText } from "../webhook-headers.ts";
 import { type Paging, pagesOf } from "./list.ts";
 import type { ListPage, Output } from "./output.ts";
 
@@ -34,9 +35,12 @@ function endpointCell({ webhook_url, delivery, endpoint }: Listed): string {
   return disabled_reason === null ? status : `${status} (${disabled_reason})`;
 }
 
-/** Returns an answer for display, with the endpoint's state in one line. */
+/** Returns an answer for display, with the endpoint's state and the headers in one line each. */
 export function forPeople(answer: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const { last_failure, endpoint, ...rest } = answer;
+  const { last_failure, endpoint, ...others } = answer;
+  const { webhook_headers: headers } = others;
+  const shown = headers && webhookHeadersText(headers as ApplicationAnswer["webhook_headers"]);
+  const rest = { ...others, ...(shown !== undefined && { webhook_headers: shown }) };
   if (endpoint !== undefined) return { ...rest, endpoint: sentenceOf(endpoint as EndpointAnswer) };
   if (last_failure === undefined) return rest;
   return { ...rest, last_failure: (last_failure as EndpointAnswer["last_failure"])?.error ?? null };

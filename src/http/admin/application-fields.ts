@@ -11,11 +11,16 @@ import { type FieldProblem, invalidFields } from "../../domain/errors.ts";
 import { ulidPattern } from "../../domain/ids.ts";
 import { parseScopes, type Scope, scopes } from "../../domain/tokens.ts";
 import { about, Id, nullable, oneLine, oneOf } from "../../domain/validation/fields.ts";
+import { maskedWebhookHeaders } from "../../domain/webhook-headers.ts";
 import type { Store } from "../../store/store.ts";
 import { checkWebhookUrl } from "../../webhooks/address.ts";
 import { IsoTimestamp, named, noOtherFields, picked } from "../fields.ts";
 import { TextParameter } from "../parameters.ts";
-import { addressProblems, receivingFields } from "../public/application/receiving-fields.ts";
+import {
+  addressProblems,
+  receivingFields,
+  ShownWebhookHeaders,
+} from "../public/application/receiving-fields.ts";
 
 /*
  * Schemas of an application in requests and answers of the admin API.
@@ -86,6 +91,7 @@ const shownFields = {
   client_type,
   delivery: others.delivery,
   webhook_url: others.webhook_url,
+  webhook_headers: ShownWebhookHeaders,
   scopes: Type.Array(Type.String(), { description: "Scopes that its tokens may have." }),
   redirect_uris: Type.Array(Type.String(), { description: "OAuth redirect URIs." }),
   rate_limit: others.rate_limit,
@@ -130,6 +136,7 @@ export const exampleApplication = {
   client_type: "confidential",
   delivery: "webhook",
   webhook_url: "https://bot.example/webhook",
+  webhook_headers: {},
   scopes: ["users:read", "events:subscribe"],
   redirect_uris: [],
   rate_limit: null,
@@ -186,6 +193,10 @@ export function checkFields(
 
 type Shown = Omit<Application, "webhook_secret" | "retired_webhook_secrets" | "endpoint_generation">;
 
-/** Returns an application in the form of the admin API, without its secrets. */
+/** Returns an application in the form of the admin API, without its secrets, and with masked values of its headers. */
 export const shown = (application: Shown) =>
-  picked(shownFields, { ...application, client_id: application.id });
+  picked(shownFields, {
+    ...application,
+    webhook_headers: maskedWebhookHeaders(application.webhook_headers),
+    client_id: application.id,
+  });

@@ -12,6 +12,7 @@ import { newId } from "../../domain/ids.ts";
 import { isoTime } from "../../domain/time.ts";
 import { newSecret, scopes, secretHash } from "../../domain/tokens.ts";
 import { oneOf } from "../../domain/validation/fields.ts";
+import { changedWebhookHeaders } from "../../domain/webhook-headers.ts";
 import { newWebhookSecret } from "../../webhooks/signature.ts";
 import { answerOf, linksTo, noContent, pageOf } from "../answers.ts";
 import { existing, notFound } from "../errors.ts";
@@ -143,6 +144,7 @@ export function applicationRoutes(app: AdminListener, options: AdminDeps): void 
         client_type,
         delivery: checked.delivery ?? "webhook",
         webhook_url: checked.webhook_url ?? null,
+        webhook_headers: changedWebhookHeaders({ webhook_url: null, webhook_headers: [] }, checked),
         webhook_secret,
         scopes: requested,
         redirect_uris: checked.redirect_uris ?? [],

@@ -18,6 +18,7 @@ import {
 import { atAnotherUrl, enabledAgain } from "../../domain/endpoints.ts";
 import { isoTime } from "../../domain/time.ts";
 import { sessionFamily } from "../../domain/tokens.ts";
+import { changedWebhookHeaders } from "../../domain/webhook-headers.ts";
 import type { ApplicationStore } from "../applications.ts";
 import { endPending } from "./deliveries/ending.ts";
 import { type Dialect, execute, type Orm, type Tables, type Work } from "./dialect.ts";
@@ -85,12 +86,15 @@ export function applicationStore(db: Dialect): ApplicationStore {
 
   const update: ApplicationStore["update"] = (id, changes, now, by = "operator") =>
     transact(function* (orm) {
-      const { webhook_url, owner_user_id, locked } = applications;
-      const query = orm.select({ webhook_url, owner_user_id, locked }).from(applications).where(isIt(id));
+      const { webhook_url, webhook_headers, owner_user_id, locked } = applications;
+      const compared = { webhook_url, webhook_headers, owner_user_id, locked };
+      const query = orm.select(compared).from(applications).where(isIt(id));
       const [before] = yield* execute(lock(query, "update"));
       if (before && by === "developer") requireUnlocked(before.locked, changes);
-      const changed = before ? yield* change(orm, id, changes, now) : null;
-      if (!before || !changed) return null;
+      if (!before) return null;
+      const headers = changedWebhookHeaders(before, changes);
+      const changed = yield* change(orm, id, { ...changes, webhook_headers: headers }, now);
+      if (!changed) return null;
       if (changed.owner_user_id !== before.owner_user_id) yield* endSessions(orm, id);
       if (!receives(changed)) yield* endPending(db, orm, id, "canceled", now);
       else if (usesOnlyStream(changed)) yield* endPending(db, orm, id, "delivered", now);

@@ -56,6 +56,7 @@ export function destinationOf(url: URL, common: string, proxy: EgressProxy | nul
  */
 export function commonLines(userAgent: string): string {
   const lines = headerLines({
+    Accept: "*/*",
     Connection: "keep-alive",
     "Content-Type": "application/json",
     "User-Agent": userAgent,
@@ -71,7 +72,7 @@ const fieldValue = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /** Headers that this client sets itself, or that change how a request is read. */
 const reserved =
-  /^(host|connection|content-length|content-type|user-agent|transfer-encoding|te|trailer|upgrade|expect|keep-alive|proxy-.*)$/i;
+  /^(accept|host|connection|content-length|content-type|user-agent|transfer-encoding|te|trailer|upgrade|expect|keep-alive|proxy-.*)$/i;
 
 function headerLines(headers: HeaderFields): string | null {
   let lines = "";

@@ -67,8 +67,8 @@ export interface SenderOptions {
 export interface SendRequest {
   readonly url: string;
   /**
-   * Headers besides `Host`, `Content-Length`, `User-Agent` and `Content-Type: application/json`, which must not be
-   * among them. A value must have no control character, and only characters of Latin-1.
+   * Headers besides `Accept`, `Host`, `Content-Length`, `User-Agent` and `Content-Type: application/json`, which must
+   * not be among them. A value must have no control character, and only characters of Latin-1.
    */
   readonly headers: Readonly<Record<string, string>>;
   /** Must not change until the attempt has ended. */

@@ -27,6 +27,7 @@ describe("the request", () => {
     const [received] = target.requests;
     expect(received).toMatchObject({ method: "POST", path: "/hooks/on%20air?token=a%2Fb&x=%C3%A9" });
     expect(received?.headers).toEqual({
+      accept: "*/*",
       host: `hook.test:${target.port}`,
       connection: "keep-alive",
       "content-type": "application/json",

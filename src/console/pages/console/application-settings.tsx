@@ -5,12 +5,14 @@ import type { components } from "../../generated/admin.d.ts";
 import { Card } from "../../parts/basics.tsx";
 import { Check, Field, Form, Select } from "../../parts/form.tsx";
 import { toast } from "../../parts/toasts.tsx";
+import { headerChanges, headerLines, webhookHeadersHint } from "../../webhook-headers.ts";
 
 type Application = components["schemas"]["Application"];
 
 const scopes = ["users:read", "events:subscribe"] as const;
 const lockable = [
   ["webhook_url", "webhook URL"],
+  ["webhook_headers", "webhook headers"],
   ["delivery", "delivery"],
   ["redirect_uris", "redirect URIs"],
 ] as const;
@@ -32,6 +34,7 @@ export function ApplicationSettings({
   const saved = {
     name: application.name,
     webhook_url: application.webhook_url ?? "",
+    webhook_headers: headerLines(application.webhook_headers),
     delivery: application.delivery,
     scopes: application.scopes,
     redirect_uris: application.redirect_uris.join("\n"),
@@ -41,20 +44,32 @@ export function ApplicationSettings({
     locked: application.locked,
     owner_user_id: text(application.owner_user_id),
   };
-  const form = useForm(saved, async (changes) => {
-    const { name, webhook_url, delivery, scopes, redirect_uris, locked, ...limits } = changes;
+  const form = useForm(saved, async (changes, values) => {
+    const { name, webhook_url, webhook_headers, delivery, scopes, redirect_uris, locked, ...limits } =
+      changes;
     const numbers = Object.entries(limits).map(([field, value]) => [field, limit(value)]);
     if (Object.keys(changes).length === 0) return toast("Nothing was changed.");
     const body = {
       ...(name !== undefined && { name }),
       ...(webhook_url !== undefined && { webhook_url: webhook_url || null }),
+      ...(webhook_headers !== undefined && {
+        webhook_headers: headerChanges(webhook_headers, {
+          headers: application.webhook_headers,
+          url: application.webhook_url,
+          nextUrl: values.webhook_url,
+        }),
+      }),
       ...(delivery && { delivery }),
       ...(scopes && { scopes }),
       ...(redirect_uris !== undefined && { redirect_uris: redirect_uris.split(/\s+/).filter(Boolean) }),
       ...(locked && { locked }),
       ...Object.fromEntries(numbers),
     };
-    await done(admin.PATCH("/admin/v1/applications/{id}", { params: { path: { id } }, body }));
+    const changed = await done(
+      admin.PATCH("/admin/v1/applications/{id}", { params: { path: { id } }, body }),
+    );
+    // Typed values are masked from now on.
+    put({ webhook_headers: headerLines(changed.webhook_headers) });
     toast("Saved. The changes apply from now on.");
     onSaved();
   });
@@ -64,6 +79,7 @@ export function ApplicationSettings({
       <Form label="Settings" of={form} verb="Save">
         <Field label="Name" required {...at("name")} />
         <Field label="Webhook URL" type="url" {...at("webhook_url")} />
+        <Field label="Webhook headers" rows={2} isCode hint={webhookHeadersHint} {...at("webhook_headers")} />
         <Select
           label="Delivery method"
           value={values.delivery}

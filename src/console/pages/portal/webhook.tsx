@@ -9,6 +9,7 @@ import { RotateDialog } from "../../parts/secret.tsx";
 import { Table } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { toast } from "../../parts/toasts.tsx";
+import { headerChanges, headerLines, webhookHeadersHint } from "../../webhook-headers.ts";
 import { type OwnApplication, useApplication } from "./application.tsx";
 import { OwnEndpoint } from "./overview.tsx";
 import { snippets } from "./snippets.ts";
@@ -50,14 +51,28 @@ export function Webhook() {
 function Settings({ application }: { application: OwnApplication }) {
   const { reload } = useApplication();
   const { webhook_url, delivery, redirect_uris, locked } = application;
-  const saved = { webhook_url: webhook_url ?? "", delivery, redirect_uris: redirect_uris.join("\n") };
-  const form = useForm(saved, async ({ webhook_url, delivery, redirect_uris }) => {
+  const saved = {
+    webhook_url: webhook_url ?? "",
+    webhook_headers: headerLines(application.webhook_headers),
+    delivery,
+    redirect_uris: redirect_uris.join("\n"),
+  };
+  const form = useForm(saved, async ({ webhook_url, webhook_headers, delivery, redirect_uris }, values) => {
     const body = {
       ...(webhook_url !== undefined && { webhook_url: webhook_url || null }),
+      ...(webhook_headers !== undefined && {
+        webhook_headers: headerChanges(webhook_headers, {
+          headers: application.webhook_headers,
+          url: application.webhook_url,
+          nextUrl: values.webhook_url,
+        }),
+      }),
       ...(delivery && { delivery }),
       ...(redirect_uris !== undefined && { redirect_uris: redirect_uris.split(/\s+/).filter(Boolean) }),
     };
-    await done(api.PATCH("/public/v1/application", { body }));
+    const { data } = await done(api.PATCH("/public/v1/application", { body }));
+    // Typed values are masked from now on.
+    form.put({ webhook_headers: headerLines(data.webhook_headers) });
     toast("Saved. The changes apply to all deliveries from now on.");
     reload();
   });
@@ -71,6 +86,13 @@ function Settings({ application }: { application: OwnApplication }) {
           type="url"
           {...lockable("webhook_url", "A new URL is enabled at once, and pending deliveries are sent to it.")}
           {...form.at("webhook_url")}
+        />
+        <Field
+          label="Webhook headers"
+          rows={2}
+          isCode
+          {...lockable("webhook_headers", webhookHeadersHint)}
+          {...form.at("webhook_headers")}
         />
         <Select
           label="Delivery method"

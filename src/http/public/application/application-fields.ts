@@ -12,18 +12,19 @@ import { exampleUser } from "../../../domain/examples.ts";
 import type { Notice } from "../../../domain/operations/notices.ts";
 import { isoTime, isoTimeOrNull } from "../../../domain/time.ts";
 import { about, Id, nullable, oneOf } from "../../../domain/validation/fields.ts";
+import { maskedWebhookHeaders } from "../../../domain/webhook-headers.ts";
 import { endpointSummary } from "../../../webhooks/endpoint-summary.ts";
 import { IsoTimestamp, named, otherFieldsIgnored, picked, Ulid } from "../../fields.ts";
 import type { RateLimitState } from "../../rate-limit.ts";
 import { DisabledReason, endpointFields, healthOf, shownFailure } from "./endpoint-fields.ts";
 import { NoticeSchema, shownNotice } from "./notices.ts";
-import { receivingFields } from "./receiving-fields.ts";
+import { receivingFields, ShownWebhookHeaders } from "./receiving-fields.ts";
 
 /*
  * Schemas of an application as its own developer sees it.
  */
 
-const { webhook_url, delivery, redirect_uris } = receivingFields;
+const { webhook_url, webhook_headers, delivery, redirect_uris } = receivingFields;
 
 const { status, failures, last_failure, summary, advice } = endpointFields;
 const EndpointState = named("EndpointState", "The state of the endpoint at the webhook URL.", {
@@ -61,6 +62,7 @@ export const OwnApplicationSchema = named("OwnApplication", "The application of 
   }),
   scopes: Type.Array(Type.String(), { description: "Scopes that its tokens may have." }),
   webhook_url,
+  webhook_headers: ShownWebhookHeaders,
   delivery,
   redirect_uris,
   locked: Type.Array(oneOf(lockableFields), { description: "Fields that only the platform can change." }),
@@ -84,12 +86,16 @@ export const OwnApplicationSchema = named("OwnApplication", "The application of 
   updated_at: about(IsoTimestamp, "Time of its last change."),
 });
 
-export const OwnChangesInput = Type.Partial(Type.Object({ webhook_url, delivery, redirect_uris }), {
-  $id: "OwnApplicationChanges",
-  description: "The fields to change. Fields that are absent keep their values; unknown fields are ignored.",
-  ...otherFieldsIgnored,
-  examples: [{ webhook_url: "https://bot.example/webhook" }],
-});
+export const OwnChangesInput = Type.Partial(
+  Type.Object({ webhook_url, webhook_headers, delivery, redirect_uris }),
+  {
+    $id: "OwnApplicationChanges",
+    description:
+      "The fields to change. Fields that are absent keep their values; unknown fields are ignored.",
+    ...otherFieldsIgnored,
+    examples: [{ webhook_url: "https://bot.example/webhook" }],
+  },
+);
 
 export const exampleOwnApplication: Static<typeof OwnApplicationSchema> = {
   id: "01KATHZX5M9S3E6R8B2D4F7G1H",
@@ -98,6 +104,7 @@ export const exampleOwnApplication: Static<typeof OwnApplicationSchema> = {
   client_type: "confidential",
   scopes: ["users:read", "events:subscribe"],
   webhook_url: "https://bot.example/webhook",
+  webhook_headers: { "X-Api-Key": "••••••••" },
   delivery: "webhook",
   redirect_uris: [],
   locked: [],
@@ -151,6 +158,7 @@ export function shownOwn(
 ) {
   return picked(OwnApplicationSchema.properties, {
     ...application,
+    webhook_headers: maskedWebhookHeaders(application.webhook_headers),
     client_id: application.id,
     rate_limit: { limit: rateLimit?.limit ?? 0, remaining: rateLimit?.remaining ?? null },
     subscriptions,

@@ -101,7 +101,7 @@ export function applicationRoutes(
   app.patch(
     path,
     async ({ body, caller: { application }, requestContext }) => {
-      const { webhook_url, delivery, redirect_uris } = body;
+      const { webhook_url, webhook_headers, delivery, redirect_uris } = body;
       const { id, client_type, locked } = application;
       takeChange(id);
       requireUnlocked(locked, body);
@@ -109,6 +109,7 @@ export function applicationRoutes(
       if (wrong.length > 0) throw invalidFields(wrong);
       const changes = {
         ...(webhook_url !== undefined && { webhook_url }),
+        ...(webhook_headers !== undefined && { webhook_headers }),
         ...(delivery && { delivery }),
         ...(redirect_uris && { redirect_uris }),
       };
@@ -127,7 +128,7 @@ export function applicationRoutes(
         operationId: "changeOwnApplication",
         tags: ["Application"],
         summary: "Change Application",
-        description: `Changes the fields in the body. The change applies to every delivery that starts after the response. A new webhook URL is a new endpoint: it is enabled, and pending deliveries are sent to it. A field that the platform has locked causes 403 \`locked\`. Requires a token of the application itself with all of its scopes. At most ${changesPerMinute} changes per minute.`,
+        description: `Changes the fields in the body. The change applies to every delivery that starts after the response. A new webhook URL is a new endpoint: it is enabled, and pending deliveries are sent to it. Values of \`webhook_headers\` are shown masked. A field that the platform has locked causes 403 \`locked\`. Requires a token of the application itself with all of its scopes. At most ${changesPerMinute} changes per minute.`,
       },
     },
   );

@@ -1,6 +1,7 @@
 import type { ClientType, DeliveryMode, LockableField, RetiredSecret } from "../../../domain/applications.ts";
 import type { LoginAnswer } from "../../../domain/authorizations.ts";
 import type { Scope, ScopeName } from "../../../domain/tokens.ts";
+import type { WebhookHeader } from "../../../domain/webhook-headers.ts";
 import type { Kinds, ReferredColumn } from "./kinds.ts";
 
 // Scopes of tokens, codes and login requests are stored as they were requested.
@@ -16,6 +17,7 @@ export const applicationColumns = (
   client_secret_hash: bytes().notNull(),
   delivery: text().$type<DeliveryMode>().notNull().default("webhook"),
   webhook_url: text(),
+  webhook_headers: json<readonly WebhookHeader[]>().notNull().default([]),
   webhook_secret: text().notNull(),
   retired_webhook_secrets: json<readonly RetiredSecret[]>().notNull().default([]),
   retired_client_secrets: json<readonly RetiredSecret[]>().notNull().default([]),

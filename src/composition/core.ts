@@ -17,7 +17,7 @@ import { listenerCertificates } from "../serving/certificates.ts";
 import type { Store } from "../store/store.ts";
 import { engineProgram } from "../thread-programs.ts";
 import { watchEventLoop } from "../threads/event-loop-delay.ts";
-import { exitWithout } from "../threads/exit.ts";
+import { exitWith, exitWithout } from "../threads/exit.ts";
 
 export interface AppOptions {
   readonly config: Config;
@@ -75,20 +75,27 @@ export async function openCore(options: AppOptions) {
   };
 }
 
+/** Nothing may be sent any more, either: the other process sends what is pending. */
+const takenMessage =
+  "Another process has taken the data directory, so this server has stopped. Nothing that was acknowledged is lost. The lock of the directory was removed (onair.lock), or does not reach the other host.";
+
 /** Starts the engine in a separate thread, or in this one if a clock is injected. */
-async function startedEngine(options: AppOptions, { note: onFault }: StorageWatch): Promise<Engine> {
+async function startedEngine(options: AppOptions, { note }: StorageWatch): Promise<Engine> {
   const { config, log, now, monotonic, random = Math.random, times = {} } = options;
   const settings = engineSettings(config, times);
   if (now) {
     const { startEngine } = await import("../engine/start.ts");
-    return startEngine({ settings, log, now, monotonic: monotonic ?? now, random, onFault });
+    return startEngine({ settings, log, now, monotonic: monotonic ?? now, random, onFault: note });
   }
   return startEngineThread({
     program: engineProgram,
     settings,
     logLevel: config.logLevel,
     log,
-    onFault,
+    onFault(fault) {
+      note(fault);
+      if (fault === "taken") exitWith(takenMessage, log);
+    },
     failed: exitWithout("engine", log),
   });
 }

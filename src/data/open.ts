@@ -5,7 +5,7 @@ import { noReplicas, type ReplicaLink } from "../store/replicas/notifications.ts
 import { type Ownership, soleOwnership } from "../store/replicas/ownership.ts";
 import { databaseIn } from "../store/sqlite/database/directory.ts";
 import { storageFaultOf } from "../store/sqlite/database/faults.ts";
-import { databaseIdentity, lookAtStorage } from "../store/sqlite/database/storage-check.ts";
+import { storageCheck } from "../store/sqlite/database/storage-check.ts";
 import { type OpenOptions, openReader, openReaderIfReady, openStore } from "../store/sqlite/store.ts";
 import type { Store } from "../store/store.ts";
 import { requireNotMoved } from "./copy.ts";
@@ -27,8 +27,8 @@ export async function openStorage(location: DataLocation, options: OpenOptions =
   if ("database" in location) return openDatabaseStorage(location.database, options);
   const store = openStore(location.directory, options);
   await closingOnFault(store, requireNotMoved(store, location));
-  const identity = databaseIdentity(location.directory);
-  const look = async (isTroubled: boolean) => lookAtStorage(location.directory, identity, isTroubled);
+  const lookAt = storageCheck(location.directory);
+  const look = async (isTroubled: boolean) => lookAt(isTroubled);
   return {
     store,
     ownership: soleOwnership(() => store.deliveries.releaseAll()),

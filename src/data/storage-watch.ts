@@ -15,6 +15,7 @@ const messages: Readonly<Record<StorageFault, string>> = {
   failing: "The disk of the database fails",
   damaged: "The database is damaged: stop the server and restore a backup",
   unreachable: "The database cannot be reached, or does not accept writes",
+  taken: "Another process has taken the data directory: this server stops",
   replaced: "A file of the database was removed or replaced while the server was running: restart the server",
 };
 
@@ -24,6 +25,8 @@ const advice: Readonly<Record<StorageFault, string>> = {
   damaged: "Stop the server, move the database away and restore the newest backup: onair restore.",
   replaced:
     "Nothing is written any more. Move the file back if it still exists, and restart the server. Otherwise restore the newest backup: onair restore.",
+  taken:
+    "Find out which process it is (onair.pid), and run one server on a directory. Keep onair.lock, and use a volume whose locks reach every host.",
   unreachable: "Check that the database is running and reachable over the network.",
 };
 
@@ -31,7 +34,7 @@ const advice: Readonly<Record<StorageFault, string>> = {
 type Announce = (type: "storage.failing" | "storage.recovered", data: ServerNoticeData) => void;
 
 /** Faults that last until the server is restarted. */
-const lasting: ReadonlySet<StorageFault | null> = new Set<StorageFault>(["damaged", "replaced"]);
+const lasting: ReadonlySet<StorageFault | null> = new Set<StorageFault>(["damaged", "replaced", "taken"]);
 
 /**
  * Tracks whether the storage can be used, in the thread that answers requests: by faults of reads and writes, which are

@@ -11,6 +11,7 @@ import { repeating, supervise } from "../runtime/services.ts";
 import { version } from "../runtime/version.ts";
 import type { OnFault } from "../store/faults.ts";
 import type { DirectoryLock } from "../store/sqlite/database/lock.ts";
+import type { WriterConflict } from "../store/sqlite/database/open.ts";
 import type { Store } from "../store/store.ts";
 import { watchEventLoop } from "../threads/event-loop-delay.ts";
 import { noSpans } from "../tracing/span-counts.ts";
@@ -48,7 +49,8 @@ interface EngineOptions {
 export async function startEngine(options: EngineOptions): Promise<Engine> {
   const { settings, onFault, lock, log } = options;
   const applying = (migration: string) => log.info("migrating", { migration });
-  const storage = await openStorage(settings.location, { onFault, lock, applying });
+  const conflicted = (conflict: WriterConflict) => log.error("events_conflicted", { ...conflict });
+  const storage = await openStorage(settings.location, { onFault, lock, applying, conflicted });
   try {
     return await engineOn(storage, options);
   } catch (error) {

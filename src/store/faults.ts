@@ -12,9 +12,9 @@ export class StoreError extends Error {
 
 /**
  * Why the database of a running server cannot be used: its disk is full or fails, its data is damaged, its file was
- * replaced or removed, or its server cannot be reached.
+ * replaced or removed, another process has taken its directory, or its server cannot be reached.
  */
-export type StorageFault = "full" | "failing" | "damaged" | "replaced" | "unreachable";
+export type StorageFault = "full" | "failing" | "damaged" | "replaced" | "taken" | "unreachable";
 
 /** Called for each read or write that fails because of the storage. */
 export type OnFault = (fault: StorageFault) => void;

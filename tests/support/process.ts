@@ -45,6 +45,11 @@ export class ServerProcess extends ServerClient {
     return this.#child.pid;
   }
 
+  /** Resolves to its exit code when it has ended. */
+  get exited(): Promise<number> {
+    return this.#child.exited;
+  }
+
   /** Sends it a signal. */
   kill(signal: NodeJS.Signals): void {
     this.#child.kill(signal);

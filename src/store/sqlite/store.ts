@@ -15,7 +15,7 @@ import { sqliteDialect } from "./database/dialect.ts";
 import { databaseIn } from "./database/directory.ts";
 import { explainedFault } from "./database/faults.ts";
 import type { DirectoryLock } from "./database/lock.ts";
-import { openDatabase, openForReading, openIfReady } from "./database/open.ts";
+import { type OpenEvents, openDatabase, openForReading, openIfReady } from "./database/open.ts";
 import { databaseBytes, sizesByKind } from "./database/sizes.ts";
 import { Snapshots } from "./database/snapshots.ts";
 import { requireSameFiles } from "./database/storage-check.ts";
@@ -29,19 +29,22 @@ import { retentionStore } from "./retention.ts";
 import { subscriptionStatements } from "./subscriptions.ts";
 import { userStore } from "./users.ts";
 
-export interface OpenOptions {
+export interface OpenOptions extends OpenEvents {
   /** The lock of the directory, if the caller already has it. */
   readonly lock?: DirectoryLock | undefined;
   readonly onFault?: OnFault | undefined;
-  /** Called with the name of each migration of an older database before it begins. */
-  readonly applying?: ((name: string) => void) | undefined;
 }
 
 /** Opens the store of a data directory for this process alone. Throws a `StoreError` when it cannot be used. */
-export function openStore(directory: string, { lock, onFault, applying }: OpenOptions = {}): Store {
-  const { db, close } = openDatabase(directory, lock, applying);
+export function openStore(directory: string, { lock, onFault, ...events }: OpenOptions = {}): Store {
+  const { db, claim, requireWriter, close } = openDatabase(directory, lock, events);
   let undone = () => {};
-  const commit = groupCommit(db, { undone: () => undone(), check: requireSameFiles(directory) });
+  const commit = groupCommit(db, {
+    claim,
+    begun: requireWriter,
+    undone: () => undone(),
+    check: requireSameFiles(directory),
+  });
   const staged = stagedEvents(db, commit);
   undone = staged.forget;
   const snapshots = new Snapshots(() => openForReading(directory));

@@ -16,6 +16,8 @@ interface Waiting {
 export type Commit = <T>(work: (together: number) => T, isUrgent?: boolean) => Promise<T>;
 
 interface CommitOptions {
+  readonly claim?: () => boolean;
+  readonly begun?: () => void;
   readonly undone?: () => void;
   readonly check?: () => void;
   readonly now?: () => number;
@@ -31,13 +33,21 @@ const sliceMs = 10;
  * rejected and nothing is stored. A single piece runs without a savepoint, because SQLite would copy every page for it
  * before the first change.
  *
- * @param options.undone called when a piece or the whole transaction was rolled back
+ * @param options.claim called before each transaction; true when what was read before may be outdated
+ * @param options.begun called when a transaction has begun, before all work; it fails with what this throws
+ * @param options.undone called when a piece or the whole transaction was rolled back, or after a claim
  * @param options.check called before each commit, which fails with what it throws
  * @param options.now a clock in milliseconds
  */
 export function groupCommit(
   db: Database,
-  { undone = () => {}, check = () => {}, now = () => performance.now() }: CommitOptions = {},
+  {
+    claim = () => false,
+    begun = () => {},
+    undone = () => {},
+    check = () => {},
+    now = () => performance.now(),
+  }: CommitOptions = {},
 ): Commit {
   const begin = db.prepare("BEGIN IMMEDIATE");
   const commit = db.prepare("COMMIT");
@@ -88,7 +98,9 @@ export function groupCommit(
     const settle: (() => void)[] = [];
     const end = now() + sliceMs;
     try {
+      if (claim()) undone();
       begin.run();
+      begun();
       for (const one of group) {
         settle.push(group.length === 1 ? runAlone(one) : attempt(one, group.length));
         if (settle.length >= least && now() >= end) break;

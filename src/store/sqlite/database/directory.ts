@@ -15,6 +15,9 @@ export const databaseIn = (directory: string): string => join(directory, databas
 /** Returns the path that a backup is restored to, before it replaces the database. */
 export const restoringIn = (directory: string): string => join(directory, "onair.restoring");
 
+/** Returns the path of the file for events that could not be stored; see `WriterConflict`. */
+export const setAsideIn = (directory: string): string => join(directory, "onair.set-aside.ndjson");
+
 /** The file that `onair copy` fills is named by this prefix and the id of the copy. */
 export const copyingName = "onair.copying-";
 

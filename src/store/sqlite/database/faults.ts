@@ -14,6 +14,11 @@ export class ReplacedDatabase extends Error {
   override name = "ReplacedDatabase";
 }
 
+/** Another process has locked the data directory, or has become the writer of its database. */
+export class TakenDirectory extends Error {
+  override name = "TakenDirectory";
+}
+
 /** Returns SQLite's code of an error, such as SQLITE_CORRUPT; "" for an error of something else. */
 export function codeOf(error: unknown): string {
   const cause = error instanceof DrizzleQueryError ? error.cause : error;
@@ -33,13 +38,14 @@ export function isForeignKeyViolation(error: unknown): boolean {
 const passing = /^SQLITE_(FULL|IOERR|BUSY|LOCKED|READONLY|CANTOPEN|NOMEM)/;
 
 /**
- * Returns the error for the caller. A full, busy or failing disk, or a replaced file, becomes `unavailable`. A violated
+ * Returns the error for the caller. A full, busy or failing disk, or a replaced or taken file, becomes `unavailable`. A violated
  * foreign key becomes `ownerGone`: the referenced row was removed after the caller read it, unless the store method
  * handles this itself. Any other error is returned unchanged.
  */
 export function storeFault(error: unknown): unknown {
   if (isForeignKeyViolation(error)) return Object.assign(ownerGone(), { cause: error });
-  if (!passing.test(codeOf(error)) && !(error instanceof ReplacedDatabase)) return error;
+  const isLost = error instanceof ReplacedDatabase || error instanceof TakenDirectory;
+  if (!passing.test(codeOf(error)) && !isLost) return error;
   const message = /^SQLITE_FULL/.test(codeOf(error))
     ? "The disk of the storage is full. Nothing was changed. Try again when there is space."
     : "The storage is not available now. Nothing was changed. Try again in a moment.";
@@ -61,6 +67,7 @@ export function damaged(file: string, finding: string, cause?: unknown): StoreEr
 export function storageFaultOf(error: unknown): StorageFault | null {
   const cause = error instanceof DomainError ? error.cause : error;
   if (cause instanceof ReplacedDatabase) return "replaced";
+  if (cause instanceof TakenDirectory) return "taken";
   const code = codeOf(cause);
   if (/^SQLITE_FULL/.test(code)) return "full";
   if (/^SQLITE_(IOERR|READONLY)/.test(code)) return "failing";

@@ -30,7 +30,7 @@ export function lockDirectory(directory: string): DirectoryLock {
     lock.run("PRAGMA busy_timeout = 50");
     lock.run("PRAGMA locking_mode = EXCLUSIVE");
     lock.run("BEGIN EXCLUSIVE");
-    writeFileSync(pidPath, `${process.pid}\n`, { mode: 0o600 });
+    notePid(pidPath);
     return {
       close() {
         try {
@@ -69,6 +69,16 @@ export function holderOf(directory: string): { readonly pid: number | null } | n
     return isHeld(error) ? { pid: readPid(join(directory, pidFile)) } : null;
   } finally {
     lock.close();
+  }
+}
+
+/** Writes the pid. On a full disk the file stays empty, because it is not worth failing for. */
+function notePid(file: string): void {
+  try {
+    writeFileSync(file, `${process.pid}\n`, { mode: 0o600 });
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && /^(ENOSPC|EDQUOT)$/.test(String(error.code))))
+      throw error;
   }
 }
 

@@ -1,11 +1,12 @@
 import { Database } from "bun:sqlite";
-import { chmodSync, closeSync, existsSync, openSync, renameSync, statSync } from "node:fs";
+import { appendFileSync, chmodSync, closeSync, existsSync, openSync, renameSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { StoreError } from "../../faults.ts";
 import { moveStaged } from "../deliveries/staged.ts";
 import { fillingSearch } from "../search/filling.ts";
-import { databaseIn, explain, requireNoParts, wrongFileIn } from "./directory.ts";
-import { damaged } from "./faults.ts";
+import { databaseIn, explain, requireNoParts, setAsideIn, wrongFileIn } from "./directory.ts";
+import { damaged, storageFaultOf } from "./faults.ts";
+import { becomeWriter } from "./fence.ts";
 import { logBytes, removeDatabase } from "./files.ts";
 import { type DirectoryLock, lockDirectory } from "./lock.ts";
 import { readOver } from "./look.ts";
@@ -14,7 +15,33 @@ import { isNewest, isOurs, migrate, migrations, missingIn } from "./migrations.t
 /** An open data directory: its database, and the lock that keeps other servers out until `close`. */
 interface OpenDatabase {
   readonly db: Database;
+  /**
+   * Makes the connection the writer of the database, if it is not yet. Call it before each transaction. Throws an error
+   * of SQLite, for example when the disk is full.
+   *
+   * @returns whether it was not the writer before, so that what was read may be outdated
+   */
+  claim(): boolean;
+  /** Throws `TakenDirectory` when another connection has become the writer. Call it within each transaction. */
+  requireWriter(): void;
   close(): void;
+}
+
+/** What `openDatabase` reports. */
+export interface OpenEvents {
+  /** Called with the name of each migration of an older database before it begins. */
+  readonly applying?: ((name: string) => void) | undefined;
+  /** Called when two processes have written at once, and left events with the same numbers or ids. */
+  readonly conflicted?: ((conflict: WriterConflict) => void) | undefined;
+}
+
+/** Events that two processes wrote at once. */
+export interface WriterConflict {
+  /** Events whose deliveries got other numbers. They are delivered. */
+  readonly renumbered: number;
+  /** Events with the id of another event, which are not delivered but kept in `file`. */
+  readonly setAside: number;
+  readonly file: string;
 }
 
 const longestLogBytes = 64 * 1024 * 1024;
@@ -27,18 +54,58 @@ const longestLogBytes = 64 * 1024 * 1024;
 export function openDatabase(
   directory: string,
   lock: DirectoryLock = lockDirectory(directory),
-  applying?: (name: string) => void,
+  { applying, conflicted }: OpenEvents = {},
 ): OpenDatabase {
   try {
     const db = openForWriting(directory);
     migrate(db, migrations, applying);
-    moveStaged(db);
-    return { db, close: () => closeWriter(db, lock) };
+    const claimed = claiming(db, directory, conflicted);
+    try {
+      claimed.claim();
+    } catch (error) {
+      // Reads need no space. The first transaction claims the database when there is space again.
+      if (storageFaultOf(error) !== "full") throw error;
+    }
+    return { db, ...claimed, close: () => closeWriter(db, lock) };
   } catch (error) {
     lock.close();
     throw explain(error, directory);
   }
 }
+
+function claiming(
+  db: Database,
+  directory: string,
+  conflicted: OpenEvents["conflicted"] = () => {},
+): Pick<OpenDatabase, "claim" | "requireWriter"> {
+  let requireWriter: (() => void) | null = null;
+  const becomeOne = db.transaction(() => {
+    const made = becomeWriter(db);
+    const { renumbered, setAside } = moveStaged(db);
+    const file = setAsideIn(directory);
+    if (setAside.length > 0) appendFileSync(file, ndjsonOf(setAside), { mode: 0o600 });
+    if (renumbered.length + setAside.length > 0)
+      conflicted({ renumbered: renumbered.length, setAside: setAside.length, file });
+    return made;
+  });
+  return {
+    claim() {
+      if (requireWriter !== null) return false;
+      // Other processes see it at once, and after a loss of power there are none. So it needs no sync.
+      db.run("PRAGMA synchronous = NORMAL");
+      try {
+        requireWriter = becomeOne.immediate();
+      } finally {
+        db.run("PRAGMA synchronous = FULL");
+      }
+      return true;
+    },
+    requireWriter: () => requireWriter?.(),
+  };
+}
+
+const ndjsonOf = (rows: readonly Readonly<Record<string, unknown>>[]): string =>
+  rows.map((row) => `${JSON.stringify({ ...row, fingerprint: undefined })}\n`).join("");
 
 /** Opens the connection that writes, to a database of any version. */
 function openForWriting(directory: string): Database {

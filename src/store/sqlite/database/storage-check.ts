@@ -2,7 +2,8 @@ import { Database } from "bun:sqlite";
 import { statfsSync, statSync } from "node:fs";
 import { type StorageFault, StoreError } from "../../faults.ts";
 import { databaseIn } from "./directory.ts";
-import { codeOf, ReplacedDatabase, storageFaultOf } from "./faults.ts";
+import { codeOf, ReplacedDatabase, storageFaultOf, TakenDirectory } from "./faults.ts";
+import { takenSince } from "./fence.ts";
 import { missingIn } from "./migrations.ts";
 
 /** With less free space, a commit of the usual size does not fit, and the disk counts as full. */
@@ -15,7 +16,7 @@ const recoveredBytes = 1024 * 1024;
  * Returns devices and inodes of a directory's database and its write-ahead log, to detect that one was replaced. Both
  * are the same as long as the database is open. A missing file has none.
  */
-export function databaseIdentity(directory: string): string {
+function databaseIdentity(directory: string): string {
   const file = databaseIn(directory);
   return [file, `${file}-wal`]
     .map((path) => statSync(path, { throwIfNoEntry: false }))
@@ -24,12 +25,15 @@ export function databaseIdentity(directory: string): string {
 }
 
 /**
- * Returns a function that throws `ReplacedDatabase` once the files of an open database are no longer those in its
- * directory. What is written to them then ends with the process.
+ * Returns a function that throws `TakenDirectory` once another process has locked the directory of an open database,
+ * and `ReplacedDatabase` once the files of the database are no longer those in its directory: what is written to them
+ * then ends with the process.
  */
 export function requireSameFiles(directory: string): () => void {
   const identity = databaseIdentity(directory);
+  const isTaken = takenSince(directory);
   return () => {
+    if (isTaken()) throw new TakenDirectory();
     if (currentIdentity(directory, identity) !== identity) throw new ReplacedDatabase();
   };
 }
@@ -44,21 +48,24 @@ function currentIdentity(directory: string, otherwise: string): string {
 }
 
 /**
- * Quickly checks the storage of a directory that this process serves: the file, the first pages that SQLite reads, and
- * the free space. Returns the fault, or null.
- *
- * @param identity the `databaseIdentity` of the database that was opened
- * @param wasFull whether the disk was full at the last check, so that more free space is required
+ * Returns a function that quickly checks the storage of a directory whose database this process has opened: the lock,
+ * the file, the first pages that SQLite reads, and the free space. It returns the fault, or null. `wasFull` says whether
+ * the disk was full at the last check, so that more free space is required.
  */
-export function lookAtStorage(directory: string, identity: string, wasFull: boolean): StorageFault | null {
-  try {
-    if (databaseIdentity(directory) !== identity) return "replaced";
-    const damage = damageIn(directory);
-    if (damage !== null) return damage;
-    return freeBytes(directory) < (wasFull ? recoveredBytes : leastBytes) ? "full" : null;
-  } catch {
-    return "failing";
-  }
+export function storageCheck(directory: string): (wasFull: boolean) => StorageFault | null {
+  const identity = databaseIdentity(directory);
+  const isTaken = takenSince(directory);
+  return (wasFull) => {
+    try {
+      if (isTaken()) return "taken";
+      if (databaseIdentity(directory) !== identity) return "replaced";
+      const damage = damageIn(directory);
+      if (damage !== null) return damage;
+      return freeBytes(directory) < (wasFull ? recoveredBytes : leastBytes) ? "full" : null;
+    } catch {
+      return "failing";
+    }
+  };
 }
 
 /**

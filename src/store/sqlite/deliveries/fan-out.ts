@@ -89,7 +89,8 @@ export function eventFanOut(
       ),
     )
     .prepare();
-  let nextDelivery = deliveryPositions(orm).last() + 1;
+  /** 0 before the first event: the numbers are known only when this connection has become the writer. */
+  let nextDelivery = 0;
 
   /** Returns the receivers of an event that is to be staged, with their next sequence; null when there are too many. */
   const fewOf = ({ broadcaster_user_id, name, version }: NewEvent): Receiver[] | null => {
@@ -114,6 +115,7 @@ export function eventFanOut(
     // Only a user who exists can have subscriptions.
     if (receivers.length === 0 && !userExists.get(broadcaster_user_id)) throw unknownBroadcaster();
     if (!builtIn.has(name)) markPublished.run({ name, version });
+    nextDelivery ||= deliveryPositions(orm).last() + 1;
     const first = nextDelivery;
     const sent = { id, name, version, body: Buffer.from(body) };
     const taken: DueDelivery[] = [];

@@ -23,6 +23,12 @@ export function deliveryPositions(orm: BunSQLiteDatabase) {
     .orderBy(deliveries.seq)
     .limit(1)
     .prepare();
+  const newestDelivery = orm
+    .select({ seq: deliveries.seq })
+    .from(deliveries)
+    .orderBy(desc(deliveries.seq))
+    .limit(1)
+    .prepare();
   const ofEvent = orm
     .select({
       from: events.first_delivery,
@@ -44,10 +50,10 @@ export function deliveryPositions(orm: BunSQLiteDatabase) {
     ofEvent: (id: string) => ofEvent.get({ id }) ?? null,
     /** The lowest stored number; null when there is none. */
     first: (): number | null => oldest.get()?.seq ?? null,
-    /** The highest number given so far; 0 before the first. Read from events, because they outlive their deliveries. */
+    /** The highest number given so far; 0 before the first. Events outlive their deliveries. */
     last(): number {
       const newest = newestEvent.get();
-      return newest ? newest.first + newest.many - 1 : 0;
+      return Math.max(newest ? newest.first + newest.many - 1 : 0, newestDelivery.get()?.seq ?? 0);
     },
   };
 }

@@ -1,6 +1,7 @@
 import type { Database } from "bun:sqlite";
 import type { NewEvent } from "../../../domain/deliveries.ts";
 import type { Commit } from "../database/commit.ts";
+import { isUniqueViolation } from "../database/faults.ts";
 import type { StagedDelivery } from "../schema/events.ts";
 import { type KeptBody, keptBody } from "./bodies.ts";
 
@@ -156,14 +157,65 @@ function lastEvent(db: Database): number {
   return db.query<{ seq: number }, []>("SELECT ifnull(max(seq), 0) AS seq FROM events").get()?.seq ?? 0;
 }
 
-/** Moves the events that an earlier process has left. */
-export function moveStaged(db: Database): void {
-  db.transaction(() => stagedMover(db)(lastEvent(db))).immediate();
+/** Staged events that could not be moved as they were, because two processes had written at once. */
+export interface Conflicts {
+  /** The ids of events whose deliveries got other numbers. */
+  readonly renumbered: readonly string[];
+  /** Rows of events whose ids other events have. They are no longer in the database. */
+  readonly setAside: readonly Readonly<Record<string, unknown>>[];
 }
 
-/** Makes a function that moves all staged events after `moved`, the last one in `events`. */
-function stagedMover(db: Database): (moved: number) => void {
-  const each = "FROM staged_events s, json_each(s.deliveries) d WHERE s.seq > ?";
+/** Moves the events that an earlier process has left, within a transaction. */
+export function moveStaged(db: Database): Conflicts {
+  const [renumbered, setAside]: [string[], Record<string, unknown>[]] = [[], []];
+  const from = lastEvent(db);
+  const move = stagedMover(db);
+  const isMoved = (after: number, upTo?: number): boolean => {
+    try {
+      // Within a transaction this is a savepoint.
+      db.transaction(() => move(after, upTo))();
+      return true;
+    } catch (error) {
+      if (isUniqueViolation(error)) return false;
+      throw error;
+    }
+  };
+  if (isMoved(from)) return { renumbered, setAside };
+  const left = db.query<Record<string, unknown> & { readonly seq: number; readonly id: string }, [number]>(
+    "SELECT * FROM staged_events WHERE seq > ? ORDER BY seq",
+  );
+  for (const row of left.all(from)) {
+    const { seq, id } = row;
+    if (isMoved(seq - 1, seq)) continue;
+    renumber(db, seq);
+    if (isMoved(seq - 1, seq)) renumbered.push(id);
+    else {
+      const isKnown = "SELECT 1 FROM events WHERE id = ? AND fingerprint = ?";
+      const isSame = db.query(isKnown).get(id, row["fingerprint"] as Uint8Array) !== null;
+      if (!isSame) setAside.push(row);
+      db.run("DELETE FROM staged_events WHERE seq = ?", [seq]);
+    }
+  }
+  return { renumbered, setAside };
+}
+
+/** Gives the deliveries of a staged event numbers and sequences that no other delivery has. */
+function renumber(db: Database, seq: number): void {
+  db.run(
+    `UPDATE staged_events SET
+       first_delivery = (SELECT max(first_delivery, ifnull(max(d.seq), 0) + 1) FROM deliveries d),
+       deliveries = (
+         SELECT json_group_array(json_array(
+           d.value ->> 0, d.value ->> 1, d.value ->> 2, max(d.value ->> 3, ifnull(s.sequence, 0) + 1)) ORDER BY d.key)
+         FROM json_each(deliveries) d LEFT JOIN subscriptions s ON s.id = d.value ->> 2)
+     WHERE seq = ?`,
+    [seq],
+  );
+}
+
+/** Makes a function that moves all staged events from after `moved`, the last one in `events`, to `upTo`. */
+function stagedMover(db: Database): (moved: number, upTo?: number) => void {
+  const each = "FROM staged_events s, json_each(s.deliveries) d WHERE s.seq > ? AND s.seq <= ?";
   const statements = [
     `INSERT INTO deliveries
        (seq, id, event_seq, application_id, subscription_id, sequence, status, attempts, expires_at)
@@ -171,11 +223,11 @@ function stagedMover(db: Database): (moved: number) => void {
        s.expires_at ${each} ORDER BY s.seq, d.key`,
     `UPDATE subscriptions SET sequence = sequence + more.n
      FROM (SELECT d.value ->> 2 AS id, count(*) AS n ${each} GROUP BY 1) AS more WHERE subscriptions.id = more.id`,
-  ].map((sql) => db.prepare<null, [number]>(sql));
+  ].map((sql) => db.prepare<null, [number, number]>(sql));
   // A body is only read together with a delivery.
-  const bodies = db.prepare<{ seq: number; body: string | null }, [number]>(
+  const bodies = db.prepare<{ seq: number; body: string | null }, [number, number]>(
     `SELECT seq, iif(json_array_length(deliveries) = 0, NULL, body) AS body
-     FROM staged_events WHERE seq > ? ORDER BY seq`,
+     FROM staged_events WHERE seq > ? AND seq <= ? ORDER BY seq`,
   );
   const addEvent = db.prepare<null, [KeptBody | null, number]>(
     `INSERT INTO events
@@ -184,9 +236,9 @@ function stagedMover(db: Database): (moved: number) => void {
        json_array_length(deliveries), published_at
      FROM staged_events WHERE place = ?`,
   );
-  return (moved) => {
-    for (const statement of statements) statement.run(moved);
-    for (const { seq, body } of bodies.all(moved)) {
+  return (moved, upTo = Number.MAX_SAFE_INTEGER) => {
+    for (const statement of statements) statement.run(moved, upTo);
+    for (const { seq, body } of bodies.all(moved, upTo)) {
       addEvent.run(body === null ? null : keptBody(body), seq % slots);
     }
   };

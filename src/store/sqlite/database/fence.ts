@@ -1,0 +1,57 @@
+import type { Database } from "bun:sqlite";
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { newId } from "../../../domain/ids.ts";
+import { lockFile, pidFile } from "./directory.ts";
+import { TakenDirectory } from "./faults.ts";
+
+/*
+ * The lock of a data directory keeps a second writer out. It does not when somebody removes its file, or when locks do
+ * not reach the other host. Two writers would give the same numbers to different events, and overwrite each other's
+ * staged ones. So each transaction of a writer begins with the question whether it is still the only one.
+ */
+
+const writerSetting = "writer";
+
+/**
+ * Makes this connection the writer of a database, which ends the right of any other. Call it within a transaction,
+ * before reading what later work relies on. Returns a function that throws `TakenDirectory` when another connection
+ * has become the writer. That function is exact within a transaction that holds the write lock, because every commit
+ * of another connection on this host changes `data_version`.
+ */
+export function becomeWriter(db: Database): () => void {
+  const me = newId();
+  db.run("INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)", [writerSetting, me]);
+  const versionOf = db.prepare<{ data_version: number }, []>("PRAGMA data_version");
+  const writer = db.prepare<{ value: string }, [string]>("SELECT value FROM settings WHERE key = ?");
+  let seen: number | undefined;
+  return () => {
+    const version = versionOf.get()?.data_version;
+    if (version === seen) return;
+    // A checkpoint, Litestream or an operator's shell changes the version as well.
+    if (writer.get(writerSetting)?.value !== me) throw new TakenDirectory();
+    seen = version;
+  };
+}
+
+/**
+ * Returns a function that tells whether another process has locked a directory that this process has locked. A removed
+ * file of the lock alone is not a sign of that.
+ */
+export function takenSince(directory: string): () => boolean {
+  const [lock, pid] = [join(directory, lockFile), join(directory, pidFile)];
+  // The file with the pid is written by each process that gets the lock, also by one on another host.
+  const look = () => [identityOf(lock, false), identityOf(pid, true)];
+  const before = look();
+  return () => look().some((now, i) => now !== null && now !== before[i]);
+}
+
+/** Returns null for a file that does not exist or cannot be examined. */
+function identityOf(file: string, withTime: boolean): string | null {
+  try {
+    const found = statSync(file, { throwIfNoEntry: false });
+    return found ? `${found.dev}:${found.ino}:${withTime ? found.mtimeMs : 0}` : null;
+  } catch {
+    return null;
+  }
+}

@@ -38,9 +38,9 @@ export function isForeignKeyViolation(error: unknown): boolean {
 const passing = /^SQLITE_(FULL|IOERR|BUSY|LOCKED|READONLY|CANTOPEN|NOMEM)/;
 
 /**
- * Returns the error for the caller. A full, busy or failing disk, or a replaced or taken file, becomes `unavailable`. A violated
- * foreign key becomes `ownerGone`: the referenced row was removed after the caller read it, unless the store method
- * handles this itself. Any other error is returned unchanged.
+ * Returns the error for the caller. A full, busy or failing disk, or a replaced or taken file, becomes `unavailable`. A
+ * violated foreign key becomes `ownerGone`: the referenced row was removed after the caller read it, unless the store
+ * method handles this itself. Any other error is returned unchanged.
  */
 export function storeFault(error: unknown): unknown {
   if (isForeignKeyViolation(error)) return Object.assign(ownerGone(), { cause: error });

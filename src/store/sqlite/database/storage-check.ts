@@ -49,8 +49,8 @@ function currentIdentity(directory: string, otherwise: string): string {
 
 /**
  * Returns a function that quickly checks the storage of a directory whose database this process has opened: the lock,
- * the file, the first pages that SQLite reads, and the free space. It returns the fault, or null. `wasFull` says whether
- * the disk was full at the last check, so that more free space is required.
+ * the file, the first pages that SQLite reads, and the free space. It returns the fault, or null. `wasFull` says
+ * whether the disk was full at the last check, so that more free space is required.
  */
 export function storageCheck(directory: string): (wasFull: boolean) => StorageFault | null {
   const identity = databaseIdentity(directory);

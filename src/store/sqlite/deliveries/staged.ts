@@ -158,7 +158,7 @@ function lastEvent(db: Database): number {
 }
 
 /** Staged events that could not be moved as they were, because two processes had written at once. */
-export interface Conflicts {
+interface Conflicts {
   /** The ids of events whose deliveries got other numbers. */
   readonly renumbered: readonly string[];
   /** Rows of events whose ids other events have. They are no longer in the database. */

@@ -1,11 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { unusedPort } from "../support/ports.ts";
+import { hasProxy, startProxy } from "../support/proxies.ts";
 import { event, subscribe } from "../support/publishing.ts";
 import { exchange, RawClient } from "../support/raw-client.ts";
 import { categories, users } from "../support/real-data.ts";
-import { startServer, type TestServer, temporaryDirectory } from "../support/server.ts";
+import { startServer, type TestServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
 /*
@@ -13,110 +11,27 @@ import { until } from "../support/until.ts";
  */
 
 const followed = "channel.followed";
-const docs = join(import.meta.dir, "../../docs/proxies");
+/** Each proxy with its file, and a timeout that the tests shorten. */
+const proxies = [
+  ["caddy", "Caddyfile", "read_header 10s", "read_header 1s"],
+  ["nginx", "nginx.conf", "client_header_timeout 10s", "client_header_timeout 1s"],
+  ["haproxy", "haproxy.cfg", "timeout http-request 10s", "timeout http-request 1s"],
+] as const;
 
-/** How a proxy is run with its documented configuration. */
-interface Proxy {
-  readonly program: string;
-  /** Writes the configuration into a directory and gives the command that serves it. */
-  configure(directory: string, port: number, upstream: string): string[];
-}
-
-/** Replaces each text by another one; throws where a text is missing, so that the test follows the documentation. */
-function replaced(text: string, changes: readonly (readonly [string, string])[]): string {
-  return changes.reduce((before, [from, to]) => {
-    if (!before.includes(from)) throw new Error(`The configuration has no ${from}`);
-    return before.replaceAll(from, to);
-  }, text);
-}
-
-const proxies: readonly Proxy[] = [
-  {
-    program: "caddy",
-    configure(directory, port, upstream) {
-      const file = join(directory, "Caddyfile");
-      const text = replaced(readFileSync(join(docs, "Caddyfile"), "utf8"), [
-        ["{\n\tgrace_period", "{\n\tadmin off\n\tauto_https off\n\tgrace_period"],
-        ["api.example.com", `http://127.0.0.1:${port}`],
-        ["127.0.0.1:8080", upstream],
-        ["read_header 10s", "read_header 1s"],
-      ]);
-      writeFileSync(file, text);
-      return ["caddy", "run", "--config", file, "--adapter", "caddyfile"];
-    },
-  },
-  {
-    program: "nginx",
-    configure(directory, port, upstream) {
-      const file = join(directory, "nginx.conf");
-      const text = replaced(readFileSync(join(docs, "nginx.conf"), "utf8"), [
-        ["listen 443 ssl", `listen 127.0.0.1:${port}`],
-        ["  ssl_certificate /etc/ssl/api.example.com.pem;\n", ""],
-        ["  ssl_certificate_key /etc/ssl/api.example.com.key;\n", ""],
-        ["127.0.0.1:8080", upstream],
-        ["client_header_timeout 10s", "client_header_timeout 1s"],
-        ["worker_processes auto;", "worker_processes 1;\ndaemon off;\npid nginx.pid;\nerror_log stderr;"],
-        ["http {\n", `http {\n${temporaryPaths}`],
-      ]);
-      writeFileSync(file, text);
-      return ["nginx", "-p", directory, "-c", file];
-    },
-  },
-  {
-    program: "haproxy",
-    configure(directory, port, upstream) {
-      const file = join(directory, "haproxy.cfg");
-      const text = replaced(readFileSync(join(docs, "haproxy.cfg"), "utf8"), [
-        ["bind :443 ssl crt /etc/ssl/api.example.com.pem", `bind 127.0.0.1:${port}`],
-        ["127.0.0.1:8080", upstream],
-        // Two descriptors each, for which it does not start where it may not have them.
-        ["maxconn 16384", "maxconn 100"],
-        ["timeout http-request 10s", "timeout http-request 1s"],
-      ]);
-      writeFileSync(file, text);
-      return ["haproxy", "-db", "-f", file];
-    },
-  },
-];
-
-const temporaryPaths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
-  .map((kind) => `  ${kind}_temp_path temp-${kind};\n`)
-  .concat("  access_log off;\n")
-  .join("");
-
-for (const { program, configure } of proxies) {
-  const isThere = Bun.which(program, { PATH: `${process.env["PATH"]}:/usr/sbin` }) !== null;
-  if (!isThere) console.warn(`${program} is not installed: the tests of its configuration are skipped`);
-
-  describe.skipIf(!isThere)(`behind ${program} as docs/proxies has it`, () => {
-    const directory = temporaryDirectory();
+for (const [program, file, ...timeout] of proxies) {
+  describe.skipIf(!hasProxy(program))(`behind ${program} as docs/proxies has it`, () => {
     let server: TestServer;
-    let child: Bun.Subprocess;
+    let proxy: Awaited<ReturnType<typeof startProxy>>;
     let url = "";
 
     beforeAll(async () => {
       server = await startServer({ args: ["--trusted-proxies", "127.0.0.1", "--rate-limit", "600"] });
-      const port = await unusedPort();
-      const command = configure(directory.path, port, new URL(server.publicUrl).host);
-      child = Bun.spawn(command, {
-        env: { PATH: `${process.env["PATH"]}:/usr/sbin`, HOME: directory.path },
-        stdout: "ignore",
-        stderr: "ignore",
-      });
-      url = `http://127.0.0.1:${port}`;
-      await until(() =>
-        fetch(`${url}/public/v1/categories`).then(
-          ({ status }) => status === 200,
-          () => false,
-        ),
-      );
+      proxy = await startProxy(program, file, [["127.0.0.1:8080", new URL(server.publicUrl).host], timeout]);
+      url = proxy.url;
     });
     afterAll(async () => {
-      // A worker of nginx outlives SIGKILL; the others wait with SIGTERM for streams that are open.
-      child.kill(program === "nginx" ? "SIGTERM" : "SIGKILL");
-      await child.exited;
+      await proxy.stop();
       await server.stop();
-      directory.remove();
     });
 
     test("an invented X-Forwarded-For does not give a client another rate limit", async () => {

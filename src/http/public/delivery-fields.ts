@@ -70,7 +70,7 @@ const fields = {
 const SentRequestSchema = named("SentRequest", "A request to a webhook URL.", {
   method: Type.Literal("POST", { description: "The HTTP method." }),
   headers: Type.Record(Type.String(), Type.String(), {
-    description: "Headers of the last attempt, without its signature.",
+    description: "Headers of the last attempt, without its signature and the application's own headers.",
   }),
   body: nullable(Type.String(), { description: "Exact text of the body; null when it is no longer kept." }),
 });

@@ -60,7 +60,9 @@ const TestSchema = named("TestExchange", "The request and response of a test.", 
       WebUrl,
       "The webhook URL; with a user token without its path and query, which may contain a secret of the receiver.",
     ),
-    headers: Type.Record(Type.String(), Type.String(), { description: "Headers, without the signature." }),
+    headers: Type.Record(Type.String(), Type.String(), {
+      description: "Headers, without the signature. Values of the application's own headers are masked.",
+    }),
     body: Type.String({ description: "Exact text of the body." }),
   }),
   response: nullable(

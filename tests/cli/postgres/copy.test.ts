@@ -77,7 +77,7 @@ describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
     let status = 500;
     const receiver = ownReceiver(() => new Response(null, { status }));
     const old = await ownServer({ data, clock, isOnSqlite: true, users });
-    const app = await old.application({ webhook_url: receiver.url });
+    const app = await old.application({ webhook_url: receiver.url, webhook_headers: { "X-Key": "s3cret" } });
     await subscribe(old, app, ["kicks.gifted"]);
     await publishAll(
       old,
@@ -103,6 +103,7 @@ describe.skipIf(!hasPostgres)("between a directory and PostgreSQL", () => {
     expect(ids(5).slice(0, 5)).toEqual(firstIds);
     expect(receiver.received.map(({ headers }) => headers["onair-sequence"]).slice(5)).toEqual([..."123456"]);
     expect(receiver.received.length).toBe(11);
+    expect(new Set(receiver.received.map(({ headers }) => headers["x-key"]))).toEqual(new Set(["s3cret"]));
 
     // A database that a server uses cannot be a source.
     const used = await move(location, join(data, "back"));

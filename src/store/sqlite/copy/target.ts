@@ -75,6 +75,7 @@ async function filled<T>(file: string, copyId: string, work: (target: CopyTarget
     db.run("PRAGMA auto_vacuum = INCREMENTAL");
     db.run("PRAGMA journal_mode = WAL");
     db.run("PRAGMA synchronous = NORMAL");
+    db.run("PRAGMA temp_store = MEMORY");
     db.run("PRAGMA foreign_keys = ON");
     migrate(db);
     const addAll = db.transaction((noun: CopiedNoun, rows: readonly CopiedRow[]) => add(db, noun, rows));

@@ -164,6 +164,8 @@ function makeDatabase(directory: string): void {
   // Created with this mode, because SQLite gives the log the mode that the database has.
   closeSync(openSync(partial, "wx", 0o600));
   const db = new Database(partial, { create: true });
+  // The data directory may be the only place that is writable.
+  db.run("PRAGMA temp_store = MEMORY");
   // This must be set while the database is empty.
   db.run("PRAGMA auto_vacuum = INCREMENTAL");
   db.run("PRAGMA journal_mode = WAL");

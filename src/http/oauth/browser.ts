@@ -65,17 +65,19 @@ const secretForm = /^onair_br_[A-Za-z0-9_-]{43}$/;
  * begun at once: then each has its own, with another name, so that none replaces another's.
  */
 export function browserCookies(publicUrl: string, lifetimeMs: number) {
-  const isHttps = publicUrl.startsWith("https://");
   // SameSite=Lax, because the browser returns from another site.
-  const cookieOf = (secret: string) =>
-    privateCookie(`onair_browser_${secretHash(secret).toString("hex", 0, 4)}`, isHttps, "Lax");
+  const cookieOf = (name: string) =>
+    privateCookie(`onair_browser_${name}`, publicUrl.startsWith("https://"), "Lax");
+  const prefix = cookieOf("").name;
   return {
     /** Returns the secrets of the browser. */
     read: (request: Request): string[] =>
       cookiesOf(request).flatMap(([name, value]) =>
-        secretForm.test(value) && name === cookieOf(value).name ? [value] : [],
+        name.startsWith(prefix) && secretForm.test(value) ? [value] : [],
       ),
     make: () => newSecret("onair_br_"),
-    header: (secret: string) => cookieOf(secret).header(secret, lifetimeMs / 1000),
+    /** Returns the header that sets the cookie of a secret, whose name is a hash of it. */
+    header: (secret: string) =>
+      cookieOf(secretHash(secret).toString("hex", 0, 4)).header(secret, lifetimeMs / 1000),
   };
 }

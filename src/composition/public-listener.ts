@@ -13,6 +13,7 @@ import type { Ranking } from "../ranking/ranking.ts";
 import { lazily } from "../runtime/lazily.ts";
 import { trustedProxies } from "../serving/client-address.ts";
 import { watchDescriptors } from "../serving/descriptor-watch.ts";
+import { endSilentConnections } from "../serving/silent-connections.ts";
 import type { Store } from "../store/store.ts";
 import { publicKeyForms, readSigningKey } from "../webhooks/signature.ts";
 import type { Core } from "./core.ts";
@@ -77,7 +78,14 @@ export async function startPublicListener(core: Core, memory: Memory) {
     welcome: core.options.welcome ?? null,
   });
   const listening = listenAs("public", app, core);
-  const descriptors = watchDescriptors({ log, scarce: (areScarce) => listening.makeRoom(areScarce) });
+  const descriptors = watchDescriptors({
+    log,
+    scarce(excess, limit) {
+      listening.makeRoom(excess, limit);
+      const { redirectPort: port } = config;
+      if (port !== null) endSilentConnections({ port, atMost: excess, busyPorts: new Set(), limit });
+    },
+  });
   url ||= listening.url;
   return {
     /** The URL of the listener. */

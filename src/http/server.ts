@@ -7,6 +7,7 @@ import { repeatedLines } from "../log/repeated-lines.ts";
 import { endOfTick, inTime } from "../runtime/event-loop.ts";
 import type { Certificate } from "../serving/certificates.ts";
 import type { TrustedProxies } from "../serving/client-address.ts";
+import { endSilentConnections } from "../serving/silent-connections.ts";
 import { ClientClosedRequest } from "./body.ts";
 import { internalError, replyError, statusOf } from "./errors.ts";
 import { deferred, handlerContext, opaque, openGate, requireGates } from "./input.ts";
@@ -195,10 +196,12 @@ export interface Listening {
    */
   replaceCertificate(certificate: Certificate): void;
   /**
-   * While `isFull`, each response ends its connection; connections without a request in progress are closed at each
-   * call.
+   * Closes connections without a request in progress. From then on each response ends its connection, until the next
+   * call with 0.
+   * @param excess the number of descriptors to set free
+   * @param limit the limit of descriptors
    */
-  makeRoom(isFull: boolean): void;
+  makeRoom(excess: number, limit: number): void;
   /** Stops accepting connections, waits up to `graceMs` for requests in flight, then closes them. */
   stop(graceMs: number): Promise<void>;
 }
@@ -248,6 +251,7 @@ export function listen(app: ServedApp, address: Address): Listening {
   requireGates(app.routes);
   const { fetch } = app.compile();
   const context = app.decorator.listenerContext;
+  const inProgress = new Set<Request>();
   const options = {
     hostname,
     development: false,
@@ -255,8 +259,13 @@ export function listen(app: ServedApp, address: Address): Listening {
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     // Handling all requests of a tick together takes much less time than one by one; see docs/decisions.md.
     async fetch(request: Request) {
+      inProgress.add(request);
       await endOfTick();
-      return fetch(routable(request));
+      try {
+        return await fetch(routable(request));
+      } finally {
+        inProgress.delete(request);
+      }
     },
     // Handles errors that Elysia throws before the listener's error handler applies, as when it compiles a route.
     error: (error: Error) => failed(error, context),
@@ -287,9 +296,12 @@ export function listen(app: ServedApp, address: Address): Listening {
       former.add(last);
       void last.stop().then(() => former.delete(last));
     },
-    makeRoom(isFull) {
-      context.endsConnections = isFull;
-      if (isFull) server.closeIdleConnections();
+    makeRoom(excess, limit) {
+      context.endsConnections = excess > 0;
+      if (excess === 0) return;
+      const atMost = excess - server.closeIdleConnections();
+      const ports = Array.from(inProgress, (request) => server.requestIP(request)?.port ?? 0);
+      endSilentConnections({ port: server.port ?? port, atMost, busyPorts: new Set(ports), limit });
     },
     async stop(graceMs) {
       const all = [...former, server];

@@ -10,14 +10,17 @@ const fullPart = 3 / 4;
 
 /** A burst of connections can use up the rest until the next look. */
 const everyMs = 50;
-/** Counting takes at most this share of the time: before Linux 6.2 it takes longer with each open descriptor. */
-const countingPart = 1 / 50;
+/** A look takes at most this share of the time: it takes longer with each open descriptor. */
+const lookingPart = 1 / 20;
 const logEveryMs = 60 * second;
 
 interface DescriptorWatchOptions {
   readonly log: Log;
-  /** Called at each look while descriptors are scarce, and once when they no longer are. */
-  readonly scarce: (areScarce: boolean) => void;
+  /**
+   * Called at each look while descriptors are scarce with the number to set free and the limit, and once with 0
+   * afterwards.
+   */
+  readonly scarce: (excess: number, limit: number) => void;
   readonly limit?: number | null;
   readonly open?: () => number | null;
 }
@@ -33,21 +36,22 @@ export function watchDescriptors({
   open = openDescriptors,
 }: DescriptorWatchOptions): { stop(): void } {
   if (limit === null) return { stop() {} };
-  let areScarce = false;
+  const most = Math.floor(limit * fullPart);
+  let excess = 0;
   let loggedAt = Number.NEGATIVE_INFINITY;
   let timer: Timer;
   const look = () => {
     const startedAt = performance.now();
-    const count = open() ?? 0;
-    const tookMs = performance.now() - startedAt;
-    const were = areScarce;
-    areScarce = count > limit * fullPart;
-    if (areScarce && startedAt - loggedAt >= logEveryMs) {
+    // Without a free descriptor, they cannot be listed either.
+    const count = open() ?? limit;
+    const former = excess;
+    excess = Math.max(0, count - most);
+    if (excess > 0 && startedAt - loggedAt >= logEveryMs) {
       loggedAt = startedAt;
       log.warn("descriptors_scarce", { open: count, limit });
     }
-    if (areScarce || were) scarce(areScarce);
-    wait(Math.max(everyMs, tookMs / countingPart));
+    if (excess > 0 || former > 0) scarce(excess, limit);
+    wait(Math.max(everyMs, (performance.now() - startedAt) / lookingPart));
   };
   const wait = (ms: number) => {
     timer = setTimeout(look, ms);

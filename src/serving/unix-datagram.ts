@@ -1,11 +1,8 @@
-import { dlopen } from "bun:ffi";
+import { cFunctions } from "../runtime/c-library.ts";
 
 const [unixFamily, datagram, closeOnExec, dontWait] = [1, 2, 0o2000000, 0x40];
 /** The longest `sun_path` of `sockaddr_un`, which ends with a zero byte. */
 const longestPath = 107;
-
-/** The C libraries of Linux: glibc, and musl for both architectures. */
-const libraries = ["libc.so.6", "/lib/ld-musl-x86_64.so.1", "/lib/ld-musl-aarch64.so.1"];
 
 /** Returns a function that sends a text to a socket, without waiting. A name with `@` is abstract. Linux only. */
 export function datagramTo(path: string): (text: string) => void {
@@ -21,16 +18,8 @@ export function datagramTo(path: string): (text: string) => void {
   };
 }
 
-function library() {
-  for (const name of libraries) {
-    try {
-      return dlopen(name, {
-        socket: { args: ["int", "int", "int"], returns: "int" },
-        sendto: { args: ["int", "buffer", "u64", "int", "buffer", "u32"], returns: "i64" },
-      }).symbols;
-    } catch {
-      // The system has another C library.
-    }
-  }
-  throw new Error("no C library was found");
-}
+const library = () =>
+  cFunctions({
+    socket: { args: ["int", "int", "int"], returns: "int" },
+    sendto: { args: ["int", "buffer", "u64", "int", "buffer", "u32"], returns: "i64" },
+  });

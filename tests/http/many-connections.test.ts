@@ -4,6 +4,7 @@ import { connect, type Socket } from "node:net";
 import { afterThisTest } from "../support/after-tests.ts";
 import { program, type ServerProcess, serve } from "../support/process.ts";
 import { event } from "../support/publishing.ts";
+import { RawClient } from "../support/raw-client.ts";
 import { users } from "../support/real-data.ts";
 import { ownDirectory } from "../support/server.ts";
 import { until } from "../support/until.ts";
@@ -43,7 +44,7 @@ const openDescriptors = () => readdirSync(`/proc/${server.pid}/fd`).length;
 /** What the others get meanwhile. A new connection is used for each, as by a probe. */
 async function othersAreServed(): Promise<void> {
   const headers = { connection: "close" };
-  const within = { signal: AbortSignal.timeout(5_000), headers };
+  const within = { signal: AbortSignal.timeout(10_000), headers };
   const answers = await Promise.all([
     fetch(`${server.adminUrl}/healthz`, within),
     fetch(`${server.adminUrl}/readyz`, within),
@@ -53,7 +54,11 @@ async function othersAreServed(): Promise<void> {
   expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 202]);
 }
 
-test.skipIf(process.platform !== "linux").each([["have had an answer and are kept", request]])(
+test.skipIf(process.platform !== "linux").each([
+  ["have had an answer and are kept", request],
+  ["send nothing", ""],
+  ["send half of a head", request.slice(0, 30)],
+])(
   "connections that %s leave descriptors to everybody else",
   async (_, bytes) => {
     const sockets = open(bytes);
@@ -61,5 +66,28 @@ test.skipIf(process.platform !== "linux").each([["have had an answer and are kep
     for (let i = 0; i < 5; i++) await othersAreServed();
     await until(() => openDescriptors() <= (descriptors * 3) / 4);
   },
-  30_000,
+  60_000,
+);
+
+test.skipIf(process.platform !== "linux")(
+  "a request whose body is still coming and an event stream go on meanwhile",
+  async () => {
+    const { token } = await server.application({ delivery: "stream" });
+    const stream = await server.get("/public/v1/events/stream", token);
+    const reader = stream.body?.getReader();
+    const client = new RawClient(server.publicUrl);
+    client.send("POST /oauth/token HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n");
+    client.send("Content-Type: application/x-www-form-urlencoded\r\n\r\nclient_");
+    // It is the oldest of the connections without an answer.
+    await until(() => client.socket.readyState === "open");
+    open("");
+    await until(() => openDescriptors() === descriptors);
+    await until(() => openDescriptors() <= (descriptors * 3) / 4);
+    await othersAreServed();
+    expect(await reader?.read()).toMatchObject({ done: false });
+    const [answer] = await client.send("id=").answers();
+    expect(answer?.status).toBe(401);
+    expect(client.isClosed).toBe(false);
+  },
+  60_000,
 );

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { afterThisTest } from "../support/after-tests.ts";
 import { unusedPort } from "../support/ports.ts";
 import { type ServerProcess, serve } from "../support/process.ts";
 import { type Change, hasProxy, type ProxyName, startProxy } from "../support/proxies.ts";
@@ -110,6 +111,7 @@ describe.each(proxies)("behind %s", (program, file, timeouts) => {
     "every GET is answered while a replica is suspended, soon at once; no change is sent twice",
     async () => {
       const proxy = await startProxy(program, file, [...ports, ...healthPorts[program], ...timeouts]);
+      afterThisTest(proxy.stop);
       const suspended = replicas[1];
       const get = () => timed(`${proxy.url}/public/v1/categories`);
       // Answered with 401.
@@ -153,7 +155,6 @@ describe.each(proxies)("behind %s", (program, file, timeouts) => {
       await suspended?.end("SIGKILL");
       const others = await Promise.all(Array.from({ length: 10 }, () => [get(), change()]).flat());
       expect(others.map(({ status }) => status)).toEqual(Array(10).fill([200, 401]).flat());
-      await proxy.stop();
     },
     120_000,
   );

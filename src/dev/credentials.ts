@@ -18,7 +18,7 @@ const DevCredentials = Type.Object({
   client_secret: Secret,
   access_token: Secret,
   webhook_secret: Secret,
-  /** The application that owners use to sign in to the portal; files of earlier versions get one when they are read. */
+  /** The application that owners use to sign in to the portal. */
   portal_login: Type.String({ pattern: ulidPattern }),
   /** The last port of the local receiver; 0 before its first start. */
   receiver_port: Type.Integer({ minimum: 0, maximum: 65_535 }),
@@ -89,7 +89,7 @@ function readCredentials(file: string): DevCredentials {
   chmodSync(file, 0o600);
   const text = readFileSync(file, "utf8");
   try {
-    const value: unknown = { portal_login: newId(), ...JSON.parse(text) };
+    const value: unknown = JSON.parse(text);
     if (Value.Check(DevCredentials, value) && isWebhookSecret(value.webhook_secret)) return value;
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;

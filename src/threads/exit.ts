@@ -1,12 +1,15 @@
+import { second } from "../domain/time.ts";
 import type { Log } from "../log/log.ts";
 
-/** Prints a message on standard error and ends the process with code 1, after the log is written. */
+/** The log's reader may be stuck, and nothing may be sent meanwhile. */
+const longestFlushMs = second;
+
+/** Prints a message on standard error and ends the process with code 1, when the log is written or a second later. */
 export function exitWith(message: string, log: Pick<Log, "flush">): void {
   process.stderr.write(`onair: ${message}\n`);
-  void log
-    .flush()
-    .catch(() => {})
-    .then(() => process.exit(1));
+  const exit = () => process.exit(1);
+  setTimeout(exit, longestFlushMs);
+  log.flush().then(exit, exit);
 }
 
 /**

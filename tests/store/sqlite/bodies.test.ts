@@ -114,7 +114,7 @@ describe("in the store", () => {
       expect(await body()).toBe(followed);
     });
 
-    test("gives one that an earlier version has kept", async () => {
+    test("gives one that is stored as text", async () => {
       await publish("text");
       change(`'${followed}'`);
       expect(await body()).toBe(followed);

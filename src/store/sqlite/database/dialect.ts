@@ -13,7 +13,7 @@ import type { Commit } from "./commit.ts";
 import { isForeignKeyViolation, isUniqueViolation } from "./faults.ts";
 
 /** Columns that only PostgreSQL has, or that may be null only here. Shared code does not read them. */
-type Other = "made" | "client" | "published_by" | "folded";
+type Other = "made" | "published_by" | "folded";
 /** Columns of `deliveries` that only PostgreSQL has: those of their event, and their attempts. */
 type Logged = "event_id" | "type" | "version" | "broadcaster_user_id" | "published_at" | "attempt_log";
 

@@ -1,7 +1,6 @@
 import type { Database } from "bun:sqlite";
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import { newId } from "../../../domain/ids.ts";
 import { lockFile, pidFile } from "./directory.ts";
 import { TakenDirectory } from "./faults.ts";
 
@@ -11,25 +10,27 @@ import { TakenDirectory } from "./faults.ts";
  * staged ones. So each transaction of a writer begins with the question whether it is still the only one.
  */
 
-const writerSetting = "writer";
+/** The largest `user_version` of SQLite. */
+const largestNumber = 2 ** 31 - 1;
 
 /**
- * Makes this connection the writer of a database, which ends the right of any other. Call it within a transaction,
+ * Makes this connection the writer of a database, which ends the right of any other: the writer's number is the
+ * `user_version` in the header of the database, and each writer takes the next one. Call it within a transaction,
  * before reading what later work relies on. Returns a function that throws `TakenDirectory` when another connection
  * has become the writer. That function is exact within a transaction that holds the write lock, because every commit
  * of another connection on this host changes `data_version`.
  */
 export function becomeWriter(db: Database): () => void {
-  const me = newId();
-  db.run("INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)", [writerSetting, me]);
+  const writer = db.prepare<{ user_version: number }, []>("PRAGMA user_version");
+  const me = ((writer.get()?.user_version ?? 0) % largestNumber) + 1;
+  db.run(`PRAGMA user_version = ${me}`);
   const versionOf = db.prepare<{ data_version: number }, []>("PRAGMA data_version");
-  const writer = db.prepare<{ value: string }, [string]>("SELECT value FROM settings WHERE key = ?");
   let seen: number | undefined;
   return () => {
     const version = versionOf.get()?.data_version;
     if (version === seen) return;
     // A checkpoint, Litestream or an operator's shell changes the version as well.
-    if (writer.get(writerSetting)?.value !== me) throw new TakenDirectory();
+    if (writer.get()?.user_version !== me) throw new TakenDirectory();
     seen = version;
   };
 }

@@ -6,6 +6,7 @@ import type { Log } from "../log/log.ts";
 import { clientAddress, clientNetwork, type TrustedProxies } from "../serving/client-address.ts";
 import type { ActiveSpan } from "../tracing/tracer.ts";
 import type { RateLimitState } from "./rate-limit.ts";
+import type { OpenStreams } from "./stream/open-streams.ts";
 import type { Traffic } from "./traffic.ts";
 
 /** A caller with a valid access token. */
@@ -73,6 +74,8 @@ export interface ListenerContext {
   readonly admit: ((requestContext: RequestContext) => Promise<void>) | null;
   /** Whether scripts of other origins may send requests (CORS). */
   readonly isCrossOrigin: boolean;
+  /** The requests that are answered by a stream without an idle timeout. */
+  readonly streams: OpenStreams;
   /** Whether every response ends its connection, because descriptors are scarce. */
   endsConnections: boolean;
   /** null until the listener accepts connections. */

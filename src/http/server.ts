@@ -19,6 +19,7 @@ import {
   type RequestContext,
   reply,
 } from "./request-context.ts";
+import { OpenStreams } from "./stream/open-streams.ts";
 import { Traffic } from "./traffic.ts";
 
 const unknownPath = new DomainError("not_found", "There is nothing at this path");
@@ -61,6 +62,7 @@ export function listener(options: {
     limitedHeaders: commonHeaders(headers),
     admit,
     isCrossOrigin,
+    streams: new OpenStreams(),
     endsConnections: false,
     server: null,
   };
@@ -301,7 +303,8 @@ export function listen(app: ServedApp, address: Address): Listening {
       if (excess === 0) return;
       const atMost = excess - server.closeIdleConnections();
       const ports = Array.from(inProgress, (request) => server.requestIP(request)?.port ?? 0);
-      endSilentConnections({ port: server.port ?? port, atMost, busyPorts: new Set(ports), limit });
+      const busyPorts = new Set([...ports, ...context.streams.ports(server)]);
+      endSilentConnections({ port: server.port ?? port, atMost, busyPorts, limit });
     },
     async stop(graceMs) {
       const all = [...former, server];

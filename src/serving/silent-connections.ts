@@ -7,8 +7,13 @@ import { once } from "../runtime/lazily.ts";
  * off.
  */
 const headMs = second;
-/** A connection on which nothing was sent or received for so long may be cut off. Event streams send more often. */
-const silentMs = 20 * second;
+/**
+ * A connection on which nothing was sent or received for so long may be cut off. With TLS its client may have had the
+ * handshake alone.
+ */
+const idleMs = 3 * second;
+/** The same while a request is handled, or answered by an event stream, which sends more often. */
+const busyMs = 20 * second;
 
 const [shutBoth, tcp, tcpInfo, established] = [2, 6, 11, 1];
 /** Places in `struct tcp_info` of Linux, which only grows at its end. */
@@ -30,7 +35,7 @@ interface SilentConnections {
   /** The port of the listener that accepted them. */
   readonly port: number;
   readonly atMost: number;
-  /** The ports of clients whose requests are being handled. */
+  /** The ports of clients whose requests are being handled, or answered by a stream. */
   readonly busyPorts: ReadonlySet<number>;
   /** The limit of descriptors of this process. */
   readonly limit: number;
@@ -42,10 +47,10 @@ interface SilentConnections {
  */
 export function endSilentConnections({ port, atMost, busyPorts, limit }: SilentConnections): number {
   if (atMost <= 0 || process.platform !== "linux") return 0;
-  const silent = socketsOf(port, limit).filter(
-    ({ hasAnswered, quietMs, sinceSentMs, peerPort }) =>
-      quietMs >= silentMs || (!hasAnswered && sinceSentMs >= headMs && !busyPorts.has(peerPort)),
-  );
+  const silent = socketsOf(port, limit).filter(({ hasAnswered, quietMs, sinceSentMs, peerPort }) => {
+    if (busyPorts.has(peerPort)) return quietMs >= busyMs;
+    return quietMs >= idleMs || (!hasAnswered && sinceSentMs >= headMs);
+  });
   const longest = silent.sort((a, b) => b.sinceSentMs - a.sinceSentMs).slice(0, atMost);
   for (const { descriptor } of longest) system().shutdown(descriptor, shutBoth);
   return longest.length;

@@ -20,8 +20,10 @@ export async function replyStream(
 ): Promise<Response> {
   if (requestContext.method === "HEAD") return reply(requestContext, 200, new ReadableStream(), headers);
   const { listener, request } = requestContext;
-  const stream = await open(() => listener.server?.timeout(request, 1));
-  listener.server?.timeout(request, 0);
+  const { server, streams } = listener;
+  const stream = await open(() => server?.timeout(request, 1));
+  server?.timeout(request, 0);
+  if (server) streams.add(request, server);
   return reply(requestContext, 200, stream, headers);
 }
 

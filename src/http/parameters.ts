@@ -35,6 +35,10 @@ export interface TextOptions extends SchemaOptions {
   ) => string | null;
 }
 
+/** How parts of names are compared (`fold`), for descriptions. */
+export const comparedPlainly =
+  "Case and diacritics are ignored: all marks of Unicode, and strokes through letters. Ligatures and full-width forms count as their plain letters.";
+
 interface IntegerOptions extends SchemaOptions {
   readonly minimum: number;
   readonly maximum: number;

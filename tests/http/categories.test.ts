@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { foldedNames } from "../support/folded-names.ts";
 import { categories, channels, livestreams, users } from "../support/real-data.ts";
 import { category, channel, live, user } from "../support/rows.ts";
 import { Clock, json, refusal, testServer } from "../support/server.ts";
@@ -204,6 +205,15 @@ describe("freshness and caching", () => {
     await server.load("livestreams", livestreams);
     clock.advance(2_000);
   };
+
+  test.each(foldedNames)("the filter by name finds %s", async (_, name, typed) => {
+    await server.load("categories", [{ ...category(900_000, name), slug: "folded" }]);
+    for (const text of [name, typed]) {
+      const { categories: found } = await list(`?name=${encodeURIComponent(text)}`);
+      const isFound = found.some(({ id }) => id === 900_000);
+      expect([text, isFound]).toEqual([text, true]);
+    }
+  });
 
   test("a report shows within two seconds, a new category at once", async () => {
     const before = await viewers(1);

@@ -7,6 +7,7 @@ import { fold } from "../../src/domain/validation/text.ts";
 import { popularityBucket } from "../../src/store/sqlite/search/popularity.ts";
 import { openReader, openStore } from "../../src/store/sqlite/store.ts";
 import type { Store } from "../../src/store/store.ts";
+import { differentNames, foldedNames } from "../support/folded-names.ts";
 import { emptyStore, ownStore } from "../support/store.ts";
 
 const now = "2026-01-01T00:00:00Z";
@@ -104,6 +105,45 @@ test("finds the same as a scan of all users, while they change at random", async
       const found = (await store.users.search(text, limit)).users.map(({ id }) => id);
       expect([text, limit, found]).toEqual([text, limit, slowSearch(known.values(), text, limit)]);
     }
+  }
+});
+
+test("finds names of every class by what is typed, and what is typed by the name", async () => {
+  const { store } = await ownStore();
+  const named = foldedNames.flatMap(([, name, typed]) => [name, typed]);
+  const all = [...named, ...differentNames.map(([name]) => name), "ab", "a\u0301b\u0302", "देव", "กี่"];
+  const users = all.map((display_name, i) => userFrom({ id: i + 1, username: `user_${i}`, display_name }));
+  const short = userFrom({ id: 1_000, username: "ab", followers_count: 1 });
+  await store.users.upsert([...users, short], now);
+  const typed = [
+    ...foldedNames.flatMap(([, name, typed]) => [name, typed]),
+    ...differentNames.map(([, typed]) => typed),
+    // Shorter than a trigram when it is folded.
+    "ที่",
+    "राम",
+    "हिन",
+    "देव",
+    "a\u0301b\u0302",
+    "a\u0301\u0302",
+    "한".normalize("NFD"),
+    "\u0301\u0302\u0303",
+  ];
+  for (const query of typed) {
+    const { users: found, isComplete } = await store.users.search(query, 100);
+    expect([query, found.map(({ id }) => id)]).toEqual([query, slowSearch([...users, short], query, 100)]);
+    expect([query, isComplete]).toEqual([query, true]);
+  }
+  for (const [kind, name, typed] of foldedNames)
+    for (const query of [name, typed]) {
+      const { users: found } = await store.users.search(query, 100);
+      expect([kind, found.map(({ display_name }) => display_name)]).toEqual([
+        kind,
+        expect.arrayContaining(query === name && !fold(typed).includes(fold(name)) ? [name] : [name, typed]),
+      ]);
+    }
+  for (const [name, typed] of differentNames) {
+    const { users: found } = await store.users.search(typed, 100);
+    expect(found.map(({ display_name }) => display_name)).not.toContain(name);
   }
 });
 

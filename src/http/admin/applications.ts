@@ -18,7 +18,13 @@ import { answerOf, linksTo, noContent, pageOf } from "../answers.ts";
 import { existing, notFound } from "../errors.ts";
 import { noOtherFields } from "../fields.ts";
 import { pagedList } from "../paging.ts";
-import { ChoiceParameter, IdParameter, ListParameter, TextParameter } from "../parameters.ts";
+import {
+  ChoiceParameter,
+  comparedPlainly,
+  IdParameter,
+  ListParameter,
+  TextParameter,
+} from "../parameters.ts";
 import { operators, readers } from "./access.ts";
 import {
   ApplicationChangesInput,
@@ -88,8 +94,7 @@ const ApplicationFilterParameters = {
     TextParameter({
       allowEmptyValue: true,
       maxLength: 100,
-      description:
-        "Returns only applications whose name contains this text. Case and diacritics are ignored.",
+      description: `Returns only applications whose name contains this text. ${comparedPlainly}`,
     }),
   ),
   find: Type.Optional(

@@ -12,7 +12,7 @@ import { jsonContentOf, keptFor, replyContent, type SharedContent } from "../con
 import { listCursors, Pagination } from "../cursors.ts";
 import { named, WebUrl } from "../fields.ts";
 import { exampleUrl } from "../openapi/declared.ts";
-import { IdParameter, LimitParameter, TextParameter } from "../parameters.ts";
+import { comparedPlainly, IdParameter, LimitParameter, TextParameter } from "../parameters.ts";
 import { defaultPictures } from "./assets.ts";
 import type { PublicDeps, PublicListener } from "./base.ts";
 
@@ -59,7 +59,7 @@ export const nameFilter = {
   trim: true,
   allowEmptyValue: true,
   maxLength: categoryLimits.maxName,
-  description: "Returns only categories whose name contains this text. Case and diacritics are ignored.",
+  description: `Returns only categories whose name contains this text. ${comparedPlainly}`,
 };
 
 const filters = {

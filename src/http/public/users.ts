@@ -3,12 +3,11 @@ import { DomainError } from "../../domain/errors.ts";
 import { exampleUser } from "../../domain/examples.ts";
 import { searchLimits, usernameForm } from "../../domain/users.ts";
 import { about, Count, Id } from "../../domain/validation/fields.ts";
-import { codePoints, fold } from "../../domain/validation/text.ts";
 import { answer, linksTo, listOf } from "../answers.ts";
 import { IsoTimestamp, Message, named, WebUrl } from "../fields.ts";
 import { header } from "../openapi/components.ts";
 import { exampleUrl } from "../openapi/declared.ts";
-import { LimitParameter, TextParameter } from "../parameters.ts";
+import { comparedPlainly, LimitParameter, TextParameter } from "../parameters.ts";
 import { defaultPictures } from "./assets.ts";
 import type { PublicDeps, TokenListener } from "./base.ts";
 
@@ -38,22 +37,14 @@ const UserSchema = named("User", "The public profile of a user.", {
   created_at: about(IsoTimestamp, "Time at which the account was created."),
 });
 
-/** Search ignores diacritics, so a query needs three characters without them. */
-function longEnough(query: string): string | null {
-  if (codePoints(fold(query)) >= searchLimits.minQuery) return null;
-  return `must be at least ${searchLimits.minQuery} characters, not counting accents`;
-}
-
 /** The query of a search, in both APIs. */
 export const SearchQuery = Type.Object({
   query: TextParameter({
     trim: true,
     minLength: searchLimits.minQuery,
     maxLength: searchLimits.maxQuery,
-    description:
-      "Part of a username or display name. Case and diacritics are ignored. Combining marks, such as U+0301, do not count towards the minimum length.",
+    description: `Part of a username or display name. ${comparedPlainly} The length is that of the query as sent, in code points.`,
     examples: ["luna"],
-    refine: longEnough,
   }),
   limit: LimitParameter("users", searchLimits),
 });

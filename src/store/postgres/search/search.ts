@@ -186,12 +186,26 @@ export function userSearch(db: Postgres): Pick<UserStore, "search" | "tidySearch
     return { rows: all.slice(0, limit), isComplete: others?.isComplete === true || all.length >= limit };
   };
 
+  /** Searches all classes by walks, for a text that is too short for the index of terms. */
+  const searchShort = async (text: string, limit: number): Promise<Some> => {
+    const walk = (patterns: Patterns, left: number) =>
+      db.run<Walked>(byWalk, [...patterns, left, longestWalk, beforeAll.followers, beforeAll.id]);
+    const first = joined(await named(text), await walk(atBeginning(text), limit));
+    const others = first.length < limit ? await walk(later(text), limit - first.length) : [];
+    const rows = joined(first, others).slice(0, limit);
+    return { rows, isComplete: first.length >= limit || frequencies().users <= longestWalk };
+  };
+
   return {
     async search(query, limit) {
       const text = searchedText(query);
       if (text === null) return { users: [], isComplete: true };
       const terms = termsIn(text);
       await frequencies().refresh();
+      if (terms.length === 0) {
+        const { rows, isComplete } = await searchShort(text, limit);
+        return { users: rows.map(summary), isComplete };
+      }
       const few = areFew(terms, limit) ? await searchTerms(terms, text, limit) : null;
       if (few) return { users: few.map(summary), isComplete: true };
       const { rows, isComplete } = await searchAlong(terms, text, limit);

@@ -1,6 +1,7 @@
 import type { User } from "../../../domain/users.ts";
 import { fold } from "../../../domain/validation/text.ts";
 import { containedRuns, type Run, runsOf } from "../../rows/runs.ts";
+import { isShortText, shortTextsOf } from "../../rows/short-texts.ts";
 
 /** Separates the folded names of a user. No name contains it. */
 const separator = "\n";
@@ -14,11 +15,11 @@ export function foldedNames({ username, display_name }: Pick<User, "username" | 
 /** Returns the text to search for; null when no name can contain it. */
 export function searchedText(query: string): string | null {
   const text = fold(query);
-  return text.includes(separator) || text.includes("\0") || [...text].length < 3 ? null : text;
+  return text === "" || text.includes(separator) || text.includes("\0") ? null : text;
 }
 
 /** The kinds of terms, which are a part of their hashes. */
-const [trigram, beginning, run] = [1, 2, 3];
+const [trigram, beginning, run, short] = [1, 2, 3, 4];
 
 /** Returns the indexed terms of folded names. They include `termsIn` of every text that the names contain. */
 export function termsOf(names: string): number[] {
@@ -27,13 +28,15 @@ export function termsOf(names: string): number[] {
   for (const text of [name, displayName]) {
     addTrigrams(text, found);
     for (const one of containedRuns(text)) found.add(ofRun(one));
+    for (const one of shortTextsOf(text)) found.add(hash(short, pointsOf(one)));
   }
   found.add(beginningTerm(name));
   return [...found];
 }
 
-/** Returns the terms that every name has which contains the text. */
+/** Returns the terms that every name has which contains the text; none for a short text that is not indexed. */
 export function termsIn(text: string): number[] {
+  if (isShortText(text)) return [hash(short, pointsOf(text))];
   const found = new Set<number>();
   addTrigrams(text, found);
   for (const one of runsOf(text)) found.add(ofRun(one));

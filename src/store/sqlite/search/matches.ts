@@ -66,6 +66,10 @@ export function searchMatches(db: Database, counts: TrigramCounts) {
      FROM user_search s CROSS JOIN users u ON u.id = s.rowid & ${2 ** idBits - 1}
      WHERE s.user_search MATCH ? ORDER BY s.rowid`,
   );
+  const everyone = db.prepare<FoundUser, []>(
+    `SELECT ${columns}, s.id >> ${idBits} AS bucket
+     FROM user_search_docsize s CROSS JOIN users u ON u.id = s.id & ${2 ** idBits - 1} ORDER BY s.id`,
+  );
   // The rowid in two parts, because it exceeds the integers that a JavaScript number represents exactly.
   const entries = Array.from({ length: askedTrigrams }, () =>
     db.prepare<Entry, [string]>(
@@ -87,6 +91,13 @@ export function searchMatches(db: Database, counts: TrigramCounts) {
 
   function* having(wanted: readonly string[], work: SearchWork): Generator<FoundUser> {
     const asked = rarest(wanted);
+    if (asked.length === 0) {
+      for (const row of everyone.iterate()) {
+        if (!work.spend("name")) return;
+        yield row;
+      }
+      return;
+    }
     const all = asked.reduce((sum, { users }) => sum + users, 0);
     const lists = asked.map(({ trigram }) => quoted(trigram));
     if (lists.length === 1 || all <= mostAtOnce) {
@@ -109,8 +120,8 @@ export function searchMatches(db: Database, counts: TrigramCounts) {
 
   return {
     /**
-     * Returns the first `limit` users that have all trigrams and are `wanted`, in exact order, within the limit of
-     * `work`.
+     * Returns the first `limit` users that have all trigrams (without one: of all users) and are `wanted`, in exact
+     * order, within the limit of `work`.
      */
     best(
       trigrams: readonly string[],

@@ -2,6 +2,7 @@ import type { Database } from "bun:sqlite";
 import type { User, UserSummary } from "../../../domain/users.ts";
 import { fold } from "../../../domain/validation/text.ts";
 import { containedRuns, type Run, runsOf } from "../../rows/runs.ts";
+import { isShortText, shortTextsOf } from "../../rows/short-texts.ts";
 import type { SearchResult } from "../../users.ts";
 import { type FoundUser, SearchWork, searchMatches } from "./matches.ts";
 import { idBits, popularityBucket } from "./popularity.ts";
@@ -18,8 +19,9 @@ import { TrigramCounts, trigrams } from "./trigrams.ts";
  * only when the count leaves its bucket.
  *
  * Content. The index contains the trigrams of the folded names, without positions, which is smaller than with phrases
- * and faster to write. It also contains trigrams of private-use characters: one for the beginning of the username, and
- * some for runs of the same character, because `0000000` has no other trigrams than `000`. A search reads the users
+ * and faster to write. It also contains trigrams of private-use characters: one for the beginning of the username, some
+ * for runs of the same character, because `0000000` has no other trigrams than `000`, and some for short texts, because
+ * a query of three characters may be shorter when it is folded. A search reads the users
  * with the rarest trigrams of its query and then compares their names. Further trigrams would cost a lookup in each
  * segment of the index, in lists of which nearly all entries are skipped.
  *
@@ -49,7 +51,7 @@ interface UserSearch {
    * changed since the last call, because merging the whole index pays only if it then stays unchanged for a while.
    */
   tidy(): boolean;
-  /** Finds users whose username or display name contains the query, of three or more folded characters. */
+  /** Finds users whose username or display name contains the query when all are folded. */
   find(query: string, limit: number): SearchResult;
 }
 
@@ -63,7 +65,7 @@ const tidiedPages = 8;
 const fewMatching = 32;
 
 /** Matches a folded text that can be a username or the beginning of one. */
-const usernameLike = /^[a-z0-9_-]{3,64}$/;
+const usernameLike = /^[a-z0-9_-]{1,64}$/;
 
 /** Returns a trigram of private-use characters for the first three characters of a username; "" for a shorter one. */
 function startOf(foldedUsername: string): string {
@@ -78,8 +80,12 @@ function runTrigram({ character, length }: Run): string {
   return `${shifted}\uf8ff${String.fromCharCode(0xe000 + length)}`;
 }
 
-/** Returns the trigrams that every name has which contains a text. */
+/** Returns the trigram of a short text of `shortTextsOf`. */
+const shortTrigram = (text: string) => text.padStart(3, "\uf8fe");
+
+/** Returns the trigrams that every name has which contains a text; none for a short text that is not indexed. */
 function trigramsOf(text: string): string[] {
+  if (isShortText(text)) return [shortTrigram(text)];
   return [...new Set([...trigrams(text), ...[...runsOf(text)].map(runTrigram)])];
 }
 
@@ -89,7 +95,8 @@ function indexedTexts({ username, display_name }: Indexed): readonly [string, st
   const displayName = fold(display_name);
   const more = displayName === name ? "" : displayName;
   const runs = [...containedRuns(name), ...containedRuns(more)];
-  return [name, more, startOf(name) + runs.map(runTrigram).join("")];
+  const short = [...shortTextsOf(more)].map(shortTrigram);
+  return [name, more, startOf(name) + runs.map(runTrigram).join("") + short.join("")];
 }
 
 const startsWith = (row: FoundUser, text: string) => fold(row.username).startsWith(text);
@@ -161,16 +168,27 @@ export function userSearch(db: Database): UserSearch {
     return state === "tidying";
   };
 
-  /** Returns all users that contain the text if they are few, with one lookup in the index; else null. */
-  const fewMatches = (text: string, having: readonly string[], work: SearchWork): FoundUser[] | null => {
-    if (having.every((trigram) => counts.of(trigram) > fewMatching)) return null;
-    const all = best(having, 2 * fewMatching, (row) => contains(row, text), work);
-    if (all.length === 2 * fewMatching) return null;
+  /** Sorts users by the class of the order. */
+  const sorted = (found: FoundUser[], text: string): FoundUser[] => {
     const rank = ({ username }: FoundUser) => {
       const name = fold(username);
       return name === text ? 0 : name.startsWith(text) ? 1 : 2;
     };
-    return all.sort((a, b) => rank(a) - rank(b));
+    return found.sort((a, b) => rank(a) - rank(b));
+  };
+
+  /** Returns all users that contain the text if they are few, with one lookup in the index; else null. */
+  const fewMatches = (text: string, having: readonly string[], work: SearchWork): FoundUser[] | null => {
+    if (having.every((trigram) => counts.of(trigram) > fewMatching)) return null;
+    const all = best(having, 2 * fewMatching, (row) => contains(row, text), work);
+    return all.length === 2 * fewMatching ? null : sorted(all, text);
+  };
+
+  /** Reads the most popular users, and the one with exactly this name, for a text that is too short for the index. */
+  const shortMatches = (text: string, work: SearchWork): FoundUser[] => {
+    const exact = usernameLike.test(text) ? byName.all(text) : [];
+    const wanted = (row: FoundUser) => row.id !== exact[0]?.id && contains(row, text);
+    return [...exact, ...sorted(best([], Number.POSITIVE_INFINITY, wanted, work), text)];
   };
 
   const manyMatches = (
@@ -200,13 +218,16 @@ export function userSearch(db: Database): UserSearch {
     const text = fold(query);
     const having = trigramsOf(text);
     // No name contains U+0000, and FTS5 would treat it as the end of the query.
-    if (text.includes("\0") || having.length === 0) return { users: [], isComplete: true };
+    if (text.includes("\0") || text === "") return { users: [], isComplete: true };
     const work = new SearchWork();
     // One transaction, because SQLite would otherwise acquire and release its lock for each statement.
     begin.run();
     try {
       counts.refresh();
-      const found = fewMatches(text, having, work) ?? manyMatches(text, having, limit, work);
+      const found =
+        having.length === 0
+          ? shortMatches(text, work)
+          : (fewMatches(text, having, work) ?? manyMatches(text, having, limit, work));
       return { users: found.slice(0, limit).map(summary), isComplete: !work.isCutOff };
     } finally {
       end.run();

@@ -1,0 +1,47 @@
+/** Names of each class of diacritics and forms, with a part as it may be typed. Both are found by each other. */
+export const foldedNames: readonly (readonly [kind: string, name: string, typed: string])[] = [
+  ["accents", "Beyoncé Live", "beyonce"],
+  ["accents in parts", "Mo\u0308tley Cru\u0308e", "motley crue"],
+  ["a stroke of Polish", "Łukasz Łódź", "lukasz lodz"],
+  ["a stroke of Croatian and Vietnamese", "Đorđe Đỗ", "dorde do"],
+  ["a stroke of Danish", "Søren Ørsted", "soren orsted"],
+  ["a stroke of Maltese", "Ħal Għarb", "hal gharb"],
+  ["a stroke of Sámi", "Ŧuođđar", "tuoddar"],
+  ["eth and thorn", "Þórður Guð", "thordur gud"],
+  ["ae and oe", "Ægir Œuvre", "aegir oeuvre"],
+  ["a sharp s", "GROẞE Straße", "grosse strasse"],
+  ["ligatures of typography", "ﬁne ﬂow", "fine flow"],
+  ["full-width letters", "ＮＩＮＪＡ９", "ninja9"],
+  ["half-width kana", "ｶﾗｵｹｽﾀｰ", "カラオケスター"],
+  ["voiced kana", "ガギグゲゴ", "カキクケコ"],
+  ["a dotted and a dotless i", "İSTANBUL ışık", "istanbul isik"],
+  ["sigmas", "ΟΔΥΣΣΕΥΣ Νίκος", "οδυσσευς νικοσ"],
+  ["breathings of Greek", "Ὀδυσσεύς ἀρετή", "οδυσσευσ αρετη"],
+  ["marks of Cyrillic", "Ёжик Йод", "ежик иод"],
+  ["strokes and descenders of Cyrillic", "Қазақ ұлы Ғалым", "казак үлы галым"],
+  ["points of Hebrew", "שָׁלוֹם", "שלום"],
+  ["ligatures of Yiddish", "\u05f0\u05f1\u05f2", "\u05d5\u05d5\u05d5\u05d9\u05d9\u05d9"],
+  ["points of Arabic", "مُحَمَّد", "محمد"],
+  ["hamza forms of Arabic", "أحمد إيمان ٱلقمر", "احمد ايمان القمر"],
+  ["presentation forms of Arabic", "\ufee1\ufea3\ufee4\ufeaa", "\u0645\u062d\u0645\u062f"],
+  ["a nukta", "ज़मीन फ़िल्म", "जमीन फिल्म"],
+  ["vowel signs of Hindi", "हिन्दी चैनल", "हनद चनल"],
+  ["vowel signs of Thai", "น้ำตาลกินข้าว", "นาตาลกนขาว"],
+  ["Hangul in parts", "풍월량".normalize("NFD"), "풍월량"],
+  ["single letters of Hangul", "ㅋㅋㅋㅏ", "ㅋㅋㅋ"],
+  ["a no-break space", "Night\u00a0Owl\u202fTV", "night owl tv"],
+  ["curly apostrophes", "Rock’n‘Roll´s", "rock'n'roll's"],
+  ["curly quotation marks", "“Quoted” Name", '"quoted" name'],
+  ["dashes", "Spider–Man — Live", "spider-man - live"],
+  ["letters of mathematics", "𝕏𝓎𝗓 Ⓖⓐⓜⓔ", "xyz game"],
+];
+
+/** Names that a query must not find, although they share letters with it. */
+export const differentNames: readonly (readonly [name: string, typed: string])[] = [
+  ["풍월량", "풍월라"],
+  ["木棉花", "木棉华"],
+  ["hello", "halo"],
+  ["Beyoncé", "beyonca"],
+  // A text of marks alone is in no name but those of marks.
+  ["Beyonce\u0301", "\u0301\u0301\u0301"],
+];

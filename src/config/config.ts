@@ -113,7 +113,7 @@ const table = {
   rateLimit: {
     value: "N",
     default: "800",
-    help: "requests per minute of each application, and of each address (IPv6: each /64) without a token; 0 is no limit",
+    help: "requests per minute of each application, of which one user has at most half, and of each address (IPv6: each /64) without a token; 0 is no limit",
     read: integer(0, 10_000_000),
   },
   subscriptionLimit: {

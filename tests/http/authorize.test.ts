@@ -294,11 +294,11 @@ describe("the way back from the login page", () => {
       expect(await browser.open(to)).toMatchObject({ status: 400, location: "" });
   });
 
-  test("is closed after 10 minutes", async () => {
+  test("is closed after 30 minutes", async () => {
     const browser = new Browser(server);
     const challenge = await challengeFor(browser, authorizationRequest(app.client_id));
     const back = await accept(server, challenge, { user_id: 1001 });
-    clock.advance(10 * minute);
+    clock.advance(30 * minute);
     expect(await browser.open(back)).toMatchObject({ status: 400, location: "" });
   });
 });

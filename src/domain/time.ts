@@ -12,8 +12,8 @@ export function isoTimeOrNull(ms: number | null): string | null {
 }
 
 /**
- * The form of a timestamp (RFC 3339): in UTC with `Z` or with an offset, with or without a fraction of a second. `T` and
- * `Z` may be small letters.
+ * The form of a timestamp (RFC 3339): in UTC with `Z` or with an offset, with or without a fraction of a second. `T`
+ * and `Z` may be small letters.
  */
 export const timestampPattern =
   "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])[Tt]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,9})?([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$";

@@ -1,5 +1,6 @@
 import type { AttemptResult } from "../domain/deliveries.ts";
 import type { Endpoint } from "../domain/endpoints.ts";
+import { DomainError } from "../domain/errors.ts";
 import type { NewNotice } from "../domain/operations/notices.ts";
 import { second } from "../domain/time.ts";
 import { errorFields, type Log } from "../log/log.ts";
@@ -45,8 +46,45 @@ interface RecorderOptions {
   readonly gatherMs?: number | undefined;
 }
 
+/** Results, and the states of endpoints with the notices about them, that are stored in one transaction. */
+interface RecordPart {
+  readonly results: readonly AttemptResult[];
+  readonly states: readonly Endpoint[];
+  readonly notices: readonly NewNotice[];
+}
+
+/** Divides a part in two; null when it has a single result, or a single state. */
+function divided({ results, states, notices }: RecordPart): [RecordPart, RecordPart] | null {
+  const middle = Math.ceil(results.length / 2);
+  if (results.length > 1) {
+    const first = { results: results.slice(0, middle), states: [], notices: [] };
+    return [first, { results: results.slice(middle), states, notices }];
+  }
+  if (results.length === 1 && states.length === 0) return null;
+  if (results.length === 1) {
+    return [
+      { results, states: [], notices: [] },
+      { results: [], states, notices },
+    ];
+  }
+  if (states.length < 2) return null;
+  const half = Math.ceil(states.length / 2);
+  const withNotices = (some: readonly Endpoint[]): RecordPart => {
+    const ids = new Set<string | null>(some.map(({ application_id }) => application_id));
+    const theirs = notices.filter(({ application_id }) => ids.has(application_id));
+    return { results: [], states: some, notices: theirs };
+  };
+  return [withNotices(states.slice(0, half)), withNotices(states.slice(half))];
+}
+
+/** The end of a delivery whose result cannot be stored as it is. */
+function endedUnrecorded(result: AttemptResult): AttemptResult {
+  return { ...result, attempt: null, status: "failed", next_attempt_at: null, resume_at: null };
+}
+
 /**
- * Creates a recorder, which writes results in batches. A batch that the storage refuses is retried until it succeeds.
+ * Creates a recorder, which writes results in batches. While the storage is unavailable, a batch is retried. A result
+ * that the storage refuses does not hold up the others: its delivery ends as `failed`, and the log has the reason.
  */
 export function createRecorder(options: RecorderOptions): Recorder {
   const { store, log, progressed, noticed, gatherMs } = options;
@@ -61,6 +99,49 @@ export function createRecorder(options: RecorderOptions): Recorder {
   let inWriting = 0;
   let isGivenUp = false;
 
+  /**
+   * Stores a part of a batch, again and again while the storage is unavailable. A part that is refused is divided, so
+   * that a result that cannot be stored is found, and ends as `failed`. Returns the results for which even that is
+   * refused.
+   */
+  const storePart = async (part: RecordPart, isWhole = true): Promise<AttemptResult[]> => {
+    for (;;) {
+      try {
+        await store.deliveries.record(part.results, part.states, part.notices);
+        if (part.notices.length > 0)
+          noticed(part.notices.flatMap(({ application_id }) => application_id ?? []));
+        return [];
+      } catch (error) {
+        const isPassing = error instanceof DomainError && error.code === "unavailable";
+        // The parts of a refused batch are not logged, but each result that is the reason.
+        if (isWhole || isPassing)
+          log.error("record_failed", { deliveries: part.results.length, ...errorFields(error) });
+        if (isGivenUp) return [];
+        if (!isPassing) return storeDivided(part, error);
+        await Bun.sleep(retryAfterMs);
+      }
+    }
+  };
+
+  const storeDivided = async (part: RecordPart, error: unknown): Promise<AttemptResult[]> => {
+    const parts = divided(part);
+    if (parts !== null) return [...(await storePart(parts[0], false)), ...(await storePart(parts[1], false))];
+    const [result] = part.results;
+    if (result === undefined) {
+      const application_id = part.states[0]?.application_id;
+      log.error("endpoint_state_refused", { application_id, ...errorFields(error) });
+      return [];
+    }
+    const ended = endedUnrecorded(result);
+    try {
+      await store.deliveries.record([ended], [], []);
+      log.error("result_refused", { seq: result.seq, status: ended.status, ...errorFields(error) });
+      return [];
+    } catch {
+      return isGivenUp ? [] : [result];
+    }
+  };
+
   const write = async (): Promise<void> => {
     const batch = results;
     const batchRecorded = recorded;
@@ -71,16 +152,11 @@ export function createRecorder(options: RecorderOptions): Recorder {
     const announced = notices;
     notices = [];
     inWriting = batch.length;
-    for (;;) {
-      try {
-        await store.deliveries.record(batch, states, announced);
-        if (announced.length > 0) noticed(announced.flatMap(({ application_id }) => application_id ?? []));
-        break;
-      } catch (error) {
-        log.error("record_failed", { deliveries: batch.length, ...errorFields(error) });
-        if (isGivenUp) break;
-        await Bun.sleep(retryAfterMs);
-      }
+    const refused = await storePart({ results: batch, states, notices: announced });
+    if (refused.length > 0) {
+      // They are tried again beside later results, which do not wait for them.
+      await Bun.sleep(retryAfterMs);
+      results.unshift(...refused);
     }
     inWriting = 0;
     batchRecorded.resolve();

@@ -1,9 +1,11 @@
 import { afterEach, beforeEach, expect, jest, test } from "bun:test";
 import type { AttemptResult } from "../../src/domain/deliveries.ts";
 import { newEndpoint } from "../../src/domain/endpoints.ts";
+import { DomainError } from "../../src/domain/errors.ts";
 import { createLog } from "../../src/log/log.ts";
 import type { DeliveryStore } from "../../src/store/deliveries.ts";
 import { createRecorder } from "../../src/webhooks/recorder.ts";
+import { attemptResult } from "../support/store.ts";
 
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
@@ -35,4 +37,39 @@ test("the state of an endpoint is on disk with the result that it follows from, 
   recorder.addEndpoint(newEndpoint("app"));
   await recorded;
   expect(batches).toEqual(["1024 results, 1 states"]);
+});
+
+test("a result that cannot be stored ends as failed, and all others of its batch are recorded as they are", async () => {
+  const stored = new Map<number, AttemptResult>();
+  const states: string[] = [];
+  const bad = 37;
+  const record: DeliveryStore["record"] = async (results, endpoints) => {
+    if (results.some(({ seq, attempt }) => seq === bad && attempt !== null)) throw new Error("no such text");
+    for (const result of results) stored.set(result.seq, result);
+    states.push(...endpoints.map(({ application_id }) => application_id));
+  };
+  const store = { deliveries: { record } as DeliveryStore };
+  const recorder = createRecorder({ store, log: createLog("off"), progressed() {}, noticed() {} });
+  for (let seq = 1; seq <= 100; seq++) void recorder.add(attemptResult({ seq }));
+  recorder.addEndpoint(newEndpoint("app"));
+  await recorder.settled();
+  expect([...stored.keys()].sort((a, b) => a - b)).toEqual(Array.from({ length: 100 }, (_, n) => n + 1));
+  const failed = [...stored.values()].filter(({ status }) => status !== "delivered");
+  expect(failed.map(({ seq, status, attempt }) => [seq, status, attempt])).toEqual([[bad, "failed", null]]);
+  expect(states).toEqual(["app"]);
+  expect(recorder.unrecorded).toBe(0);
+});
+
+test("while the storage is unavailable, a batch is retried whole", async () => {
+  jest.useRealTimers();
+  const sizes: number[] = [];
+  const record: DeliveryStore["record"] = async (results) => {
+    sizes.push(results.length);
+    if (sizes.length === 1) throw new DomainError("unavailable", "full");
+  };
+  const store = { deliveries: { record } as DeliveryStore };
+  const recorder = createRecorder({ store, log: createLog("off"), progressed() {}, noticed() {} });
+  for (let seq = 1; seq <= 3; seq++) void recorder.add(attemptResult({ seq }));
+  await recorder.settled();
+  expect(sizes).toEqual([3, 3]);
 });

@@ -76,6 +76,8 @@ export async function restoreBackup(restoring: Restoring): Promise<Content & { c
   }
 }
 
+const isGzip = (beginning: Uint8Array) => beginning[0] === 0x1f && beginning[1] === 0x8b;
+
 const ageHeader = "age-encryption.org/v1\n";
 
 /** Yields the database in a backup, decrypted if necessary. Updates `hasher` with the stored content. */
@@ -97,6 +99,8 @@ async function* plainContent(
       chunk = beginning.length < ageHeader.length ? await read() : undefined
     )
       beginning = Buffer.concat([beginning, chunk]);
+    if (isGzip(beginning))
+      throw new StoreError(`${source.shown} is compressed: unpack it with gunzip, and restore the result.`);
     const rest = new ReadableStream<Uint8Array>(
       {
         start: (controller) => controller.enqueue(beginning),

@@ -178,6 +178,12 @@ export function readHttpUrl(text: string, source: string, mistakes: string[]): s
   return "";
 }
 
+/** Reads the URL of a local program. `localhost:3000` is the same as `http://localhost:3000`. */
+export function readForward(text: string, mistakes: string[]): string {
+  const isShort = !text.includes("://") && URL.canParse(`http://${text}`);
+  return readHttpUrl(isShort ? `http://${text}` : text, "--forward", mistakes);
+}
+
 /**
  * Reads a duration like `90s`, `30m`, `1h` or `2d`, in milliseconds; undefined when it is invalid, which adds a
  * mistake.

@@ -25,8 +25,8 @@ const help = `Usage: onair import <kind> <file> [options]
 
 Imports an NDJSON file, one row per line, into a running server or into a data directory that no
 server uses; a missing directory is created. <kind> is ${dataKinds.slice(0, -1).join(", ")} or
-${dataKinds.at(-1)}; import them in this order. A row with a known id updates it, so a file can be
-imported again. "-" reads standard input.
+${dataKinds.at(-1)}; import them in this order. A row with a known id replaces the stored one:
+fields that it omits get their defaults. So a file can be imported again. "-" reads standard input.
 
 ${targetHelp}
   --snapshot     livestreams only: end every livestream that the file does not name
@@ -82,7 +82,7 @@ export const importCommand = command({
       note(`${newLine}Stopping after the lines in progress. Press Ctrl-C again to stop at once.`);
       stopped.abort();
     });
-    const lines = counted(untilSignal(streamOf(file), stopped.signal, maxLineBytes), progress);
+    const lines = counted(asLines(untilSignal(streamOf(file), stopped.signal, maxLineBytes), file), progress);
     const input = snapshot ? whole(lines, stopped.signal) : lines;
     const took = stopwatch();
     const display = isTyped(file) ? { end() {} } : showProgress(progress);
@@ -110,6 +110,23 @@ async function* counted(
     yield chunk;
     progress.bytes += chunk.byteLength;
     progress.rows += lineEnds(chunk);
+  }
+}
+
+/** Throws for content that is not NDJSON as a whole, before any line is imported. */
+async function* asLines(input: AsyncIterable<Uint8Array>, file: string): AsyncGenerator<Uint8Array> {
+  let isFirst = true;
+  for await (const chunk of input) {
+    if (isFirst && chunk[0] === 0x1f && chunk[1] === 0x8b)
+      throw new Error(
+        `${file} is compressed with gzip: unpack it first, as in: gunzip -c FILE | onair import KIND -`,
+      );
+    if (isFirst && /^\s*\[/.test(new TextDecoder().decode(chunk.subarray(0, 100))))
+      throw new Error(
+        `${file} is a JSON array. The file must have one object on each line, as jq -c '.[]' writes them`,
+      );
+    isFirst = false;
+    yield chunk;
   }
 }
 

@@ -212,7 +212,9 @@ export function readSecret(env: Environment, variable: string): string | undefin
 function contentOfSecret(path: string, named: string): string {
   const file = resolve(path);
   try {
-    return smallFile(file, longestSecretBytes).replace(/\r?\n$/, "");
+    const text = smallFile(file, longestSecretBytes).replace(/\r?\n$/, "");
+    if (/[\u2018-\u201f]/.test(text)) throw new TypeError("has typographic quotes: remove them");
+    return text;
   } catch (error) {
     throw new TypeError(`cannot be read: ${named} names ${file}, which ${(error as TypeError).message}`);
   }

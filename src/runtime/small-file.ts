@@ -19,7 +19,8 @@ export function smallFile(path: string, mostBytes: number): string {
     throw new TypeError(reasons[code] ?? `cannot be read (${code})`);
   }
   if (length > mostBytes) throw new TypeError(`has more than ${mostBytes} bytes`);
-  return bytes.toString("utf8", 0, length);
+  // Some editors write a byte order mark, which is no part of the content.
+  return bytes.toString("utf8", 0, length).replace(/^\ufeff/, "");
 }
 
 const reasons: Readonly<Record<string, string>> = {

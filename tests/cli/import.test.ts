@@ -124,6 +124,14 @@ describe.each(["into a data directory", "through a running server"])("onair impo
     expect(stdout.length).toBeGreaterThan(65_536);
   });
 
+  test("refuses a JSON array and a compressed file as a whole", async () => {
+    const array = await load("users", fileOf(["[", '{"id": 77001, "username": "in_array"},', "]"]));
+    expectFailure(array, 1, "is a JSON array");
+    const packed = fileOf([]);
+    writeFileSync(packed, Bun.gzipSync('{"id": 77001, "username": "in_array"}'));
+    expectFailure(await load("users", packed), 1, "is compressed with gzip");
+  });
+
   test("reads standard input", async () => {
     const importing = start("users", "-", ...to());
     importing.write('{"id": 31, "username": "from');

@@ -93,6 +93,12 @@ test("restores a closed database, and leaves no file open and no data only in th
   expect(inDatabase(restored, (db) => db.query(held).all())).toHaveLength(1);
 });
 
+test("a compressed backup is named, and nothing is restored", async () => {
+  writeFileSync(path("backup.db.gz"), Bun.gzipSync(readFileSync(path("backup.db"))));
+  expectFailure(await onair("backup.db.gz", "--data", "from-gz"), 1, "is compressed: unpack it with gunzip");
+  expect(existsSync(path("from-gz", "onair.db"))).toBe(false);
+});
+
 test("ignores the files of an interrupted restore", async () => {
   const other = altered("other.db", "PRAGMA journal_mode = WAL");
   mkdirSync(path("cut-off"));

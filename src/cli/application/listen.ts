@@ -7,7 +7,7 @@ import { endpointNotices } from "../../domain/operations/notices.ts";
 import { jsonObject } from "../../domain/validation/json.ts";
 import { clockTime, printable, type Terminal, terminalOn } from "../../runtime/terminal.ts";
 import { isWebhookSecret, newWebhookSecret, readPublicKey, verify } from "../../webhooks/signature.ts";
-import { command, readHttpUrl, switches, valued } from "../arguments.ts";
+import { command, readForward, switches, valued } from "../arguments.ts";
 import { describeError } from "../client/faults.ts";
 import { type Forwarded, forward, type ReceivedDelivery } from "../client/forward.ts";
 import {
@@ -28,7 +28,7 @@ a local program as a webhook, one after another, and prints the answer. After an
 continues where it stopped. The application needs the delivery "stream" or "both".
 
 ${publicHelp}
-  --forward URL  the local program, like http://localhost:3000/webhook
+  --forward URL  the local program, like localhost:3000/webhook
   --secret SECRET
                  whsec_…, which signs the forwarded webhooks (ONAIR_WEBHOOK_SECRET; default: a new
                  secret for this run, which is shown). The application's own secret is not used
@@ -50,7 +50,7 @@ export const listen = command({
   async run({ values, env, out: { json }, mistakes, check }) {
     const { forward: to, from, secret: given = env["ONAIR_WEBHOOK_SECRET"] } = values;
     const target = readPublicTarget(values, env, mistakes);
-    const forwardUrl = to === undefined ? null : readHttpUrl(to, "--forward", mistakes);
+    const forwardUrl = to === undefined ? null : readForward(to, mistakes);
     if (given !== undefined && !isWebhookSecret(given))
       mistakes.push("--secret must be whsec_ and 24 to 64 bytes in base64");
     if (from !== undefined && !/^[\x21-\x7e]{1,200}$/.test(from))

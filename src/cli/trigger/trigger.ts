@@ -4,7 +4,7 @@ import {
   command,
   type Given,
   type Reading,
-  readHttpUrl,
+  readForward,
   readNumber,
   repeatable,
   switches,
@@ -91,7 +91,7 @@ async function forward(
   { forward = "", secret: given, once = false, url, data, database }: Values,
   { env, out, mistakes }: Reading,
 ): Promise<number> {
-  const to = readHttpUrl(forward, "--forward", mistakes);
+  const to = readForward(forward, mistakes);
   const channel = readNumber("broadcaster", broadcaster, mistakes, 1);
   if ((url ?? data ?? database) !== undefined)
     mistakes.push("--forward needs no server: leave out --url, --data and --database");

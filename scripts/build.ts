@@ -5,6 +5,7 @@ import { statSync } from "node:fs";
 import { relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { buildExecutable } from "./executable.ts";
+import { buildOf } from "./version.ts";
 
 const usage = "Usage: bun run build [--target bun-<os>-<architecture>] [--outfile FILE]";
 
@@ -21,8 +22,9 @@ const { target, outfile = resolve(import.meta.dir, "../dist/onair") } = readArgu
 const path = resolve(outfile);
 const shown = relative(process.cwd(), path);
 try {
-  await buildExecutable(path, target);
-  process.stdout.write(`${shown}  ${(statSync(path).size / 1e6).toFixed(1)} MB\n`);
+  const build = buildOf(resolve(import.meta.dir, ".."));
+  await buildExecutable(path, target, build);
+  process.stdout.write(`${shown}  ${build.version}  ${(statSync(path).size / 1e6).toFixed(1)} MB\n`);
 } catch (error) {
   const reasons = error instanceof AggregateError ? error.errors : [error];
   process.stderr.write(`The build failed:\n${reasons.map((reason) => `  ${reason}\n`).join("")}`);

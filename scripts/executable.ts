@@ -2,8 +2,8 @@ import { mkdirSync, rmSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { makePages, type PageFiles } from "../src/console/make.ts";
 import { scalarScript } from "../src/http/openapi/scalar-script.ts";
+import type { Build } from "../src/runtime/build.ts";
 import { makeSite, type SiteFiles } from "../src/site/make.ts";
-import { commitOf } from "./commit.ts";
 
 const root = resolve(import.meta.dir, "..");
 
@@ -45,23 +45,27 @@ export const scalarScript = () => Bun.file(file).bytes();`,
   },
 };
 
-/** Replaces the module without a commit, by a module with the commit of the checkout. */
-const commitInPlace: Bun.BunPlugin = {
-  name: "commit",
+/** Replaces the module with the version of the source, by a module with that of the build. */
+const buildInPlace = (made: Build): Bun.BunPlugin => ({
+  name: "version",
   setup(build) {
-    build.onLoad({ filter: /\/src\/runtime\/commit\.ts$/ }, () => ({
-      contents: `export const commit = ${JSON.stringify(commitOf(root))};`,
+    build.onLoad({ filter: /\/src\/runtime\/build\.ts$/ }, () => ({
+      contents: `export const build = ${JSON.stringify(made)};`,
       loader: "js",
     }));
   },
-};
+});
 
 /**
- * Builds the executable into `outfile`, for this machine when `target` is undefined; for other targets, Bun downloads
+ * Builds the executable with this version into `outfile`, for this machine when `target` is undefined; for other targets, Bun downloads
  * its runtime from the npm registry. The same commit and file name give the same bytes in every checkout. Returns the
  * names of the packages inside, without those of the pages. Throws when the build fails.
  */
-export async function buildExecutable(outfile: string, target: string | undefined): Promise<Set<string>> {
+export async function buildExecutable(
+  outfile: string,
+  target: string | undefined,
+  build: Build,
+): Promise<Set<string>> {
   process.chdir(root); // the source map has paths relative to this directory
   mkdirSync(dirname(outfile), { recursive: true });
   // Made before the build, because a build inside another one never ends.
@@ -79,7 +83,7 @@ export async function buildExecutable(outfile: string, target: string | undefine
       inPlace("console", "pages", pages),
       inPlace("site", "site", site),
       scriptInPlace,
-      commitInPlace,
+      buildInPlace(build),
     ],
     target: "bun",
     format: "esm",

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { version } from "../../package.json";
+import type { Build } from "../../src/runtime/build.ts";
 import { buildExecutable } from "../executable.ts";
 import { bundledPackages } from "../supply/bundled.ts";
 import type { Entry } from "./archive.ts";
@@ -25,18 +25,19 @@ export interface Contents {
 
 /** The executable of a target, and the names of the packages in it. */
 interface Built {
+  readonly version: string;
   readonly executable: Uint8Array;
   readonly packages: Iterable<string>;
 }
 
 /** Builds the executable of a target. */
-export async function executableOf(target: Target): Promise<Built> {
+export async function executableOf(target: Target, build: Build): Promise<Built> {
   const directory = mkdtempSync(join(tmpdir(), "onair-release-"));
   try {
     // The file name becomes part of the executable, so it must always be the same.
     const file = join(directory, "onair");
-    const packages = await buildExecutable(file, target.bun);
-    return { executable: await Bun.file(file).bytes(), packages };
+    const packages = await buildExecutable(file, target.bun, build);
+    return { version: build.version, executable: await Bun.file(file).bytes(), packages };
   } finally {
     rmSync(directory, { recursive: true });
   }
@@ -44,6 +45,7 @@ export async function executableOf(target: Target): Promise<Built> {
 
 /** Collects the files that are released with an executable. */
 export async function contentsOf(target: Target, time: number, built: Built): Promise<Contents> {
+  const { version } = built;
   const packages = await bundledPackages(built.packages);
   const pages = Object.entries(await manPages(version, time));
   const files: Entry[] = [

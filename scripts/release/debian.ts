@@ -6,13 +6,15 @@ const scripts = resolve(import.meta.dir, "../../ops/debian");
 const settings = "etc/onair/onair.toml";
 const maintainer = "the On Air authors <maintainers@onair.example>";
 
+/** Returns the version for Debian, where a pre-release sorts before its version only with "~". */
+export const debianVersion = (version: string): string => version.replaceAll("-", "~");
+
 /** Makes the package of one target for Debian and Ubuntu. */
 export async function debianPackage(
   { version: ownVersion, time, executable, files }: Contents,
   architecture: string,
 ): Promise<Entry> {
-  // In Debian, a pre-release sorts before its version only with "~".
-  const version = ownVersion.replaceAll("-", "~");
+  const version = debianVersion(ownVersion);
   const data: Entry[] = [
     { path: "usr/bin/onair", content: executable, mode: 0o755 },
     { path: settings, content: await Bun.file(join(scripts, "onair.toml")).text() },

@@ -11,6 +11,17 @@ import type { Contents } from "./contents.ts";
 import { type Target, targets } from "./targets.ts";
 
 const root = resolve(import.meta.dir, "../..");
+
+/**
+ * Returns the version for npm. npm ignores what follows a "+", so a build after `0.1.0` is a pre-release of `0.1.1`:
+ * `0.1.1-12.g44cb90d`.
+ */
+export function npmVersion(version: string): string {
+  const [release = "", since] = version.split("+");
+  if (since === undefined || release.includes("-")) return version.replace("+", ".");
+  return `${release.replace(/\d+$/, (patch) => `${Number(patch) + 1}`)}-${since}`;
+}
+
 const nameFor = ({ name }: Target) => `@onair/${name}`;
 
 /** Makes the package with the executable of one target. */
@@ -18,7 +29,7 @@ export function executableForNpm({ target, version, time, executable, files }: C
   const { os, cpu, libc } = target.npm;
   const manifest = {
     name: nameFor(target),
-    version,
+    version: npmVersion(version),
     description: `The executable of onair for ${target.name}.`,
     license,
     os: [os],
@@ -32,7 +43,8 @@ export function executableForNpm({ target, version, time, executable, files }: C
 }
 
 /** Makes the package `onair`. */
-export async function packageForNpm(version: string, time: number): Promise<Entry> {
+export async function packageForNpm(ownVersion: string, time: number): Promise<Entry> {
+  const version = npmVersion(ownVersion);
   const text = (path: string) => Bun.file(join(root, path)).text();
   const manifest = {
     name: "onair",

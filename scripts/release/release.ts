@@ -8,7 +8,7 @@
 import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { version } from "../../package.json";
+import { buildOf } from "../version.ts";
 import { type Entry, tarGz } from "./archive.ts";
 import { type Contents, contentsOf, executableOf } from "./contents.ts";
 import { debianPackage } from "./debian.ts";
@@ -80,9 +80,10 @@ async function main(): Promise<void> {
     sums.push(`${Bun.SHA256.hash(content, "hex")}  ${path}\n`);
     process.stdout.write(`${path}  ${(content.length / 1e6).toFixed(1)} MB\n`);
   };
-  await keep(await packageForNpm(version, time));
+  const build = buildOf(root);
+  await keep(await packageForNpm(build.version, time));
   for (const target of chosen) {
-    const contents = await contentsOf(target, time, await executableOf(target));
+    const contents = await contentsOf(target, time, await executableOf(target, build));
     await keep(archive(contents));
     if (target.debian !== undefined) await keep(await debianPackage(contents, target.debian));
     await keep(executableForNpm(contents));

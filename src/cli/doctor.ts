@@ -4,8 +4,7 @@ import { locationOf, shownDataLocation } from "../data/location.ts";
 import { examine } from "../doctor/examine.ts";
 import type { Finding } from "../domain/operations/findings.ts";
 import { logLevels } from "../log/log.ts";
-import { commit } from "../runtime/commit.ts";
-import { version, versionWithCommit } from "../runtime/version.ts";
+import { commit, version, versionWithCommit } from "../runtime/version.ts";
 import { databaseCheckProgram } from "../thread-programs.ts";
 import { switches, valued } from "./arguments.ts";
 import { certificateOf } from "./client/target.ts";
@@ -59,7 +58,8 @@ Exit code: 0 if nothing is wrong (warnings do not count), 1 if something is, 2 f
     const { config, mistakes, secretFiles } = checkConfig(args, env, {}, ownOptions);
     const url = address === undefined ? null : adminUrl(address);
     const { json = false, full = false, reach = false } = usage.flags;
-    const isNamed = (named ?? database ?? env["ONAIR_DATA"]) !== undefined || config.database !== null;
+    const isNamed =
+      (named ?? database ?? (env["ONAIR_DATA"] || undefined)) !== undefined || config.database !== null;
     const withData = url === null || isNamed;
     const findings: Finding[] = [];
     if (!json) await print(`onair ${versionWithCommit}\n`);

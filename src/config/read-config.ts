@@ -131,7 +131,8 @@ function sourceOf(
   const flag = flags[option];
   if (flag !== undefined) return { name: `--${option}`, text: () => String(flag), isHidden: false };
   const isFileTaken = mayBeInFile(settings[name]);
-  if (env[variable] !== undefined || (isFileTaken && env[`${variable}_FILE`] !== undefined)) {
+  const isUnset = env[variable] === undefined || (name === "data" && env[variable] === "");
+  if (!isUnset || (isFileTaken && env[`${variable}_FILE`] !== undefined)) {
     const text = () => (isFileTaken ? readSecret(env, variable) : env[variable]) ?? "";
     const inFile = isFileTaken && env[variable] === undefined ? env[`${variable}_FILE`] : undefined;
     return { name: variable, text, isHidden: true, file: inFile };
@@ -183,7 +184,10 @@ function contradictions(
 ): string[] {
   const isGiven = (name: keyof Config) => sources[name] !== "default";
   if (isGiven("data") && isGiven("database")) {
-    return ["--data and --database contradict each other: give the data directory or the database, not both"];
+    const [data, database] = [sources.data, sources.database];
+    return [
+      `${data} and ${database} contradict each other: give the data directory or the database, not both${data === "ONAIR_DATA" ? " (an empty ONAIR_DATA is none)" : ""}`,
+    ];
   }
   const backups = (["backupEvery", "backupTo"] as const).filter((name) => config[name] !== null);
   if (config.database !== null && backups.length > 0)

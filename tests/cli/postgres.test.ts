@@ -12,7 +12,18 @@ describe("errors about the database option", () => {
     [
       ["--data", "x"],
       { ONAIR_DATABASE: "postgres://db/onair" },
-      "--data and --database contradict each other",
+      "--data and ONAIR_DATABASE contradict each other",
+    ],
+    [
+      [],
+      { ONAIR_DATA: "x", ONAIR_DATABASE: "postgres://db/onair" },
+      "ONAIR_DATA and ONAIR_DATABASE contradict each other: give the data directory or the database, not both (an empty ONAIR_DATA is none)",
+    ],
+    // An empty ONAIR_DATA is none, so that the next mistake is the only one.
+    [
+      ["--backup-every", "24h"],
+      { ONAIR_DATA: "", ONAIR_DATABASE: "postgres://db/onair" },
+      "--backup-every is for a data directory",
     ],
     [["--database-direct", "postgres://db/onair"], {}, "--database-direct needs --database"],
     [

@@ -103,7 +103,7 @@ test.each<[string, string, RegExp[]]>([
   [
     "data in a directory and in a database",
     'data = "x"\ndatabase = "postgres://onair@db.example.com/onair"',
-    [/--data and --database contradict each other/],
+    [/:1 data and .*:2 database contradict each other/],
   ],
 ])("%s is reported with its line", (_what, content, wanted) => {
   const { mistakes } = checkConfig(["--config", fileWith(content)], {});

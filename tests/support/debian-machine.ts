@@ -61,9 +61,9 @@ export async function packedDebian(): Promise<string | undefined> {
   const release = readFileSync("/etc/os-release", "utf8");
   const own = /^ID=debian$/m.test(release) ? /^VERSION_CODENAME=(\w+)$/m.exec(release)?.[1] : undefined;
   const suite = own ?? "stable";
-  const file = join(tmpdir(), `onair-test-${suite}.tar`);
+  const file = join(tmpdir(), `onair-test-apt-${suite}.tar`);
   const options = ["man", "locale", "doc"].map((name) => `--dpkgopt=path-exclude=/usr/share/${name}/*`);
-  const make = `[ -e ${file} ] || { mmdebstrap --quiet --variant=essential --include=systemd,adduser ${options.join(" ")} \
+  const make = `[ -e ${file} ] || { mmdebstrap --quiet --variant=essential --include=systemd,adduser,apt ${options.join(" ")} \
     --format=tar ${suite} ${file}.part && mv ${file}.part ${file}; }`;
   // If several tests need it at once, one creates it and the others wait.
   const { exitCode } = await Bun.$`flock ${file}.lock sh -c ${make}`.quiet().nothrow();

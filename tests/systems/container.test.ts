@@ -63,7 +63,7 @@ describe.skipIf(reason !== undefined)("the image of ops/Containerfile", () => {
     async () => {
       if (target === undefined) throw new Error("there is no target");
       const context = join(directory, "unpacked");
-      const built = { executable: await Bun.file(executable).bytes(), packages: [] };
+      const built = { version: "0.1.0", executable: await Bun.file(executable).bytes(), packages: [] };
       for (const { path, content } of (await contentsOf(target, 0, built)).files)
         await Bun.write(join(context, path), content);
       await Bun.$`cp ${executable} ${join(context, "onair")}`;
@@ -90,6 +90,10 @@ describe.skipIf(reason !== undefined)("the image of ops/Containerfile", () => {
       });
       expect((await inside("stat", "--format", "%u %a", "/var/lib/onair")).stdout).toBe("65532 700\n");
       expect(await podman("healthcheck", "run", name)).toMatchObject({ code: 0 });
+      // A command looks at the data of the server, and a health check only at the server.
+      expect((await inside("onair", "doctor")).stdout).toContain("/var/lib/onair");
+      const health = await podman("inspect", "--format", "{{json .State.Health.Log}}", name);
+      expect(health.stdout).not.toContain("/var/lib/onair");
       // The health check's result without a server.
       expect(await inside("onair", "doctor", "--url", "http://127.0.0.1:9")).toMatchObject({ code: 1 });
 

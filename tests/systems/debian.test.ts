@@ -1,13 +1,14 @@
 import { describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { buildExecutable } from "../../scripts/executable.ts";
 import { contentsOf } from "../../scripts/release/contents.ts";
-import { debianPackage } from "../../scripts/release/debian.ts";
+import { debianPackage, debianVersion } from "../../scripts/release/debian.ts";
 import { targets } from "../../scripts/release/targets.ts";
 import { afterTests } from "../support/after-tests.ts";
 import { startDebian } from "../support/debian-machine.ts";
 import { compiled } from "../support/process.ts";
-import { adminKey } from "../support/server.ts";
+import { adminKey, testDirectory } from "../support/server.ts";
 
 const target = targets.find(({ npm: { os, cpu }, debian }) => {
   return debian !== undefined && os === process.platform && cpu === process.arch;
@@ -16,6 +17,11 @@ const executable = compiled[0] ?? "";
 const architecture = target?.debian ?? "amd64";
 const unit = readFileSync(join(import.meta.dir, "../../ops/onair.service"), "utf8");
 const patienceMs = 300_000;
+/** The commands of the page about backups for a server under systemd. */
+const page = readFileSync(join(import.meta.dir, "../../docs/backups.md"), "utf8");
+const restoring = (/^systemctl stop onair\n[\s\S]*?^systemctl start onair\n/m.exec(page)?.[0] ?? "")
+  .trim()
+  .split("\n");
 
 const started =
   target === undefined || !existsSync(executable)
@@ -38,24 +44,41 @@ describe.skipIf(typeof started === "string")("the package, on a clean Debian wit
   const state = async (property: string) =>
     (await must("systemctl", "show", "--value", "--property", property, "onair")).trim();
 
-  /** Builds a package that differs only in its version. Returns its path there. */
-  const written = async (version: string) => {
-    const built = { executable: await Bun.file(executable).bytes(), packages: [] };
-    const contents = await contentsOf(target, 1768406886, built);
-    const { path, content } = await debianPackage({ ...contents, version }, architecture);
+  const versionOf = async (program: string): Promise<string> =>
+    (await Bun.$`${program} version --json`.json()).version;
+
+  /** Builds the package of an executable. Returns its path there. */
+  const packaged = async (program: string) => {
+    const version = await versionOf(program);
+    const built = { version, executable: await Bun.file(program).bytes(), packages: [] };
+    const { path, content } = await debianPackage(await contentsOf(target, 1768406886, built), architecture);
     await Bun.write(file(path), content);
     return `/${path}`;
   };
+  const newer = join(testDirectory(), "onair");
+  const newerVersion = "99.0.0+1.g0123456";
+
+  /** Installs a package; there is no network. */
+  const install = (path: string) => must("apt-get", "install", "--yes", path);
+  const restart = async (settings: string) => {
+    await Bun.write(file("/etc/onair/onair.toml"), settings);
+    return machine.run("systemctl", "restart", "onair");
+  };
+  const data = 'data = "/var/lib/onair"\n';
+  const usable = `${data}allow-private-webhooks = true\n`;
 
   test(
     "is installed: creates a user and a directory, and systemd starts the server",
     async () => {
-      await must("dpkg", "--install", await written("0.1.0"));
+      const version = debianVersion(await versionOf(executable));
+      await install(await packaged(executable));
       expect([await state("ActiveState"), await state("UnitFileState")]).toEqual(["active", "enabled"]);
       expect(await must("stat", "--format", "%U %G %a", "/var/lib/onair")).toBe("onair onair 700\n");
       expect(await must("getent", "passwd", "onair")).toMatch(/:\/var\/lib\/onair:\/usr\/sbin\/nologin$/m);
       expect(await must("onair", "version")).toMatch(/^onair /);
-      expect(await must("zcat", "/usr/share/doc/onair/changelog.gz")).toStartWith("onair (0.1.0) unstable;");
+      expect(await must("zcat", "/usr/share/doc/onair/changelog.gz")).toStartWith(
+        `onair (${version}) unstable;`,
+      );
       expect(await must("onair", "config", "check", "--config", "/etc/onair/onair.toml")).not.toBe("");
       expect(await must("onair", "doctor", "--config", "/etc/onair/onair.toml")).toContain(
         "Nothing is wrong.",
@@ -76,10 +99,8 @@ describe.skipIf(typeof started === "string")("the package, on a clean Debian wit
       ];
       for (const line of [load, use]) expect(unit).toContain(`#   ${line}\n`);
       await Bun.write(file("/etc/systemd/system/onair.service.d/key.conf"), `[Service]\n${load}\n${use}\n`);
-      const settings = "allow-private-webhooks = true\n";
-      await Bun.write(file("/etc/onair/onair.toml"), settings);
       await must("systemctl", "daemon-reload");
-      await must("systemctl", "restart", "onair");
+      expect((await restart(usable)).code).toBe(0);
       const before = await state("MainPID");
 
       const program = join(import.meta.dir, "../support/steady-publisher.ts");
@@ -89,8 +110,14 @@ describe.skipIf(typeof started === "string")("the package, on a clean Debian wit
       });
       const lines = linesOf(publisher.stdout);
       for (let count = 0; count < 20; count++) expect((await lines.next()).value).toMatch(/^acknowledged /);
-      await must("dpkg", "--install", await written("0.2.0"));
-      expect(await must("dpkg-query", "--show", "onair")).toBe("onair\t0.2.0\n");
+      await buildExecutable(newer, undefined, { version: newerVersion, commit: null });
+      await install(await packaged(newer));
+      expect(await must("dpkg-query", "--show", "onair")).toBe(`onair\t${newerVersion}\n`);
+      // The settings do not start it again with another executable.
+      const starts = (await must("journalctl", "--unit", "onair", "--output", "cat")).match(
+        /^.*"starting".*$/gm,
+      );
+      expect(JSON.parse(starts?.at(-1) ?? "{}")).toMatchObject({ version: newerVersion });
       expect(await state("ActiveState")).toBe("active");
       expect(await state("MainPID")).not.toBe(before);
       for (let count = 0; count < 20; count++) expect((await lines.next()).value).toMatch(/^acknowledged /);
@@ -99,7 +126,43 @@ describe.skipIf(typeof started === "string")("the package, on a clean Debian wit
       for await (const line of lines) last = line;
       expect(JSON.parse(last)).toMatchObject({ missing: [] });
       expect(JSON.parse(last).acknowledged).toBeGreaterThanOrEqual(40);
-      expect(readFileSync(file("/etc/onair/onair.toml"), "utf8")).toBe(settings);
+      expect(readFileSync(file("/etc/onair/onair.toml"), "utf8")).toBe(usable);
+    },
+    patienceMs,
+  );
+
+  test(
+    "settings with mistakes end the server, which is not started again and again",
+    async () => {
+      expect((await restart(`${usable}prot = 1\n`)).code).not.toBe(0);
+      expect([await state("ActiveState"), await state("NRestarts")]).toEqual(["failed", "0"]);
+    },
+    patienceMs,
+  );
+
+  test(
+    "log-file works in /var/log/onair, and data names the directory",
+    async () => {
+      const settings = `log-file = "/var/log/onair/onair.log"\ndata = "/var/lib/onair/other"\n`;
+      expect((await restart(settings)).code).toBe(0);
+      expect(await must("stat", "--format", "%U %a", "/var/log/onair/onair.log")).toBe("onair 600\n");
+      expect(existsSync(file("/var/lib/onair/other/onair.db"))).toBe(true);
+    },
+    patienceMs,
+  );
+
+  test(
+    "a backup is restored for the unit as docs/backups.md describes it",
+    async () => {
+      expect((await restart(usable)).code).toBe(0);
+      const key = `ONAIR_ADMIN_KEY=${adminKey}`;
+      const url = ["--url", "http://127.0.0.1:8081"];
+      // Only root can read it.
+      await must("env", key, "onair", "backup", "/root/onair.db", ...url);
+      for (const command of restoring) await must("sh", "-ec", command.replace("/mnt/other", "/root"));
+      expect(await must("stat", "--format", "%U %G %a", "/var/lib/onair/onair.db")).toBe("onair onair 600\n");
+      expect(await must("env", key, "onair", "apps", "list", ...url)).toContain("Bot");
+      await must("env", key, "onair", "deliveries", "release", ...url);
     },
     patienceMs,
   );
@@ -120,7 +183,7 @@ describe.skipIf(typeof started === "string")("the package, on a clean Debian wit
   test(
     "is installed again: serves the data that stayed",
     async () => {
-      await must("dpkg", "--install", `/onair_0.2.0_${architecture}.deb`);
+      await install(`/onair_${newerVersion}_${architecture}.deb`);
       expect(await state("ActiveState")).toBe("active");
       const apps = await must(
         "env",
@@ -141,7 +204,11 @@ describe.skipIf(typeof started === "string")("the package, on a clean Debian wit
     async () => {
       const key = `ONAIR_ADMIN_KEY=${adminKey}`;
       await must("env", key, "onair", "backup", "--url", "http://127.0.0.1:8081");
+      await must("mount", "--bind", "/var/lib/onair", "/var/lib/onair");
       const output = await must("dpkg", "--purge", "onair");
+      expect(output).toContain("/var/lib/onair stays: it is a mount");
+      expect(readdirSync(file("/var/lib/onair"))).toEqual([]);
+      await must("umount", "/var/lib/onair");
       expect(output).toContain("The backups of onair are kept in /var/backups/onair;");
       const [backup = ""] = readdirSync(file("/var/backups/onair")).filter((name) => name.endsWith(".db"));
       for (const [path, mode] of [
@@ -150,7 +217,7 @@ describe.skipIf(typeof started === "string")("the package, on a clean Debian wit
       ])
         expect(await must("stat", "--format", "%U %G %a", String(path))).toBe(`root root ${mode}\n`);
       expect((await machine.run("systemctl", "is-active", "onair")).output).toBe("inactive\n");
-      for (const path of ["/var/lib/onair", "/etc/onair/onair.toml", "/usr/share/doc/onair"])
+      for (const path of ["/var/log/onair", "/etc/onair/onair.toml", "/usr/share/doc/onair"])
         expect([path, existsSync(file(path))]).toEqual([path, false]);
       expect(existsSync(file("/etc/systemd/system/multi-user.target.wants/onair.service"))).toBe(false);
       expect((await machine.run("getent", "passwd", "onair")).output).toBe("");

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, realpathSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import manifest from "../../package.json";
 import { type Entry, tarGz } from "../../scripts/release/archive.ts";
 import { contentsOf } from "../../scripts/release/contents.ts";
 import { executableForNpm, packageForNpm } from "../../scripts/release/npm.ts";
@@ -25,7 +24,8 @@ const patienceMs = 300_000;
 
 const directory = testDirectory();
 const bin = join(directory, "bin");
-const version = manifest.version;
+/** The version of the executable. */
+const version = isPossible ? (await Bun.$`${executable} version --json`.json()).version : "";
 const registry = isPossible && target !== undefined ? await registryWith(target) : "";
 
 /** A registry with the packages and the dependencies of the client's declarations. */
@@ -34,7 +34,7 @@ async function registryWith(target: Target): Promise<string> {
   for (const tool of tools) symlinkSync(realpathSync(Bun.which(tool) ?? ""), join(bin, tool));
   const time = 1768406886;
   const executableBytes = await Bun.file(executable).bytes();
-  const contents = await contentsOf(target, time, { executable: executableBytes, packages: [] });
+  const contents = await contentsOf(target, time, { version, executable: executableBytes, packages: [] });
   const made = [await packageForNpm(version, time), executableForNpm(contents)];
   const needed = await Promise.all(["openapi-fetch", "openapi-typescript-helpers"].map(installed));
   return npmRegistry([...made, ...needed].map(({ content }) => content as Uint8Array));

@@ -1,13 +1,13 @@
 import { expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { version } from "../../package.json";
-import { commitOf } from "../../scripts/commit.ts";
 import { targets } from "../../scripts/release/targets.ts";
+import { buildOf } from "../../scripts/version.ts";
 import { run } from "../support/process.ts";
 import { testDirectory } from "../support/server.ts";
 
 const directory = testDirectory();
+const { version, commit } = buildOf(join(import.meta.dir, "../.."));
 const script = join(import.meta.dir, "../../scripts/release/release.ts");
 const patienceMs = 300_000;
 
@@ -42,7 +42,6 @@ test.skipIf(target === undefined)(
     for (const file of ["LICENSE", "THIRD-PARTY-NOTICES.txt", "sbom.cdx.json", "man/man1/onair-serve.1"])
       expect(files).toContain(file);
     const started = await run(["version"], { command: [join(unpacked, "onair")] });
-    const commit = commitOf(join(import.meta.dir, "../.."));
     const build = commit === null ? version : `${version} (${commit})`;
     expect(started).toEqual({ code: 0, stdout: `onair ${build}\n`, stderr: "" });
     for (const [shell, file] of [

@@ -20,7 +20,7 @@ const help = `Usage: onair restore <file> [options]
 Restores a backup into a data directory that has no database yet and that no server uses. With
 --from, it is the newest backup there, or the one with the id. The backup is copied and checked: its
 hash, every page and index, and whether this version of onair can use it. Then start a server on the
-directory, as the user who restored it. That server sends nothing before "onair deliveries release",
+directory, as the user who owns it. That server sends nothing before "onair deliveries release",
 because the original server may still be sending the same deliveries.
 
   --data DIR     the data directory, created if missing (ONAIR_DATA, default: onair-data)
@@ -114,7 +114,7 @@ const longestKeyFile = 100_000;
 function next(restored: string, { config, data }: Given<typeof options>) {
   const settings = config === undefined ? "" : ` --config ${config}`;
   const directory = config === undefined || data !== undefined ? ` --data ${restored}` : "";
-  return `Start it with: onair serve${settings}${directory}\nIt sends nothing yet. Once no other server of this data runs, let it send: onair deliveries release\nUntil then it also deletes no old backups, because they may belong to that other server.`;
+  return `Start it with: onair serve${settings}${directory}\nUnder systemd, the directory has to be that of the unit: systemctl start onair\nIt sends nothing yet. Once no other server of this data runs, let it send: onair deliveries release\nUntil then it also deletes no old backups, because they may belong to that other server.`;
 }
 
 const shownCounts = ({ users, applications, subscriptions, events }: DatabaseCounts) =>

@@ -1,6 +1,5 @@
-import { commit } from "../../../runtime/commit.ts";
 import { descriptorLimit, openDescriptors } from "../../../runtime/descriptors.ts";
-import { version } from "../../../runtime/version.ts";
+import { commit, version } from "../../../runtime/version.ts";
 import type { AdminDeps } from "../base.ts";
 import { type AnyMetric, counter, gauge } from "./exposition.ts";
 

@@ -1,8 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { isoTime } from "../../../domain/time.ts";
 import { about, nullable } from "../../../domain/validation/fields.ts";
-import { commit } from "../../../runtime/commit.ts";
-import { version } from "../../../runtime/version.ts";
+import { commit, version } from "../../../runtime/version.ts";
 import { answer } from "../../answers.ts";
 import { IsoTimestamp, Message, named } from "../../fields.ts";
 import { readers } from "../access.ts";

@@ -1,4 +1,4 @@
-import fs, { closeSync, fsyncSync, openSync } from "node:fs";
+import fs, { closeSync, constants, fsyncSync, openSync } from "node:fs";
 
 /** Size and hash (hexadecimal) of a file's content. */
 export interface Content {
@@ -9,8 +9,11 @@ export interface Content {
 /** Syncs after this many bytes, so that syncs of other files on the disk do not wait for the whole file. */
 const syncedBytes = 4 * 1024 * 1024;
 
+const { O_WRONLY, O_CREAT, O_TRUNC, O_NOFOLLOW } = constants;
+
 /**
- * Writes a stream into a file readable only for its owner, in place of an existing one; resolves when it is on disk.
+ * Writes a stream into a file readable only for its owner, in place of an existing one, but not where a link leads to;
+ * resolves when it is on disk.
  * Calls `wrote` with the number of bytes so far.
  */
 export async function writePrivately(
@@ -22,7 +25,7 @@ export async function writePrivately(
   let size = 0;
   let synced = 0;
   // Not "node:fs/promises": `fs` loads that on first use, which keeps it out of the start.
-  const file = await fs.promises.open(path, "w", 0o600);
+  const file = await fs.promises.open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0o600);
   try {
     await file.chmod(0o600);
     for await (const chunk of chunks) {

@@ -5,7 +5,7 @@ import { StoreError } from "../store/faults.ts";
 import { beginCopy, checkDatabase, type DatabaseCounts } from "../store/sqlite/database/backup.ts";
 import { databaseFile, databaseIn, restoringIn } from "../store/sqlite/database/directory.ts";
 import { logBytes, removeDatabase } from "../store/sqlite/database/files.ts";
-import { lockDirectory } from "../store/sqlite/database/lock.ts";
+import { type DirectoryLock, lockDirectory } from "../store/sqlite/database/lock.ts";
 import { readName } from "./files.ts";
 import { type Content, syncDirectory, writePrivately } from "./private-file.ts";
 
@@ -48,7 +48,15 @@ export function fileSource(file: string): BackupSource {
  */
 export async function restoreBackup(restoring: Restoring): Promise<Content & { counts: DatabaseCounts }> {
   const { source, data, wrote, checking } = restoring;
-  const lock = lockDirectory(data);
+  // Opened before the lock, with which a process of root becomes the owner of the directory.
+  const stored = await opened(source);
+  let lock: DirectoryLock;
+  try {
+    lock = lockDirectory(data);
+  } catch (error) {
+    await stored.cancel();
+    throw error;
+  }
   const partial = restoringIn(data);
   try {
     const held = readdirSync(data).find((name) => name.startsWith(databaseFile));
@@ -60,7 +68,7 @@ export async function restoreBackup(restoring: Restoring): Promise<Content & { c
     const hasher = new Bun.CryptoHasher("sha256");
     // SQLite would apply a log or journal of an interrupted restore to this copy.
     removeDatabase(partial);
-    const content = await writePrivately(partial, plainContent(restoring, hasher), wrote);
+    const content = await writePrivately(partial, plainContent(restoring, stored, hasher), wrote);
     checking();
     const named = readName(source.name);
     if (named !== null && named.sha256 !== hasher.digest("hex"))
@@ -71,6 +79,7 @@ export async function restoreBackup(restoring: Restoring): Promise<Content & { c
     syncDirectory(data);
     return { ...content, counts };
   } finally {
+    await stored.cancel();
     removeDatabase(partial);
     lock.close();
   }
@@ -80,16 +89,37 @@ const isGzip = (beginning: Uint8Array) => beginning[0] === 0x1f && beginning[1] 
 
 const ageHeader = "age-encryption.org/v1\n";
 
+/** The content of a backup, of which the first part has been read. */
+interface StoredContent {
+  /** Returns the next part; undefined at the end. Rejects with the error of opening, too. */
+  next(): Promise<Uint8Array | undefined>;
+  cancel(): Promise<void>;
+}
+
+async function opened(source: BackupSource): Promise<StoredContent> {
+  const reader = source.open().getReader();
+  let first: ReturnType<typeof reader.read> | null = reader.read();
+  await first.catch(() => {});
+  return {
+    async next() {
+      const part = first ?? reader.read();
+      first = null;
+      return (await part).value;
+    },
+    cancel: () => reader.cancel().catch(() => {}),
+  };
+}
+
 /** Yields the database in a backup, decrypted if necessary. Updates `hasher` with the stored content. */
 async function* plainContent(
   { source, identities }: Restoring,
+  stored: StoredContent,
   hasher: Bun.CryptoHasher,
 ): AsyncGenerator<Uint8Array> {
-  const reader = source.open().getReader();
   const read = async () => {
-    const { value } = await reader.read();
-    if (value) hasher.update(value);
-    return value;
+    const part = await stored.next();
+    if (part) hasher.update(part);
+    return part;
   };
   try {
     let beginning = Buffer.alloc(0);
@@ -119,8 +149,6 @@ async function* plainContent(
     yield* decrypted(rest, identities);
   } catch (error) {
     throw error instanceof StoreError ? new StoreError(`${source.shown}: ${error.message}.`) : error;
-  } finally {
-    await reader.cancel().catch(() => {});
   }
 }
 

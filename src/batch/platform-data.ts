@@ -14,7 +14,6 @@ import { UserInput, userFrom } from "../domain/users.ts";
 import { parseJson } from "../domain/validation/json.ts";
 import { problems } from "../domain/validation/problems.ts";
 import { grouped } from "../domain/validation/text.ts";
-import { timesInUtc } from "../domain/validation/times.ts";
 import { unknownFields } from "../domain/validation/unknown-fields.ts";
 import type { Ranking } from "../ranking/ranking.ts";
 import type { Store } from "../store/store.ts";
@@ -31,11 +30,11 @@ const schemas = {
   livestreams: LivestreamInput,
 };
 
-/** Returns the value, with its times in UTC, if it fits the schema; throws `invalid_parameter`. */
+/** Returns the value if it fits the schema; throws `invalid_parameter`. */
 function checked<Input>(schema: TSchema, value: unknown): Input {
   const wrong = problems(schema, value, { in: "body" });
   if (wrong.length > 0) throw invalidFields(wrong);
-  return timesInUtc(schema, value as Input);
+  return value as Input;
 }
 
 function reader<Input>(schema: TSchema): Intake<Input>["read"] {

@@ -70,7 +70,10 @@ export async function runCommand(
     }
     if (error instanceof Error && error.name === "OutputClosed") return outputClosed;
     const { describeError } = await import("./client/faults.ts");
-    note(`onair: ${describeError(error)}`);
+    const reason = describeError(error);
+    const { ownerInForce } = await import("../store/sqlite/database/owner.ts");
+    const owner = /EACCES|EPERM|denied|may not be/.test(reason) ? ownerInForce() : null;
+    note(`onair: ${reason}${owner === null ? "" : `\n${owner}`}`);
     return error instanceof StoreError && error.isMisuse ? wrongUsage : failed;
   }
 }

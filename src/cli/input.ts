@@ -1,4 +1,4 @@
-import { accessSync, constants, createReadStream, statSync } from "node:fs";
+import { accessSync, constants, createReadStream, openSync, statSync } from "node:fs";
 import { Readable } from "node:stream";
 import { UsageError } from "./command.ts";
 import { note } from "./output/print.ts";
@@ -36,7 +36,8 @@ export function streamOf(file: string): ReadableStream<Uint8Array> {
     if (isTyped(file)) note("Reading from the terminal; Ctrl-D ends the input.");
     return Bun.stdin.stream();
   }
-  if (statSync(file).isFile()) return Bun.file(file).stream();
+  // Opened at once: with a data directory, a command of root continues as the owner of that directory.
+  if (statSync(file).isFile()) return Bun.file(openSync(file, "r")).stream();
   // Bun's own streams fail on devices such as /dev/null. Node's type of a stream lacks Bun's extensions.
   return Readable.toWeb(createReadStream(file)) as unknown as ReadableStream<Uint8Array>;
 }

@@ -7,6 +7,7 @@ import { type Finding, findingsOf } from "../domain/operations/findings.ts";
 import { urlOf } from "../http/server.ts";
 import { databaseIn } from "../store/sqlite/database/directory.ts";
 import { holderOf } from "../store/sqlite/database/lock.ts";
+import { becomeOwner } from "../store/sqlite/database/owner.ts";
 import { ask, type ClientCertificate, isLoopback } from "./ask.ts";
 import { backupFindings } from "./backups.ts";
 import { certificateFindings } from "./certificates.ts";
@@ -100,6 +101,8 @@ async function* database(
 async function* directory(options: ExamineOptions): AsyncGenerator<Finding, string | null> {
   const { config, now, integrityTimeoutMs: timeoutMs } = options;
   const { data } = config;
+  // So that the findings are those of the server's user.
+  becomeOwner(data);
   const found = directoryFinding(data);
   yield found;
   if (found.status === "wrong") {

@@ -1,5 +1,5 @@
 import { accessSync, constants, lstatSync, readdirSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { StoreError } from "../../faults.ts";
 import { damaged, isDamage } from "./faults.ts";
 
@@ -81,7 +81,9 @@ export function wrongFileIn(directory: string): string | null {
   const names = [lockFile, pidFile, ...["", "-wal", "-shm"].map((suffix) => databaseFile + suffix)];
   for (const file of names.map((name) => join(directory, name))) {
     if (!existsWithoutFollowing(file)) continue;
-    if (!statSync(file, { throwIfNoEntry: false })?.isFile())
+    // Only the database may be elsewhere.
+    const isOwn = [lockFile, pidFile].includes(basename(file));
+    if (!(isOwn ? lstatSync : statSync)(file, { throwIfNoEntry: false })?.isFile())
       return `${file} is not a file. Move it away, or name another directory with --data`;
     if (!isUsable(file)) return `${file} may not be read and written. Give this user the right to do that`;
   }

@@ -1,10 +1,20 @@
 import { Database, SQLiteError } from "bun:sqlite";
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fchmodSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { StoreError } from "../../faults.ts";
 import { explain, lockFile, pidFile } from "./directory.ts";
 import { codeOf, isDamage } from "./faults.ts";
-import { giveToOwner } from "./ownership.ts";
+import { becomeOwner } from "./owner.ts";
 
 /** The lock of a data directory, held until `close`. */
 export interface DirectoryLock {
@@ -12,36 +22,26 @@ export interface DirectoryLock {
 }
 
 /**
- * Locks a data directory for this process, and creates it if it is missing. Throws a `StoreError` when it is in use or
- * cannot be used.
+ * Locks a data directory for this process, and creates it if it is missing. A process of root becomes its owner first.
+ * Throws a `StoreError` when it is in use or cannot be used.
  *
  * The lock is an exclusive transaction of SQLite on a second, empty database. The kernel releases it when the process
- * ends in any way, so no stale lock remains. The file with the pid is only for error messages. Closing the lock gives
- * the files that root created to the owner of the directory.
+ * ends in any way, so no stale lock remains. The file with the pid is only for error messages.
  */
 export function lockDirectory(directory: string): DirectoryLock {
   const [pidPath, lockPath] = [join(directory, pidFile), join(directory, lockFile)];
   try {
+    becomeOwner(directory);
     mkdirSync(directory, { recursive: true, mode: 0o700 });
     // Created with this mode, as all files of the directory.
-    closeSync(openSync(lockPath, "a", 0o600));
+    openPrivate(lockPath, () => {});
     const lock = new Database(lockPath, { create: false, readwrite: true });
     // Long enough for `holderOf` in another process to finish its read.
     lock.run("PRAGMA busy_timeout = 50");
     lock.run("PRAGMA locking_mode = EXCLUSIVE");
-    // Nothing is written: SQLite would make a journal for the first page of the empty database.
-    lock.run("PRAGMA journal_mode = MEMORY");
     lock.run("BEGIN EXCLUSIVE");
     notePid(pidPath);
-    return {
-      close() {
-        try {
-          giveToOwner(directory);
-        } finally {
-          lock.close();
-        }
-      },
-    };
+    return { close: () => lock.close() };
   } catch (error) {
     if (isHeld(error)) {
       const pid = readPid(pidPath);
@@ -57,27 +57,43 @@ export function lockDirectory(directory: string): DirectoryLock {
   }
 }
 
+/** Opens a file that only this user may read, created if missing, but not where a link leads to. */
+function openPrivate(path: string, use: (file: number) => void): void {
+  const { O_WRONLY, O_CREAT, O_NOFOLLOW } = constants;
+  const file = openSync(path, O_WRONLY | O_CREAT | O_NOFOLLOW, 0o600);
+  try {
+    fchmodSync(file, 0o600);
+    use(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
 /** Returns the process that has locked a directory (its pid may be unknown), or null when none has. Changes nothing. */
 export function holderOf(directory: string): { readonly pid: number | null } | null {
   const file = join(directory, lockFile);
   if (!existsSync(file)) return null;
-  const lock = new Database(file, { readonly: true });
+  let lock: Database | null = null;
   try {
+    lock = new Database(file, { readonly: true });
     lock.run("PRAGMA busy_timeout = 0");
     lock.query("SELECT 1 FROM sqlite_schema").get();
     return null;
   } catch (error) {
-    // Any other error is about a file that a crashed process has left, which does not keep others from locking it.
+    // Any other error is about a file that a crashed process has left, or that this user may not open.
     return isHeld(error) ? { pid: readPid(join(directory, pidFile)) } : null;
   } finally {
-    lock.close();
+    lock?.close();
   }
 }
 
 /** Writes the pid. On a full disk the file stays empty, because it is not worth failing for. */
-function notePid(file: string): void {
+function notePid(path: string): void {
   try {
-    writeFileSync(file, `${process.pid}\n`, { mode: 0o600 });
+    openPrivate(path, (file) => {
+      ftruncateSync(file);
+      writeFileSync(file, `${process.pid}\n`);
+    });
   } catch (error) {
     if (!(error instanceof Error && "code" in error && /^(ENOSPC|EDQUOT)$/.test(String(error.code))))
       throw error;

@@ -8,14 +8,17 @@ import { databaseIn, explain } from "./directory.ts";
 import { damaged } from "./faults.ts";
 import { logBytes } from "./files.ts";
 import { appliedMigrations, migrations } from "./migrations.ts";
+import { becomeOwner } from "./owner.ts";
 
 /**
  * Reads the database of a directory without changing any file, whether or not a server has it open. Exception: after a
  * crash, when the write-ahead log is not yet in the database, SQLite creates the log's index file, as the next server
- * would. `read` may be called twice. Throws a `StoreError` when the database cannot be read.
+ * would. `read` may be called twice. A process of root becomes the owner of the directory first. Throws a `StoreError`
+ * when the database cannot be read.
  */
 export function look<T>(directory: string, read: (db: Database) => T): T {
   try {
+    becomeOwner(directory);
     return looking(directory, read);
   } catch (error) {
     throw explain(error, directory);

@@ -14,6 +14,7 @@ import { UserInput, userFrom } from "../domain/users.ts";
 import { parseJson } from "../domain/validation/json.ts";
 import { problems } from "../domain/validation/problems.ts";
 import { grouped } from "../domain/validation/text.ts";
+import { timesInUtc } from "../domain/validation/times.ts";
 import { unknownFields } from "../domain/validation/unknown-fields.ts";
 import type { Ranking } from "../ranking/ranking.ts";
 import type { Store } from "../store/store.ts";
@@ -30,11 +31,11 @@ const schemas = {
   livestreams: LivestreamInput,
 };
 
-/** Returns the value if it fits the schema; throws `invalid_parameter`. */
+/** Returns the value, with its times in UTC, if it fits the schema; throws `invalid_parameter`. */
 function checked<Input>(schema: TSchema, value: unknown): Input {
   const wrong = problems(schema, value, { in: "body" });
   if (wrong.length > 0) throw invalidFields(wrong);
-  return value as Input;
+  return timesInUtc(schema, value as Input);
 }
 
 function reader<Input>(schema: TSchema): Intake<Input>["read"] {

@@ -5,6 +5,7 @@ import { type Catalogue, checkPayload } from "../domain/events/catalogue.ts";
 import { type EventType, versionRange } from "../domain/events/event-type.ts";
 import { newId } from "../domain/ids.ts";
 import { isoTime, second } from "../domain/time.ts";
+import { canonicalJson } from "../domain/validation/canonical-json.ts";
 import { about, Id } from "../domain/validation/fields.ts";
 import { problems } from "../domain/validation/problems.ts";
 import type { PublishTraces } from "../tracing/publishing.ts";
@@ -74,7 +75,8 @@ export function createPublisher(
       version,
       broadcaster_user_id,
       body: `${head.slice(0, -1)},"data":${payload}}`,
-      fingerprint: Bun.CryptoHasher.hash("sha256", `${key.slice(0, -1)},${payload}]`),
+      // The order of the fields of an object has no meaning (RFC 8259, section 4).
+      fingerprint: Bun.CryptoHasher.hash("sha256", `${key.slice(0, -1)},${canonicalJson(data)}]`),
       published_at: publishedAt,
       expires_at: timeToLiveMs === null ? null : publishedAt + timeToLiveMs,
     };

@@ -12,12 +12,40 @@ export function isoTimeOrNull(ms: number | null): string | null {
 }
 
 /**
- * Whether the date of a well-formed timestamp exists in the calendar: `Date.parse` turns the 30th of February into
- * the 1st of March.
+ * The form of a timestamp (RFC 3339): in UTC with `Z` or with an offset, with or without a fraction of a second. `T`
+ * and `Z` may be small letters.
  */
+export const timestampPattern =
+  "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])[Tt]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,9})?([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$";
+
+const timestampParts = /^(.{10})[Tt](.{8})(\.[0-9]+)?([Zz]|[+-].{5})$/;
+
+/**
+ * Returns a timestamp of `timestampPattern` in UTC, like `2026-01-14T16:08:06.123Z`. The fraction of the second stays
+ * as it is. Returns null for a date that does not exist, and for a year that has not four digits in UTC.
+ */
+export function utcTime(text: string): string | null {
+  const [, date = "", time = "", fraction = "", zone = ""] = timestampParts.exec(text) ?? [];
+  const local = Date.parse(`${date}T${time}Z`);
+  // `Date.parse` turns the 30th of February into the 1st of March.
+  if (Number.isNaN(local) || isoTime(local).slice(0, 10) !== date) return null;
+  const [, sign, hours, minutes] = /^([+-])(.{2}):(.{2})$/.exec(zone) ?? [];
+  const offsetMs = sign ? (Number(hours) * hour + Number(minutes) * minute) * (sign === "+" ? 1 : -1) : 0;
+  const utc = isoTime(local - offsetMs);
+  return utc.length === isoLength ? `${utc.slice(0, 19)}${fraction}Z` : null;
+}
+
+/** The length of the result of `isoTime` for a year of four digits. */
+const isoLength = 24;
+
+/** Returns a timestamp that `utcTime` takes in milliseconds since the epoch, else NaN. */
+export function timeMs(text: string): number {
+  return Date.parse(utcTime(text) ?? "");
+}
+
+/** Whether the date of a timestamp exists in the calendar. */
 export function hasRealDate(text: string): boolean {
-  const time = Date.parse(text);
-  return !Number.isNaN(time) && isoTime(time).slice(0, 10) === text.slice(0, 10);
+  return utcTime(text) !== null;
 }
 
 /** The problem of a timestamp whose date does not exist. */

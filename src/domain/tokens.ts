@@ -19,7 +19,7 @@ export const userTokenLifetimeMs = 2 * hour;
 export const refreshTokenLifetimeMs = 30 * day;
 export const codeLifetimeMs = 10 * minute;
 /** The time limit of the platform's login and consent. */
-export const loginLifetimeMs = 10 * minute;
+export const loginLifetimeMs = 30 * minute;
 /** How long a used refresh token still works, for programs that lost the answer or refresh twice at once. */
 export const refreshGraceMs = 60 * second;
 /**

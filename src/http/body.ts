@@ -2,6 +2,7 @@ import type { Static, TSchema } from "@sinclair/typebox";
 import { DomainError, invalidFields } from "../domain/errors.ts";
 import { parseJson } from "../domain/validation/json.ts";
 import { problems } from "../domain/validation/problems.ts";
+import { timesInUtc } from "../domain/validation/times.ts";
 import type { RequestContext } from "./request-context.ts";
 
 /*
@@ -33,10 +34,11 @@ export async function readOptionalJson<T extends TSchema>(
   return fitting(schema, parseJson(bytes));
 }
 
+/** Returns the value with its times in UTC. Throws `invalid_parameter`. */
 function fitting<T extends TSchema>(schema: T, value: unknown): Static<T> {
   const wrong = problems(schema, value, { in: "body" });
   if (wrong.length > 0) throw invalidFields(wrong);
-  return value as Static<T>;
+  return timesInUtc(schema, value as Static<T>);
 }
 
 /** The media type of a request in lower case, without parameters; "" when absent. */

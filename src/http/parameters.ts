@@ -1,7 +1,7 @@
 import { Kind, type SchemaOptions, type TUnsafe, Type, TypeRegistry } from "@sinclair/typebox";
 import { invalidFields } from "../domain/errors.ts";
 import { maxId } from "../domain/ids.ts";
-import { hasRealDate, noRealDate } from "../domain/time.ts";
+import { hasRealDate, noRealDate, timeMs } from "../domain/time.ts";
 import type { Grant } from "../domain/tokens.ts";
 import { Timestamp } from "../domain/validation/fields.ts";
 import { codePoints } from "../domain/validation/text.ts";
@@ -70,16 +70,17 @@ export function ChoiceParameter<Word extends string>(
   });
 }
 
-/** An ISO 8601 timestamp in UTC that exists in the calendar. */
+/** An ISO 8601 timestamp, in UTC or with an offset, that exists in the calendar. */
 export function TimeParameter(options: SchemaOptions): TUnsafe<string> {
-  const { pattern = "", errorMessage } = Timestamp;
+  const { pattern = "" } = Timestamp;
+  const errorMessage = `${Timestamp["errorMessage"]}, with Z or an offset (+ in a URL is %2B)`;
   const refine = (text: string) => (hasRealDate(text) ? null : noRealDate);
   return TextParameter({ ...options, pattern, errorMessage, refine });
 }
 
 /** Returns the value of a `TimeParameter` in milliseconds since the epoch; null if it is absent. */
 export function timeGiven(text: string | undefined): number | null {
-  return text === undefined ? null : Date.parse(text);
+  return text === undefined ? null : timeMs(text);
 }
 
 /** Returns the time range of a list. Throws `invalid_parameter` for an empty range. */

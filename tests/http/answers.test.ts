@@ -1,6 +1,6 @@
 import { test } from "bun:test";
 import { type Call, expectAllOperations, expectAsDocumented } from "../support/as-documented.ts";
-import { loginUrl, redirectUri, userTokens } from "../support/oauth.ts";
+import { authorizationRequest, loginUrl, redirectUri, userTokens } from "../support/oauth.ts";
 import type { OpenApiDocument } from "../support/openapi.ts";
 import { event, publish, settled, subscribe, subscriptionsPath } from "../support/publishing.ts";
 import { category, channel, live, user } from "../support/rows.ts";
@@ -173,8 +173,8 @@ function tokenCalls(
   const authorize = { operation: "GET /oauth/authorize" };
   return [
     { operation: `GET ${metadata}`, status: 200, path: metadata },
-    { ...authorize, status: 303, path: `/oauth/authorize?client_id=${client_id}` },
-    { ...authorize, status: 400, path: "/oauth/authorize" },
+    { ...authorize, status: 303, path: authorizationRequest(client_id) },
+    { ...authorize, status: 400, path: `/oauth/authorize?client_id=${client_id}` },
     { ...introspect, status: 200, init: form({ client_id, client_secret, token: accessToken }) },
     { ...introspect, status: 200, init: form({ client_id, client_secret, token: "x" }) },
     { ...introspect, status: 400, init: form({ client_id, client_secret }) },

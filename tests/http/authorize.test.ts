@@ -30,7 +30,7 @@ describe("RFC 6749, section 4.1.1: a good request", () => {
       /^https:\/\/platform\.example\/login\?theme=dark&login_challenge=onair_lc_[A-Za-z0-9_-]{300,500}$/,
     );
     expect(response.headers.get("set-cookie")).toMatch(
-      /^onair_browser_[0-9a-f]{8}=onair_br_[A-Za-z0-9_-]{43}; Path=\/; Max-Age=600; HttpOnly; SameSite=Lax$/,
+      /^onair_browser_[0-9a-f]{8}=onair_br_[A-Za-z0-9_-]{43}; Path=\/; Max-Age=1800; HttpOnly; SameSite=Lax$/,
     );
     expect(response.headers.get("cache-control")).toBe("no-store");
     expect(response.headers.get("referrer-policy")).toBe("no-referrer");
@@ -294,11 +294,11 @@ describe("the way back from the login page", () => {
       expect(await browser.open(to)).toMatchObject({ status: 400, location: "" });
   });
 
-  test("is closed after 10 minutes", async () => {
+  test("is closed after 30 minutes", async () => {
     const browser = new Browser(server);
     const challenge = await challengeFor(browser, authorizationRequest(app.client_id));
     const back = await accept(server, challenge, { user_id: 1001 });
-    clock.advance(10 * minute);
+    clock.advance(30 * minute);
     expect(await browser.open(back)).toMatchObject({ status: 400, location: "" });
   });
 });

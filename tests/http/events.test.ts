@@ -27,6 +27,25 @@ test("the same id again is answered as before and sends nothing", async () => {
   ]);
 });
 
+/** The fields of each object in the opposite order. */
+function reversed(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(reversed);
+  if (typeof value !== "object" || value === null) return value;
+  const fields = Object.entries(value).map(([name, inner]) => [name, reversed(inner)] as const);
+  return Object.fromEntries(fields.reverse());
+}
+
+test("the same id with the fields in another order is the same event, with other items it is not", async () => {
+  const one = event("channel.subscription.gifts", { id: "in-order" });
+  const first = await publish(server, one);
+  const turned = reversed(one) as typeof one;
+  expect(JSON.stringify(turned.data)).not.toBe(JSON.stringify(one.data));
+  expect(await publish(server, turned)).toEqual(first);
+  const data = one.data as { giftees: unknown[] };
+  const twice = { ...one, data: { ...data, giftees: [...data.giftees, ...data.giftees] } };
+  expect((await publish(server, twice)).status).toBe(409);
+});
+
 test.each<[string, object, string[]]>([
   ["nothing at all", {}, ["broadcaster_user_id", "data", "name", "version"]],
   ["an unknown event", { ...event("channel.followed"), name: "channel.raided" }, ["name"]],

@@ -42,7 +42,7 @@ describe("GET", () => {
       application: { id: app.id, name: "Chat bot", client_type: "confidential" },
       redirect_uri: redirectUri,
       scopes: ["users:read"],
-      expires_at: isoTime(clock.ms + 10 * minute),
+      expires_at: isoTime(clock.ms + 30 * minute),
       message: "OK",
     });
   });
@@ -135,7 +135,7 @@ describe("a challenge", () => {
 
   test.each(actions)("that is expired: %s%s is 404", async (method, rest, body) => {
     const challenge = await newChallenge();
-    clock.advance(10 * minute);
+    clock.advance(30 * minute);
     expect((await call(method, path(challenge, rest), body)).status).toBe(404);
   });
 

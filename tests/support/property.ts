@@ -16,7 +16,10 @@ export function holds<Values extends [unknown, ...unknown[]]>(
 /** The same of a property that takes time. */
 export async function holdsLater<Values extends [unknown, ...unknown[]]>(
   property: fc.IAsyncProperty<Values>,
-  options: Pick<fc.Parameters<Values>, "numRuns" | "examples" | "interruptAfterTimeLimit"> = {},
+  options: Pick<
+    fc.Parameters<Values>,
+    "numRuns" | "examples" | "seed" | "interruptAfterTimeLimit" | "markInterruptAsFailure"
+  > = {},
 ): Promise<void> {
-  await fc.assert(property, { ...options, seed: Number(given ?? 1) });
+  await fc.assert(property, { seed: Number(given ?? 1), ...options });
 }

@@ -13,7 +13,23 @@ export interface TcpProxy {
   cut(): void;
   /** Closes all connections and sends new ones to another port, like a floating address. */
   lead(targetPort: number): void;
+  /**
+   * Makes one connection silent, like a dropped flow: the one that sends the message `at`. Its bytes go nowhere from
+   * then on, and the server does not learn that the program has closed it. Resolves when that has happened.
+   */
+  silence(at: SilentAt): Promise<void>;
   stop(): void;
+}
+
+/**
+ * The message that a silent connection sends last: any, LISTEN, the first statement of a transaction, or COMMIT, which
+ * the server does not get; or a COMMIT that it gets but whose answer is lost.
+ */
+export type SilentAt = "message" | "listen" | "statement" | "commit" | "answer to commit";
+
+interface Silence {
+  readonly at: SilentAt;
+  happened(): void;
 }
 
 export async function tcpProxy(firstTarget: number): Promise<TcpProxy> {
@@ -21,15 +37,39 @@ export async function tcpProxy(firstTarget: number): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
   let [isHeld, isCut] = [false, false];
   let [roundTrips, isAsking] = [0, false];
+  let silence: Silence | null = null;
+
+  /** Whether a message of the program goes on, and whether its connection is silent from then on. */
+  const fateOf = (bytes: Buffer, isInTransaction: boolean) => {
+    const isIt = {
+      message: true,
+      listen: bytes.includes("LISTEN"),
+      statement: isInTransaction,
+      commit: bytes.includes("COMMIT"),
+      "answer to commit": bytes.includes("COMMIT"),
+    };
+    const isHit = silence !== null && isIt[silence.at];
+    const isLost = isHit && silence?.at !== "answer to commit";
+    if (isHit) silence?.happened();
+    if (isHit) silence = null;
+    return { isHit, isLost };
+  };
   const server = createServer((near) => {
     if (isCut) return void near.destroy();
     const far = connect(targetPort, "127.0.0.1");
-    near.on("data", () => {
+    let [isSilent, isInTransaction] = [false, false];
+    near.on("data", (bytes: Buffer) => {
       if (!isAsking) roundTrips++;
       isAsking = true;
+      if (isSilent) return;
+      const { isHit, isLost } = fateOf(bytes, isInTransaction);
+      isSilent = isHit;
+      isInTransaction = bytes.includes("BEGIN");
+      if (!isLost) far.write(bytes);
     });
-    far.on("data", () => {
+    far.on("data", (bytes: Buffer) => {
       isAsking = false;
+      if (!isSilent) near.write(bytes);
     });
     for (const [from, to] of [
       [near, far],
@@ -37,11 +77,10 @@ export async function tcpProxy(firstTarget: number): Promise<TcpProxy> {
     ] as const) {
       sockets.add(from);
       from.setNoDelay(true);
-      from.on("data", (bytes) => to.write(bytes));
-      from.on("error", () => to.destroy());
+      from.on("error", () => {});
       from.on("close", () => {
         sockets.delete(from);
-        to.destroy();
+        if (!isSilent) to.destroy();
       });
       if (isHeld) from.pause();
     }
@@ -69,6 +108,11 @@ export async function tcpProxy(firstTarget: number): Promise<TcpProxy> {
     lead(port) {
       targetPort = port;
       for (const socket of sockets) socket.destroy();
+    },
+    silence(at) {
+      return new Promise((happened) => {
+        silence = { at, happened };
+      });
     },
     stop() {
       server.close();

@@ -138,38 +138,44 @@ describe.skipIf(!canMount)("a full disk", () => {
     expectArrived(all);
   });
 
-  test("a server that was killed starts: reads go on, publishing is 503 until there is space, and then all arrives", async () => {
-    const { token } = await server.application();
-    // Neither answered nor moved to the log when the space runs out.
-    const { promise, resolve } = Promise.withResolvers<void>();
-    gate = promise;
-    const kept: string[] = [];
-    for (let n = 0; n < 50; n++) {
-      const id = `early-${n}`;
-      expect((await publish(id)).status).toBe(202);
-      kept.push(id);
-    }
-    disk.fill();
-    const { kept: more, refusedIds } = await publishUntilFull();
-    kept.push(...more);
-    await server.end("SIGKILL");
-    disk.fill();
-    resolve();
-    await start();
-    expect((await server.get(`/public/v1/users/${users[0]?.username}`, token)).status).toBe(200);
-    expect((await server.get("/public/v1/events/subscriptions", token)).status).toBe(200);
-    expect((await fetch(`${server.adminUrl}/healthz`)).status).toBe(200);
-    for (const id of refusedIds) {
-      const refused = await publish(id);
-      expect([refused.status, Number(refused.headers.get("retry-after")) > 0]).toEqual([503, true]);
-    }
-    const ready = await fetch(`${server.adminUrl}/readyz`);
-    expect([ready.status, await ready.text()]).toEqual([503, expect.stringContaining("full")]);
+  test.each([
+    ["was killed", "SIGKILL"],
+    ["was stopped", "SIGTERM"],
+  ] as const)(
+    "a server that %s starts: reads go on, publishing is 503 until there is space, and then all arrives",
+    async (_, signal) => {
+      const { token } = await server.application();
+      // Neither answered nor moved to the log when the space runs out.
+      const { promise, resolve } = Promise.withResolvers<void>();
+      gate = promise;
+      const kept: string[] = [];
+      for (let n = 0; n < 50; n++) {
+        const id = `early-${n}`;
+        expect((await publish(id)).status).toBe(202);
+        kept.push(id);
+      }
+      disk.fill();
+      const { kept: more, refusedIds } = await publishUntilFull();
+      kept.push(...more);
+      await server.end(signal);
+      disk.fill();
+      resolve();
+      await start();
+      expect((await server.get(`/public/v1/users/${users[0]?.username}`, token)).status).toBe(200);
+      expect((await server.get("/public/v1/events/subscriptions", token)).status).toBe(200);
+      expect((await fetch(`${server.adminUrl}/healthz`)).status).toBe(200);
+      for (const id of refusedIds) {
+        const refused = await publish(id);
+        expect([refused.status, Number(refused.headers.get("retry-after")) > 0]).toEqual([503, true]);
+      }
+      const ready = await fetch(`${server.adminUrl}/readyz`);
+      expect([ready.status, await ready.text()]).toEqual([503, expect.stringContaining("full")]);
 
-    disk.free();
-    await until(async () => (await fetch(`${server.adminUrl}/readyz`)).status === 200);
-    for (const id of refusedIds) expect((await publish(id)).status).toBe(202);
-    expect(await allFinal()).toEqual([{ status: "delivered", count: kept.length + refusedIds.length }]);
-    expectArrived([...kept, ...refusedIds]);
-  });
+      disk.free();
+      await until(async () => (await fetch(`${server.adminUrl}/readyz`)).status === 200);
+      for (const id of refusedIds) expect((await publish(id)).status).toBe(202);
+      expect(await allFinal()).toEqual([{ status: "delivered", count: kept.length + refusedIds.length }]);
+      expectArrived([...kept, ...refusedIds]);
+    },
+  );
 });

@@ -1,5 +1,6 @@
 import type { FieldProblem } from "../errors.ts";
 import { problems } from "../validation/problems.ts";
+import { timesInUtc } from "../validation/times.ts";
 import { channelFollowed } from "./channel-followed.ts";
 import { channelRewardRedemptionUpdated } from "./channel-reward-redemption-updated.ts";
 import { channelSubscriptionGifts } from "./channel-subscription-gifts.ts";
@@ -78,8 +79,11 @@ export function findEventType(name: string, version: number): EventType | undefi
 
 /**
  * The problems of `data` as a payload of the type, at most 20, whose fields start with `data`; `[]` when it is valid.
+ * Puts the times of a valid payload of a built-in type into UTC, in place.
  */
 export function checkPayload(type: EventType, data: unknown): FieldProblem[] {
   if (type.check) return type.check(data);
-  return problems(type.payload, data, { in: "body", prefix: "data", of: type.name });
+  const wrong = problems(type.payload, data, { in: "body", prefix: "data", of: type.name });
+  if (wrong.length === 0) timesInUtc(type.payload, data);
+  return wrong;
 }

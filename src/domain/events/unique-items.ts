@@ -1,4 +1,5 @@
 import type { DataValidateFunction, FuncKeywordDefinition } from "ajv/dist/types";
+import { canonicalJson } from "../validation/canonical-json.ts";
 import type { WorkBudget } from "./bounded-work.ts";
 
 /**
@@ -35,17 +36,11 @@ function lastRepetition(
   const seen = new Map<string, number>();
   let last = null;
   for (const [i, item] of items.entries()) {
-    const text = JSON.stringify(item, withSortedNames);
+    const text = canonicalJson(item);
     take(1 + text.length * stepsOfCharacter);
     const j = seen.get(text);
     if (j !== undefined) last = { i, j };
     seen.set(text, i);
   }
   return last;
-}
-
-/** Sorts the fields of objects: objects are equal in any order of their fields. */
-function withSortedNames(_name: string, value: unknown): unknown {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
-  return Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)));
 }

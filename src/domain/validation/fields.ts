@@ -7,7 +7,7 @@ import {
   Type,
 } from "@sinclair/typebox";
 import { maxId } from "../ids.ts";
-import { hasRealDate } from "../time.ts";
+import { hasRealDate, timestampPattern } from "../time.ts";
 
 /** Id of a user, channel or category: a positive integer that is exact as a JSON number. */
 export const Id = Type.Integer({ minimum: 1, maximum: maxId });
@@ -18,11 +18,13 @@ export const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER
 // Rejects dates that do not exist, which a pattern cannot. Set first: Elysia keeps a format that is already set.
 FormatRegistry.Set("date-time", hasRealDate);
 
-/** ISO 8601 in UTC with `Z`, with or without a fraction of a second, of a date that exists in the calendar. */
+/**
+ * ISO 8601 in UTC or with an offset, with or without a fraction of a second, of a date that exists in the calendar.
+ * `timesInUtc` converts it.
+ */
 export const Timestamp = Type.String({
   format: "date-time",
-  pattern:
-    "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,9})?Z$",
+  pattern: timestampPattern,
   errorMessage: "must be a timestamp like 2026-01-14T16:08:06Z",
 });
 

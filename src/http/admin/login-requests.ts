@@ -25,7 +25,7 @@ import type { AdminDeps, AdminListener } from "./base.ts";
 const ChallengeParams = Type.Object({
   challenge: TextParameter({
     description:
-      "The `login_challenge` with which the browser came to the login page, valid for 10 minutes. It contains the request, encrypted: usually some 400 characters, more with a long `state` or redirect URI.",
+      "The `login_challenge` with which the browser came to the login page, valid for 30 minutes. It contains the request, encrypted: usually some 400 characters, more with a long `state` or redirect URI.",
     examples: ["onair_lc_4dJ0sF8gA3eK7qX9Mu8Q0xk3m9Zb7cT1vR5yW2nH6pL"],
     maxLength: loginLimits.maxChallengeLength,
   }),

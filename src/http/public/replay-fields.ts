@@ -2,7 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { type DomainError, invalidFields } from "../../domain/errors.ts";
 import { newId } from "../../domain/ids.ts";
 import { checkRange, type NewReplay, type Replay, replayLimits, replayStates } from "../../domain/replays.ts";
-import { day, isoTime, isoTimeOrNull, second } from "../../domain/time.ts";
+import { day, isoTime, isoTimeOrNull, second, timeMs } from "../../domain/time.ts";
 import { about, multiLine, nullable, oneOf, Timestamp } from "../../domain/validation/fields.ts";
 import type { Store } from "../../store/store.ts";
 import { IsoTimestamp, named, otherFieldsIgnored, picked } from "../fields.ts";
@@ -148,7 +148,7 @@ export async function newReplay(
   now: number,
 ): Promise<NewReplay> {
   const { subscription_id = null, status = null, type = null, dry_run = false } = input;
-  const range = { from: Date.parse(input.from), to: Date.parse(input.to) };
+  const range = { from: timeMs(input.from), to: timeMs(input.to) };
   checkRange(range);
   if (subscription_id !== null) {
     const found = await store.subscriptions.find(scope.application_id, subscription_id);

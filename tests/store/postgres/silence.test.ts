@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "bun:test";
 import { readDatabaseUrl } from "../../../src/store/postgres/database/connection-url.ts";
+import { Notifications } from "../../../src/store/postgres/database/notifications.ts";
 import { openPool } from "../../../src/store/postgres/database/pool.ts";
 import { emptyDatabase, hasPostgres, type TestDatabase } from "../../support/postgres.ts";
 import { startPostgres } from "../../support/postgres-server.ts";
@@ -37,6 +38,59 @@ describe.skipIf(!hasPostgres)("a server that says nothing", () => {
     expect(await pool.run("SELECT 5 AS n")).toEqual([{ n: 5 }]);
     await pool.transact(({ run }) => run("INSERT INTO settings VALUES ('a', '1')"));
     await pool.close();
+  });
+
+  test("on one connection: once it is late, no further statement waits for that connection", async () => {
+    const settings = { ...readDatabaseUrl(database.url), port: proxy.port };
+    const pool = openPool(settings, { connections: 2, statementTimeoutMs: 200 });
+    const waits: { readonly begunAt: number; readonly ms: number; readonly isLate: boolean }[] = [];
+    const ask = async () => {
+      const begunAt = performance.now();
+      const isLate = await pool.run("SELECT 1").then(
+        () => false,
+        () => true,
+      );
+      waits.push({ begunAt, ms: performance.now() - begunAt, isLate });
+    };
+    await Promise.all([ask(), ask()]);
+    const silent = proxy.silence("message");
+    void ask();
+    await silent;
+    const asked: Promise<void>[] = [];
+    await until(() => {
+      asked.push(ask());
+      return waits.some(({ isLate }) => isLate);
+    });
+    const [replacedAt, firstLate] = [performance.now(), waits.find(({ isLate }) => isLate)];
+    expect(firstLate?.ms).toBeLessThan(4_000);
+    await Promise.all(Array.from({ length: 20 }, ask));
+    await Promise.all(asked);
+    const after = waits.filter(({ begunAt }) => begunAt >= replacedAt);
+    expect(after).toHaveLength(20);
+    expect(after.filter(({ isLate }) => isLate)).toEqual([]);
+    // It closes the silent connection, too, which would be waited for without end.
+    await pool.close();
+  });
+
+  test("to LISTEN, or to a pool that is closed, is waited for a few seconds", async () => {
+    const settings = { ...readDatabaseUrl(database.url), port: proxy.port };
+    const pool = openPool(settings, { connections: 2, statementTimeoutMs: 60_000 });
+    const notifications = new Notifications(settings, pool);
+    const silent = proxy.silence("listen");
+    const started = notifications.start().then(
+      () => null,
+      (error: unknown) => error,
+    );
+    await silent;
+    expect(await started).toMatchObject({ code: "ERR_POSTGRES_CONNECTION_CLOSED" });
+    await notifications.close();
+
+    const inTransaction = proxy.silence("statement");
+    const waiting = [pool.transact(({ run }) => run("SELECT 1")), pool.run("SELECT pg_sleep(60)")];
+    await inTransaction;
+    const results = Promise.allSettled(waiting);
+    await pool.close();
+    for (const { status } of await results) expect(status).toBe("rejected");
   });
 
   test("a commit that waits for a standby is given up, not canceled: it is visible only when the standby has it", async () => {

@@ -35,6 +35,7 @@ export class Platform {
   process!: EngineProcess;
   /** What retention has removed of the log, as it was then. */
   readonly removed: DeliveryRecord[] = [];
+  #isOver = false;
   #events = 0;
   #hosts = 0;
 
@@ -68,6 +69,7 @@ export class Platform {
 
   /** Lets the engine do what it does without the passing of time. */
   async settle(): Promise<void> {
+    if (this.#isOver) throw new Error("the run is over");
     const began = process.cpuUsage();
     for (let quiet = 0; quiet < 4; ) {
       const before = this.process.activity;
@@ -239,6 +241,13 @@ export class Platform {
     await trim(null);
     const kept = new Set((await loggedDeliveries(this.#store)).map(({ id }) => id));
     this.removed.push(...before.filter(({ id }) => !kept.has(id)));
+  }
+
+  /** Ends the engine of a run that is over, so that none of its retries goes on in another run. */
+  kill(): void {
+    this.#isOver = true;
+    this.process?.kill();
+    this.time.forget();
   }
 
   /** Waits for nothing: an answer may be held up, or never come. */

@@ -106,7 +106,7 @@ export function eventRoutes(app: AdminListener, deps: AdminDeps): void {
       detail: {
         operationId: "publishEvents",
         tags: ["Events"],
-        description: `Publishes one event as JSON, or many as NDJSON with one event on each line. An acknowledged event is on disk, with a delivery for each subscription. Publishing the same event again under its \`id\` returns the first result and sends nothing; a different event under the same \`id\` is a conflict. Unknown fields are ignored; a batch reports their number. ${keyedBatchLimit}.`,
+        description: `Publishes one event as JSON, or many as NDJSON with one event on each line. An acknowledged event is on disk, with a delivery for each subscription. Publishing the same event again under its \`id\` returns the first result and sends nothing, also with the fields of its objects in another order; a different event under the same \`id\` is a conflict. Unknown fields are ignored; a batch reports their number. ${keyedBatchLimit}.`,
         json: { schema: DocumentedEvent, example },
         ndjson: { description: "One event on each line.", example: [example] },
       },

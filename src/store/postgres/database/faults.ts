@@ -13,9 +13,14 @@ export class NoPrimaryError extends Error {
   override name = "NoPrimaryError";
 }
 
+/** Returns the error of the driver or the pool behind an error of drizzle; any other error unchanged. */
+function causeOf(error: unknown): unknown {
+  return error instanceof DrizzleQueryError ? error.cause : error;
+}
+
 /** Returns PostgreSQL's code of an error, such as 23505, or the driver's code; "" for an error of neither. */
 export function codeOf(error: unknown): string {
-  const cause = error instanceof DrizzleQueryError ? error.cause : error;
+  const cause = causeOf(error);
   if (!(cause instanceof SQL.PostgresError)) return "";
   // A boundary: the driver has PostgreSQL's code in `errno`.
   const state: unknown = cause.errno;
@@ -53,7 +58,7 @@ export function isReadOnly(error: unknown): boolean {
 
 /** Returns the fault of the storage that an error shows; null for other errors. */
 export function storageFaultOf(error: unknown): StorageFault | null {
-  const cause = error instanceof DomainError ? error.cause : error;
+  const cause = causeOf(error instanceof DomainError ? error.cause : error);
   const code = codeOf(cause);
   if (isUnreachable(cause) || isReadOnly(cause) || cause instanceof DeadlineError) return "unreachable";
   // The server refuses the role, which it has accepted before.
@@ -70,7 +75,7 @@ export function storageFaultOf(error: unknown): StorageFault | null {
  */
 function storeFault(thrown: unknown): unknown {
   // drizzle's own error contains the values of the statement, which may be secret.
-  const error = thrown instanceof DrizzleQueryError ? thrown.cause : thrown;
+  const error = causeOf(thrown);
   if (error instanceof DomainError) return error;
   if (isForeignKeyViolation(error)) return Object.assign(ownerGone(), { cause: error });
   // A text with U+0000, which PostgreSQL cannot store.

@@ -19,7 +19,10 @@ interface Topic<Message> {
 const pulseMs = second / 5;
 const awayAfterMs = (3 * second) / 5;
 const connectTimeoutMs = second;
-/** After this time without a pulse the connection is replaced: its other end may be gone without closing it. */
+/**
+ * After this time without a pulse, or without a response to LISTEN, the connection is replaced: its other end may be
+ * gone without closing it.
+ */
 const renewAfterMs = 4 * second;
 /** The longest random wait before a lost connection is replaced, so that not all replicas connect at once. */
 const connectAgainMs = second / 2;
@@ -125,6 +128,8 @@ export class Notifications {
     const sql = driver({ ...settings, ...host }, { connections: 1, ended }, connectTimeoutMs);
     this.#sql = sql;
     this.#connectAt = performance.now() + renewAfterMs;
+    // Closing the connection rejects what waits for it.
+    const late = setTimeout(() => this.#drop(sql), renewAfterMs);
     try {
       for (const [name, listener] of this.#listeners) {
         await sql.listen(name, (payload) => {
@@ -134,6 +139,8 @@ export class Notifications {
     } catch (error) {
       this.#drop(sql);
       throw error;
+    } finally {
+      clearTimeout(late);
     }
   }
 

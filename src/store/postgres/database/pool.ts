@@ -1,4 +1,4 @@
-import type { SQL } from "bun";
+import type { ReservedSQL, SQL } from "bun";
 import { type BunSQLDatabase, drizzle } from "drizzle-orm/bun-sql";
 import { second } from "../../../domain/time.ts";
 import { type ConnectionSettings, type Host, shownHost } from "./connection-url.ts";
@@ -16,11 +16,16 @@ export interface Queries {
   run<Row>(text: string, values?: readonly unknown[]): Promise<Row[]>;
 }
 
-/** A pool of connections to a database. Statements are pipelined. */
+/**
+ * A pool of connections to a database. Statements are pipelined. No call waits longer than the timeout of a statement
+ * and `graceMs` for a response: it rejects with a `DeadlineError`, and the silent connection is closed. The outcome of
+ * the statement is then unknown.
+ */
 export interface Postgres extends Queries {
   /**
    * Runs work in a transaction, which is rolled back if it rejects. After a deadlock or a serialization failure, `work`
-   * is called again in a new transaction, a few times at most.
+   * is called again in a new transaction, a few times at most. If the response to COMMIT is missing, the outcome of the
+   * transaction is unknown.
    */
   transact<T>(work: (transaction: Queries) => Promise<T>): Promise<T>;
   close(): Promise<void>;
@@ -29,6 +34,8 @@ export interface Postgres extends Queries {
 const defaultTimeoutMs = 10 * second;
 /** The server itself ends statements at the timeout. If it has not responded this long after it, it is unreachable. */
 const graceMs = 2 * second;
+/** How long `close` waits for statements in progress. */
+const closeSeconds = 5;
 /** The most statements in progress. Further ones are refused at once. */
 const mostWaiting = 10_000;
 /** How often work is tried that conflicts with other transactions. The pauses become longer. */
@@ -36,18 +43,22 @@ const attempts = 8;
 /** After a failed connection attempt, statements fail at once for this time. */
 const downMs = 250;
 
+const lateCheckMs = second / 2;
+
 /** The driver's pool, or its connection for a transaction. */
-type Driver = Pick<SQL, "unsafe">;
+type Driver = SQL | ReservedSQL;
 
 /** Makes a pool. It connects on demand, so an unreachable database is only noticed with the first statement. */
 export function openPool(settings: ConnectionSettings, options: PoolOptions): Postgres {
   return new DriverPool(settings, options);
 }
 
-/** A statement in progress, or the beginning or end of a transaction. */
+/** A statement in progress, or a transaction that waits for a connection. */
 interface Sent {
-  sentAt: number;
-  giveUp(error: Error): void;
+  readonly sentAt: number;
+  /** The pool, or the connection of the transaction; null while it waits for one. */
+  readonly by: Driver | null;
+  giveUp(error: DeadlineError): void;
 }
 
 class DriverPool implements Postgres {
@@ -62,14 +73,22 @@ class DriverPool implements Postgres {
   #downUntil = 0;
   #downBy: unknown = null;
   #timer: Timer | null = null;
+  #checkedAt = 0;
   readonly #sent = new Set<Sent>();
+  /** Former pools, each with the timer that closes it. */
+  readonly #retired = new Map<SQL, Timer>();
+  /** Connections of transactions that were closed because they gave no response. */
+  readonly #discarded = new WeakSet<Driver>();
   readonly #timeoutMs: number;
+  /** A statement without a response after this time is late. */
+  readonly #patienceMs: number;
 
   constructor(
     readonly settings: ConnectionSettings,
     readonly options: PoolOptions,
   ) {
     this.#timeoutMs = options.statementTimeoutMs ?? defaultTimeoutMs;
+    this.#patienceMs = (this.#timeoutMs || Number.POSITIVE_INFINITY) + graceMs;
     this.#host = settings;
     this.#isAtPrimary = settings.others.length === 0;
     this.#sql = this.#opened();
@@ -85,42 +104,62 @@ class DriverPool implements Postgres {
   }
 
   async #transaction<T>(work: (transaction: Queries) => Promise<T>): Promise<T> {
-    this.#refuseIfDown();
-    const connections = this.#connections();
-    const pool = connections instanceof Promise ? await connections : connections;
-    const late = Promise.withResolvers<never>();
-    let isGivenUp = false;
-    const sent: Sent = {
-      sentAt: 0,
-      giveUp(error) {
-        isGivenUp = true;
-        late.reject(error);
-      },
-    };
-    this.#watch(sent);
-    const done = pool.begin(async (sql) => {
-      // It may have waited so long for a connection that its caller has given up.
-      if (isGivenUp) throw new DeadlineError("The database did not answer in time");
-      this.#sent.delete(sent);
-      const result = await work(this.#queriesOn(sql));
-      this.#watch(sent);
-      return result;
-    });
+    const connection = await this.#reserved();
+    const send = (text: string) => this.#send(connection, text, [], false);
     try {
-      return await Promise.race([done, late.promise]);
+      await send("BEGIN");
+      const result = await work(this.#queriesOn(connection));
+      await send("COMMIT");
+      return result;
     } catch (error) {
-      done.catch(() => {}); // after a deadline, the caller already has that error
-      this.#noteIfDown(error);
+      // The server rolls back by itself when a connection is closed, or after `idle_in_transaction_session_timeout`.
+      if (!this.#discarded.has(connection)) await send("ROLLBACK").catch(() => this.#discard(connection));
       throw error;
     } finally {
-      this.#sent.delete(sent);
+      if (!this.#discarded.has(connection)) connection.release();
     }
   }
 
+  /** Takes a connection out of the pool for a transaction. It must be released, or discarded. */
+  async #reserved(): Promise<ReservedSQL> {
+    this.#refuseIfDown();
+    const pool = await this.#connections();
+    let isGivenUp = false;
+    const { promise, resolve, reject } = Promise.withResolvers<ReservedSQL>();
+    const sent = this.#watch(null, (error) => {
+      isGivenUp = true;
+      reject(error);
+    });
+    pool.reserve().then(
+      (connection) => {
+        this.#sent.delete(sent);
+        if (isGivenUp) connection.release();
+        else resolve(connection);
+      },
+      (error: unknown) => {
+        if (this.#sent.delete(sent)) this.#noteIfDown(error);
+        reject(error);
+      },
+    );
+    return promise;
+  }
+
+  /** Closes a connection of a transaction. The pool opens another one. */
+  #discard(connection: ReservedSQL): void {
+    if (this.#discarded.has(connection)) return;
+    this.#discarded.add(connection);
+    connection.close({ timeout: 0 }).catch(() => {}); // it is no longer used
+  }
+
   async close(): Promise<void> {
+    const retired = [...this.#retired].map(([pool, timer]) => {
+      clearTimeout(timer);
+      return pool.close({ timeout: 0 });
+    });
+    this.#retired.clear();
+    await Promise.all([this.#sql.close({ timeout: closeSeconds }), ...retired]);
     if (this.#timer) clearInterval(this.#timer);
     this.#timer = null;
-    await this.#sql.close({ timeout: 5 });
   }
 
   #queriesOn(sql: Driver): Queries {
@@ -144,7 +183,7 @@ class DriverPool implements Postgres {
   }
 
   #send(
-    sql: Driver | Promise<Driver>,
+    sql: Driver | Promise<SQL>,
     text: string,
     values: readonly unknown[],
     asArrays: boolean,
@@ -157,8 +196,7 @@ class DriverPool implements Postgres {
       const query = sql.unsafe(text, values as unknown[]);
       // Not canceled here, because the server cancels late statements. Canceling a commit that waits for a standby
       // would make it visible without the standby.
-      const sent: Sent = { sentAt: 0, giveUp: reject };
-      this.#watch(sent);
+      const sent = this.#watch(sql, reject);
       (asArrays ? query.values() : query).then(
         (rows: unknown) => {
           this.#sent.delete(sent);
@@ -166,32 +204,45 @@ class DriverPool implements Postgres {
           resolve(rows);
         },
         (error: unknown) => {
-          this.#sent.delete(sent);
-          this.#noteIfDown(error);
+          // The closing of a silent connection says nothing about the others.
+          if (this.#sent.delete(sent) && !this.#discarded.has(sql)) this.#noteIfDown(error);
           reject(error);
         },
       );
     });
   }
 
-  #watch(sent: Sent): void {
-    sent.sentAt = performance.now();
+  #watch(by: Sent["by"], giveUp: Sent["giveUp"]): Sent {
+    const sent: Sent = { sentAt: performance.now(), by, giveUp };
     this.#sent.add(sent);
-    this.#timer ??= setInterval(() => this.#endLate(), second / 2).unref();
+    if (this.#timer === null) {
+      this.#checkedAt = sent.sentAt;
+      this.#timer = setInterval(() => this.#endLate(), lateCheckMs).unref();
+    }
+    return sent;
   }
 
-  /** Rejects statements without a response in time. If no statement got a response, it replaces all connections. */
+  /**
+   * Rejects statements without a response in time, and replaces all connections when the silent one is unknown. The
+   * other statements on the former connections may end; if none got a response, they fail at once.
+   */
   #endLate(): void {
-    const sentBefore = performance.now() - (this.#timeoutMs || Number.POSITIVE_INFINITY) - graceMs;
+    const now = performance.now();
+    const sinceLastMs = now - this.#checkedAt;
+    this.#checkedAt = now;
+    // This process did not run. Responses may have arrived, and are not read yet.
+    if (sinceLastMs > 4 * lateCheckMs) return;
+    const sentBefore = now - this.#patienceMs;
     const late = [...this.#sent].filter(({ sentAt }) => sentAt < sentBefore);
     for (const one of late) {
       this.#sent.delete(one);
       one.giveUp(new DeadlineError("The database did not answer in time"));
+      if (one.by && isReserved(one.by)) this.#discard(one.by);
     }
     if (late.length > 0 && this.#answeredAt < sentBefore) {
       this.#doubtHost();
       this.#connectAnew();
-    }
+    } else if (late.some(({ by }) => by === this.#sql)) this.#connectAnew(this.#patienceMs);
     if (this.#sent.size > 0 || !this.#timer) return;
     clearInterval(this.#timer);
     this.#timer = null;
@@ -236,11 +287,15 @@ class DriverPool implements Postgres {
     }
   }
 
-  /** Replaces all connections. Statements in progress on the former ones fail. */
-  #connectAnew(): void {
+  /** Replaces all connections. Statements in progress on the former ones fail after `leftMs`. */
+  #connectAnew(leftMs = second): void {
     const former = this.#sql;
     this.#sql = this.#opened();
-    former.close({ timeout: 1 }).catch(() => {}); // it is no longer used
+    const close = () => {
+      this.#retired.delete(former);
+      former.close({ timeout: 0 }).catch(() => {}); // it is no longer used
+    };
+    this.#retired.set(former, setTimeout(close, leftMs).unref());
   }
 
   #noteIfDown(error: unknown): void {
@@ -265,6 +320,10 @@ class DriverPool implements Postgres {
   #refuseIfDown(): void {
     if (performance.now() < this.#downUntil) throw this.#downBy;
   }
+}
+
+function isReserved(by: Driver): by is ReservedSQL {
+  return "release" in by;
 }
 
 /** A statement as drizzle awaits it. It runs at the first `then`; before that, `values` may request rows as arrays. */

@@ -39,6 +39,8 @@ export function lockDirectory(directory: string): DirectoryLock {
     // Long enough for `holderOf` in another process to finish its read.
     lock.run("PRAGMA busy_timeout = 50");
     lock.run("PRAGMA locking_mode = EXCLUSIVE");
+    // Nothing is written: SQLite would make a journal for the first page of the empty database.
+    lock.run("PRAGMA journal_mode = MEMORY");
     lock.run("BEGIN EXCLUSIVE");
     notePid(pidPath);
     return { close: () => lock.close() };

@@ -10,6 +10,7 @@ import type { Reloaded } from "./config/live-settings.ts";
 import { second } from "./domain/time.ts";
 import type { Engine } from "./engine/engine.ts";
 import { replicaNotificationHandler } from "./http/replicas/replica-notifications.ts";
+import { Stops } from "./runtime/stops.ts";
 import type { CertificateWatch } from "./serving/certificate-watch.ts";
 import type { Store } from "./store/store.ts";
 
@@ -34,29 +35,29 @@ export interface App {
 
 const drainMs = 10 * second;
 
-interface Stoppable {
-  stop(graceMs: number): Promise<void>;
-}
-
 /**
  * Builds and starts a server: opens the data, starts the public listener, then loads and starts the admin listener.
  * Throws when the data or a port is not available, or a setting does not fit the data.
  */
 export async function startApp(options: AppOptions): Promise<App> {
-  const core = await openCore(options);
-  const { config, log, engine, storage, certificateWatch, life } = core;
-  const started: Stoppable[] = [];
+  const { log } = options;
+  const stops = new Stops(log);
   try {
+    const core = await openCore(options, stops);
+    const { config, engine, storage, certificateWatch, life, listeners } = core;
     if (options.prepare) {
       await engine.started;
       await options.prepare(engine.store);
     }
     await requirePortalLogin(config, engine.store);
     const memory = await openMemory(core);
-    started.push(memory);
+    const services = new Stops(log);
+    stops.add("services", (graceMs) => services.stop(graceMs));
+    stops.add("listeners", (graceMs) => listeners.stopTogether(graceMs));
+    listeners.add("memory", () => memory.stop());
     const backups = await openBackupKeeper(core, memory);
+    stops.add("backups", () => backups.stop());
     const publicListener = await startPublicListener(core, memory);
-    started.push(publicListener);
     const { streams } = publicListener;
     engine.listen({
       streamed: (applicationIds) => streams.wake(applicationIds),
@@ -66,10 +67,10 @@ export async function startApp(options: AppOptions): Promise<App> {
     const { startAdminListener } = await import("./composition/admin-listener.ts");
     await engine.started;
     const adminListener = await startAdminListener(core, memory, publicListener, backups);
-    started.push(adminListener);
     const redirect = await redirectOf(config);
-    if (redirect) started.push(redirect);
-    const services = startServices(core, memory, backups, adminListener.lookForFindings);
+    if (redirect) listeners.add("redirect", (graceMs) => redirect.stop(graceMs));
+    const running = startServices(core, memory, backups, adminListener.lookForFindings);
+    services.add("services", () => running.stop());
     life.phase = "serving";
     storage.start(engine.checkStorage, (type, data) => void engine.notify(type, data));
 
@@ -92,22 +93,12 @@ export async function startApp(options: AppOptions): Promise<App> {
         life.phase = "stopping";
         // Gives load balancers time to notice that the server is not ready.
         await Bun.sleep(config.drainDelay * second);
-        storage.stop();
-        certificateWatch.stop();
-        core.eventLoop.stop();
-        backups.stop();
-        await Promise.all(started.map((one) => one.stop(drainMs)));
-        await services.stop();
-        await engine.stop(drainMs);
-        await core.tracing?.stop();
+        await stops.stop(drainMs);
         await log.flush();
       },
     };
   } catch (error) {
-    storage.stop();
-    certificateWatch.stop();
-    await Promise.all(started.map((one) => one.stop(0)));
-    await engine.stop(0);
+    await stops.stop(0);
     throw error;
   }
 }

@@ -74,6 +74,11 @@ export async function startAdminListener(
     adminUrl: () => adminUrl,
   });
   const listening = listenAs("admin", app, core);
+  // Waits for requests in flight, and writes their audit entries.
+  core.listeners.add("admin listener", async (graceMs) => {
+    await listening.stop(graceMs);
+    await trail.flush();
+  });
   adminUrl = listening.url;
   const inFile = "directory" in core.location ? keyFile(core.location.directory, log) : null;
   await settleOperatorKeys({ store, operatorKeys, show: options.showAdminKey ?? inFile, now, log });
@@ -83,11 +88,6 @@ export async function startAdminListener(
     publisher,
     /** Notifies open consoles if the findings have changed. */
     lookForFindings: findingsWatch(findings, outcomes),
-    /** Waits up to `graceMs` for requests in flight, and writes their audit entries. */
-    async stop(graceMs: number) {
-      await listening.stop(graceMs);
-      await trail.flush();
-    },
   };
 }
 

@@ -12,6 +12,7 @@ import { type EngineTimes, engineSettings } from "../engine/engine-settings.ts";
 import { startEngineThread } from "../engine/link/thread.ts";
 import type { ShowKey } from "../http/admin/first-key.ts";
 import type { Log } from "../log/log.ts";
+import { Stops } from "../runtime/stops.ts";
 import { CertificateWatch } from "../serving/certificate-watch.ts";
 import { listenerCertificates } from "../serving/certificates.ts";
 import type { Store } from "../store/store.ts";
@@ -47,13 +48,21 @@ export interface AppOptions {
 /** The values that every stage of the start needs. */
 export type Core = Awaited<ReturnType<typeof openCore>>;
 
-/** Opens the settings, the certificates, and the engine with its data. */
-export async function openCore(options: AppOptions) {
+/** Opens the settings, the certificates, and the engine with its data. What it starts is added to `stops`. */
+export async function openCore(options: AppOptions, stops: Stops) {
   const { log, now = Date.now } = options;
   const { live: config, reload, shown } = liveSettings(options.config);
   const certificates = listenerCertificates(config, now());
   const storage = new StorageWatch(log);
+  const tracing = await tracingOf(config, log);
+  if (tracing) stops.add("tracing", () => tracing.stop());
   const engine = await startedEngine(options, storage);
+  stops.add("engine", (graceMs) => engine.stop(graceMs));
+  const eventLoop = watchEventLoop();
+  stops.add("event loop", () => eventLoop.stop());
+  const certificateWatch = new CertificateWatch({ log, now });
+  stops.add("certificates", () => certificateWatch.stop());
+  stops.add("storage", () => storage.stop());
   const life: { phase: "starting" | "serving" | "stopping" } = { phase: "starting" };
   return {
     options,
@@ -65,13 +74,15 @@ export async function openCore(options: AppOptions) {
     now,
     location: locationOf(config),
     certificates,
-    certificateWatch: new CertificateWatch({ log, now }),
+    certificateWatch,
     storage,
     engine,
-    eventLoop: watchEventLoop(),
+    eventLoop,
     counter: new StatisticCounter(now),
-    tracing: await tracingOf(config, log),
+    tracing,
     life,
+    /** The listeners, and what else stops together with them. */
+    listeners: new Stops(log),
   };
 }
 

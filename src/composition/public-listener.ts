@@ -86,6 +86,12 @@ export async function startPublicListener(core: Core, memory: Memory) {
       if (port !== null) endSilentConnections({ port, atMost: excess, busyPorts: new Set(), limit });
     },
   });
+  core.listeners.add("public listener", async (graceMs) => {
+    // Before the listener stops, because it waits for open answers, and streams never end by themselves.
+    streams.close();
+    descriptors.stop();
+    await listening.stop(graceMs);
+  });
   url ||= listening.url;
   return {
     /** The URL of the listener. */
@@ -94,13 +100,6 @@ export async function startPublicListener(core: Core, memory: Memory) {
     publicUrl: () => url,
     traffic,
     streams,
-    /** Ends event streams and waits up to `graceMs` for requests in flight. */
-    async stop(graceMs: number) {
-      // Before the listener stops, because it waits for open answers, and streams never end by themselves.
-      streams.close();
-      descriptors.stop();
-      await listening.stop(graceMs);
-    },
   };
 }
 

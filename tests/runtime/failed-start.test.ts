@@ -1,0 +1,37 @@
+import { expect, test } from "bun:test";
+import { startApp } from "../../src/app.ts";
+import { readConfig } from "../../src/config/read-config.ts";
+import { createLog } from "../../src/log/log.ts";
+import { Stops } from "../../src/runtime/stops.ts";
+import { keptLog } from "../support/kept-log.ts";
+import { isListening, unusedPort } from "../support/ports.ts";
+import { ownDirectory } from "../support/server.ts";
+
+test("what was started is stopped in reverse order, also after a stop that fails, and only once", async () => {
+  const stopped: string[] = [];
+  const stops = new Stops(createLog("off"));
+  stops.add("first", (graceMs) => void stopped.push(`first ${graceMs}`));
+  stops.add("second", () => Promise.reject(new Error("second")));
+  stops.add("third", () => {
+    stopped.push("third");
+    throw new Error("third");
+  });
+  await stops.stop(5);
+  await stops.stop(5);
+  expect(stopped).toEqual(["third", "first 5"]);
+});
+
+test("a start that fails after both listeners were started leaves no port and no lock taken", async () => {
+  const [directory, port, adminPort] = [ownDirectory(), await unusedPort(), await unusedPort()];
+  const args = ["--data", directory, "--port", `${port}`, "--admin-port", `${adminPort}`];
+  const { log } = keptLog("off");
+  const config = () => readConfig(args, {});
+  const showAdminKey = () => Promise.reject(new Error("no terminal"));
+  await expect(startApp({ config: config(), log, now: Date.now, showAdminKey })).rejects.toThrow(
+    "no terminal",
+  );
+  expect([await isListening(port), await isListening(adminPort)]).toEqual([false, false]);
+  const app = await startApp({ config: config(), log, now: Date.now, showAdminKey: async () => {} });
+  await app.stop();
+  expect([await isListening(port), await isListening(adminPort)]).toEqual([false, false]);
+});

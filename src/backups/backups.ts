@@ -118,7 +118,7 @@ export class Backups {
       await this.#list.list();
     } catch (error) {
       if (this.#isStopped) return;
-      this.#options.log.error("backup.not_listed", errorFields(error));
+      this.#options.log.failure("backup.not_listed", error);
       if (this.#schedule && this.#list.known === null) this.#hasFailed(error, false);
     }
     const { known, newestAt } = this.#list;
@@ -247,7 +247,7 @@ export class Backups {
       this.#schedule?.made();
       // The backup is stored and verified. A failure to list the destination does not make it a failed backup.
       const kept = await this.#list.refresh().catch((error) => {
-        log.error("backup.not_listed", errorFields(error));
+        log.failure("backup.not_listed", error);
         return null;
       });
       const size_bytes = kept?.find((one) => one.id === id)?.size;
@@ -259,7 +259,7 @@ export class Backups {
       if (this.#isStopped) return;
       // The thread cannot do this itself after a crash.
       this.#removePartialsOf(id);
-      log.error("backup.failed", { id, ...errorFields(error) });
+      log.failure("backup.failed", error, { id });
       const failed = { ...(await running.shown()), error: publicMessage(error), finished_at: now() };
       this.#failed = [{ ...failed, status: "failed" as const }, ...this.#failed].slice(
         0,

@@ -4,7 +4,7 @@ import type { Config } from "../config/config.ts";
 import { checkConfig, type Environment, sound } from "../config/read-config.ts";
 import { settingOptions, settingsHelp, unknownVariables } from "../config/setting-names.ts";
 import { shownSettings } from "../config/shown-settings.ts";
-import { createLog, errorFields, type Log, logFormats, logLevels } from "../log/log.ts";
+import { createLog, type Log, logFormats, logLevels } from "../log/log.ts";
 import { fileLines } from "../log/log-file.ts";
 import { LogOutput } from "../log/log-output.ts";
 import { descriptorLimit } from "../runtime/descriptors.ts";
@@ -59,7 +59,7 @@ SIGUSR2 are ignored.
     const app = await startApp({ config, log, env, secretFiles, showAdminKey, aws: awsVariables(env) }).catch(
       async (error) => {
         // The caller prints the error on standard error.
-        if (config.logFile !== null) log.error("start_failed", errorFields(error));
+        if (config.logFile !== null) log.failure("start_failed", error);
         await log.flush();
         throw error;
       },

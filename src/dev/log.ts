@@ -1,4 +1,4 @@
-import { type Log, type LogLevel, logLevels, type RequestLine } from "../log/log.ts";
+import { type Log, type LogLevel, loggingErrors, logLevels, type RequestLine } from "../log/log.ts";
 import { clockTime, printable, type Terminal } from "../runtime/terminal.ts";
 
 interface DevLogOptions {
@@ -58,14 +58,16 @@ export function devLog({ terminal, level, now, isPrinted }: DevLogOptions): Log 
       else other(one, event, fields);
     };
   };
+  const warn = at("warn");
+  const { flushRepeated, ...errorMethods } = loggingErrors({ warn, error: at("error"), now });
   return {
     debug: at("debug"),
     info: at("info"),
-    warn: at("warn"),
-    error: at("error"),
+    warn,
+    ...errorMethods,
     request: shows("info") ? request : () => {},
     raw() {},
-    flush: async () => {},
+    flush: async () => flushRepeated(),
     linesLeftOut: 0,
   };
 }

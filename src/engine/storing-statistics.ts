@@ -1,6 +1,6 @@
 import type { StatisticCounter, StatisticRow } from "../domain/operations/statistics.ts";
 import { second } from "../domain/time.ts";
-import { errorFields, type Log } from "../log/log.ts";
+import type { Log } from "../log/log.ts";
 import { pause, type Service } from "../runtime/services.ts";
 import type { Store } from "../store/store.ts";
 
@@ -27,7 +27,7 @@ export function storingStatistics(
         await store.statistics.add(rows.slice(at, at + rowsAtOnce));
       } catch (error) {
         // The remaining counts are lost: they are not worth retries.
-        return log.error("statistics_failed", { rows: rows.length - at, ...errorFields(error) });
+        return log.failure("statistics_failed", error, { rows: rows.length - at });
       }
     }
     stored(rows);

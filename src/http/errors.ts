@@ -58,10 +58,7 @@ export function replyError(
     return replyProblem(requestContext, { status, code, error: code, message, headers });
   }
   if (!(error instanceof DomainError)) {
-    requestContext.listener.log.error("internal_error", {
-      request_id: requestContext.requestId,
-      ...errorFields(error),
-    });
+    requestContext.listener.log.failure("internal_error", error, { request_id: requestContext.requestId });
     const code = "internal_error";
     const problem = { status: statusOf[code], code, error: oauthCodeOf(code), message: internalError };
     return replyProblem(requestContext, problem);
@@ -70,7 +67,8 @@ export function replyError(
   if (code === "unavailable" && !details.isLogged) {
     // Without a stack, because this is not a bug and may affect every request.
     const { stack, ...fields } = errorFields(error);
-    requestContext.listener.logUnavailable(message, { request_id: requestContext.requestId, ...fields });
+    const { listener, requestId } = requestContext;
+    listener.log.repeated("error", "unavailable", message, { request_id: requestId, ...fields });
   }
   // Errors of OAuth endpoints do not list invalid parameters.
   const isOAuth = code === "invalid_parameter" && speaksOAuth(requestContext.path);

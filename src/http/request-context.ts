@@ -61,8 +61,6 @@ interface LongBody {
 /** The state that all requests of a listener share. */
 export interface ListenerContext {
   readonly log: Log;
-  /** Logs the reason of a 503 response; see `repeatedLines`. */
-  readonly logUnavailable: (reason: string, fields: Record<string, unknown>) => void;
   readonly traffic: Traffic;
   /** Headers of every response. Each response sets its request id here and takes a copy. */
   readonly headers: Headers;

@@ -2,8 +2,7 @@ import "./production.ts";
 import { type AnyElysia, Elysia, ElysiaCustomStatusResponse, ValidationError } from "elysia";
 import { DomainError, invalidFields } from "../domain/errors.ts";
 import { newId } from "../domain/ids.ts";
-import { errorFields, type Log } from "../log/log.ts";
-import { repeatedLines } from "../log/repeated-lines.ts";
+import type { Log } from "../log/log.ts";
 import { endOfTick, inTime } from "../runtime/event-loop.ts";
 import type { Certificate } from "../serving/certificates.ts";
 import type { TrustedProxies } from "../serving/client-address.ts";
@@ -37,7 +36,6 @@ export function listener(options: {
   trustedProxies?: TrustedProxies | null;
   /** Counts the requests; by default a new counter. */
   traffic?: Traffic;
-  now?: () => number;
   /** Limits requests that no route limits; absent or null for no limit. */
   admit?: ListenerContext["admit"];
   /** Whether scripts of other origins may send requests (CORS); by default they may not. */
@@ -51,11 +49,9 @@ export function listener(options: {
     traffic = new Traffic(),
     admit = null,
     isCrossOrigin = false,
-    now = Date.now,
   } = options;
   const listenerContext: ListenerContext = {
     log,
-    logUnavailable: repeatedLines(log, "unavailable", now),
     traffic,
     trustedProxies,
     headers: commonHeaders(headers),
@@ -317,7 +313,7 @@ export function listen(app: ServedApp, address: Address): Listening {
 
 function failed(error: Error, { log, headers }: ListenerContext): Response {
   const requestId = newId();
-  log.error("internal_error", { request_id: requestId, ...errorFields(error) });
+  log.failure("internal_error", error, { request_id: requestId });
   const body = { message: internalError, code: "internal_error", errors: [], request_id: requestId };
   const answer = Response.json(body, { status: statusOf.internal_error, headers });
   answer.headers.set("x-request-id", requestId);

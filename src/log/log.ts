@@ -1,9 +1,43 @@
 import { isoTime } from "../domain/time.ts";
 import { LogOutput } from "./log-output.ts";
+import { RepeatedLines } from "./repeated-lines.ts";
 
 export const logLevels = ["debug", "info", "warn", "error", "off"] as const;
 export type LogLevel = (typeof logLevels)[number];
 export const logFormats = ["auto", "text", "json"] as const;
+
+/** Every event that is logged as an error; `/metrics` has a counter for each. */
+export const errorEvents = [
+  "attempt_failed",
+  "audit_failed",
+  "backup.failed",
+  "backup.not_listed",
+  "certificate_not_taken",
+  "claim_failed",
+  "endpoint_state_refused",
+  "event_body_damaged",
+  "events_conflicted",
+  "internal_error",
+  "look_up_failed",
+  "record_failed",
+  "result_refused",
+  "service_failed",
+  "settings_not_taken",
+  "start_failed",
+  "statistics_failed",
+  "stop_failed",
+  "stop_late",
+  "storage_damaged",
+  "storage_failing",
+  "storage_full",
+  "storage_replaced",
+  "storage_taken",
+  "storage_unreachable",
+  "stream_failed",
+  "thread_failed",
+  "unavailable",
+] as const;
+export type ErrorEvent = (typeof errorEvents)[number];
 
 /** The fields of a request's log line. */
 export interface RequestLine {
@@ -24,7 +58,16 @@ export interface Log {
   debug(event: string, fields?: Record<string, unknown>): void;
   info(event: string, fields?: Record<string, unknown>): void;
   warn(event: string, fields?: Record<string, unknown>): void;
-  error(event: string, fields?: Record<string, unknown>): void;
+  /** For what happens once, such as a change of state; see `failure`. */
+  error(event: ErrorEvent, fields?: Record<string, unknown>): void;
+  /**
+   * Logs an error that was caught, with its stack. The same error of the same event may occur at any rate: it is logged
+   * once a minute, with its number.
+   */
+  failure(event: ErrorEvent, error: unknown, fields?: Record<string, unknown>): void;
+  /** Logs what may occur at any rate: once a minute for an event and a reason, with its number. */
+  repeated(level: "warn", event: string, reason: string, fields?: Record<string, unknown>): void;
+  repeated(level: "error", event: ErrorEvent, reason: string, fields?: Record<string, unknown>): void;
   /** Logs a request. */
   request(line: RequestLine): void;
   /** Writes complete lines of another log. */
@@ -33,6 +76,10 @@ export interface Log {
   flush(): Promise<void>;
   /** The number of dropped lines since the start. */
   readonly linesLeftOut: number;
+  /** Counts an error of another thread's log. */
+  countError(event: ErrorEvent): void;
+  /** How often each error occurred since the start, on every level of the log, repeated ones included. */
+  readonly errors: Readonly<Record<ErrorEvent, number>>;
 }
 
 const flushAfterMs = 100;
@@ -44,6 +91,8 @@ interface LogSink {
   write(lines: Uint8Array<ArrayBuffer>): void;
   flush(): Promise<void>;
   readonly linesLeftOut: number;
+  /** Counts errors in place of this log. */
+  countError?(event: ErrorEvent): void;
 }
 
 /**
@@ -70,11 +119,18 @@ export function createLog(
     };
   };
   const info = at("info");
+  const warn = at("warn");
+  const { flushRepeated, ...errorMethods } = loggingErrors({
+    warn,
+    error: at("error"),
+    now,
+    ...(sink.countError && { countError: sink.countError }),
+  });
   return {
     debug: at("debug"),
     info,
-    warn: at("warn"),
-    error: at("error"),
+    warn,
+    ...errorMethods,
     request({ requestId, method, path, status, durationMs, client, applicationId, traceId }) {
       info("request", {
         request_id: requestId,
@@ -92,6 +148,7 @@ export function createLog(
       sink.write(lines);
     },
     flush() {
+      flushRepeated();
       drain();
       return sink.flush();
     },
@@ -102,6 +159,51 @@ export function createLog(
 }
 
 const encoder = new TextEncoder();
+
+interface ErrorWriters {
+  warn(event: string, fields?: Record<string, unknown>): void;
+  error(event: string, fields?: Record<string, unknown>): void;
+  readonly now: () => number;
+  /** Counts errors in place of the returned log. */
+  countError?(event: ErrorEvent): void;
+}
+
+/** Returns the methods of a log that count errors and gather repeated ones. They write by `warn` and `error`. */
+export function loggingErrors({ warn, error: write, now, ...given }: ErrorWriters) {
+  const errors = Object.fromEntries(errorEvents.map((event) => [event, 0])) as Record<ErrorEvent, number>;
+  const countError =
+    given.countError ??
+    ((event: ErrorEvent) => {
+      errors[event]++;
+    });
+  const repeats = new RepeatedLines(now);
+  const repeated = (level: "warn" | "error", event: string, reason: string, fields = {}) => {
+    // Errors have the type ErrorEvent; see `Log`.
+    if (level === "error") countError(event as ErrorEvent);
+    repeats.add(event, reason, fields, (shown) => (level === "error" ? write : warn)(event, shown));
+  };
+  return {
+    error(event: ErrorEvent, fields?: Record<string, unknown>) {
+      countError(event);
+      write(event, fields);
+    },
+    failure(event: ErrorEvent, error: unknown, fields: Record<string, unknown> = {}) {
+      repeated("error", event, kindOf(error), { ...fields, ...errorFields(error) });
+    },
+    repeated,
+    countError,
+    errors: errors as Log["errors"],
+    /** Writes the repeated lines that wait for the end of their minute. */
+    flushRepeated: () => repeats.flush(),
+  };
+}
+
+/** What errors of the same cause have in common: name and message without numbers, and the innermost frame. */
+function kindOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const frame = /^ +at .*$/m.exec(error.stack ?? "")?.[0] ?? "";
+  return `${error.name}: ${error.message.replace(/\d+/g, "#")}${frame}`;
+}
 
 /** The log fields of an unexpected error: name, message and stack. */
 export function errorFields(error: unknown): Record<string, unknown> {

@@ -1,46 +1,89 @@
 import { minute } from "../domain/time.ts";
-import type { Log } from "./log.ts";
 
-/** The most lines with the same reason per minute. */
-const linesAMinute = 10;
-/** The most reasons that are counted separately. */
-const mostReasons = 100;
+/** The most kinds of lines that are counted separately. */
+const mostKinds = 100;
 
-/** The counts of a reason within a minute. */
-interface Lines {
+type Fields = Record<string, unknown>;
+type Write = (fields: Fields) => void;
+
+/** A kind of line within a minute. */
+interface Kind {
   since: number;
-  logged: number;
-  leftOut: number;
+  /** How often it occurred since the last line. */
+  repeated: number;
+  /** Writes what occurred last. */
+  writeLast: () => void;
 }
 
 /**
- * Returns a function that logs an error which may occur in each request, for example while a service is unavailable. Of
- * lines with the same reason, only the first ones per minute are logged. The last of them says that further ones are
- * left out, and the next line has their number.
+ * Lets each kind of line through once a minute, because what fails for a while fails for each request or each second.
+ * The first line is written at once. A minute after it, the last one is written with the number of all since
+ * (`repeated`).
  */
-export function repeatedLines(
-  log: Pick<Log, "error">,
-  event: string,
-  now: () => number,
-): (reason: string, fields: Record<string, unknown>) => void {
-  const reasons = new Map<string, Lines>();
-  return (reason, fields) => {
-    const at = now();
-    const lines = reasons.get(reason) ?? { since: at, logged: 0, leftOut: 0 };
-    if (!reasons.has(reason) && reasons.size === mostReasons) reasons.clear();
-    reasons.set(reason, lines);
-    // Absolute, because the clock may have been set back.
-    if (Math.abs(at - lines.since) >= minute) Object.assign(lines, { since: at, logged: 0 });
-    if (lines.logged === linesAMinute) {
-      lines.leftOut++;
+export class RepeatedLines {
+  readonly #kinds = new Map<string, Kind>();
+  readonly #now: () => number;
+  #isWaiting = false;
+
+  readonly #inAMinute: (work: () => void) => void;
+
+  /** @param inAMinute runs something a minute later, if the process lives on */
+  constructor(
+    now: () => number,
+    inAMinute = (work: () => void): void => void setTimeout(work, minute).unref(),
+  ) {
+    this.#now = now;
+    this.#inAMinute = inAMinute;
+  }
+
+  /** @param event the kind of a line for which there is no space to be counted separately */
+  add(event: string, reason: string, fields: Fields, write: Write): void {
+    const at = this.#now();
+    const own = `${event}\n${reason}`;
+    if (!this.#kinds.has(own) && this.#kinds.size >= mostKinds) this.#writeDue(at);
+    const key = this.#kinds.has(own) || this.#kinds.size < mostKinds ? own : event;
+    const kind = this.#kinds.get(key);
+    if (!kind) {
+      this.#kinds.set(key, { since: at, repeated: 0, writeLast: () => {} });
+      this.#wait();
+      write(fields);
       return;
     }
-    const isLast = ++lines.logged === linesAMinute;
-    log.error(event, {
-      ...fields,
-      ...(lines.leftOut > 0 && { left_out: lines.leftOut }),
-      ...(isLast && { further: "with this reason are left out for up to a minute" }),
+    kind.repeated++;
+    kind.writeLast = () => write({ ...fields, repeated: kind.repeated });
+    if (isOver(kind, at)) this.#writeKind(kind, at);
+  }
+
+  /** Writes now what has not been written, as before an end. */
+  flush(): void {
+    for (const kind of this.#kinds.values()) if (kind.repeated > 0) this.#writeKind(kind, kind.since);
+  }
+
+  #writeKind(kind: Kind, since: number): void {
+    kind.writeLast();
+    kind.repeated = 0;
+    kind.since = since;
+  }
+
+  /** Writes the kinds whose minute is over. Those that did not occur in it are forgotten. */
+  #writeDue(at: number): void {
+    for (const [key, kind] of this.#kinds) {
+      if (!isOver(kind, at)) continue;
+      if (kind.repeated === 0) this.#kinds.delete(key);
+      else this.#writeKind(kind, at);
+    }
+  }
+
+  #wait(): void {
+    if (this.#isWaiting) return;
+    this.#isWaiting = true;
+    this.#inAMinute(() => {
+      this.#isWaiting = false;
+      this.#writeDue(this.#now());
+      if (this.#kinds.size > 0) this.#wait();
     });
-    lines.leftOut = 0;
-  };
+  }
 }
+
+/** Absolute, because the clock may have been set back. */
+const isOver = ({ since }: Kind, at: number) => Math.abs(at - since) >= minute;

@@ -1,5 +1,5 @@
 import { setTimeout } from "node:timers/promises";
-import { errorFields, type Log } from "../log/log.ts";
+import type { Log } from "../log/log.ts";
 
 /** A task that runs as long as the server does. */
 export interface Service {
@@ -14,24 +14,17 @@ interface Supervised {
 }
 
 const startAgainAfterMs = 1_000;
-/** A service that fails in the same way is logged at most this often: on a full disk, the log must not fill another. */
-const sayAgainAfterMs = 60_000;
 
 /** Runs services concurrently. A failed service is logged and restarted. */
 export function supervise(services: readonly Service[], log: Log): Supervised {
   const stopping = new AbortController();
   const { signal } = stopping;
   const keepRunning = async ({ name, run }: Service): Promise<void> => {
-    let said = { error: "", at: 0 };
     while (!signal.aborted) {
       try {
         return await run(signal);
       } catch (error) {
-        const at = performance.now();
-        if (said.error !== String(error) || at - said.at >= sayAgainAfterMs) {
-          log.error("service_failed", { service: name, ...errorFields(error) });
-          said = { error: String(error), at };
-        }
+        log.failure("service_failed", error, { service: name });
         await pause(startAgainAfterMs, signal);
       }
     }

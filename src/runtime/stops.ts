@@ -1,4 +1,4 @@
-import { errorFields, type Log } from "../log/log.ts";
+import type { Log } from "../log/log.ts";
 import { inTime } from "./event-loop.ts";
 
 type Stop = (graceMs: number) => unknown;
@@ -32,7 +32,7 @@ export class Stops {
       const ended = Promise.resolve(stop(graceMs)).then(() => true);
       if (!(await inTime(ended, graceMs + lateMs))) this.log.error("stop_late", { what: name });
     } catch (error) {
-      this.log.error("stop_failed", { what: name, ...errorFields(error) });
+      this.log.failure("stop_failed", error, { what: name });
     }
   }
 }

@@ -1,4 +1,3 @@
-import { second } from "../domain/time.ts";
 import type { Log } from "../log/log.ts";
 import { descriptorLimit, openDescriptors } from "../runtime/descriptors.ts";
 
@@ -12,7 +11,6 @@ const fullPart = 3 / 4;
 const everyMs = 50;
 /** A look takes at most this share of the time: it takes longer with each open descriptor. */
 const lookingPart = 1 / 20;
-const logEveryMs = 60 * second;
 
 interface DescriptorWatchOptions {
   readonly log: Log;
@@ -38,7 +36,6 @@ export function watchDescriptors({
   if (limit === null) return { stop() {} };
   const most = Math.floor(limit * fullPart);
   let excess = 0;
-  let loggedAt = Number.NEGATIVE_INFINITY;
   let timer: Timer;
   const look = () => {
     const startedAt = performance.now();
@@ -46,10 +43,7 @@ export function watchDescriptors({
     const count = open() ?? limit;
     const former = excess;
     excess = Math.max(0, count - most);
-    if (excess > 0 && startedAt - loggedAt >= logEveryMs) {
-      loggedAt = startedAt;
-      log.warn("descriptors_scarce", { open: count, limit });
-    }
+    if (excess > 0) log.repeated("warn", "descriptors_scarce", "", { open: count, limit });
     if (excess > 0 || former > 0) scarce(excess, limit);
     wait(Math.max(everyMs, (performance.now() - startedAt) / lookingPart));
   };

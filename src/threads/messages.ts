@@ -1,5 +1,5 @@
 import { DomainError, type ErrorCode, type ErrorDetails } from "../domain/errors.ts";
-import type { LogLevel } from "../log/log.ts";
+import type { ErrorEvent, LogLevel } from "../log/log.ts";
 import { BatchRefused, type BatchResult } from "../store/batch.ts";
 import { StoreError } from "../store/faults.ts";
 
@@ -12,6 +12,8 @@ export type FromThread =
   | { readonly failed: PlainError }
   /** Lines of the thread's log. */
   | { readonly log: Uint8Array<ArrayBuffer> }
+  /** An error of the thread, to be counted. */
+  | { readonly logError: ErrorEvent }
   | LinkMessage;
 
 /** Many calls or many answers in one message, because each message has a cost. */

@@ -28,6 +28,7 @@ export function runThread<Contract extends ThreadContract>(
         write: (lines) => send({ log: lines }),
         flush: async () => {},
         linesLeftOut: 0,
+        countError: (event) => send({ logError: event }),
       });
       // A boundary: the thread is started with the same contract.
       begun.resolve(await begin({ start: data.start as Contract["start"], link, log }));

@@ -1,4 +1,4 @@
-import { errorFields, type Log, type LogLevel } from "../log/log.ts";
+import type { Log, LogLevel } from "../log/log.ts";
 import type { Remote, ThreadContract } from "./contract.ts";
 import { Link } from "./link.ts";
 import { type FromThread, type ToThread, thrownError } from "./messages.ts";
@@ -39,6 +39,7 @@ export function startThread<Contract extends ThreadContract>(
   const link = new Link<Contract["offers"]>(post, () => offered);
   worker.onmessage = ({ data }: MessageEvent<FromThread>) => {
     if ("log" in data) log.raw(data.log);
+    else if ("logError" in data) log.countError(data.logError);
     else if ("failed" in data) reject(thrownError(data.failed));
     else if ("started" in data) resolve();
     else link.received(data);
@@ -46,7 +47,7 @@ export function startThread<Contract extends ThreadContract>(
   const failedWith = (error: Error) => {
     if (hasEnded) return;
     hasEnded = true;
-    log.error("thread_failed", { thread: name, ...errorFields(error) });
+    log.failure("thread_failed", error, { thread: name });
     link.broken(error);
     reject(error);
     failed(error);

@@ -1,6 +1,5 @@
 import { type Recipient, usesOnlyStream } from "../domain/applications.ts";
 import type { AttemptResult, DueDelivery } from "../domain/deliveries.ts";
-import { errorFields } from "../log/log.ts";
 import type { ActiveSpan } from "../tracing/tracer.ts";
 import { signedRequest } from "./attempt.ts";
 import type { SendResult } from "./client/sender.ts";
@@ -84,7 +83,7 @@ export function createDeliveryWorker(context: DispatcherContext, options: Delive
       sent = withoutHeaderValues(result, recipient.webhook_headers);
     } catch (error) {
       // It counts as an attempt, so that the retry schedule advances and the delivery ends at some time.
-      log.error("attempt_failed", { delivery_id: delivery.id, stage, ...errorFields(error) });
+      log.failure("attempt_failed", error, { delivery_id: delivery.id, stage });
       sent = notSent;
     }
     end(attempt);
@@ -146,7 +145,11 @@ export function createDeliveryWorker(context: DispatcherContext, options: Delive
     if (ending || !recipient) {
       const result = endedWithoutAttempt(delivery, ending ?? "canceled", startedAt, generation ?? 0);
       if (ending === "failed")
-        log.error("event_body_damaged", { delivery_id: delivery.id, event_id: delivery.event.id });
+        // An event may have many deliveries.
+        log.repeated("error", "event_body_damaged", delivery.event.id, {
+          delivery_id: delivery.id,
+          event_id: delivery.event.id,
+        });
       noteEnd({ delivery, result, sent: null, traceId: null });
       void record(queue, delivery, result);
       return null;

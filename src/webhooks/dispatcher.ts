@@ -1,6 +1,5 @@
 import { receives, recipientOf } from "../domain/applications.ts";
 import { minute, second } from "../domain/time.ts";
-import { errorFields } from "../log/log.ts";
 import { type Counts, DeliveryCounter } from "./counts.ts";
 import { createDeliveryWorker } from "./deliver.ts";
 import type { DispatcherOptions } from "./dispatcher-context.ts";
@@ -103,7 +102,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       if (queue.isHeldUp(now())) intake.recall(queue);
       scheduler.add(queue);
     } catch (error) {
-      log.error("look_up_failed", { application_id: applicationId, ...errorFields(error) });
+      log.failure("look_up_failed", error, { application_id: applicationId });
       queue.setTimer(() => scheduler.add(queue), lookUpAgainAfterMs);
     } finally {
       queue.isLookingUp = false;

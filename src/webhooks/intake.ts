@@ -1,7 +1,6 @@
 import { usesOnlyStream } from "../domain/applications.ts";
 import type { DueDelivery } from "../domain/deliveries.ts";
 import { second } from "../domain/time.ts";
-import { errorFields } from "../log/log.ts";
 import type { ReserveSlot } from "../store/events.ts";
 import type { RemovedSubscriptions } from "../store/subscriptions.ts";
 import type { DispatcherContext } from "./dispatcher-context.ts";
@@ -175,7 +174,7 @@ export function createDeliveryIntake(context: DispatcherContext): DeliveryIntake
         if (scheduler.isRunning) due = claimed.due;
         else await store.deliveries.release(claimed.due.map(({ seq }) => seq));
       } catch (error) {
-        log.error("claim_failed", { application_id: applicationId, ...errorFields(error) });
+        log.failure("claim_failed", error, { application_id: applicationId });
         queue.addBacklog(Math.max(0, asNew - 1));
         await Bun.sleep(claimAgainAfterMs);
       } finally {

@@ -1,6 +1,5 @@
 import { type Application, receives, usesOnlyStream } from "../domain/applications.ts";
 import { second } from "../domain/time.ts";
-import { errorFields } from "../log/log.ts";
 import type { Deliverer, EndpointNotification } from "../store/replicas/ownership.ts";
 import type { RemovedSubscriptions } from "../store/subscriptions.ts";
 import type { DispatcherContext } from "./dispatcher-context.ts";
@@ -60,7 +59,7 @@ export function createOwnEndpoints(
   };
 
   const scanAll = () => scan(() => true);
-  const logFailure = (error: unknown) => log.error("look_up_failed", errorFields(error));
+  const logFailure = (error: unknown) => log.failure("look_up_failed", error);
   const tryScanAll = () => scanAll().catch(logFailure);
 
   const scanRepeatedly = async (): Promise<void> => {

@@ -114,8 +114,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
       } catch (error) {
         const isPassing = error instanceof DomainError && error.code === "unavailable";
         // The parts of a refused batch are not logged, but each result that is the reason.
-        if (isWhole || isPassing)
-          log.error("record_failed", { deliveries: part.results.length, ...errorFields(error) });
+        if (isWhole || isPassing) log.failure("record_failed", error, { deliveries: part.results.length });
         if (isGivenUp) return [];
         if (!isPassing) return storeDivided(part, error);
         await Bun.sleep(retryAfterMs);
@@ -129,13 +128,15 @@ export function createRecorder(options: RecorderOptions): Recorder {
     const [result] = part.results;
     if (result === undefined) {
       const application_id = part.states[0]?.application_id;
-      log.error("endpoint_state_refused", { application_id, ...errorFields(error) });
+      const fields = { application_id, ...errorFields(error) };
+      log.repeated("error", "endpoint_state_refused", String(application_id), fields);
       return [];
     }
     const ended = endedUnrecorded(result);
     try {
       await store.deliveries.record([ended], [], []);
-      log.error("result_refused", { seq: result.seq, status: ended.status, ...errorFields(error) });
+      const fields = { seq: result.seq, status: ended.status, ...errorFields(error) };
+      log.repeated("error", "result_refused", String(result.seq), fields);
       return [];
     } catch {
       return isGivenUp ? [] : [result];

@@ -94,14 +94,15 @@ test("a line longer than the buffer is complete", async () => {
 });
 
 test.each<[LogLevel, string[]]>([
-  ["debug", ["debug", "info", "warn", "error", "request"]],
-  ["info", ["info", "warn", "error", "request"]],
-  ["warn", ["warn", "error"]],
-  ["error", ["error"]],
+  ["debug", ["debug", "info", "warn", "internal_error", "request"]],
+  ["info", ["info", "warn", "internal_error", "request"]],
+  ["warn", ["warn", "internal_error"]],
+  ["error", ["internal_error"]],
   ["off", []],
 ])("with the level %s, lines of %p are written", async (level, expected) => {
   const { log, lines } = keeping(level);
-  for (const name of ["debug", "info", "warn", "error"] as const) log[name](name);
+  for (const name of ["debug", "info", "warn"] as const) log[name](name);
+  log.error("internal_error");
   log.request(usual);
   expect((await lines()).map((line) => JSON.parse(line).event)).toEqual(expected);
 });

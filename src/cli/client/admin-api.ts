@@ -133,7 +133,7 @@ class Faults {
   last: string | null = null;
   readonly log: Log = {
     ...createLog("off"),
-    error: (_, { error }: Record<string, unknown> = {}) => {
+    failure: (_, error) => {
       this.last = String(error).replace(/^StoreError: /, "");
     },
   };

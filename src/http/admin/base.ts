@@ -116,7 +116,7 @@ export function adminListener({
   const admit = operatorGate(options);
   const isKnownHost = knownHosts(hosts);
   return (
-    listener({ log: options.log, now: options.now, headers: {}, trustedProxies, traffic: traffic.admin })
+    listener({ log: options.log, headers: {}, trustedProxies, traffic: traffic.admin })
       .onRequest(
         opaque(({ requestContext, request }: Pick<GateContext, "requestContext" | "request">) =>
           requireKnownHost(isKnownHost, requestContext.path, request.headers.get("host")),

@@ -104,13 +104,12 @@ export function publicListener(
     "store" | "access" | "log" | "now" | "trustedProxies" | "traffic" | "hstsSeconds"
   >,
 ) {
-  const { access, log, now, trustedProxies = null, traffic = new Traffic(), hstsSeconds = 0 } = options;
+  const { access, log, trustedProxies = null, traffic = new Traffic(), hstsSeconds = 0 } = options;
   const hsts = hstsSeconds > 0 && { "strict-transport-security": `max-age=${hstsSeconds}` };
   const admit = (requestContext: RequestContext) => admitWithOrWithout(access, requestContext);
   return (
     listener({
       log,
-      now,
       headers: { ...crossOrigin, ...hsts },
       trustedProxies,
       traffic,

@@ -2,7 +2,7 @@ import type { KeyObject } from "node:crypto";
 import { type Application, webhookSecrets } from "../../domain/applications.ts";
 import type { StreamedDelivery } from "../../domain/deliveries.ts";
 import type { Notice } from "../../domain/operations/notices.ts";
-import { errorFields, type Log } from "../../log/log.ts";
+import type { Log } from "../../log/log.ts";
 import type { Store } from "../../store/store.ts";
 import type { Cursors } from "../cursors.ts";
 import { deliveryFrame, gapFrame, noticeFrame, opening } from "./stream-frames.ts";
@@ -153,7 +153,7 @@ export class StreamReader {
       const isEnd = isAll && notices.length < noticesAtOnce;
       return { owner, from, deliveries, notices, gap, position, isAll: isEnd, signed: new Map() };
     } catch (error) {
-      log.error("stream_failed", { application_id: applicationId, ...errorFields(error) });
+      log.failure("stream_failed", error, { application_id: applicationId });
       throw error;
     }
   }

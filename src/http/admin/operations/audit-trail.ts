@@ -2,7 +2,7 @@ import { ElysiaCustomStatusResponse } from "elysia";
 import { auditMergeKey, type NewAuditEntry } from "../../../domain/operations/audit.ts";
 import type { OperatorKey, Role } from "../../../domain/operator-keys.ts";
 import { second } from "../../../domain/time.ts";
-import { errorFields, type Log } from "../../../log/log.ts";
+import type { Log } from "../../../log/log.ts";
 import type { Store } from "../../../store/store.ts";
 import type { RequestContext } from "../../request-context.ts";
 
@@ -131,7 +131,7 @@ export class AuditTrail {
       await write();
       this.#options.changed?.("audit");
     } catch (error) {
-      this.#options.log.error("audit_failed", errorFields(error));
+      this.#options.log.failure("audit_failed", error);
     }
   }
 }

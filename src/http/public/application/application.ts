@@ -2,7 +2,6 @@ import { Type } from "@sinclair/typebox";
 import { type Application, requireUnlocked } from "../../../domain/applications.ts";
 import { newEndpoint } from "../../../domain/endpoints.ts";
 import { DomainError, invalidFields, ownerGone } from "../../../domain/errors.ts";
-import { errorFields } from "../../../log/log.ts";
 import { newWebhookSecret } from "../../../webhooks/signature.ts";
 import { dataOf } from "../../answers.ts";
 import { named, otherFieldsIgnored } from "../../fields.ts";
@@ -83,7 +82,7 @@ export function applicationRoutes(
     const what = { action, object: "applications", object_id: id, fields };
     const address = requestContext.clientAddress;
     const entry = { at, last_at: at, count: 1, ...actor, ...what, address, request_id };
-    await store.audit.add(entry).catch((error) => log.error("audit_failed", errorFields(error)));
+    await store.audit.add(entry).catch((error) => log.failure("audit_failed", error));
   };
 
   app.get(path, ({ caller }) => shown(caller.application), {
